@@ -1,0 +1,1 @@
+"""Transforms `DataFrame -> DataFrame`, and thin commands that read, chain and write."""

@@ -1,0 +1,203 @@
+"""Replay: each logged decision against the algorithm of its Kafka release, and each partition's states against the invariants.
+
+Rows stream through plain functions in the workers, sorted where order matters; nothing is grouped by Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from jobs.settings import Settings
+from jobs.timelines import INCARNATION
+from schemas.columns import IDS
+from schemas.findings import VERDICTS
+from udfs.eras import Release
+from udfs.invariants import Cluster, check_controllers, explain
+from udfs.verdicts import Verdict, judge_election, judge_states
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+DOUBT_MS = 2000
+"""How far a broker's coming or going may lie from a KRaft election for it to be in doubt: records are logged up to 0.5 s late."""
+
+
+def release_of(ranges: list[str | None]) -> Release | None:
+    """The release whose algorithms a cluster ran: the lowest that all its streams' messages allow; None if none tells."""
+    lowest = [Release.parse(r.split("..")[0]) for r in ranges if r]
+    return max(lowest) if lowest else None
+
+
+def to_verdicts(
+    elections: DataFrame,
+    states: DataFrame,
+    controllers: DataFrame,
+    brokers: DataFrame,
+    events: DataFrame,
+    releases: dict[str, tuple[str, bool]],
+    settings: Settings,
+) -> DataFrame:
+    """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE -> VERDICTS.
+
+    `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster without one stay unjudged.
+    """
+    judged = _election_verdicts(elections, brokers, events, releases, settings)
+    kept = _state_verdicts(states, elections, releases)
+    return judged.unionByName(kept).unionByName(_controller_verdicts(controllers, releases))
+
+
+def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    kinds = {
+        "partition": pa.int32(),
+        "at": pa.timestamp("us", tz="UTC"),
+        "missing_inputs": pa.list_(pa.string()),
+        "evidence": pa.list_(pa.struct([("node_id", pa.int32()), ("file_id", pa.string()), ("line", pa.int64())])),
+    }
+    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in VERDICTS.columns])
+    return pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def _row(given: dict[str, Any], verdict: Verdict, subject: str, at: Any) -> dict[str, Any]:
+    return {
+        "cluster": given["cluster"],
+        "rule": verdict.rule,
+        "subject": subject,
+        "topic": given.get("topic"),
+        "partition": given.get("partition"),
+        "at": at,
+        "verdict": verdict.verdict,
+        "expected": verdict.expected,
+        "actual": verdict.actual,
+        "missing_inputs": list(verdict.missing),
+        "explanation": verdict.explanation,
+        "evidence": given["evidence"],
+    }
+
+
+# ---- elections ------------------------------------------------------------------------------------------------------
+def unclean_setting(settings: Settings) -> Column:
+    """Whether a topic allows unclean elections, as far as the settings tell; null unknown."""
+    value = F.lit(settings.unclean_leader_election_enable).cast("boolean")
+    for topic, told in settings.topics.items():
+        if told.unclean_leader_election_enable is not None:
+            value = F.when(F.col("topic") == topic, F.lit(told.unclean_leader_election_enable)).otherwise(value)
+    return value
+
+
+def _election_verdicts(
+    elections: DataFrame, brokers: DataFrame, events: DataFrame, releases: dict[str, tuple[str, bool]], settings: Settings
+) -> DataFrame:
+    """ELECTIONS -> VERDICTS; failed ones get the state before from nobody, and are judged by their replicas if known."""
+    none = F.array().cast(IDS)
+    offline_dirs = (
+        events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
+        .select("cluster", F.explode("partitions").alias("p"), F.coalesce("broker_id", F.col("fields")["broker"].try_cast("int")).alias("b"), F.col("at").alias("marked_at"))
+        .select("cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at")
+    )
+    decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
+    key = [*INCARNATION, "at", "decision"]
+    doubtful = (
+        decisions.join(offline_dirs, ["cluster", "topic", "partition"])
+        .where("marked_at <= at")
+        .groupBy(*key)
+        .agg(F.collect_set("b").alias("on_failed_dir"))
+    )
+    spans = brokers.select("cluster", "broker", F.col("since").alias("up"), F.col("until").alias("down"))
+    around = decisions.select(*key, F.explode("replicas").alias("broker")).join(spans, ["cluster", "broker"])
+    margin = F.expr(f"INTERVAL {DOUBT_MS} MILLISECONDS")
+    overlaps = (F.col("up") <= F.col("at") + margin) & (F.col("down").isNull() | (F.col("down") >= F.col("at") - margin))
+    covers = (F.col("up") <= F.col("at") - margin) & (F.col("down").isNull() | (F.col("down") >= F.col("at") + margin))
+    by_span = around.groupBy(*key).agg(
+        F.collect_set(F.when(overlaps, F.col("broker"))).alias("possible"),
+        F.collect_set(F.when(covers, F.col("broker"))).alias("certain"),
+    )
+    given = decisions.join(by_span, key, "left").join(doubtful, key, "left")
+    told = given.withColumns(
+        {
+            "live_brokers": F.coalesce("live_brokers", "possible"),
+            "possibly_online": F.coalesce("live_brokers", "possible", none),
+            "certainly_online": F.array_except(F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)),
+            "shutting_down": F.coalesce("shutting_down", none),
+            "unclean_enabled": unclean_setting(settings),
+        }
+    )
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        out = []
+        for row in _rows(batches):
+            release, kraft = releases.get(row["cluster"], (None, False))
+            if release is None:
+                continue
+            elr = kraft and Release.parse(release) >= Release(4, 1)
+            verdict = judge_election(row, Release.parse(release), is_kraft=kraft, elr_enabled=elr)
+            epoch = f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {row['at']:%H:%M:%S.%f}"
+            subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {epoch}"
+            out.append(_row(row, verdict, subject, row["at"]))
+        yield _batch(out)
+
+    return told.mapInArrow(work, VERDICTS.schema)
+
+
+# ---- invariants -----------------------------------------------------------------------------------------------------
+def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str, tuple[str, bool]]) -> DataFrame:
+    """PARTITION_TIMELINE, ELECTIONS -> VERDICTS: the invariants of neighbouring states."""
+    trigger = F.when(F.col("strategy") == "none", "epoch_refresh").otherwise(F.col("strategy"))
+    why = elections.where("succeeded").select(*INCARNATION, "leader_epoch", trigger.alias("trigger"), "live_brokers")
+    first = states.groupBy(*INCARNATION, "leader_epoch").agg(F.min("partition_epoch").alias("partition_epoch"))
+    marked = first.join(why, [*INCARNATION, "leader_epoch"])
+    rows = states.join(marked, [*INCARNATION, "leader_epoch", "partition_epoch"], "left")
+    ordered = rows.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "partition_epoch")
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        life: list[dict[str, Any]] = []
+        for row in _rows(batches):
+            if life and any(life[-1][k] != row[k] for k in INCARNATION):
+                yield _batch(judge(life))
+                life = []
+            life.append(row)
+        if life:
+            yield _batch(judge(life))
+
+    def judge(life: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        release, kraft = releases.get(life[0]["cluster"], (None, False))
+        if release is None:
+            return []
+        cluster = Cluster(Release.parse(release), kraft=kraft, elr_enabled=kraft and Release.parse(release) >= Release(4, 1))
+        out = []
+        for at, verdict in judge_states(cluster, life):
+            row = life[at]
+            subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} epochs {row['leader_epoch']}.{row['partition_epoch']}"
+            out.append(_row(row, verdict, subject, row["since"]))
+        return out
+
+    return ordered.mapInArrow(work, VERDICTS.schema)
+
+
+def _controller_verdicts(controllers: DataFrame, releases: dict[str, tuple[str, bool]]) -> DataFrame:
+    """CONTROLLER_TIMELINE -> VERDICTS: epochs rise and each belongs to one controller (J4, J5)."""
+    ordered = controllers.repartition("cluster").sortWithinPartitions("cluster", "since", "controller_epoch")
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reigns: dict[str, list[dict[str, Any]]] = {}
+        for row in _rows(batches):
+            reigns.setdefault(row["cluster"], []).append(row)
+        for claims in reigns.values():
+            found = check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims])
+            yield _batch(
+                [
+                    _row(claims[f.at], Verdict(f.rule, f.verdict, f.expected or None, f.actual or None, f.missing, explain(f)),
+                         f"controller {claims[f.at]['controller_id']} epoch {claims[f.at]['controller_epoch']}", claims[f.at]["since"])
+                    for f in found
+                ]
+            )  # fmt: skip
+
+    return ordered.mapInArrow(work, VERDICTS.schema)

@@ -1,0 +1,86 @@
+"""The one place that builds a Spark session."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+NOT_NEEDED = (  # of Delta's dependencies only delta-storage is not in Spark's own jars (or needed here)
+    "org.apache.*:*", "org.slf4j:*", "org.xerial.snappy:*", "org.roaringbitmap:*", "org.locationtech.jts:*",
+    "com.fasterxml.*:*", "com.github.luben:*", "com.google.*:*", "commons-*:*", "javax.*:*", "jakarta.*:*",
+    "io.airlift:*", "io.unitycatalog:*", "io.delta:delta-kernel-*", "org.antlr:*",
+)  # fmt: skip
+SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the same for spark-submit
+    "spark.app.name": "kafka-rewind",
+    "spark.master": "local[*]",
+    "spark.jars.packages": DELTA,
+    "spark.jars.excludes": ",".join(NOT_NEEDED),
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.properties.defaults.checkpointInterval": "20",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "4g",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Dderby.system.home=/tmp",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+}
+JAVA_NEEDED = "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it."
+
+
+class NoJava(Exception):
+    """There is no Java that Spark could run on; the text is one sentence."""
+
+
+def check_java() -> None:
+    """Raises NoJava unless the `java` that Spark would start is release 17 or later."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    if not java or not os.access(java, os.X_OK):
+        raise NoJava(JAVA_NEEDED)
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    release = re.search(r'version "(?:1\.)?(\d+)', said)
+    if release is None or int(release[1]) < 17:
+        raise NoJava(JAVA_NEEDED)
+
+
+@contextmanager
+def session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A Spark session: the running one where there is one (spark-submit, Databricks), else a local one of our own.
+
+    Workers run the same Python as the driver. Only a session built here is stopped at the end.
+    """
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        yield running
+        return
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # by spark-submit: master, jars and sizes are its business
+    if not submitted:
+        check_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder
+    for key, value in ({} if submitted else {**SETTINGS, **(settings or {})}).items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()

@@ -1,0 +1,83 @@
+"""What one place does differently: a YAML file named by `--conf`; defaults live here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import yaml
+
+from udfs.streams import BadInput, node_of_path
+
+
+@dataclass(frozen=True)
+class TopicSettings:
+    """What a topic overrides; None: the cluster's default."""
+
+    min_insync_replicas: int | None = None
+    unclean_leader_election_enable: bool | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings with their defaults. Times are ms unless the name says otherwise."""
+
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    """Cluster name by path pattern (shell style), the first that matches."""
+    time_zone: str = "UTC"
+    """IANA zone of nodes that `node_time_zones` does not name."""
+    node_time_zones: Mapping[int, str] = field(default_factory=dict)
+    """IANA zone by node id."""
+    topics: Mapping[str, TopicSettings] = field(default_factory=dict)
+    """Overrides by topic name."""
+    min_insync_replicas: int | None = None
+    """The brokers' default; None: unknown, then availability stays null below UnderReplicated."""
+    unclean_leader_election_enable: bool | None = None
+    """The brokers' default; None: the release's (true up to 0.10.2, then false)."""
+    churn_flaps: int = 3
+    """Flaps in one hour from which on a follower is churning."""
+
+    def cluster_of(self, path: str, default: str) -> str:
+        """Cluster of a file."""
+        return next((name for pattern, name in self.clusters.items() if fnmatch(path, pattern)), default)
+
+    def zone_of(self, path: str) -> str:
+        """Zone of a file's local times, by the node that its folder names."""
+        node = node_of_path(path)
+        return self.node_time_zones.get(node, self.time_zone) if node is not None else self.time_zone
+
+
+def load(path: str | None) -> Settings:
+    """Settings of a YAML file, the defaults if there is none. Raises BadInput for what it does not understand."""
+    if path is None:
+        return Settings()
+    try:
+        given = yaml.safe_load(Path(path).read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        first = str(error).splitlines()[0]
+        raise BadInput(f"The settings file cannot be read: {path} ({first}); give a YAML file such as conf/example.yaml.") from None
+    if given is None:
+        return Settings()
+    names = {f.name for f in fields(Settings)}
+    if not isinstance(given, dict) or set(given) - names:
+        wrong = sorted(map(str, set(given) - names)) if isinstance(given, dict) else [type(given).__name__]
+        raise BadInput(f"The settings file {path} has unknown keys: {', '.join(wrong)}; known are {', '.join(sorted(names))}.")
+    return _checked(path, given)
+
+
+def _checked(path: str, given: dict[str, Any]) -> Settings:
+    try:
+        topics = {str(name): TopicSettings(**(told or {})) for name, told in (given.get("topics") or {}).items()}
+        zones = {int(node): str(zone) for node, zone in (given.get("node_time_zones") or {}).items()}
+        clusters = {str(pattern): str(name) for pattern, name in (given.get("clusters") or {}).items()}
+        for zone in [given.get("time_zone", "UTC"), *zones.values()]:
+            ZoneInfo(zone)
+    except ZoneInfoNotFoundError as error:
+        raise BadInput(f"The settings file {path} names a time zone that does not exist: {error.args[0]}; use IANA names.") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise BadInput(f"The settings file {path} is not understood: {error}; see conf/example.yaml.") from None
+    return Settings(**{**given, "topics": topics, "node_time_zones": zones, "clusters": clusters})

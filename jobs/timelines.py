@@ -1,0 +1,412 @@
+"""States over time, rebuilt from statements with window functions.
+
+What orders a partition's states is its partition epoch, never a clock: several nodes tell of one state, each at its
+own time. A state is as old as its first proof, and no younger than the first proof of any later state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.settings import Settings
+from jobs.statements import ids_of, to_statements
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+MOST_EVIDENCE = 8
+"""Lines kept as evidence of a row: its earliest."""
+
+INCARNATION = ["cluster", "topic", "partition", "incarnation"]
+
+
+def evidence(most: int = MOST_EVIDENCE) -> Column:
+    """Aggregate: the earliest lines of a group as EVIDENCE."""
+    lines = F.array_sort(F.collect_set(F.struct("at", "node_id", "file_id", "line")))
+    return F.transform(
+        F.slice(lines, 1, most), lambda e: F.struct(e["node_id"].alias("node_id"), e["file_id"].alias("file_id"), e["line"].alias("line"))
+    )
+
+
+def line_as_evidence() -> Column:
+    """EVIDENCE of a row that is one line."""
+    return F.array(F.struct("node_id", "file_id", "line"))
+
+
+# ---- topics ---------------------------------------------------------------------------------------------------------
+def to_topic_timeline(events: DataFrame) -> DataFrame:
+    """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, it ends with the controller's report of the deletion."""
+    columns = ["cluster", "topic", "topic_id", "at", "node_id", "file_id", "line", "event_type", "partition"]
+    named = events.where("topic IS NOT NULL").select(*columns)
+    listed = events.where("partitions IS NOT NULL").select(
+        "cluster", F.explode("partitions").alias("p"), "at", "node_id", "file_id", "line", "event_type"
+    )
+    seen = named.unionByName(
+        listed.select(
+            "cluster", F.col("p.topic").alias("topic"), F.col("p.topic_id").alias("topic_id"), "at", "node_id", "file_id",
+            "line", "event_type", F.col("p.partition").alias("partition"),
+        ).where("topic IS NOT NULL")
+    )  # fmt: skip
+    is_birth = F.col("event_type").isin("kraft_topic_created", "metadata_topic", "kraft_partition_created")
+    names = seen.where(is_birth & F.col("topic_id").isNotNull()).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
+    partitions = seen.where("partition IS NOT NULL").groupBy("cluster", "topic").agg(
+        (F.max("partition") + 1).alias("partitions")
+    )
+    born = (
+        seen.where(is_birth & F.col("topic_id").isNotNull())
+        .groupBy("cluster", "topic", "topic_id")
+        .agg(F.min("at").alias("since"), evidence(2).alias("evidence"))
+    )
+    gone = (
+        events.where(F.col("event_type").isin("kraft_topic_removed", "metadata_remove_topic") & F.col("topic_id").isNotNull())
+        .groupBy("cluster", "topic_id")
+        .agg(F.min("at").alias("until"), evidence(2).alias("ended"))
+    )
+    by_id = (
+        born.join(gone, ["cluster", "topic_id"], "left")
+        .withColumn("incarnation", F.row_number().over(Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")) - 1)
+        .withColumn("deletion_started", F.col("until"))
+    )
+    by_deletion = _by_deletion(seen.join(names.select("cluster", "topic").distinct(), ["cluster", "topic"], "left_anti"))
+    return (
+        by_id.unionByName(by_deletion)
+        .join(partitions, ["cluster", "topic"], "left")
+        .withColumn("evidence", F.concat("evidence", F.coalesce("ended", F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType))))
+        .select(*TOPIC_TIMELINE.columns)
+    )
+
+
+def _by_deletion(seen: DataFrame) -> DataFrame:
+    """Incarnations of topics without ids: each report of a completed deletion ends one."""
+    by_topic = Window.partitionBy("cluster", "topic").orderBy("at", "file_id", "line")
+    done = F.col("event_type") == "topic_deletion_completed"
+    before = by_topic.rowsBetween(Window.unboundedPreceding, -1)
+    numbered = seen.withColumn("incarnation", F.coalesce(F.sum(done.cast("int")).over(before), F.lit(0)).cast("int"))
+    ended = F.when(done, F.struct("at", "node_id", "file_id", "line"))
+    spans = numbered.groupBy("cluster", "topic", "incarnation").agg(
+        F.max(F.when(F.col("topic_id").isNotNull(), F.col("topic_id"))).alias("topic_id"),
+        F.min("at").alias("since"),
+        F.min(F.when(F.col("event_type") == "topic_deletion_started", F.col("at"))).alias("deletion_started"),
+        F.max(ended).alias("end"),
+        F.min(F.struct("at", "node_id", "file_id", "line")).alias("start"),
+        # brokers may speak of a topic once more after its deletion; that alone does not create it again
+        F.max(F.col("event_type").isin("partition_state_change", "topics_changed", "leader_and_isr_request_sent")).alias("alive"),
+    )
+    as_evidence = lambda name: F.array(F.struct(f"{name}.node_id", f"{name}.file_id", f"{name}.line"))  # noqa: E731  two uses
+    return spans.where("incarnation = 0 OR alive").select(
+        "cluster", "topic", "incarnation", "topic_id", "since", "deletion_started", F.col("end.at").alias("until"),
+        as_evidence("start").alias("evidence"), F.when(F.col("end").isNotNull(), as_evidence("end")).alias("ended"),
+    )  # fmt: skip
+
+
+def with_incarnation(rows: DataFrame, topics: DataFrame) -> DataFrame:
+    """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id where the row has one, else by time."""
+    lives = topics.groupBy("cluster", "topic").agg(
+        F.array_sort(F.collect_list(F.struct("incarnation", "topic_id", "since", "until"))).alias("lives")
+    )
+    by_id = F.filter("lives", lambda life: life["topic_id"] == F.col("topic_id"))
+    # a life begins with its first proof; what the controller says of a deletion ends it for everybody
+    started = F.filter("lives", lambda life: (life["incarnation"] == 0) | (life["since"] <= F.col("at")))
+    incarnation = F.coalesce(
+        F.get(by_id, F.lit(0))["incarnation"] if "topic_id" in rows.columns else F.lit(None).cast("int"),
+        F.size(started) - 1,
+    )
+    return rows.join(F.broadcast(lives), ["cluster", "topic"]).withColumn("incarnation", incarnation).drop("lives")
+
+
+# ---- partitions -----------------------------------------------------------------------------------------------------
+def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE -> one row per partition epoch that any line tells of, with what all lines say of it together.
+
+    Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells.
+    """
+    said = with_incarnation(to_statements(events), topics)
+    first = lambda name: F.get(F.array_sort(F.collect_set(name)), F.lit(0)).alias(name)  # noqa: E731
+    states = said.groupBy(*INCARNATION, "partition_epoch").agg(
+        F.max("topic_id").alias("topic_id"),
+        first("leader"),
+        first("leader_epoch"),
+        first("isr"),
+        first("elr"),
+        F.min("controller_epoch").alias("controller_epoch"),
+        F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("replicas"),
+        F.max("by_leader").alias("by_leader"),
+        F.max("keeps_leader").alias("keeps_leader"),
+        F.max("keeps_isr").alias("keeps_isr"),
+        F.max("keeps_elr").alias("keeps_elr"),
+        F.min("at").alias("at"),
+        evidence().alias("evidence"),
+    )
+    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    filled = states
+    for flag, names in (("keeps_leader", ("leader", "leader_epoch")), ("keeps_isr", ("isr",)), ("keeps_elr", ("elr",))):
+        filled = _fill(filled, flag, names)
+    after = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    told_before, told_after = F.last("replicas", ignorenulls=True).over(order), F.first("replicas", ignorenulls=True).over(after)
+    return filled.withColumns(
+        {
+            # between two equal assignments nothing was reassigned; between different ones it is not told when
+            "replicas": F.when(told_before.eqNullSafe(told_after) | told_after.isNull(), told_before),
+            "topic_id": F.max("topic_id").over(Window.partitionBy(*INCARNATION)),
+            # a leader writes the epoch it was elected under; a later reign may send the same state as its own
+            "controller_epoch": F.min("controller_epoch").over(Window.partitionBy(*INCARNATION, "leader_epoch")),
+            "since": F.min("at").over(after),
+        }
+    )
+
+
+def with_until(states: DataFrame, topics: DataFrame) -> DataFrame:
+    """Rows of `to_states` -> the same with `until`: the next row's start, or the end of the topic."""
+    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    ends = topics.select("cluster", "topic", "incarnation", F.col("until").alias("gone"))
+    end = F.greatest("gone", F.when(F.col("gone").isNotNull(), F.col("since")))
+    known = states.join(F.broadcast(ends), ["cluster", "topic", "incarnation"], "left")
+    return known.withColumn("until", F.coalesce(F.lead("since").over(order), end)).drop("gone")
+
+
+def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settings) -> DataFrame:
+    """Rows of `to_states`, TOPIC_TIMELINE -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known."""
+    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    known = states.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
+    timed = with_until(known, topics).withColumns(
+        {
+            "previous_leader_epoch": F.lag("leader_epoch").over(order),
+            "adjacent": F.coalesce(F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"), F.lit(False)),
+        }
+    )
+    return timed.withColumns(
+        {
+            "availability": availability(settings),
+            "made_by": made_by(),
+            "inferred": F.lit(False),
+        }
+    ).select(*PARTITION_TIMELINE.columns)
+
+
+def _fill(states: DataFrame, flag: str, names: tuple[str, ...]) -> DataFrame:
+    """Carry values both ways along runs of adjacent partition epochs that are known to have kept them."""
+    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    goes_on = F.coalesce(F.col(flag), F.lit(False)) & (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
+    run = F.sum(F.when(goes_on, 0).otherwise(1)).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    in_run = Window.partitionBy(*INCARNATION, "run").orderBy("partition_epoch").rowsBetween(
+        Window.unboundedPreceding, Window.unboundedFollowing
+    )
+    marked = states.withColumn("run", run)
+    return marked.withColumns(
+        {name: F.coalesce(F.col(name), F.first(name, ignorenulls=True).over(in_run)) for name in names}
+    ).drop("run")
+
+
+def availability(settings: Settings) -> Column:
+    """KIP-427 ladder of a state; the lower steps need `min.insync.replicas`, else null below FullyInSync is UnderReplicated."""
+    least = F.lit(settings.min_insync_replicas).cast("int")
+    for topic, told in settings.topics.items():
+        if told.min_insync_replicas is not None:
+            least = F.when(F.col("topic") == topic, told.min_insync_replicas).otherwise(least)
+    least = F.least(least, F.size("replicas"))
+    in_sync = F.size("isr")
+    return (
+        F.when(F.col("leader") == -1, "Offline")
+        .when(F.col("replicas").isNull(), None)
+        .when(in_sync < least, "UnderMinIsr")
+        .when((in_sync == least) & (in_sync < F.size("replicas")), "AtMinIsr")
+        .when(in_sync < F.size("replicas"), "UnderReplicated")
+        .otherwise("FullyInSync")
+    )
+
+
+def made_by() -> Column:
+    """`leader` if it reported the change as its own, or (ZooKeeper) only the partition epoch moved; else `controller` if the leader epoch did."""
+    return (
+        F.when(F.col("by_leader"), "leader")
+        .when(F.col("previous_leader_epoch").isNull() & (F.col("partition_epoch") == 0), "controller")
+        .when(F.col("adjacent") & (F.col("leader_epoch") > F.col("previous_leader_epoch")), "controller")
+        .when(F.col("adjacent") & (F.col("controller_epoch") >= 0), "leader")
+    )
+
+
+# ---- controllers ----------------------------------------------------------------------------------------------------
+def to_controller_timeline(events: DataFrame) -> DataFrame:
+    """EVENTS -> CONTROLLER_TIMELINE. ZooKeeper: who won the election; KRaft: who became the active controller, or a dump's leader changes."""
+    elected = events.where(
+        F.col("event_type").isin("controller_elected", "kraft_controller_elected", "metadata_leader_change")
+        & F.col("controller_epoch").isNotNull()
+    ).withColumn("controller_id", F.coalesce("controller_id", F.when(F.col("event_type") != "metadata_leader_change", F.col("node_id"))))
+    reigns = elected.groupBy("cluster", "controller_epoch").agg(
+        F.max("controller_id").alias("controller_id"), F.min("at").alias("since"), evidence().alias("evidence")
+    )
+    ready = (
+        events.where(F.col("event_type").isin("controller_ready"))
+        .groupBy("cluster", "controller_id", "controller_epoch")
+        .agg(F.min("at").alias("active_since"))
+    )
+    resigned = events.where(F.col("event_type").isin("controller_resigned", "kraft_controller_resigned")).select(
+        "cluster", F.coalesce("controller_id", "node_id").alias("controller_id"), F.col("at").alias("resigned_at")
+    )
+    acted = (
+        events.where(F.col("event_type").isin("partition_state_change", "leader_and_isr_request_sent", "update_metadata_request_sent"))
+        .groupBy("cluster", "controller_id", "controller_epoch")
+        .agg(F.max("at").alias("last_act"))
+    )
+    order = Window.partitionBy("cluster").orderBy("controller_epoch")
+    known = (
+        reigns.where("controller_id IS NOT NULL")
+        .withColumn("next_since", F.lead("since").over(order))
+        .join(ready, ["cluster", "controller_id", "controller_epoch"], "left")
+        .join(acted, ["cluster", "controller_id", "controller_epoch"], "left")
+    )
+    own_next = Window.partitionBy("cluster", "controller_id").orderBy("controller_epoch")
+    ended = (
+        known.withColumn("own_next", F.lead("since").over(own_next))
+        .join(resigned, ["cluster", "controller_id"], "left")
+        .where("resigned_at IS NULL OR resigned_at >= since OR true")
+        .withColumn(
+            "resigned_at",
+            F.when((F.col("resigned_at") >= F.col("since")) & (F.col("own_next").isNull() | (F.col("resigned_at") <= F.col("own_next"))), F.col("resigned_at")),
+        )
+        .groupBy("cluster", "controller_id", "controller_epoch", "since", "active_since", "next_since", "last_act", "evidence")
+        .agg(F.min("resigned_at").alias("resigned_at"))
+    )
+    first_end = F.least("resigned_at", "next_since")
+    return ended.withColumns(
+        {
+            "until": first_end,
+            "active_since": F.coalesce("active_since", F.when(F.col("last_act").isNull(), F.col("since"))),
+            "failover_ms": _ms("since", "active_since"),
+            "ended_by": F.when(first_end.isNull(), None)
+            .when(F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")), "resigned")
+            .otherwise("replaced"),
+            "overlap_ms": F.greatest(F.coalesce(_ms("next_since", "last_act"), F.lit(0)), F.lit(0)),
+        }
+    ).select(*CONTROLLER_TIMELINE.columns)
+
+
+def _ms(since: str, until: str) -> Column:
+    """Milliseconds between two times."""
+    return ((F.unix_micros(until) - F.unix_micros(since)) / 1000).cast("long")
+
+
+# ---- brokers --------------------------------------------------------------------------------------------------------
+def by_active_controller(rows: DataFrame, controllers: DataFrame) -> DataFrame:
+    """Rows of KRaft controllers -> those logged by the controller that was active then.
+
+    Standby controllers replay the same records, and a restarted one replays old ones as if they were news.
+    """
+    reigns = controllers.select(
+        "cluster", F.col("controller_id").alias("node_id"), F.col("since").alias("reign_since"), F.col("until").alias("reign_until")
+    )
+    now = (F.col("at") >= F.col("reign_since")) & (F.col("reign_until").isNull() | (F.col("at") <= F.col("reign_until")))
+    return rows.join(F.broadcast(reigns), ["cluster", "node_id"]).where(now).drop("reign_since", "reign_until")
+
+
+def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE -> BROKER_TIMELINE: spans in which the controller counted a broker as there (ZooKeeper) or unfenced (KRaft)."""
+    replayed = by_active_controller(_kraft_marks(events.where("event_type LIKE 'kraft%'")), controllers)
+    dumped = _kraft_marks(events.where("event_type LIKE 'metadata%'"))
+    marks = _zk_marks(events).unionByName(replayed).unionByName(dumped)
+    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "file_id", "line")
+    before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
+    turns = marks.withColumn("was_up", F.last("up").over(before)).where(
+        (F.col("up") & ~F.coalesce("was_up", F.lit(False))) | (~F.col("up") & F.coalesce("was_up", F.lit(False)))
+    )
+    spans = turns.withColumns(
+        {
+            "until": F.lead("at").over(by_broker),
+            "ended_by": F.lead("how").over(by_broker),
+            "end_node": F.lead("node_id").over(by_broker),
+            "end_file": F.lead("file_id").over(by_broker),
+            "end_line": F.lead("line").over(by_broker),
+            "nth": F.row_number().over(by_broker),
+            "since": F.col("at"),
+        }
+    ).where("up")
+    leaving = events.where(
+        F.col("event_type").isin("controlled_shutdown_started", "kraft_broker_controlled_shutdown_granted", "kraft_broker_controlled_shutdown_replayed")
+    ).select("cluster", F.coalesce(_field("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at"))
+    left = (
+        spans.join(leaving, ["cluster", "broker"], "left")
+        .withColumn("left", (F.col("leaving_at") >= F.col("since")) & (F.col("until").isNull() | (F.col("leaving_at") <= F.col("until"))))
+        .groupBy("cluster", "broker", "since")
+        .agg(F.max("left").alias("left"))
+    )
+    both = F.array(F.struct("node_id", "file_id", "line"))
+    end = F.array(F.struct(F.col("end_node").alias("node_id"), F.col("end_file").alias("file_id"), F.col("end_line").alias("line")))
+    return (
+        spans.join(left, ["cluster", "broker", "since"], "left")
+        .withColumns(
+            {
+                "started_as": F.when(F.col("how") == "there", None).when(F.col("how") == "bounced", "bounced").when(F.col("nth") == 1, "new").otherwise("returned"),
+                "ended_by": F.when(F.col("until").isNull(), None).when(F.col("left"), "controlled_shutdown").otherwise(F.col("ended_by")),
+                "evidence": F.when(F.col("end_line").isNull(), both).otherwise(F.concat(both, end)),
+            }
+        )
+        .select(*BROKER_TIMELINE.columns)
+    )
+
+
+def _field(name: str) -> Column:
+    return F.col("fields")[name].try_cast("int")
+
+
+_MARK = ["cluster", "broker", "epoch", "at", "rank", "up", "how", "node_id", "file_id", "line"]
+
+
+def _zk_marks(events: DataFrame) -> DataFrame:
+    """Turns of brokers as ZooKeeper's controller logged them."""
+    base = ["cluster", "at", "node_id", "file_id", "line"]
+    changed = events.where("event_type = 'broker_set_changed'")
+    parts = [
+        (changed, "bounced_brokers", 0, False, "bounced"),
+        (changed, "bounced_brokers", 1, True, "bounced"),
+        (changed, "deleted_brokers", 0, False, "session_expired"),
+        (changed, "added_brokers", 1, True, "added"),
+        (events.where("event_type = 'controller_context_live_brokers'"), "live_brokers", 1, True, "there"),
+    ]
+    frames = [
+        rows.select(
+            *base, F.explode(ids_of(name)).alias("broker"), F.lit(rank).alias("rank"), F.lit(up).alias("up"),
+            F.lit(how).alias("how"), F.lit(None).cast("long").alias("epoch"),
+        )
+        for rows, name, rank, up, how in parts
+    ]  # fmt: skip
+    marks = frames[0]
+    for frame in frames[1:]:
+        marks = marks.unionByName(frame)
+    return marks.select(*_MARK)
+
+
+def _kraft_marks(events: DataFrame) -> DataFrame:
+    """Turns of brokers as KRaft's controllers replayed them, or as a dump has them."""
+    fenced = F.col("fields")["fenced"]
+    kinds = {
+        "kraft_broker_unfenced": F.lit(True),
+        "kraft_broker_fenced": F.lit(False),
+        "kraft_broker_registered": F.lit(False),
+        "kraft_broker_unregistered": F.lit(False),
+        "metadata_register_broker": fenced == "false",
+        "metadata_unregister_broker": F.lit(False),
+        "metadata_fence_broker": F.lit(False),
+        "metadata_unfence_broker": F.lit(True),
+        "metadata_broker_registration_change": F.when(fenced.isin("1", "true"), False).when(fenced == "-1", True),
+    }
+    up = F.lit(None).cast("boolean")
+    for kind, value in kinds.items():
+        up = F.when(F.col("event_type") == kind, value).otherwise(up)
+    return (
+        events.where(F.col("event_type").isin(*kinds))
+        .withColumns(
+            {
+                "up": up,
+                "rank": F.lit(0),
+                "how": F.when(up, "added").otherwise("fenced"),
+                "broker": F.coalesce(_field("broker"), F.col("broker_id")),
+                "epoch": F.coalesce(F.col("fields")["broker_epoch"].try_cast("long"), F.col("fields")["epoch"].try_cast("long")),
+            }
+        )
+        .where("up IS NOT NULL AND broker IS NOT NULL")
+        .select(*_MARK)
+    )

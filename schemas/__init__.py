@@ -1,0 +1,1 @@
+"""The tables we read and write, each column documented; vocabularies; expectations."""

@@ -1,0 +1,23 @@
+"""What was run: the row that makes a run's tables visible."""
+
+from __future__ import annotations
+
+from pyspark.sql import types as T
+
+from schemas.columns import LONG, TEXT, TEXTS, TIME, column, table
+
+RUNS = table(
+    "runs",
+    "one run",
+    "run_id",
+    column("run_id", TEXT, "Number of the run in this warehouse, as text, from 1."),
+    column("started_at", TIME, "When it started, UTC."),
+    column("finished_at", TIME, "When it was published or refused, UTC."),
+    column("version", TEXT, "Version of Kafka Rewind."),
+    column("clusters", TEXTS, "Clusters it read, sorted."),
+    column("inputs", TEXTS, "Logs it was given."),
+    column("table_versions", T.MapType(TEXT, LONG), "Delta version of each table that this run makes visible."),
+    column("rows", T.MapType(TEXT, LONG), "Rows of each table at that version."),
+    column("expectations", T.MapType(TEXT, LONG), "Rows that violate each expectation; 0 everywhere if published."),
+    column("status", TEXT, "`published` or `refused`."),
+)

@@ -1,0 +1,27 @@
+"""All tables by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from schemas import findings, ingest, ledger, timelines
+from schemas.columns import Table
+
+SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.EVENTS, ingest.REJECTS)
+"""What is read from logs; grows from run to run."""
+
+DERIVED: tuple[Table, ...] = (
+    timelines.TOPIC_TIMELINE,
+    timelines.PARTITION_TIMELINE,
+    timelines.CONTROLLER_TIMELINE,
+    timelines.BROKER_TIMELINE,
+    findings.ELECTIONS,
+    findings.OFFLINE_PARTITIONS,
+    findings.ISR_CHANGES,
+    findings.ISR_CHURN,
+    findings.REASSIGNMENTS,
+    findings.VERDICTS,
+)
+"""What follows from them; of a cluster with news it is computed anew."""
+
+BY_NAME: Mapping[str, Table] = {table.name: table for table in (*SOURCES, *DERIVED, ledger.RUNS)}

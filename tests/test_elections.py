@@ -1,0 +1,534 @@
+"""ZooKeeper elections against tables worked out by hand from the algorithm reference, and what must always hold."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from udfs.broker_requests import leader_and_isr, stop_replica, update_metadata
+from udfs.controller_metrics import Led, offline_partitions_count, preferred_imbalance_count
+from udfs.elections import (
+    RECOVERED,
+    RECOVERING,
+    Choice,
+    Elected,
+    ElectionAnswer,
+    Refused,
+    Removal,
+    elect_controlled_shutdown,
+    elect_offline,
+    elect_preferred,
+    elect_reassigned,
+    moves_on_shutdown,
+    online_replicas,
+    recovery_after,
+    unclean_default,
+    zk_elect,
+    zk_elect_request,
+    zk_new_partition,
+    zk_remove_replica,
+)
+from udfs.eras import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
+from udfs.placement import StripedBroker, place_striped
+from udfs.reassignment import Lists, reassign_to, zk_reassign_trace
+from udfs.state_machines import starting_partition_state, starting_replica_state
+
+FAILED, NONE_ONLINE = Refused("StateChangeFailed"), Refused("NoReplicaOnline")
+
+
+def release(text):
+    return Release.parse(text)
+
+
+# --- releases and eras ---------------------------------------------------------------------------------------------
+
+RELEASES = {  # text -> release, minor release it belongs to
+    "four numbers before 1.0": ("0.8.2.1", Release(0, 8, 2, 1), Release(0, 8, 2)),
+    "a short old name is its first patch": ("0.9", Release(0, 9), Release(0, 9)),
+    "0.10.2 is a minor release of its own": ("0.10.2.2", Release(0, 10, 2, 2), Release(0, 10, 2)),
+    "three numbers from 1.0 on": ("3.4.1", Release(3, 4, 1), Release(3, 4)),
+    "snapshots count as the release": ("4.1.0-SNAPSHOT", Release(4, 1), Release(4, 1)),
+    "candidates too": ("3.9.1-rc0", Release(3, 9, 1), Release(3, 9)),
+    "trunk comes last": ("trunk", TRUNK, TRUNK),
+}
+
+
+@pytest.mark.parametrize("case", RELEASES)
+def test_release(case):
+    text, parsed, line = RELEASES[case]
+    assert Release.parse(text) == parsed
+    assert parsed.line == line
+
+
+@pytest.mark.parametrize("text", ["", "kafka", "3.x", "1.2.3.4.5", "-1"])
+def test_no_release(text):
+    with pytest.raises(ValueError, match="Not a Kafka release"):
+        Release.parse(text)
+
+
+def test_releases_are_ordered_as_released():
+    assert list(MINOR_RELEASES) == sorted(MINOR_RELEASES)
+    assert MINOR_RELEASES[-1] < TRUNK
+    assert [str(one) for one in releases_between(release("0.10.2"), release("1.1"))] == [
+        *("0.10.2", "0.11.0", "1.0", "1.1")
+    ]
+
+
+ERAS = {  # release, KRaft -> era
+    ("0.8.0", False): Era.Z0,
+    ("0.8.1.1", False): Era.Z1,
+    ("0.9.0.1", False): Era.Z2,
+    ("0.10.2.2", False): Era.Z3,
+    ("1.0.2", False): Era.Z4,
+    ("1.1.1", False): Era.Z5,
+    ("2.3.1", False): Era.Z6,
+    ("2.4.1", False): Era.Z7,
+    ("3.9.1", False): Era.Z8,
+    ("2.8.2", True): Era.K0,
+    ("3.1.0", True): Era.K1,
+    ("3.6.2", True): Era.K2,
+    ("3.9.1", True): Era.K3,
+    ("4.0.0", True): Era.K3,
+    ("4.1.0", True): Era.K4,
+    ("trunk", True): Era.K4,
+}
+
+
+@pytest.mark.parametrize(("text", "kraft"), ERAS)
+def test_era(text, kraft):
+    assert era_of(release(text), kraft=kraft) == ERAS[text, kraft]
+
+
+@pytest.mark.parametrize(("text", "kraft"), [("0.7.2", False), ("4.0.0", False), ("trunk", False), ("2.7.2", True)])
+def test_no_era(text, kraft):
+    with pytest.raises(ValueError, match=r"no (KRaft|ZooKeeper) controller"):
+        era_of(release(text), kraft=kraft)
+
+
+def test_protocol_without_iv_is_the_last_of_its_release():
+    order = ["0.8.2.X", "0.10.0-IV1", "0.10.2-IV0", "2.7-IV0", "2.7-IV2", "2.7", "3.6-IV0", "3.6", "4.0-IV0"]
+    assert [ProtocolVersion.parse(text) for text in order] == sorted(ProtocolVersion.parse(text) for text in order)
+
+
+# --- A.2 to A.5, B ----------------------------------------------------------------------------------------------------
+
+OFFLINE = {  # release, assigned, isr, online, unclean allowed -> choice
+    "ISR order decides at first": ("0.8.1", [1, 2, 3], [3, 2], [2, 3], False, Choice(3, (3, 2), (2, 3))),
+    "then assignment order": ("0.8.2", [1, 2, 3], [3, 2], [2, 3], False, Choice(2, (3, 2), (2, 3))),
+    "the dead leave the ISR": ("2.4", [1, 2, 3], [3, 1, 2], [3], False, Choice(3, (3,), (3,))),
+    "clean goes before unclean": ("2.4", [1, 2, 3], [3], [1, 2, 3], True, Choice(3, (3,), (1, 2, 3))),
+    "nobody in sync: it stays offline": ("3.9", [1, 2], [1], [2], False, FAILED),
+    "the same in selector days": ("1.0", [1, 2], [1], [2], False, NONE_ONLINE),
+    "unclean shrinks the ISR to the leader": ("3.9", [1, 2, 3], [1], [3, 2], True, Choice(2, (2,), (2, 3), True)),
+    "unclean without asking": ("0.8.0", [1, 2, 3], [1], [3, 2], False, Choice(2, (2,), (2, 3), True)),
+    "an empty ISR is unclean too": ("0.9", [1, 2], [], [2], True, Choice(2, (2,), (2,), True)),
+    "a stranger in sync bars unclean": ("1.1", [1, 2], [9], [1, 2, 9], True, FAILED),
+    "a stranger breaks the selector": ("1.0", [1, 2], [9], [1, 2, 9], True, FAILED),
+    "a stranger may lead in ISR order": ("0.8.1", [1, 2], [9], [1, 2, 9], True, Choice(9, (9,), (1, 2))),
+    "a dead stranger does not matter": ("1.1", [1, 2], [9], [1], True, Choice(1, (1,), (1,), True)),
+}
+
+
+@pytest.mark.parametrize("case", OFFLINE)
+def test_offline(case):
+    text, *given_, choice = OFFLINE[case]
+    assert elect_offline(release(text), *given_) == choice
+
+
+REASSIGNED = {  # release, target, isr, online -> choice
+    "0.8.0 does not consult the ISR": ("0.8.0", [4, 5], [5], [4, 5], Choice(4, (5,), (4, 5))),
+    "later the ISR counts": ("0.8.1", [4, 5], [5], [4, 5], Choice(5, (5,), (4, 5))),
+    "target order, dead passed over, all told": ("2.4", [4, 5, 6], [6, 5, 4], [6, 5], Choice(5, (6, 5, 4), (4, 5, 6))),
+    "none in sync, 0.8.0 needs a live one": ("0.8.0", [4], [4], [1], FAILED),
+    "none in sync, selector": ("0.10.2", [4], [1], [1, 4], NONE_ONLINE),
+    "none in sync, algorithm": ("1.1", [4], [1], [1, 4], FAILED),
+}
+
+
+@pytest.mark.parametrize("case", REASSIGNED)
+def test_reassigned(case):
+    text, *given_, choice = REASSIGNED[case]
+    assert elect_reassigned(release(text), *given_) == choice
+
+
+PREFERRED = {  # release, assigned, isr, leader, online -> choice
+    "the first takes over, the ISR stays": ("3.9", [1, 2], [2, 1], 2, [1, 2], Choice(1, (2, 1), (1, 2))),
+    "it leads already": ("1.0", [1, 2], [1, 2], 1, [1, 2], Refused("LeaderElectionNotNeeded")),
+    "it leads already, the epoch moves": ("2.1", [1, 2], [1, 2], 1, [1, 2], Choice(1, (1, 2), (1, 2))),
+    "filtered again": ("2.2", [1, 2], [1, 2], 1, [1, 2], Refused("LeaderElectionNotNeeded")),
+    "out of sync": ("3.9", [1, 2], [2], 2, [1, 2], FAILED),
+    "offline": ("3.9", [1, 2], [1, 2], 2, [2], FAILED),
+}
+
+
+@pytest.mark.parametrize("case", PREFERRED)
+def test_preferred(case):
+    text, *given_, choice = PREFERRED[case]
+    assert elect_preferred(release(text), *given_) == choice
+
+
+SHUTDOWN = {  # release, assigned, isr, leader, alive, shutting down, offline -> choice
+    "0.8.0 drops the leader by itself": ("0.8.0", [1, 2], [1, 2], 1, [1, 2], [], [], Choice(2, (2,), (1, 2))),
+    "ISR order, even a dead one": ("0.9", [1, 2, 3], [3, 2, 1], 1, [1, 2], [1], [], Choice(3, (3, 2), (1, 2))),
+    "assignment order, alive": ("0.10.0", [1, 2, 3], [3, 2, 1], 1, [1, 2], [1], [], Choice(2, (3, 2), (1, 2))),
+    "the leaving one is not told": ("2.0", [1, 2, 3], [3, 2, 1], 1, [1, 2, 3], [1], [], Choice(2, (3, 2), (2, 3))),
+    "and is told again": ("2.1", [1, 2, 3], [3, 2, 1], 1, [1, 2, 3], [1], [], Choice(2, (3, 2), (1, 2, 3))),
+    "a failed directory does not lead": (
+        "2.1",
+        [1, 2, 3],
+        [1, 2, 3],
+        1,
+        [1, 2, 3],
+        [1],
+        [2],
+        Choice(3, (2, 3), (1, 3)),
+    ),
+    "two leave at once": ("3.9", [1, 2, 3], [1, 2, 3], 1, [1, 2, 3], [1, 2], [], Choice(3, (3,), (1, 2, 3))),
+    "nobody else in sync": ("3.9", [1, 2], [1], 1, [1, 2], [1], [], FAILED),
+}
+
+
+@pytest.mark.parametrize("case", SHUTDOWN)
+def test_controlled_shutdown(case):
+    text, *given_, choice = SHUTDOWN[case]
+    assert elect_controlled_shutdown(release(text), *given_) == choice
+
+
+def test_who_moves_on_shutdown():
+    assert moves_on_shutdown(release("3.9"), [1, 2], leader=1, leaving=1)
+    assert not moves_on_shutdown(release("3.9"), [1, 2], leader=2, leaving=1)
+    assert not moves_on_shutdown(release("3.9"), [1], leader=1, leaving=1)
+    assert not moves_on_shutdown(release("2.1"), [1, 2], leader=1, leaving=1, topic_deleting=True)
+    assert moves_on_shutdown(release("2.0"), [1, 2], leader=1, leaving=1, topic_deleting=True)
+
+
+def test_failed_directories_count_from_1_0():
+    assert online_replicas(release("0.11"), [1, 2, 3], [3], [2]) == {1, 2}
+    assert online_replicas(release("1.0"), [1, 2, 3], [3], [2]) == {1}
+
+
+RECOVERY = {  # release, unclean, before, protocol -> after
+    "not yet invented": ("3.1", True, RECOVERED, None, None),
+    "unclean starts it": ("3.2", True, RECOVERED, "3.2-IV0", RECOVERING),
+    "an old protocol never does": ("3.9", True, RECOVERED, "3.1-IV0", RECOVERED),
+    "clean keeps what was": ("3.9", False, RECOVERING, "3.9", RECOVERING),
+}
+
+
+@pytest.mark.parametrize("case", RECOVERY)
+def test_recovery(case):
+    text, unclean, before, protocol, after = RECOVERY[case]
+    parsed = ProtocolVersion.parse(protocol) if protocol else None
+    assert recovery_after(release(text), unclean, before, parsed) == after
+
+
+def test_unclean_default_turned_with_0_11():
+    assert unclean_default(release("0.10.2.2"))
+    assert not unclean_default(release("0.11"))
+    dead = {"assigned": [1, 2], "isr": [1], "leader": 1, "leader_epoch": 3, "alive": [2]}
+    assert zk_elect(release("0.10.2"), "offline", **dead) == Elected(2, (2,), 4, (2,), True, None)
+    assert zk_elect(release("0.11"), "offline", **dead) == NONE_ONLINE
+
+
+def test_a_newer_controller_has_taken_over():
+    healthy = {"assigned": [1, 2], "isr": [1, 2], "leader": 1, "leader_epoch": 3, "alive": [2]}
+    epochs = {"controller_epoch": 5, "stored_controller_epoch": 6}
+    assert zk_elect(release("3.9"), "offline", **healthy, **epochs) == FAILED
+
+
+def test_birth():
+    assert zk_new_partition(release("3.9"), [3, 1, 2], [1, 2]) == Elected(1, (1, 2), 0, (1, 2), False, RECOVERED)
+    assert zk_new_partition(release("0.8.0"), [3], [1, 2]) == FAILED
+
+
+# --- A.6 --------------------------------------------------------------------------------------------------------------
+
+REQUESTS = {  # release, type, leader, isr, further -> answer, for assignment [1, 2] and brokers 1 and 2 alive
+    "not the controller": ("3.9", "UNCLEAN", -1, [1], {"is_controller": False}, ("NOT_CONTROLLER", -1, (1,), 0)),
+    "no such partition": (
+        *("3.9", "UNCLEAN", -1, [1], {"partition_known": False}),
+        ("UNKNOWN_TOPIC_OR_PARTITION", -1, (1,), 0),
+    ),
+    "being deleted": (
+        *("3.9", "PREFERRED", 2, [1, 2], {"topic_deleting": True}),
+        ("INVALID_TOPIC_EXCEPTION", 2, (1, 2), 0),
+    ),
+    "moves back": ("2.2", "PREFERRED", 2, [1, 2], {}, ("NONE", 1, (1, 2), 1)),
+    "a leaving leader does not count": ("3.9", "UNCLEAN", 1, [1], {"shutting_down": [1]}, ("NONE", 2, (2,), 1)),
+    "forced by the Admin client only": (
+        *("3.9", "UNCLEAN", 1, [1], {"shutting_down": [1], "from_admin": False}),
+        ("ELIGIBLE_LEADERS_NOT_AVAILABLE", 1, (1,), 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_request(case):
+    text, kind, leader, isr, further, answer = REQUESTS[case]
+    outcome = zk_elect_request(release(text), kind, assigned=[1, 2], leader=leader, isr=isr, alive=[1, 2], **further)
+    assert outcome == ElectionAnswer(*answer)
+
+
+@pytest.mark.parametrize(("text", "kind"), [("2.1", "PREFERRED"), ("2.3", "UNCLEAN"), ("3.9", "ONLINE")])
+def test_request_not_known_to_the_release(text, kind):
+    with pytest.raises(ValueError, match="election"):
+        zk_elect_request(release(text), kind, assigned=[1], leader=1, isr=[1], alive=[1])
+
+
+# --- C.1 --------------------------------------------------------------------------------------------------------------
+
+REMOVALS = {  # release, replica, leader, isr, unclean allowed -> removal, for assignment [1, 2, 3], leader epoch 5
+    "a follower": ("2.4", 2, 1, [1, 2, 3], None, Removal(True, 1, (1, 3), 6, (1, 3))),
+    "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, Removal(True, -1, (2,), 6, (2, 3))),
+    "0.8.0 tells the leader": ("0.8.0", 2, 1, [1, 2, 3], None, Removal(True, 1, (1, 3), 6, (1,))),
+    "0.8.0 has nobody to tell": ("0.8.0", 1, 1, [1, 2], None, Removal(True, -1, (2,), 6, ())),
+    "the last one goes": ("0.8.1", 1, 1, [1], False, Removal(True, -1, (), 6, (2, 3))),
+    "goes by default, unclean being on": ("0.10.2", 1, 1, [1], None, Removal(True, -1, (), 6, (2, 3))),
+    "stays by default, unclean being off": ("0.11", 1, 1, [1], None, Removal(True, -1, (1,), 6, (2, 3))),
+    "stays whatever the switch": ("1.1", 1, 1, [1], True, Removal(True, -1, (1,), 6, (2, 3))),
+    "not in sync: nothing written": ("3.9", 3, 1, [1, 2], None, Removal(False, 1, (1, 2), 5, (1, 2))),
+}
+
+
+@pytest.mark.parametrize("case", REMOVALS)
+def test_removal(case):
+    text, replica, leader, isr, unclean, removal = REMOVALS[case]
+    known = {"assigned": [1, 2, 3], "leader": leader, "isr": isr, "leader_epoch": 5, "unclean_enabled": unclean}
+    assert zk_remove_replica(release(text), replica, **known) == removal
+
+
+def test_removal_under_a_newer_controller():
+    known = {"assigned": [1, 2], "leader": 1, "isr": [1, 2], "leader_epoch": 5}
+    epochs = {"controller_epoch": 1, "stored_controller_epoch": 2}
+    assert zk_remove_replica(release("3.9"), 1, **known, **epochs) == FAILED
+
+
+# --- E ----------------------------------------------------------------------------------------------------------------
+
+REASSIGNMENTS = {  # release, assigned (1 leads), target, alive, caught up -> leader, epoch, isr, error, completed
+    "[a] to [b] costs 3": ("1.1", [1], [2], [1, 2], [2], 2, 3, (2,), None, True),
+    "0.8.0 does not bump at the start": ("0.8.0", [1], [2], [1, 2], [2], 2, 2, (2,), None, True),
+    "0.8.0 keeps leader and epoch": ("0.8.0", [1, 2], [1], [1, 2], [], 1, 1, (1,), None, True),
+    "the table of E.2": ("2.3", [1, 2, 3], [4, 5, 6], [1, 2, 3, 4, 5, 6], [4, 5, 6], 4, 5, (4, 5, 6), None, True),
+    "one target lags: pending": ("2.4", [1], [2, 3], [1, 2, 3], [3], 1, 1, (1, 3), None, False),
+    "a dead target, then refused": ("0.10.0", [1], [2], [1], [], 1, 0, (1,), "target not alive", False),
+    "a dead target, then awaited": ("0.10.1", [1], [2], [1], [], 1, 1, (1,), None, False),
+    "a dead addition": ("2.4", [1], [2], [1], [], 1, 0, (1,), "INVALID_REPLICA_ASSIGNMENT", False),
+    "a double target": ("2.4", [1], [2, 2], [1, 2], [], 1, 0, (1,), "INVALID_REPLICA_ASSIGNMENT", False),
+    "a pure reorder finishes at once": ("2.4", [1, 2], [2, 1], [1, 2], [], 1, 1, (1, 2), None, True),
+    "leader dead, targets dead too": ("2.4", [1, 2], [2], [], [], 1, 0, (1, 2), "StateChangeFailed", False),
+}
+
+
+@pytest.mark.parametrize("case", REASSIGNMENTS)
+def test_zk_reassignment(case):
+    text, assigned, target, alive, caught_up, leader, epoch, isr, error, completed = REASSIGNMENTS[case]
+    outcome = zk_reassign_trace(
+        release(text), assigned, target, leader=1, isr=assigned, leader_epoch=0, alive=alive, catch_up_order=caught_up
+    )
+    assert (outcome.final.leader, outcome.final.leader_epoch, outcome.final.isr) == (leader, epoch, isr)
+    assert (outcome.error, outcome.completed) == (error, completed)
+
+
+def test_a_lagging_replica_that_was_there_is_not_new():
+    outcome = zk_reassign_trace(
+        *(release("2.4"), [1, 2], [2, 3]), leader=1, isr=[1], leader_epoch=0, alive=[1, 2, 3], catch_up_order=[3, 2]
+    )
+    created = [move for step in outcome.steps for move in step.replica_transitions if move[2] == "NewReplica"]
+    assert created == [(3, "NonExistentReplica", "NewReplica")]
+    assert outcome.final.isr == (3, 2)
+
+
+def test_deletion_has_no_states_of_its_own_in_0_8_0():
+    for text, states in {"0.8.0": 1, "0.8.1": 3}.items():
+        outcome = zk_reassign_trace(release(text), [1, 2], [1], leader=1, isr=[1, 2], leader_epoch=0, alive=[1, 2])
+        deletion = [move for step in outcome.steps for move in step.replica_transitions]
+        assert len(deletion) == states
+        assert (deletion[0][1], deletion[-1][2]) == ("OfflineReplica", "NonExistentReplica")
+
+
+# --- where the vectors of G and H are silent --------------------------------------------------------------------------
+
+STOPS = {"3.4": False, "3.4.0": False, "3.4.1": True, "3.5": True}  # release -> is an equal leader epoch obeyed
+
+
+@pytest.mark.parametrize("text", STOPS)
+def test_stop_replica_with_an_equal_epoch(text):
+    epochs = {"known_controller_epoch": 1, "request_controller_epoch": 1}
+    answer = stop_replica(release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9)
+    assert answer.applied == STOPS[text]
+
+
+EQUAL_EPOCHS = {  # release, further -> is LeaderAndIsr with an equal leader epoch obeyed
+    "brings a topic id": ("3.0", {"topic_id_matches": None}, True),
+    "too early for that": ("2.8", {"topic_id_matches": None}, False),
+    "from a migrating controller": ("3.4", {"from_migrating_kraft": True}, True),
+    "just repeated": ("3.9", {}, False),
+}
+
+
+@pytest.mark.parametrize("case", EQUAL_EPOCHS)
+def test_leader_and_isr_with_an_equal_epoch(case):
+    text, further, applied = EQUAL_EPOCHS[case]
+    epochs = {"known_controller_epoch": 1, "request_controller_epoch": 1}
+    answer = leader_and_isr(
+        release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9, in_replicas=True, **further
+    )
+    assert answer.applied == applied
+
+
+def test_update_metadata():
+    assert update_metadata(release("3.9"), known_controller_epoch=3, request_controller_epoch=4).applied
+    stale = update_metadata(release("3.9"), known_controller_epoch=3, request_controller_epoch=2)
+    assert (stale.applied, stale.error, stale.known_controller_epoch) == (False, "STALE_CONTROLLER_EPOCH", 3)
+
+
+GAUGES = {  # release -> preferred imbalance, offline partitions with broker 1 leaving, 2 dead
+    "0.8.0": (4, 4),
+    "0.8.1": (4, 3),
+    "0.10.0": (3, 2),
+    "2.4": (2, None),
+}
+
+
+@pytest.mark.parametrize("text", GAUGES)
+def test_gauges(text):
+    partitions = [
+        Led((1, 2), 1, (1, 2)),
+        Led((1, 2), -1, (2,)),
+        Led((1, 2), 2, (2,), topic_deleting=True),
+        Led((3, 2), 2, (2,), adding=(3,)),
+        Led((3, 1), 3, (3, 1), adding=(3,)),
+        Led((2, 3), 3, (3, 2), adding=(2,)),
+    ]
+    imbalance, offline = GAUGES[text]
+    assert preferred_imbalance_count(release(text), partitions) == imbalance
+    if offline is None:
+        with pytest.raises(ValueError, match="counts transitions"):
+            offline_partitions_count(release(text), partitions, alive=[1, 3])
+    else:
+        assert offline_partitions_count(release(text), partitions, alive=[1, 3], shutting_down=[1]) == offline
+
+
+def test_a_new_controller_classes_what_it_finds():
+    assert [starting_partition_state(*found) for found in ((None, False), (1, True), (-1, False))] == [
+        *("NewPartition", "OnlinePartition", "OfflinePartition")
+    ]
+    assert [starting_replica_state(release(text), False) for text in ("0.8.0", "0.8.1", "2.2", "2.3")] == [
+        *("OfflineReplica", "ReplicaDeletionIneligible", "ReplicaDeletionIneligible", "OfflineReplica")
+    ]
+    assert starting_replica_state(release("2.0"), True) == "OnlineReplica"
+
+
+@given(st.data(), st.integers(1, 6), st.integers(1, 8))
+def test_striped_placement_is_even(data, count, partitions):
+    fences = data.draw(st.lists(st.booleans(), min_size=count, max_size=count).filter(lambda all_: not all(all_)))
+    brokers = [StripedBroker(id_, data.draw(st.sampled_from("abc")), fenced) for id_, fenced in enumerate(fences)]
+    factor = data.draw(st.integers(1, count))
+    placed = place_striped(brokers, partitions, factor, lambda bound: data.draw(st.integers(0, bound - 1)))
+    assert len(placed) == partitions
+    for replicas in placed:
+        assert len(set(replicas)) == factor
+        assert not brokers[replicas[0]].fenced
+
+
+# --- what always holds ------------------------------------------------------------------------------------------------
+
+BROKERS = st.integers(0, 6)
+ZK_RELEASES = st.sampled_from([one for one in MINOR_RELEASES if one < Release(4)])
+REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
+
+
+@st.composite
+def partitions(draw):
+    """Keyword arguments of `zk_elect` for a partition whose ISR is within its assignment."""
+    assigned = draw(REPLICAS)
+    isr = draw(st.permutations(assigned))[: draw(st.integers(1, len(assigned)))]
+    alive = draw(st.lists(BROKERS, unique=True))
+    return {
+        "assigned": assigned,
+        "isr": isr,
+        "leader": draw(st.sampled_from([*isr, -1])),
+        "leader_epoch": draw(st.integers(0, 9)),
+        "alive": alive,
+        "shutting_down": draw(st.lists(st.sampled_from(alive), unique=True)) if alive else [],
+        "target": draw(REPLICAS),
+        "unclean_enabled": draw(st.booleans()),
+    }
+
+
+STRATEGIES = ["offline", "reassign", "preferred", "controlled_shutdown"]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(known=partitions(), at=ZK_RELEASES)
+def test_elections_keep_their_promises(strategy, known, at):
+    outcome = zk_elect(at, strategy, **known)
+    if isinstance(outcome, Refused):
+        return
+    assert outcome.leader_epoch == known["leader_epoch"] + 1
+    assert set(outcome.isr) <= set(known["assigned"])
+    assert list(outcome.recipients) == sorted(outcome.recipients)
+    if strategy == "reassign" and at < Release(0, 8, 1):
+        return
+    assert outcome.leader in outcome.isr
+    assert outcome.unclean == (outcome.leader not in known["isr"])
+    if strategy != "controlled_shutdown" or at >= Release(0, 10):
+        assert outcome.leader in set(known["alive"]) - set(known["shutting_down"])
+    if outcome.unclean:
+        assert strategy == "offline"
+        assert outcome.isr == (outcome.leader,)
+        assert not set(known["isr"]) & (set(known["alive"]) - set(known["shutting_down"]))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@given(known=partitions(), at=ZK_RELEASES, order=st.randoms(use_true_random=False))
+def test_the_order_of_brokers_does_not_matter(strategy, known, at, order):
+    shuffled = {name: order.sample(known[name], len(known[name])) for name in ("alive", "shutting_down")}
+    assert zk_elect(at, strategy, **known) == zk_elect(at, strategy, **(known | shuffled))
+
+
+@given(known=partitions(), at=ZK_RELEASES)
+def test_removing_a_replica_twice(known, at):
+    replica = known["assigned"][0]
+    given_ = {name: known[name] for name in ("assigned", "unclean_enabled")}
+    once = zk_remove_replica(
+        at, replica, **given_, leader=known["leader"], isr=known["isr"], leader_epoch=known["leader_epoch"]
+    )
+    twice = zk_remove_replica(at, replica, **given_, leader=once.leader, isr=once.isr, leader_epoch=once.leader_epoch)
+    assert (twice.leader, twice.isr) == (once.leader, once.isr)
+    assert twice.written == (once.isr == (replica,))
+    assert twice.leader_epoch - once.leader_epoch == twice.written
+    assert replica != once.leader or not once.written
+    assert replica not in twice.recipients
+
+
+@given(assigned=REPLICAS, first=REPLICAS, second=REPLICAS)
+def test_the_latest_reassignment_wins_and_cancelling_returns_to_the_origin(assigned, first, second):
+    pending = reassign_to(Lists(tuple(assigned)), first)
+    overridden = reassign_to(pending, second)
+    assert [id_ for id_ in overridden.replicas if id_ not in overridden.removing] == second
+    assert set(overridden.replicas) - set(overridden.adding) == set(assigned)
+    cancelled = reassign_to(pending, assigned)
+    assert cancelled == Lists(tuple(assigned))
+
+
+@given(assigned=REPLICAS, target=REPLICAS, at=ZK_RELEASES)
+def test_a_finished_reassignment_ends_at_its_target(assigned, target, at):
+    everybody = range(7)
+    outcome = zk_reassign_trace(
+        *(at, assigned, target),
+        leader=assigned[0],
+        isr=assigned,
+        leader_epoch=0,
+        alive=everybody,
+        catch_up_order=[id_ for id_ in target if id_ not in assigned],
+    )
+    assert outcome.completed != outcome.ignored
+    assert outcome.ignored == (assigned == target and at < Release(2, 4))
+    assert outcome.final.assignment == tuple(target)
+    assert set(outcome.final.isr) == set(target)
+    assert outcome.final.leader in target
+    epochs = [0, *(step.leader_epoch for step in outcome.steps)]
+    assert all(0 <= after - before <= 1 for before, after in pairwise(epochs))

@@ -1,0 +1,312 @@
+"""Invariants against tables worked out by hand from the algorithm reference; the algorithms' own output breaks none."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from udfs.elections import Elected, online_replicas, zk_elect, zk_new_partition, zk_remove_replica
+from udfs.eras import MINOR_RELEASES, ProtocolVersion, Release
+from udfs.invariants import (
+    HOLDS,
+    UNKNOWN,
+    VIOLATED,
+    Cluster,
+    State,
+    check_broker_epochs,
+    check_choice,
+    check_controllers,
+    check_offline_gauge,
+    check_received,
+    check_sequence,
+    check_transitions,
+    explain,
+    version_ahead,
+    violations,
+)
+from udfs.kraft_elections import Kind, Registration, Settings, Wanted, apply_change, partition_change
+
+ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True, protocol=ProtocolVersion.parse("3.9-IV0"))
+START = State(1, 5, (1, 2), partition_epoch=7, controller_epoch=3, replicas=(1, 2, 3), online=frozenset({1, 2, 3}))
+
+
+def after(leader=1, epochs=(6, 8), isr=(1, 2), **further):
+    """START a change later."""
+    return replace(START, leader=leader, leader_epoch=epochs[0], partition_epoch=epochs[1], isr=isr, **further)
+
+
+def verdicts(cluster, *states):
+    return {(finding.rule, finding.at): finding.verdict for finding in check_sequence(cluster, states)}
+
+
+PAIRS = {  # cluster, state after START, rule -> verdict; None: the rule does not apply
+    "leader in the ISR": (ZK, after(2, isr=(2,)), "J1", HOLDS),
+    "leader outside": (ZK, after(2, isr=(3,)), "J1", VIOLATED),
+    "a leader and no ISR": (ZK, after(2, isr=()), "J1", VIOLATED),
+    "no leader": (ZK, after(-1), "J1", HOLDS),
+    "a deletion": (ZK, after(-2), "J1", None),
+    "0.8.0 reassigns past the ISR": (Cluster(Release(0, 8)), after(3, trigger="reassign"), "J1", None),
+    "another leader, same epoch": (ZK, after(2, (5, 8)), "J2", VIOLATED),
+    "epoch goes back": (ZK, after(1, (4, 8)), "J2", VIOLATED),
+    "orders survive a gap": (ZK, after(2, (9, 20)), "J2", HOLDS),
+    "one version, two states": (ZK, after(1, (5, 7), isr=(1,)), "J3", VIOLATED),
+    "the ISR is a set": (ZK, after(1, (5, 7), isr=(2, 1)), "J3", HOLDS),
+    "version goes back": (ZK, after(1, (5, 6)), "J3", VIOLATED),
+    "the leader epoch overtakes": (ZK, after(2, (7, 8)), "J3", VIOLATED),
+    "no version logged": (ZK, after(2, (6, None)), "J3", UNKNOWN),
+    "controller epoch goes down": (ZK, after(controller_epoch=2), "J6", VIOLATED),
+    "controller epoch not logged": (ZK, after(controller_epoch=None), "J6", UNKNOWN),
+    "a stranger in the ISR": (ZK, after(isr=(1, 9)), "J7", VIOLATED),
+    "a leaving one": (ZK, after(isr=(1, 9), departing=frozenset({9})), "J7", HOLDS),
+    "one of the assignment before": (ZK, after(isr=(1, 3), replicas=(1, 2)), "J7", HOLDS),
+    "assignment not known": (ZK, after(isr=(1, 9), replicas=None), "J7", UNKNOWN),
+    "unclean, ISR dead": (ZK, after(3, isr=(3,), online=frozenset({3})), "J8", HOLDS),
+    "unclean, ISR member up": (ZK, after(3, isr=(3,), online=frozenset({2, 3})), "J8", VIOLATED),
+    "that member is not assigned": (ZK, after(3, isr=(3,), online=frozenset({2, 3}), replicas=(1, 3)), "J8", HOLDS),
+    "nobody knows who was up": (ZK, after(3, isr=(3,), online=None), "J8", UNKNOWN),
+    "states lost before it": (ZK, after(3, (6, 9), isr=(3,), online=frozenset({2, 3})), "J8", UNKNOWN),
+    "a clean one": (ZK, after(2), "J8", None),
+    "unclean, allowed": (ZK, after(3, isr=(3,), unclean_enabled=True), "J9", HOLDS),
+    "unclean, forbidden": (ZK, after(3, isr=(3,), unclean_enabled=False), "J9", VIOLATED),
+    "unclean, setting not known": (ZK, after(3, isr=(3,)), "J9", UNKNOWN),
+    "unclean, asked for": (ZK, after(3, isr=(3,), unclean_enabled=False, trigger="unclean_request"), "J9", HOLDS),
+    "unclean, not alone": (ZK, after(3, isr=(3, 1), unclean_enabled=True), "J9", VIOLATED),
+    "unclean, no switch yet": (Cluster(Release(0, 8, 1)), after(3, isr=(3,)), "J9", HOLDS),
+    "unclean, not recovering": (KRAFT, after(3, isr=(3,), unclean_enabled=True, recovery="RECOVERED"), "J9", VIOLATED),
+    "unclean, recovering": (KRAFT, after(3, isr=(3,), unclean_enabled=True, recovery="RECOVERING"), "J9", HOLDS),
+    "from a completed reassignment": (KRAFT, after(3, isr=(3,), trigger="leader"), "J9", None),
+    "states lost before an unclean one": (ZK, after(3, (8, 20), isr=(3,), unclean_enabled=False), "J9", UNKNOWN),
+    "dropped replicas, no recovery: clean": (
+        *(KRAFT, after(3, isr=(3,), replicas=(3,), recovery="RECOVERED", unclean_enabled=False), "J9"),
+        None,
+    ),
+    "dropped replicas, recovery not known": (KRAFT, after(3, isr=(3,), replicas=(3,)), "J9", UNKNOWN),
+    "in ZooKeeper mode that is unclean": (ZK, after(3, isr=(3, 1), replicas=(3, 1)), "J9", VIOLATED),
+    "preferred": (ZK, after(1, trigger="preferred"), "J10", HOLDS),
+    "preferred, but another leads": (ZK, after(2, trigger="preferred"), "J10", VIOLATED),
+    "preferred, not in sync": (ZK, after(3, isr=(1, 2), replicas=(3, 1, 2), trigger="preferred"), "J10", VIOLATED),
+    "preferred, ISR changed": (ZK, after(1, isr=(1,), trigger="preferred"), "J10", VIOLATED),
+    "KRaft, leader gone": (KRAFT, after(2, online=frozenset({2}), trigger="preferred"), "J10", None),
+    "the leader's own change": (ZK, after(1, (5, 8), isr=(1,), trigger="leader"), "J12", HOLDS),
+    "must not move the leader epoch": (ZK, after(1, (6, 8), isr=(1,), trigger="leader"), "J12", VIOLATED),
+    "a decision must": (ZK, after(1, (5, 8), isr=(1,), trigger="replica_offline"), "J12", VIOLATED),
+    "batch retry: a gap": (Cluster(Release(2, 3)), after(2, (7, 9), isr=(2,), trigger="offline"), "J12", UNKNOWN),
+    "nothing to go by": (ZK, after(1, (5, 8), isr=(1,)), "J12", None),
+    "KRaft shrinks without a bump": (KRAFT, after(1, (5, 8), isr=(1,)), "J12", HOLDS),
+    "and bumps for nothing": (KRAFT, after(1, (6, 8), isr=(1,)), "J12", VIOLATED),
+    "as it used to": (Cluster(Release(3, 5), kraft=True), after(1, (6, 8), isr=(1,)), "J12", HOLDS),
+    "metadata version not known": (Cluster(Release(3, 9), kraft=True), after(1, (6, 8), isr=(1,)), "J12", UNKNOWN),
+    "KRaft growing never bumps": (Cluster(Release(3, 9), kraft=True), after(1, (6, 8), isr=(1, 2, 3)), "J12", VIOLATED),
+    "KRaft, a replica lost": (KRAFT, after(1, (6, 8), replicas=(1, 2)), "J12", HOLDS),
+    "a live leader": (ZK, after(2), "J14", HOLDS),
+    "a dead one": (ZK, after(2, online=frozenset({1})), "J14", VIOLATED),
+    "the last known one": (KRAFT, after(2, online=frozenset(), trigger="last_known_leader"), "J14", None),
+    "an offline broker joins": (ZK, after(1, (5, 8), isr=(1, 2, 3), online=frozenset({1, 2})), "J19", VIOLATED),
+    "which was allowed": (Cluster(Release(3, 2)), after(1, (5, 8), isr=(1, 2, 3), online=frozenset({1})), "J19", None),
+}
+
+
+@pytest.mark.parametrize("case", PAIRS)
+def test_pair(case):
+    cluster, state, rule, verdict = PAIRS[case]
+    assert verdicts(cluster, START, state).get((rule, 1)) == verdict
+
+
+BIRTHS = {  # state -> verdict of J15
+    "as it should be": (State(2, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), HOLDS),
+    "not the first in sync": (State(3, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
+    "not in assignment order": (State(3, 0, (3, 2), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
+    "epochs not 0": (State(2, 1, (2, 3), 1, replicas=(1, 2, 3), trigger="new"), VIOLATED),
+    "assignment not known": (State(2, 0, (2, 3), 0, trigger="new"), UNKNOWN),
+    "not a birth": (State(2, 4, (2, 3), 6), None),
+}
+
+
+@pytest.mark.parametrize("case", BIRTHS)
+def test_birth(case):
+    state, verdict = BIRTHS[case]
+    assert verdicts(ZK, state).get(("J15", 0)) == verdict
+
+
+LISTS = {  # isr, elr, last known, min ISR -> verdict of J21
+    "disjoint below min ISR": ((1,), (2,), (), 2, HOLDS),
+    "twice in": ((1,), (1,), (), 2, VIOLATED),
+    "the last known leader is eligible too": ((), (1, 2), (1,), 2, HOLDS),
+    "last known ones are not": ((1,), (2,), (2, 3), 2, VIOLATED),
+    "not a replica": ((1,), (9,), (), 2, VIOLATED),
+    "at min ISR": ((1, 2), (3,), (), 2, VIOLATED),
+    "just elected from the ELR, min ISR 1": ((1,), (3,), (), 1, HOLDS),
+    "min ISR 1, and two in sync": ((1, 2), (3,), (), 1, VIOLATED),
+    "min ISR not known": ((1, 2), (3,), (), None, UNKNOWN),
+    "empty lists need nothing": ((1, 2), (), (), None, HOLDS),
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_lists(case):
+    isr, elr, last_known, min_isr, verdict = LISTS[case]
+    state = replace(START, isr=isr, elr=elr, last_known_elr=last_known, min_isr=min_isr)
+    assert verdicts(replace(KRAFT, elr_enabled=True), state)["J21", 0] == verdict
+    assert ("J21", 0) not in verdicts(KRAFT, state)
+
+
+def test_a_preferred_election_may_take_an_eligible_replica():
+    empty = replace(START, leader=-1, isr=(), elr=(1, 2))
+    assert verdicts(KRAFT, empty, after(1, isr=(1,), elr=(2,), trigger="preferred"))["J10", 1] == HOLDS
+    assert verdicts(KRAFT, replace(empty, elr=()), after(1, isr=(1,), trigger="preferred"))["J10", 1] == VIOLATED
+
+
+def test_removed_replicas_may_linger_in_the_elr():
+    state = replace(START, isr=(1,), elr=(2,), replicas=(1,), min_isr=2)
+    cluster = replace(KRAFT, elr_enabled=True)
+    assert verdicts(cluster, state)["J21", 0] == VIOLATED
+    assert verdicts(cluster, replace(state, departing=frozenset({2})))["J21", 0] == HOLDS
+
+
+def test_a_version_below_the_leader_epoch():
+    assert version_ahead(State(1, 5, (1,), 5)).verdict == HOLDS
+    assert version_ahead(State(1, 5, (1,), 4)).verdict == VIOLATED
+    assert version_ahead(State(1, 5, (1,))).verdict == UNKNOWN
+
+
+CLAIMS = {  # (epoch, controller) -> rules violated
+    "succession with a gap": ([(4, 1), (5, 2), (7, 1)], []),
+    "the same line twice": ([(4, 1), (4, 1)], []),
+    "an old epoch again": ([(4, 1), (5, 2), (4, 1)], ["J4"]),
+    "two in one epoch": ([(4, 1), (4, 2)], ["J4", "J5"]),
+}
+
+
+@pytest.mark.parametrize("case", CLAIMS)
+def test_claims(case):
+    claims, rules = CLAIMS[case]
+    assert violations(check_controllers(claims)) == rules
+
+
+def test_choice_is_explained_by_some_plausible_online_set():
+    def decide(online):
+        elected = zk_elect(
+            *(Release(3, 9), "offline"),
+            assigned=[1, 2, 3],
+            isr=[1, 2, 3],
+            leader=1,
+            leader_epoch=0,
+            alive=online,
+        )
+        return (elected.leader, elected.isr) if isinstance(elected, Elected) else None
+
+    assert check_choice(decide, (2, (3, 2)), {2, 3}, {2, 3}).verdict == HOLDS
+    assert check_choice(decide, (3, (3,)), {3}, {2, 3}).verdict == HOLDS
+    assert check_choice(decide, (3, (3,)), {2, 3}, {2, 3}).verdict == VIOLATED
+    assert check_choice(decide, None, set(), {2}).verdict == HOLDS
+    assert check_choice(decide, None, {3}, {2, 3}).verdict == VIOLATED
+
+
+def test_transitions():
+    path = [("NewPartition", "OnlinePartition"), ("OnlinePartition", "NonExistentPartition")]
+    assert [finding.verdict for finding in check_transitions(Release(3, 9), path)] == [HOLDS, VIOLATED]
+    torn = [("NewReplica", "OnlineReplica"), ("OfflineReplica", "OnlineReplica")]
+    assert [finding.verdict for finding in check_transitions(Release(3, 9), torn)] == [HOLDS, HOLDS, UNKNOWN]
+    with pytest.raises(ValueError, match="No such transition"):
+        list(check_transitions(Release(3, 9), [("NewReplica", "OnlinePartition")]))
+
+
+def test_what_brokers_were_sent():
+    received = [START, replace(START, leader=2), replace(START, leader_epoch=9), replace(START, leader=-2)]
+    assert [(one.at, one.verdict) for one in check_received([START], received)] == [
+        *((0, HOLDS), (1, VIOLATED), (2, UNKNOWN))
+    ]
+
+
+def test_gauge_and_broker_epochs():
+    path = [("NewPartition", "OfflinePartition"), ("OfflinePartition", "OnlinePartition")]
+    assert [finding.verdict for finding in check_offline_gauge(path, [1, 1])] == [HOLDS, VIOLATED]
+    assert [finding.verdict for finding in check_broker_epochs([3, 8, 8])] == [HOLDS, VIOLATED]
+
+
+def test_findings_in_words():
+    found = {(one.rule, one.at): explain(one) for one in check_sequence(ZK, [START, after(2, (6, None), isr=(3,))])}
+    assert found["J1", 1] == "J1 is violated: expected the leader in the ISR, found leader 2, ISR [3]."
+    assert found["J3", 1].startswith("J3 can not be judged without partition_epoch: ")
+    assert found["J1", 0].startswith("J1 holds: ")
+
+
+# --- the algorithms keep the rules ------------------------------------------------------------------------------------
+
+ZK_RELEASES = st.sampled_from([one for one in MINOR_RELEASES if Release(0, 8, 2) <= one < Release(4)])
+ROUNDS = st.lists(
+    st.tuples(st.frozensets(st.integers(1, 4)), st.sampled_from(["offline", "preferred", "leader", "replica_offline"])),
+    max_size=8,
+)
+
+
+@given(ZK_RELEASES, ROUNDS, st.booleans())
+def test_zookeeper_histories_break_no_rule(at, rounds, unclean):
+    assigned = (3, 1, 2, 4)
+    born = zk_new_partition(at, assigned, online_replicas(at, assigned))
+    states = [State(born.leader, 0, born.isr, 0, 1, assigned, "new", frozenset(assigned))]
+    for online, trigger in rounds:
+        now = states[-1]
+        known = {"assigned": assigned, "leader": now.leader, "isr": now.isr, "leader_epoch": now.leader_epoch}
+        if trigger == "leader":
+            joined = sorted(online - set(now.isr))[:1]
+            if now.leader == -1 or not joined:
+                continue
+            change = replace(now, isr=(*now.isr, *joined))
+        elif trigger == "replica_offline":
+            removal = zk_remove_replica(at, assigned[0], **known, unclean_enabled=unclean)
+            if not removal.written:
+                continue
+            change = replace(now, leader=removal.leader, isr=removal.isr, leader_epoch=removal.leader_epoch)
+        else:
+            elected = zk_elect(at, trigger, **known, alive=online, unclean_enabled=unclean)
+            if not isinstance(elected, Elected):
+                continue
+            change = replace(
+                *(now,),
+                leader=elected.leader,
+                isr=elected.isr,
+                leader_epoch=elected.leader_epoch,
+                recovery=elected.recovery,
+            )
+        moved = {"partition_epoch": now.partition_epoch + 1, "trigger": trigger, "online": online}
+        states.append(replace(change, **moved, unclean_enabled=unclean))
+    findings = list(check_sequence(Cluster(at), states))
+    assert violations(findings) == []
+    assert all(finding.verdict == HOLDS for finding in findings)
+
+
+@given(
+    st.sampled_from([one for one in MINOR_RELEASES if one >= Release(3, 2)]),
+    st.lists(st.tuples(st.frozensets(st.integers(1, 3)), st.sampled_from(Kind)), max_size=8),
+    st.booleans(),
+)
+def test_kraft_histories_break_no_rule(at, rounds, elr_enabled):
+    elr_enabled = elr_enabled and at >= Release(4, 1)
+    metadata_version = ProtocolVersion(at, 0)
+    settings = Settings(at, metadata_version, elr_enabled=elr_enabled, min_isr=2)
+    cluster = Cluster(at, True, metadata_version, elr_enabled=elr_enabled)
+    partition = Registration((2, 1, 3), (2, 1, 3), 2)
+    states = [_state(partition, frozenset({1, 2, 3}), "new")]
+    for online, kind in rounds:
+        trigger = {"PREFERRED": "preferred", "UNCLEAN": "unclean_request"}.get(kind)
+        wanted = (
+            Wanted() if trigger == "preferred" else Wanted(isr=tuple(id_ for id_ in partition.isr if id_ in online))
+        )
+        record = partition_change(settings, partition, online, kind, wanted)
+        partition = apply_change(partition, record)
+        if record is not None:
+            states.append(_state(partition, online, trigger))
+    assert violations(check_sequence(cluster, states)) == []
+
+
+def _state(partition, online, trigger):
+    return State(
+        *(partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch, 1, partition.replicas),
+        *(trigger, online),
+        recovery=partition.recovery,
+        elr=partition.elr,
+        last_known_elr=partition.last_known_elr,
+        min_isr=2,
+    )

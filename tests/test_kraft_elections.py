@@ -1,0 +1,372 @@
+"""KRaft partition changes against tables worked out by hand from the algorithm reference, and what must always hold."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from udfs.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
+from udfs.eras import MINOR_RELEASES, TRUNK, ProtocolVersion, Release
+from udfs.kraft_elections import (
+    Change,
+    Kind,
+    Registration,
+    Settings,
+    Wanted,
+    acceptable_brokers,
+    apply_change,
+    election_kind,
+    fence_2_8,
+    kraft_elect_request,
+    kraft_new_partition,
+    partition_change,
+    unfence_2_8,
+)
+from udfs.reassignment import (
+    Completed,
+    Lists,
+    kraft_reassign_complete,
+    kraft_reassign_lists,
+    kraft_reassign_plan,
+    kraft_reassign_revert,
+)
+
+NOBODY = -1
+
+
+def settings(text, metadata_version="3.9-IV0", **further):
+    return Settings(Release.parse(text), ProtocolVersion.parse(metadata_version), **further)
+
+
+def partition(isr, leader, **further):
+    return Registration((1, 2, 3), tuple(isr), leader, leader_epoch=5, partition_epoch=9, **further)
+
+
+# --- A.8 and A.9 ------------------------------------------------------------------------------------------------------
+
+CHANGES = {  # release, metadata version, isr, leader, wanted ISR, acceptable, kind -> record
+    "the leader stays if it may": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "ONLINE", None),
+    "preferred takes over": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Change(leader=1)),
+    "preferred is out of sync": ("3.2", "3.2-IV0", [2], 2, None, [1, 2], "PREFERRED", None),
+    "preferred and leader gone, another": ("3.2", "3.2-IV0", [2, 3], 2, None, [1, 3], "PREFERRED", Change(leader=3)),
+    "preferred is never unclean": ("3.2", "3.2-IV0", [2], 2, None, [1], "PREFERRED", Change(leader=NOBODY)),
+    "replica order, not ISR order": ("3.2", "3.2-IV0", [3, 2, 1], 3, (2, 1), [1, 2], "ONLINE", Change(1, (2, 1))),
+    "online leaves nobody": ("3.9", "3.9-IV0", [1], 1, (), [2, 3], "ONLINE", Change(leader=NOBODY)),
+    "unclean picks in replica order": (
+        *("3.9", "3.9-IV0", [1], 1, (), [3, 2], "UNCLEAN"),
+        Change(2, (2,), recovery=RECOVERING),
+    ),
+    "unclean prefers clean": ("3.9", "3.9-IV0", [3, 1], 1, (3,), [2, 3], "UNCLEAN", Change(3, (3,))),
+    "no recovery state with old metadata": ("3.2", "3.1-IV0", [1], 1, (), [2], "UNCLEAN", Change(2, (2,))),
+    "nobody acceptable, unclean or not": ("3.9", "3.9-IV0", [1], NOBODY, (1,), [], "UNCLEAN", None),
+    "a growing ISR never bumps": ("3.0", "3.0-IV1", [1], 1, (1, 2), [1, 2], "ONLINE", Change(isr=(1, 2))),
+    "a shrinking ISR bumped": ("3.5", "3.5-IV2", [1, 2], 1, (1,), [1], "ONLINE", Change(1, (1,))),
+    "until 3.6": ("3.6", "3.6-IV0", [1, 2], 1, (1,), [1], "ONLINE", Change(isr=(1,))),
+    "a reordered one never": ("3.5", "3.5-IV2", [1, 2], 1, (2, 1), [1, 2], "ONLINE", Change(isr=(2, 1))),
+    "an ISR that can not change bumped": ("3.7", "3.5-IV2", [1], NOBODY, (), [], "ONLINE", Change(leader=NOBODY)),
+    "until 3.8": ("3.8", "3.5-IV2", [1], NOBODY, (), [], "ONLINE", None),
+    "3.0 elects only if the leader left the ISR": ("3.0", "3.0-IV1", [1, 2], 2, None, [1], "ONLINE", None),
+    "3.0 moves to the best in sync": ("3.0", "3.0-IV1", [1, 2, 3], 3, (1, 2), [2, 1], "ONLINE", Change(1, (1, 2))),
+    "3.0 moves to preferred": ("3.1", "3.1-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Change(leader=1)),
+    "3.0 unclean loses its own ISR": ("3.0", "3.0-IV1", [1, 3], 1, (3,), [2], "UNCLEAN", Change(2, (3,))),
+    "3.2 unclean keeps it": (
+        *("3.2", "3.2-IV0", [1, 3], 1, (3,), [2], "UNCLEAN"),
+        Change(2, (2,), recovery=RECOVERING),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CHANGES)
+def test_change(case):
+    text, metadata_version, isr, leader, wanted_isr, acceptable, kind, record = CHANGES[case]
+    given_ = settings(text, metadata_version), partition(isr, leader), acceptable, kind, Wanted(isr=wanted_isr)
+    assert partition_change(*given_) == record
+
+
+def test_shrinking_bumps_in_migration():
+    change = partition_change(
+        settings("3.6", "3.6-IV0", zk_migration=True), partition([1, 2], 1), [1], "ONLINE", Wanted(isr=(1,))
+    )
+    assert change == Change(1, (1,))
+
+
+def test_a_leader_reports_the_end_of_recovery():
+    recovering = partition([1], 1, recovery=RECOVERING)
+    wanted = Wanted(isr=(1,), recovery=RECOVERED)
+    assert partition_change(settings("3.9"), recovering, [1], "ONLINE", wanted) == Change(recovery=RECOVERED)
+
+
+def test_a_topic_setting_mattered_to_3_0():
+    given_ = partition([1], 1), [2], Kind.ONLINE, Wanted(isr=())
+    assert partition_change(settings("3.1", "3.1-IV0"), *given_, topic_allows_unclean=True) == Change(2, (2,))
+
+
+def test_epochs_after_a_record():
+    before = partition([1, 2], 1)
+    assert apply_change(before, None) == before
+    after = apply_change(before, Change(isr=(1,)))
+    assert (after.leader, after.isr, after.leader_epoch, after.partition_epoch) == (1, (1,), 5, 10)
+    assert apply_change(before, Change(leader=1)).leader_epoch == 6
+
+
+ACCEPTABLE = {  # release, unfenced, in controlled shutdown, offline directories, further -> who may lead
+    "shutting down counts not before 3.3": ("3.2", [1, 2], [2], [], {}, {1, 2}),
+    "KIP-841": ("3.3", [1, 2], [2], [], {}, {1}),
+    "directories before 3.7": ("3.6", [1, 2], [], [2], {}, {1, 2}),
+    "directories": ("3.7", [1, 2], [], [2], {}, {1}),
+    "one being fenced": ("3.9", [1, 2], [], [], {"removing": 1}, {2}),
+    "one being unfenced": ("3.9", [1], [], [], {"adding": 2}, {1, 2}),
+}
+
+
+@pytest.mark.parametrize("case", ACCEPTABLE)
+def test_acceptable(case):
+    text, unfenced, leaving, offline, further, who = ACCEPTABLE[case]
+    assert acceptable_brokers(Release.parse(text), unfenced, leaving, offline, **further) == who
+
+
+def test_kinds():
+    assert election_kind("broker", topic_allows_unclean=True) == Kind.UNCLEAN
+    assert election_kind("alter_partition", topic_allows_unclean=False) == Kind.ONLINE
+    assert election_kind("reassignment", topic_allows_unclean=True) == Kind.ONLINE
+    assert election_kind("preferred", topic_allows_unclean=True) == Kind.PREFERRED
+    with pytest.raises(ValueError, match="Unknown cause"):
+        election_kind("weather", topic_allows_unclean=True)
+
+
+# --- A.10 -------------------------------------------------------------------------------------------------------------
+
+ELR = {  # release, isr, leader, elr, last known, wanted ISR, unclean shutdown, acceptable, kind -> record; min ISR 2
+    "at min ISR nobody is kept": ("4.1", [1], 1, [2], [], (1, 2), (), [1, 2], "ONLINE", Change(isr=(1, 2), elr=())),
+    "below it leavers are eligible": ("4.1", [1, 2], 1, [], [], (1,), (), [1], "ONLINE", Change(isr=(1,), elr=(2,))),
+    "not after an unclean shutdown": ("4.1", [1, 2], 1, [], [], (1,), (2,), [1], "ONLINE", Change(isr=(1,))),
+    "the last one leaves, and is remembered": (
+        *("4.1", [1], 1, [2], [], (), (), [], "ONLINE"),
+        Change(NOBODY, (), elr=(1, 2), last_known_elr=(1,)),
+    ),
+    "an eligible one is elected, cleanly": (
+        *("4.1", [], NOBODY, [1, 2], [1], None, (), [2], "ONLINE"),
+        Change(2, (2,), elr=(1,), last_known_elr=()),
+    ),
+    "in the ISR goes before eligible": (
+        *("4.1", [2], NOBODY, [1], [], None, (), [1, 2], "ONLINE"),
+        Change(leader=2),
+    ),
+    "the last known leader returns": (
+        *("4.1", [], NOBODY, [], [3], None, (), [1, 3], "ONLINE"),
+        Change(3, (3,), last_known_elr=(), recovery=RECOVERING),
+    ),
+    "dead, it is elected through 4.0": (
+        *("4.0", [], NOBODY, [], [3], None, (), [1], "ONLINE"),
+        Change(3, (3,), last_known_elr=(), recovery=RECOVERING),
+    ),
+    "dead, it is passed over from 4.1": ("4.1", [], NOBODY, [], [3], None, (), [1], "ONLINE", None),
+    "two last known are no leader": ("4.1", [], NOBODY, [], [2, 3], None, (), [2, 3], "ONLINE", None),
+    "unclean clears the ELR": (
+        *("4.1", [], NOBODY, [2], [1], None, (), [3], "UNCLEAN"),
+        Change(3, (3,), elr=(), last_known_elr=(), recovery=RECOVERING),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ELR)
+def test_eligible_leader_replicas(case):
+    text, isr, leader, elr, last_known, wanted, unclean_shutdown, acceptable, kind, record = ELR[case]
+    given_ = (
+        settings(text, "4.0-IV1", elr_enabled=True, min_isr=2),
+        partition(isr, leader, elr=tuple(elr), last_known_elr=tuple(last_known)),
+        *(acceptable, kind, Wanted(isr=wanted, unclean_shutdown=unclean_shutdown)),
+    )
+    assert partition_change(*given_) == record
+
+
+def test_min_isr_is_capped_at_the_replication_factor():
+    alone = Registration((1,), (1,), 1)
+    emptied = partition_change(settings("4.1", elr_enabled=True, min_isr=3), alone, [], "ONLINE", Wanted(isr=()))
+    assert emptied == Change(NOBODY, (), elr=(1,), last_known_elr=(1,))
+    returned = apply_change(alone, emptied)
+    back = partition_change(settings("4.1", elr_enabled=True, min_isr=3), returned, [1])
+    assert back == Change(1, (1,), elr=(), last_known_elr=())
+
+
+def test_last_known_elr_without_last_known_leader():
+    given_ = settings("3.9", elr_enabled=True, min_isr=2, last_known_leader=False), partition([1, 2], 1)
+    change = partition_change(*given_, [1], "ONLINE", Wanted(isr=(1,), unclean_shutdown=(2,)))
+    assert change == Change(isr=(1,), last_known_elr=(2,))
+
+
+def test_no_eligible_leader_replicas_before_3_7():
+    with pytest.raises(ValueError, match="no eligible leader replicas"):
+        partition_change(settings("3.6", elr_enabled=True), partition([1], 1), [1])
+
+
+# --- 2.8, requests, birth ---------------------------------------------------------------------------------------------
+
+
+def test_2_8_fences_and_unfences():
+    assert fence_2_8(partition([1, 2, 3], 2), 2) == Change(1, (1, 3))
+    assert fence_2_8(partition([1, 2], 1), 2) == Change(1, (1,))
+    assert fence_2_8(partition([1], 1), 1) == Change(leader=NOBODY)
+    assert fence_2_8(partition([1], 1), 3) is None
+    assert unfence_2_8(partition([1], NOBODY), 1) == Change(leader=1)
+    assert unfence_2_8(partition([1], NOBODY), 2) is None
+    assert unfence_2_8(partition([1], 1), 1) is None
+    with pytest.raises(ValueError, match="no change builder"):
+        partition_change(settings("2.8"), partition([1], 1), [1])
+
+
+REQUESTS = {  # release, type, isr, leader, acceptable, topic allows unclean -> answer
+    "already preferred": ("3.1", "PREFERRED", [1, 2], 1, [1, 2], False, ("ELECTION_NOT_NEEDED", 1, (1, 2), 0)),
+    "already preferred in 3.0": ("3.0", "PREFERRED", [1, 2], 1, [1, 2], False, ("NONE", 1, (1, 2), 0)),
+    "preferred takes over": ("4.1", "PREFERRED", [1, 2], 2, [1, 2], False, ("NONE", 1, (1, 2), 1)),
+    "preferred not to be had": ("4.1", "PREFERRED", [2], 2, [2], True, ("PREFERRED_LEADER_NOT_AVAILABLE", 2, (2,), 0)),
+    "a leader exists": ("4.1", "UNCLEAN", [2], 2, [1, 2], False, ("ELECTION_NOT_NEEDED", 2, (2,), 0)),
+    "unclean": ("4.1", "UNCLEAN", [2], -1, [3], False, ("NONE", 3, (3,), 1)),
+    "nobody to elect": ("4.1", "UNCLEAN", [2], -1, [], False, ("ELIGIBLE_LEADERS_NOT_AVAILABLE", -1, (2,), 0)),
+    "nobody to elect in 3.0": ("3.0", "PREFERRED", [2], -1, [1], False, ("LEADER_NOT_AVAILABLE", -1, (2,), 0)),
+    "3.0 goes unclean by topic": ("3.0", "PREFERRED", [2], -1, [1], True, ("NONE", 1, (1,), 1)),
+}
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_request(case):
+    text, kind, isr, leader, acceptable, by_topic, answer = REQUESTS[case]
+    outcome = kraft_elect_request(
+        settings(text), partition(isr, leader), acceptable, kind, topic_allows_unclean=by_topic
+    )
+    assert outcome == ElectionAnswer(*answer)
+
+
+BIRTHS = {  # release, unfenced, in controlled shutdown, manual -> ISR or error, for assignment [2, 1]
+    "2.8 takes all": ("2.8", [], [], True, (2, 1)),
+    "the fenced left out": ("3.0", [1], [], False, (1,)),
+    "shutting down left out from 3.3": ("3.2", [1, 2], [2], False, (2, 1)),
+    "so": ("3.3", [1, 2], [2], False, (1,)),
+    "nobody, placed by Kafka": ("4.1", [], [], False, "INVALID_REPLICATION_FACTOR"),
+    "nobody, placed by hand": ("4.1", [], [], True, "INVALID_REPLICA_ASSIGNMENT"),
+}
+
+
+@pytest.mark.parametrize("case", BIRTHS)
+def test_birth(case):
+    text, unfenced, leaving, manual, expected = BIRTHS[case]
+    born = kraft_new_partition(Release.parse(text), [2, 1], unfenced, leaving, manual=manual)
+    if isinstance(expected, str):
+        assert born == Refused(expected)
+    else:
+        assert born == Registration((2, 1), expected, expected[0])
+
+
+# --- E.4 --------------------------------------------------------------------------------------------------------------
+
+COMPLETIONS = {  # release, replicas, adding, removing, ISR -> done with ISR, or None
+    "nothing pending": ("3.9", (1, 2), (), (), [1, 2], None),
+    "one added lags": ("3.9", (3, 1, 2), (3,), (2,), [1, 2], None),
+    "one that stays lags": ("3.8", (3, 1, 2), (3,), (), [3, 1], None),
+    "which did not matter before": ("3.7", (3, 1, 2), (3,), (), [3, 1], Completed((3, 1, 2), (3, 1))),
+    "nor does it on trunk": ("trunk", (3, 1, 2), (3,), (), [3, 1], Completed((3, 1, 2), (3, 1))),
+    "but for a shrink": ("trunk", (1, 2, 3), (), (3,), [1, 3], None),
+    "a shrink that is in sync": ("3.9", (1, 2, 3), (), (3,), [2, 1, 3], Completed((1, 2), (2, 1))),
+    "only leavers in sync": ("3.0", (1, 2), (), (2,), [2], None),
+}
+
+
+@pytest.mark.parametrize("case", COMPLETIONS)
+def test_completion(case):
+    text, replicas, adding, removing, isr, done = COMPLETIONS[case]
+    assert kraft_reassign_complete(Release.parse(text), Lists(replicas, adding, removing), isr) == done
+
+
+def test_completion_is_part_of_the_change_that_allows_it():
+    pending = Registration((3, 1, 2), (1, 2), 2, adding=(3,), removing=(2,))
+    change = partition_change(settings("3.9"), pending, [1, 2, 3], "ONLINE", Wanted(isr=(1, 2, 3)))
+    assert change == Change(3, (1, 3), replicas=(3, 1), adding=(), removing=())
+
+
+def test_a_lost_replica_bumps_the_epoch_of_the_leader_that_stays():
+    pending = Registration((1, 2), (1, 2), 1)
+    change = partition_change(settings("4.1"), pending, [1, 2], "ONLINE", Wanted(replicas=(1, 2), removing=(2,)))
+    assert change == Change(1, (1,), replicas=(1,))
+
+
+# --- what always holds ------------------------------------------------------------------------------------------------
+
+BUILDERS = st.sampled_from([one for one in MINOR_RELEASES if one >= Release(3, 2)] + [TRUNK])
+BROKERS = st.integers(0, 5)
+METADATA = st.sampled_from(["3.1-IV0", "3.5-IV2", "3.6-IV0", "4.1-IV1"]).map(ProtocolVersion.parse)
+
+
+@st.composite
+def changes(draw):
+    """Settings, partition, acceptable brokers and wanted ISR: who leaves it may not lead; no pending reassignment."""
+    at = draw(BUILDERS)
+    elr_enabled = at >= Release(3, 7) and draw(st.booleans())
+    replicas = tuple(draw(st.lists(BROKERS, min_size=1, max_size=4, unique=True)))
+    isr = tuple(draw(st.permutations(replicas))[: draw(st.integers(0 if elr_enabled else 1, len(replicas)))])
+    min_isr = draw(st.integers(1, 3))
+    rest = [broker for broker in replicas if broker not in isr]
+    below = elr_enabled and len(isr) < min(min_isr, len(replicas))
+    elr = tuple(draw(st.lists(st.sampled_from(rest), unique=True))) if below and rest else ()
+    given_ = Settings(at, draw(METADATA), elr_enabled=elr_enabled, min_isr=min_isr)
+    wanted = tuple(broker for broker in isr if draw(st.booleans()))
+    start = Registration(replicas, isr, draw(st.sampled_from([*isr, NOBODY])), elr=elr)
+    acceptable = [broker for broker in draw(st.lists(BROKERS, unique=True)) if broker in wanted or broker not in isr]
+    return given_, start, acceptable, wanted
+
+
+@given(changes(), st.sampled_from(Kind))
+def test_changes_keep_their_promises(change, kind):
+    given_, before, acceptable, wanted = change
+    record = partition_change(given_, before, acceptable, kind, Wanted(isr=wanted))
+    after = apply_change(before, record)
+    assert set(after.isr) <= set(before.replicas)
+    assert after.isr or given_.elr_enabled
+    assert after.partition_epoch - before.partition_epoch == (record is not None)
+    assert (after.leader_epoch > before.leader_epoch) == (record is not None and record.leader is not None)
+    if after.leader not in (before.leader, NOBODY):
+        assert after.leader in after.isr
+        assert after.leader in acceptable
+    if after.recovery != before.recovery:
+        assert kind == Kind.UNCLEAN
+        assert after.isr == (after.leader,)
+    assert not set(after.isr) & set(after.elr)
+    if len(after.isr) >= min(given_.min_isr, len(before.replicas)) and after.leader not in before.elr:
+        assert not after.elr
+
+
+@given(changes(), st.sampled_from([Kind.PREFERRED, Kind.ONLINE]))
+def test_preferred_and_online_are_never_unclean(change, kind):
+    given_, before, acceptable, wanted = change
+    after = apply_change(before, partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)))
+    assert after.leader in (NOBODY, before.leader, *(wanted or (*before.elr, *before.isr)))
+
+
+@given(changes(), st.sampled_from(Kind), st.randoms(use_true_random=False))
+def test_the_order_of_brokers_does_not_matter(change, kind, order):
+    given_, before, acceptable, wanted = change
+    shuffled = order.sample(acceptable, len(acceptable))
+    assert partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)) == partition_change(
+        given_, before, shuffled, kind, Wanted(isr=wanted)
+    )
+
+
+@given(changes(), st.sampled_from(Kind))
+def test_the_same_change_again_changes_nothing(change, kind):
+    given_, before, acceptable, wanted = change
+    after = apply_change(before, partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)))
+    modern = given_.release >= Release(3, 8)
+    if modern and after.isr == wanted:
+        assert partition_change(given_, after, acceptable, kind, Wanted(isr=after.isr)) is None
+
+
+REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
+
+
+@given(REPLICAS, REPLICAS)
+def test_a_plan_on_nothing_pending_can_be_cancelled(current, target):
+    plan = kraft_reassign_plan(current, target)
+    assert kraft_reassign_lists(Lists(tuple(current)), target) == plan
+    assert plan.replicas[: len(target)] == tuple(target)
+    reverted = kraft_reassign_revert(plan, current)
+    assert set(reverted.replicas) == set(current)
+    assert reverted.isr == tuple(current)
+    assert not reverted.unclean

@@ -1,0 +1,82 @@
+"""Each rule of the book is proved by its own sample, and by no other rule."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from udfs.parsing import read_message, split_prefix
+from udfs.rule import Rule
+from udfs.rulebook import RULES, candidates
+from udfs.scopes import covers
+
+
+def names_of(rule: Rule) -> list[str]:
+    """A logger for each entry of `rule.loggers`: the name itself, or one below it."""
+    return [name + "Any" if name[-1] in ".$" else name for name in rule.loggers]
+
+
+def title(rule: Rule) -> str:
+    return f"{rule.event_type}: {rule.text[:60]}"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=title)
+def test_sample_is_read(rule: Rule) -> None:
+    for logger in names_of(rule):
+        read = read_message(logger, rule.sample)
+        assert read is not None
+        assert read.pop("event_type") == rule.event_type
+        if "node" not in rule.reads:  # the node that writes is the prefix's business
+            read.pop("node", None)
+        assert read == dict(rule.reads)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=title)
+def test_first_word_finds_the_rule(rule: Rule) -> None:
+    _, rest = split_prefix(rule.sample.encode())
+    for logger in names_of(rule):
+        assert rule in candidates(logger.encode(), rest)
+
+
+def test_no_sample_matches_two_rules() -> None:
+    """Texts that cannot be told apart are one rule. Order in the book must not decide."""
+    twice = []
+    for rule in RULES:
+        _, rest = split_prefix(rule.sample.encode())
+        for logger in names_of(rule):
+            found = [other for other in RULES if covers(other.loggers, logger) and other.pattern.fullmatch(rest)]
+            if found != [rule]:
+                twice.append((logger, rule.sample, [title(other) for other in found]))
+    assert not twice
+
+
+def test_values_have_the_type_of_their_column() -> None:
+    """What is no column is text, for `events.fields` maps text to text."""
+    kinds = {"int": int, "ids": list, "partitions": list, "text": str}
+    from udfs.rule import COLUMNS
+
+    wrong = [
+        (title(rule), name, value)
+        for rule in RULES
+        for name, value in rule.reads.items()
+        if not isinstance(value, int if name == "node" else kinds[COLUMNS.get(name, "text")])
+    ]
+    assert not wrong
+
+
+def test_releases_are_in_order() -> None:
+    def number(release: str) -> tuple[int, ...]:
+        assert re.fullmatch(r"\d+(?:\.\d+)+", release)
+        return tuple(int(part) for part in release.split("."))
+
+    assert not [title(rule) for rule in RULES if rule.until and number(rule.since) > number(rule.until)]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=title)
+def test_a_long_line_is_refused_fast(rule: Rule) -> None:
+    """A broken record of the same beginning takes no exponential time: a part of the sample, repeated and cut."""
+    _, rest = split_prefix(rule.sample.encode())
+    half = rest[: max(1, len(rest) // 2)]
+    rule.pattern.fullmatch(half + rest[len(half) // 2 : len(half)] * 50)
+    rule.pattern.fullmatch(rest + b"!" * 2000)

@@ -1,0 +1,112 @@
+"""Kafka releases, protocol versions and the eras in which a controller's algorithms stayed the same.
+
+An era is keyed on the release of the *controller*, per controller epoch: in a rolling upgrade
+it changes when the controller moves to another broker, not at a moment of the wall clock.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import NamedTuple
+
+
+class Release(NamedTuple):
+    """A Kafka release, ordered as released. A minor release stands for its first patch: `2.4` is 2.4.0."""
+
+    major: int
+    minor: int = 0
+    patch: int = 0
+    fix: int = 0  # fourth number, used before 1.0: 0.8.2.1
+
+    @classmethod
+    def parse(cls, text: str) -> "Release":
+        """The release a log, jar or conf names; suffixes (`-SNAPSHOT`, `-rc1`, `-cp2`) do not count.
+
+        >>> Release.parse("0.8.2.1") < Release.parse("0.10.0") < Release.parse("3.9.1-rc0") < Release.parse("trunk")
+        True
+        """
+        if text.strip().lower() == "trunk":
+            return TRUNK
+        found = re.fullmatch(r"v?(\d+(?:\.\d+){0,3})(?:[-+][A-Za-z].*)?", text.strip())
+        if not found:
+            raise ValueError(f"Not a Kafka release: {text!r}; expected e.g. 0.8.2.1, 2.4, 3.9.1 or trunk")
+        return cls(*(int(number) for number in found[1].split(".")))
+
+    @property
+    def line(self) -> "Release":
+        """The minor release it is a patch of. Before 1.0 a minor release has three numbers (0.10.2)."""
+        return Release(self.major, self.minor, 0 if self.major else self.patch)
+
+    def __str__(self) -> str:
+        if self == TRUNK:
+            return "trunk"
+        if not self.major:
+            return f"0.{self.minor}.{self.patch}" + (f".{self.fix}" if self.fix else "")
+        return f"{self.major}.{self.minor}" + (f".{self.patch}" if self.patch else "")
+
+
+TRUNK = Release(sys.maxsize)
+
+_MINOR = """
+0.8.0 0.8.1 0.8.2 0.9 0.10.0 0.10.1 0.10.2 0.11 1.0 1.1 2.0 2.1 2.2 2.3 2.4 2.5 2.6 2.7 2.8
+3.0 3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 3.9 4.0 4.1
+"""
+MINOR_RELEASES = tuple(Release.parse(text) for text in _MINOR.split())
+
+
+def releases_between(first: Release, last: Release) -> Iterator[Release]:
+    """Each minor release from `first` to `last`, both included."""
+    return (release for release in MINOR_RELEASES if first.line <= release <= last.line)
+
+
+class ProtocolVersion(NamedTuple):
+    """An inter-broker protocol or metadata version, `3.6-IV0`. Without `-IV` it is the last one of its release."""
+
+    release: Release
+    iv: int
+
+    @classmethod
+    def parse(cls, text: str) -> "ProtocolVersion":
+        """
+        >>> ProtocolVersion.parse("2.7-IV1") < ProtocolVersion.parse("2.7")
+        True
+        """
+        number, _, iv = text.strip().partition("-IV")
+        if iv and not iv.isdecimal():
+            raise ValueError(f"Not a protocol version: {text!r}; expected e.g. 2.7-IV2 or 3.6")
+        return cls(Release.parse(number.removesuffix(".X")).line, int(iv) if iv else sys.maxsize)
+
+
+class Era(StrEnum):
+    """Spans of releases that decide alike; Z with ZooKeeper, K with KRaft."""
+
+    Z0 = "Z0"  # 0.8.0: four replica states, no unclean switch, simple reassignment
+    Z1 = "Z1"  # 0.8.1: topic deletion, seven replica states, automatic rebalance
+    Z2 = "Z2"  # 0.8.2-0.9: unclean switch, leader by assignment order
+    Z3 = "Z3"  # 0.10: racks, controlled shutdown by assignment order
+    Z4 = "Z4"  # 0.11-1.0: one event thread, unclean off by default, log directory failure (1.0)
+    Z5 = "Z5"  # 1.1-2.0: batched ZooKeeper access, elections as pure functions
+    Z6 = "Z6"  # 2.1-2.3: writes fenced by controller epoch, broker epochs (2.2)
+    Z7 = "Z7"  # 2.4-2.6: KIP-455 reassignment, KIP-460 election types
+    Z8 = "Z8"  # 2.7-3.9: ISR changes through the controller (KIP-497)
+    K0 = "K0"  # 2.8: early access, inline elections
+    K1 = "K1"  # 3.0-3.1: change builder
+    K2 = "K2"  # 3.2-3.6: election kinds, recovery state
+    K3 = "K3"  # 3.7-4.0: eligible leader replicas (KIP-966) in the code, off by default
+    K4 = "K4"  # 4.1 on: eligible leader replicas on by default for new clusters
+
+
+_SINCE = {
+    "Z": ["0.8.0", "0.8.1", "0.8.2", "0.10.0", "0.11", "1.1", "2.1", "2.4", "2.7"],
+    "K": ["2.8", "3.0", "3.2", "3.7", "4.1"],
+}
+
+
+def era_of(release: Release, *, kraft: bool) -> Era:
+    """The era of a controller of that release. ZooKeeper mode is 0.8.0 to 3.9, KRaft 2.8 on; else ValueError."""
+    mode = "K" if kraft else "Z"
+    past = [number for number, since in enumerate(_SINCE[mode]) if Release.parse(since) <= release]
+    if not past or (not kraft and release >= Release(4)):
+        raise ValueError(f"Kafka {release} has no {'KRaft' if kraft else 'ZooKeeper'} controller we know")
+    return Era(f"{mode}{past[-1]}")

@@ -1,0 +1,33 @@
+"""Which records are in scope, by logger (design: "Two scopes").
+
+Of a whole logger every record is an event, or else a reject. Of a selected one only the messages that a rule
+knows are events; the rest is `other`.
+"""
+
+from __future__ import annotations
+
+WHOLE = (
+    "state.change.logger",
+    "kafka.controller",
+    "kafka.controller.",
+    "org.apache.kafka.controller.",
+    "org.apache.kafka.raft.",
+    "kafka.raft.",
+    "kafka.cluster.Partition",
+    "kafka.cluster.Partition$",
+    "org.apache.kafka.image.loader.",
+    "org.apache.kafka.image.publisher.",
+    "org.apache.kafka.metadata.publisher.",
+    "kafka.server.metadata.",
+    "kafka-dump-log",
+)
+
+
+def covers(names: tuple[str, ...], logger: str) -> bool:
+    """Whether a logger is one of `names`; a name that ends in a dot or a dollar sign stands for all below it."""
+    return any(logger == name or (name[-1] in ".$" and logger.startswith(name)) for name in names)
+
+
+def is_whole(logger: str) -> bool:
+    """Whether every record of this logger must be known."""
+    return covers(WHOLE, logger)

@@ -277,38 +277,40 @@ def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, sett
 def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, PARTITION_TIMELINE -> REASSIGNMENTS: from an assignment with replicas to add or remove to one without.
 
-    A target equal to the assignment before is a cancellation.
+    A line or record that leaves a list out leaves it as it was. One whose target is the original again is cancelled.
     """
-    ids = lambda name: F.coalesce(_ids(name), F.array().cast(IDS))  # noqa: E731  a shorthand
+    none = F.array().cast(IDS)
     names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
     zk = events.where(F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated"))
-    dumped = events.where("event_type = 'metadata_partition_change' AND replicas IS NOT NULL")
-    replayed = by_active_controller(
-        events.where(F.col("event_type").isin("kraft_partition_assignment_changed", "kraft_alter_partition_completed_reassignment")),
-        controllers,
-    )
+    dumped = events.where("event_type = 'metadata_partition_change'")
+    replayed = by_active_controller(events.where("event_type = 'kraft_partition_assignment_changed'"), controllers)
+    told = F.coalesce("replicas", _ids("adding_replicas"), _ids("removing_replicas"))
     rows = (
         zk.unionByName(dumped)
         .unionByName(replayed)
-        .where("partition IS NOT NULL")
+        .where(F.col("partition").isNotNull() & told.isNotNull())
         .join(F.broadcast(names), ["cluster", "topic_id"], "left")
         .withColumn("topic", F.coalesce("topic", "name"))
-        .where("topic IS NOT NULL AND (replicas IS NOT NULL OR event_type = 'kraft_alter_partition_completed_reassignment')")
+        .where("topic IS NOT NULL")
     )
-    asked = with_incarnation(rows, topics).withColumns({"adding": ids("adding_replicas"), "removing": ids("removing_replicas")})
     order = Window.partitionBy(*INCARNATION).orderBy("at", "file_id", "line")
-    busy = (F.size("adding") > 0) | (F.size("removing") > 0)
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    asked = with_incarnation(rows, topics).withColumns(
+        {
+            "replicas": F.last("replicas", ignorenulls=True).over(so_far),
+            "adding": F.coalesce(F.last(_ids("adding_replicas"), ignorenulls=True).over(so_far), none),
+            "removing": F.coalesce(F.last(_ids("removing_replicas"), ignorenulls=True).over(so_far), none),
+        }
+    )
     same = F.struct("replicas", "adding", "removing")
     steps = asked.withColumns({"said": same, "before": F.lag(same).over(order)}).where(~F.col("said").eqNullSafe(F.col("before")))
     turns = steps.withColumns(
         {
-            "busy": busy,
             "next_at": F.lead("at").over(order),
             "next_replicas": F.lead("replicas").over(order),
-            "completes": F.lead(F.col("event_type") == "kraft_alter_partition_completed_reassignment").over(order),
             "next_evidence": F.lead(line_as_evidence()).over(order),
         }
-    ).where("busy")
+    ).where((F.size("adding") > 0) | (F.size("removing") > 0))
     target = F.filter("replicas", lambda r: ~F.array_contains("removing", r))
     original = F.coalesce(_ids("old_replicas"), F.filter("replicas", lambda r: ~F.array_contains("adding", r)))
     in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "partition_epoch").alias("last_isr"))
@@ -328,9 +330,9 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
             {
                 "phase": F.when(F.col("until").isNull(), "waiting_for_isr").otherwise("done"),
                 "state": F.when(F.col("until").isNull(), F.when(F.size("missing") > 0, "stuck").otherwise("in_progress"))
-                .when(F.col("completes") | (F.array_sort("next_replicas") == F.array_sort("target_replicas")), "completed")
+                .when(F.array_sort("next_replicas") == F.array_sort("target_replicas"), "completed")
                 .otherwise("cancelled"),
-                "blocked_by": F.when(F.col("until").isNull(), F.col("missing")).otherwise(F.array().cast(IDS)),
+                "blocked_by": F.when(F.col("until").isNull(), F.col("missing")).otherwise(none),
                 "evidence": F.concat(line_as_evidence(), F.coalesce("next_evidence", F.array().cast(EVIDENCE))),
             }
         )
@@ -341,4 +343,4 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
 def _ids(name: str) -> Column:
     """A further field with broker ids, as printed; null if there is none."""
     text = F.col("fields")[name]
-    return F.when(text.isNotNull(), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))
+    return F.when(text.isNotNull() & (text != "null"), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))

@@ -36,11 +36,12 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class News:
-    """What an ingest brought: the clusters with new bytes, and how much was read."""
+    """What an ingest brought: the clusters with new bytes, how much was read, and whether a known stream has a new name."""
 
     clusters: tuple[str, ...]
-    streams: int
-    bytes_read: int
+    streams: int = 0
+    bytes_read: int = 0
+    seen_again: bool = False
 
 
 def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say) -> News:
@@ -63,7 +64,10 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
         )
     fresh = {task.file_id for task in tasks} | {i for i in rows if i not in old}
     if rows == old:
-        return News((), 0, 0)
+        return News(())
+    if not tasks and not fresh:
+        _write_streams(warehouse, rows)
+        return News((), seen_again=True)
     size = sum(rows[i]["size_bytes"] for i in fresh)
     say(f"reading {len(fresh)} streams, {size / 1e6:.1f} MB")
     parsed = read_ranges(warehouse.spark, tasks).persist()
@@ -247,8 +251,13 @@ def _write(warehouse: Warehouse, parsed: DataFrame, rows: dict[str, dict[str, An
     first = not warehouse.versions
     warehouse.write(EVENTS, events.select(*EVENTS.columns), append=not first)
     warehouse.write(REJECTS, rejects.select(*REJECTS.columns), append=not first)
+    _write_streams(warehouse, rows)
+
+
+def _write_streams(warehouse: Warehouse, rows: dict[str, dict[str, Any]]) -> None:
+    """Write LOG_FILES anew."""
     ordered = [tuple(rows[i][c] for c in LOG_FILES.columns) for i in sorted(rows)]
-    warehouse.write(LOG_FILES, spark.createDataFrame(ordered, LOG_FILES.schema))
+    warehouse.write(LOG_FILES, warehouse.spark.createDataFrame(ordered, LOG_FILES.schema))
 
 
 def default_node(row: dict[str, Any]) -> int | None:

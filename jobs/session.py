@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -37,7 +39,7 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -Dderby.system.home=/tmp",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
 }
 JAVA_NEEDED = "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it."
@@ -59,6 +61,14 @@ def check_java() -> None:
         raise NoJava(JAVA_NEEDED)
 
 
+class NoSpark(Exception):
+    """Spark did not start; the text is one sentence."""
+
+
+DEBUG = "KAFKA_REWIND_DEBUG"
+"""Environment variable that `--debug` sets: the JVM's own output is shown."""
+
+
 @contextmanager
 def session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """A Spark session: the running one where there is one (spark-submit, Databricks), else a local one of our own.
@@ -75,12 +85,45 @@ def session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]
     if not submitted:
         check_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ["TZ"] = "UTC"  # times that Python collects are then UTC, as those that Spark prints
+    time.tzset()
+    started = _start if submitted else _start_quietly
     builder = SparkSession.builder
     for key, value in ({} if submitted else {**SETTINGS, **(settings or {})}).items():
         builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = started(builder)
+    spark.sparkContext.setLogLevel("ERROR" if submitted or os.environ.get(DEBUG) else "OFF")
     try:
         yield spark
     finally:
         spark.stop()
+
+
+def _start(builder: SparkSession.Builder) -> SparkSession:
+    return builder.getOrCreate()
+
+
+def _start_quietly(builder: SparkSession.Builder) -> SparkSession:
+    """Start the JVM with its standard error in a file: Ivy and log4j have nothing to say to a user, unless it fails."""
+    if os.environ.get(DEBUG):
+        return _start(builder)
+    with tempfile.TemporaryFile() as said:
+        ours = os.dup(2)
+        os.dup2(said.fileno(), 2)
+        try:
+            return _start(builder)
+        except Exception as error:
+            said.seek(0)
+            told = said.read().decode("utf-8", "replace")
+            raise NoSpark(_why(told)) from error
+        finally:
+            os.dup2(ours, 2)
+            os.close(ours)
+
+
+def _why(told: str) -> str:
+    """Why a JVM did not start, in one sentence."""
+    if "unresolved dependency" in told or "UNRESOLVED DEPENDENCIES" in told:
+        return f"Delta's jars ({DELTA}) could not be downloaded; check the network, or put them into the Ivy cache."
+    lines = [line.strip() for line in told.splitlines() if "Error" in line or "Exception" in line]
+    return f"Spark did not start: {lines[0] if lines else 'the JVM ended at once'}; --debug shows all it said."

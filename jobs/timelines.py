@@ -146,16 +146,32 @@ def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
     for flag, names in (("keeps_leader", ("leader", "leader_epoch")), ("keeps_isr", ("isr",)), ("keeps_elr", ("elr",))):
         filled = _fill(filled, flag, names)
     after = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    told_before, told_after = F.last("replicas", ignorenulls=True).over(order), F.first("replicas", ignorenulls=True).over(after)
-    return filled.withColumns(
+    whole = Window.partitionBy(*INCARNATION).orderBy("partition_epoch").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    never_moved = ~F.coalesce("reassigned", F.lit(False))
+    return filled.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").withColumns(
         {
-            # between two equal assignments nothing was reassigned; between different ones it is not told when
-            "replicas": F.when(told_before.eqNullSafe(told_after) | told_after.isNull(), told_before),
+            # a partition that was never reassigned has one assignment; of others only what is said of a state counts
+            "replicas": F.coalesce("replicas", F.when(never_moved, F.first("replicas", ignorenulls=True).over(whole))),
             "topic_id": F.max("topic_id").over(Window.partitionBy(*INCARNATION)),
             # a leader writes the epoch it was elected under; a later reign may send the same state as its own
             "controller_epoch": F.min("controller_epoch").over(Window.partitionBy(*INCARNATION, "leader_epoch")),
             "since": F.min("at").over(after),
         }
+    )
+
+
+def _reassigned(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`."""
+    names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
+    asked = F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
+        F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
+        & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
+    )
+    return (
+        events.where(asked)
+        .join(F.broadcast(names), ["cluster", "topic_id"], "left")
+        .select("cluster", F.coalesce("topic", "name").alias("topic"), "partition", F.lit(True).alias("reassigned"))
+        .distinct()
     )
 
 

@@ -1,0 +1,134 @@
+"""The command line. Nothing here imports Spark until a command needs it, so that help is quick."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+BAD_INPUT, REFUSED = 2, 3
+
+
+class Quiet(click.Group):
+    """A group whose commands end in one sentence where others print a trace; `--debug` shows the trace."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.exceptions.Exit, click.Abort, click.ClickException):
+            raise
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
+        except Exception as error:
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            raise SystemExit(_fail(error)) from None
+
+
+def _fail(error: Exception) -> int:
+    """Say what went wrong in one sentence; the exit code."""
+    from jobs.session import NoJava, NoSpark
+    from udfs.streams import BadInput
+
+    if isinstance(error, (BadInput, NoJava, NoSpark)):
+        click.echo(f"kafka-rewind: {error}", err=True)
+        return BAD_INPUT
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    told = lines[-1] if "Python worker" in lines[0] else lines[0]
+    click.echo(f"kafka-rewind: {told} (--debug shows where)", err=True)
+    return BAD_INPUT
+
+
+@click.group(cls=Quiet, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the full trace of an error.")
+def main(debug: bool) -> None:
+    """Rebuild from Kafka's logs who led each partition, when and why.
+
+    Point `nightly` at a folder of broker and controller logs; `sql` and `export` read what it found.
+    Exit codes: 0 done, 2 bad usage or input, 3 the data gate refused to publish.
+    """
+    if debug:
+        os.environ["KAFKA_REWIND_DEBUG"] = "1"
+
+
+def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--warehouse`, the same for every command."""
+    return click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")(command)
+
+
+def say(text: str) -> None:
+    """Progress, on stderr."""
+    click.echo(text, err=True)
+
+
+@main.command()
+@click.argument("logs", nargs=-1, required=True)
+@warehouse_option
+@click.option("--conf", metavar="FILE", help="YAML settings: clusters, time zones, topics (see conf/example.yaml).")
+@click.option("--cluster", default="default", show_default=True, help="Cluster of logs that the settings do not name.")
+def nightly(logs: tuple[str, ...], root: str, conf: str | None, cluster: str) -> None:
+    """Read LOGS (files, folders, globs), update all tables, say what was found."""
+    from jobs import settings as settings_module
+    from jobs.session import session
+    from jobs.warehouse import check_root
+    from udfs.streams import find
+
+    settings = settings_module.load(conf)
+    check_root(root, create=True)
+    find(logs)  # what is wrong with them is said before Spark starts
+    say("starting Spark ...")
+    with session() as spark:
+        from jobs.nightly import nightly as run
+        from jobs.summary import gather, refusal, screen
+        from jobs.warehouse import open_warehouse
+
+        warehouse = open_warehouse(spark, root, create=True)
+        outcome = run(warehouse, logs, settings, cluster, say)
+        if not outcome.published:
+            click.echo(refusal(outcome), err=True)
+            raise click.exceptions.Exit(REFUSED)
+        say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
+        if not outcome.news:
+            click.echo("Nothing new: these logs are in the tables already.\n")
+        click.echo(screen(gather(warehouse), root))
+
+
+@main.command()
+@click.argument("query")
+@warehouse_option
+@click.option("--limit", default=100, show_default=True, help="Rows to print.")
+def sql(query: str, root: str, limit: int) -> None:
+    """Run a Spark SQL QUERY over the published tables."""
+    from jobs.reading import print_rows, query_tables
+    from jobs.session import session
+    from jobs.warehouse import check_root
+
+    check_root(root, create=False)
+    with session() as spark:
+        print_rows(query_tables(spark, root, query), limit, click.echo)
+
+
+@main.command()
+@click.argument("table")
+@warehouse_option
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
+@click.option("--output", "-o", metavar="F", help="File to write; standard output if not given (not for parquet).")
+def export(table: str, root: str, form: str, output: str | None) -> None:
+    """Write a published TABLE out as jsonl, csv or parquet."""
+    from jobs.reading import check_export, export_table
+    from jobs.session import session
+    from jobs.warehouse import check_root
+
+    check_root(root, create=False)
+    check_export(table, form, output)
+    with session() as spark:
+        export_table(spark, root, table, form, output)
+
+
+if __name__ == "__main__":
+    main()

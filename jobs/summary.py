@@ -1,0 +1,257 @@
+"""The one screen a run ends with: what was read, what happened, where to look next. Counting and wording are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+
+from jobs.nightly import Outcome
+from jobs.warehouse import Warehouse
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Row = Mapping[str, Any]
+MOST = 5
+"""Findings of one kind that are told in full; of the rest only the number."""
+
+
+@dataclass
+class Facts:
+    """What the screen says of one cluster."""
+
+    cluster: str
+    streams: list[Row] = field(default_factory=list)
+    reigns: list[Row] = field(default_factory=list)
+    partitions: int = 0
+    topics: int = 0
+    states: int = 0
+    elections: dict[str, int] = field(default_factory=dict)
+    unclean: list[Row] = field(default_factory=list)
+    offline: list[Row] = field(default_factory=list)
+    offline_count: int = 0
+    offline_open: int = 0
+    churn: list[Row] = field(default_factory=list)
+    churning: int = 0
+    isr_changes: int = 0
+    reassignments: dict[str, int] = field(default_factory=dict)
+    verdicts: dict[str, int] = field(default_factory=dict)
+    violated: list[Row] = field(default_factory=list)
+    rejects: list[Row] = field(default_factory=list)
+
+
+def gather(warehouse: Warehouse) -> list[Facts]:
+    """FACTS of every cluster of the published tables; reads a bounded number of rows from each."""
+    read = {name: warehouse.read(name) for name in _QUERIES}
+    with ThreadPoolExecutor(4) as pool:
+        found = dict(zip(_QUERIES, pool.map(lambda name: [r.asDict(recursive=True) for r in _QUERIES[name](read[name]).collect()], _QUERIES), strict=True))
+    clusters = sorted({row["cluster"] for row in found["log_files"]})
+    return [_facts(name, {table: [r for r in rows if r["cluster"] == name] for table, rows in found.items()}) for name in clusters]
+
+
+def _first(rows: DataFrame, order: str, most: int = MOST) -> DataFrame:
+    """The first rows of each cluster, with `total`, the number there are."""
+    return rows.selectExpr("*", f"row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth", "count(*) OVER (PARTITION BY cluster) AS total").where(
+        F.col("nth") <= most
+    )
+
+
+_QUERIES = {
+    "log_files": lambda t: t.select("cluster", "path", "file_id", "kind", "kafka_versions", "node_ids", "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes", "event_lines", "reject_lines", "first_at", "last_at", "time_zone"),
+    "controller_timeline": lambda t: _first(t, "controller_epoch DESC", 20),
+    "partition_timeline": lambda t: t.groupBy("cluster").agg(
+        F.count(F.lit(1)).alias("states"), F.countDistinct("topic", "partition").alias("partitions"), F.countDistinct("topic").alias("topics")
+    ),
+    "elections": lambda t: _first(t.where("unclean"), "at").unionByName(
+        t.groupBy("cluster", "succeeded", "unclean").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
+    ),
+    "offline_partitions": lambda t: _first(t.withColumn("open", F.col("until").isNull()), "duration_ms DESC NULLS LAST, since, topic, partition").join(
+        t.groupBy("cluster").agg(F.sum(F.col("until").isNull().cast("int")).alias("open_total")), "cluster"
+    ),
+    "isr_churn": lambda t: _first(t, "flaps DESC, shrinks DESC, topic, partition, follower", 3).join(
+        t.groupBy("cluster").agg(F.sum(F.col("churning").cast("int")).alias("churning_total"), F.sum(F.col("shrinks") + F.col("expands")).alias("changes")), "cluster"
+    ),
+    "reassignments": lambda t: t.groupBy("cluster", "state").agg(F.count(F.lit(1)).alias("total")),
+    "verdicts": lambda t: _first(t.where("verdict = 'violated'"), "at, rule, subject").unionByName(
+        t.groupBy("cluster", "verdict").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
+    ),
+    "rejects": lambda t: _first(
+        t.withColumn("skeleton", F.regexp_replace(F.regexp_extract("raw", r"^(?:\[[^\]]*\] )?([^\n]*)", 1), r"\d+", "<n>"))
+        .groupBy("cluster", "skeleton").agg(F.count(F.lit(1)).alias("count"), F.min(F.struct("file_id", "line")).alias("first")),
+        "count DESC, skeleton",
+    ),
+}  # fmt: skip
+
+
+def _facts(cluster: str, found: Mapping[str, list[Row]]) -> Facts:
+    facts = Facts(cluster, streams=found["log_files"], reigns=sorted(found["controller_timeline"], key=lambda r: r["controller_epoch"]))
+    for row in found["partition_timeline"]:
+        facts.states, facts.partitions, facts.topics = row["states"], row["partitions"], row["topics"]
+    counts = [row for row in found["elections"] if row["nth"] is None]
+    facts.unclean = [row for row in found["elections"] if row["nth"] is not None]
+    facts.elections = {
+        "held": sum(r["total"] for r in counts if r["succeeded"]),
+        "failed": sum(r["total"] for r in counts if not r["succeeded"]),
+        "unclean": sum(r["total"] for r in counts if r["unclean"]),
+    }
+    facts.offline = sorted(found["offline_partitions"], key=lambda r: r["nth"])
+    if facts.offline:
+        facts.offline_count, facts.offline_open = facts.offline[0]["total"], facts.offline[0]["open_total"]
+    facts.churn = sorted(found["isr_churn"], key=lambda r: r["nth"])
+    if facts.churn:
+        facts.churning, facts.isr_changes = facts.churn[0]["churning_total"], facts.churn[0]["changes"]
+    facts.reassignments = {r["state"]: r["total"] for r in found["reassignments"]}
+    facts.verdicts = {r["verdict"]: r["total"] for r in found["verdicts"] if r["nth"] is None}
+    facts.violated = [r for r in found["verdicts"] if r["nth"] is not None]
+    facts.rejects = sorted(found["rejects"], key=lambda r: r["nth"])
+    return facts
+
+
+# ---- words ----------------------------------------------------------------------------------------------------------
+def clock(at: datetime | None) -> str:
+    """`2026-11-21 11:47:34.963`; `now` for none."""
+    return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if at else "now"
+
+
+def length(ms: int | None) -> str:
+    """A duration as an engineer says it: `14 ms`, `17.8 s`, `3 min 20 s`, `2 h 5 min`."""
+    if ms is None:
+        return "for an unknown time"
+    if ms < 1000:
+        return f"{ms} ms"
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = int(seconds // 60)
+    return f"{minutes} min {int(seconds % 60)} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(count: int) -> str:
+    """Bytes as `6.6 MB`."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count:,} bytes"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 partition`, `2 partitions`."""
+    return f"{count:,} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
+
+
+def screen(facts: Iterable[Facts], root: str) -> str:
+    """All clusters in words, and where to look next."""
+    parts = [_cluster(f) for f in facts]
+    return "\n\n".join([*parts, _next_steps(root)])
+
+
+def _cluster(f: Facts) -> str:
+    paths = {row["file_id"]: row["path"] for row in f.streams}
+    first = min((r["first_at"] for r in f.streams if r["first_at"]), default=None)
+    last = max((r["last_at"] for r in f.streams if r["last_at"]), default=None)
+    total = lambda name: sum(row[name] for row in f.streams)  # noqa: E731  a shorthand
+    zones = sorted({row["time_zone"] for row in f.streams})
+    lines = [
+        f"Cluster {f.cluster}: {clock(first)} to {clock(last)} ({length(int((last - first).total_seconds() * 1000)) if first and last else 'no time'}), "
+        f"local times read as {', '.join(zones)}",
+        f"  Kafka        {versions(f.streams)}",
+        f"  logs         {plural(len(f.streams), 'stream')} of nodes {ids(sorted({n for r in f.streams for n in r['node_ids']}))}, {size(total('size_bytes'))}: "
+        f"{plural(total('event_lines'), 'event')} {size(total('event_bytes') + total('detail_bytes'))}, out of scope {size(total('other_bytes'))}, "
+        f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}",
+        *[f"               {plural(r['count'], 'line')} like \"{r['skeleton'][:100]}\", first at {short(paths[r['first']['file_id']])}:{r['first']['line']}" for r in f.rejects],
+        f"  controllers  {plural(len(f.reigns), 'reign')}: " + "; ".join(_reign(r) for r in f.reigns[-MOST:]),
+        f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}; "
+        f"elections: {f.elections.get('held', 0):,} held, {f.elections.get('failed', 0):,} failed, {f.elections.get('unclean', 0):,} unclean",
+        f"  offline      {plural(f.offline_count, 'interval')} without a leader, {f.offline_open:,} still open at the end of the logs" + (", longest first:" if f.offline else ""),
+        *[f"    {_outage(r, paths)}" for r in f.offline],
+        f"  unclean      {plural(f.elections.get('unclean', 0), 'unclean election')}" + (", each may have lost records:" if f.unclean else ""),
+        *[f"    {_unclean(r, paths)}" for r in f.unclean],
+        f"  ISR          {plural(int(f.isr_changes or 0), 'replica change')}, {plural(int(f.churning or 0), 'follower')} churning"
+        + (f"; worst {f.churn[0]['topic']}-{f.churn[0]['partition']} broker {f.churn[0]['follower']}: {plural(f.churn[0]['flaps'], 'flap')} in the hour of {clock(f.churn[0]['hour'])[:16]}, "
+           f"out for up to {length(f.churn[0]['worst_out_ms'])}" if f.churn else ""),
+        "  reassigned   " + (", ".join(f"{count:,} {state}" for state, count in sorted(f.reassignments.items())) or "none"),
+        f"  replay       {f.verdicts.get('holds', 0):,} decisions as the algorithm says, {f.verdicts.get('violated', 0):,} not, {f.verdicts.get('unknown', 0):,} unknown for lack of inputs",
+        *[f"    {_violation(r, paths)}" for r in f.violated],
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+def versions(streams: Sequence[Row]) -> str:
+    """The releases that the messages allow, narrowest of all streams first; `unknown` if none tells."""
+    ranges = sorted({r["kafka_versions"] for r in streams if r["kafka_versions"]})
+    from jobs.replay import release_of
+
+    lowest = release_of(ranges)  # type: ignore[arg-type]  # a list of str is one of str or None
+    if lowest is None:
+        return "unknown: no message tells its release"
+    from udfs.eras import Release
+
+    ends = [Release.parse(r.split("..")[1]) for r in ranges if r.split("..")[1]]
+    return f"{lowest} to {min(ends)} by its messages" if ends and min(ends) >= lowest else f"{lowest} or later by its messages"
+
+
+def ids(numbers: Iterable[int]) -> str:
+    """`0, 1, 2`."""
+    return ", ".join(map(str, numbers)) or "unknown"
+
+
+def short(path: str) -> str:
+    """The last two parts of a path: enough to find the file."""
+    return "/".join(path.split("/")[-2:])
+
+
+def proof(row: Row, paths: Mapping[str, str]) -> str:
+    """`broker-3/state-change.log:5321`, the first line that proves a row."""
+    first = (row.get("evidence") or [None])[0]
+    return f"{short(paths.get(first['file_id'], '?'))}:{first['line']}" if first else "no line"
+
+
+def _reign(r: Row) -> str:
+    return f"{r['controller_id']} (epoch {r['controller_epoch']}) {clock(r['since'])[11:]} to {clock(r['until'])[11:] if r['until'] else 'the end'}"
+
+
+def _outage(r: Row, paths: Mapping[str, str]) -> str:
+    cause = {
+        "broker_failure": f"when broker {r['cause_broker']} failed",
+        "controlled_shutdown": f"when broker {r['cause_broker']} was shut down",
+        "fenced": f"when broker {r['cause_broker']} was fenced",
+        "bounced": f"when broker {r['cause_broker']} bounced",
+    }.get(r["cause"] or "", f"when it lost leader {r['last_leader']}" if r["last_leader"] is not None else "for an unknown cause")
+    end = {
+        "clean_election": f"a clean election ended it at {clock(r['until'])[11:]}",
+        "unclean_election": f"an unclean election ended it at {clock(r['until'])[11:]}",
+        "topic_deletion": f"the topic was deleted at {clock(r['until'])[11:]}",
+    }.get(r["healed_by"] or "", "still offline at the end of the logs" if r["until"] is None else f"it ended at {clock(r['until'])[11:]}")
+    failed = f", {plural(r['failed_elections'], 'election')} failed meanwhile" if r["failed_elections"] else ""
+    return f"{r['topic']}-{r['partition']} had no leader for {length(r['duration_ms'])} from {clock(r['since'])[11:]}, {cause}; {end}{failed} ({proof(r, paths)})"
+
+
+def _unclean(r: Row, paths: Mapping[str, str]) -> str:
+    before = f"ISR was {ids(r['isr_before'])}" if r["isr_before"] else "ISR was empty"
+    return f"{r['topic']}-{r['partition']} got leader {r['leader']} at {clock(r['at'])[11:]} in leader epoch {r['leader_epoch']}, {before} ({proof(r, paths)})"
+
+
+def _violation(r: Row, paths: Mapping[str, str]) -> str:
+    return f"{r['rule']} on {r['subject']} at {clock(r['at'])[11:]}: expected {r['expected']}, found {r['actual']} ({proof(r, paths)})"
+
+
+def _next_steps(root: str) -> str:
+    return "\n".join(
+        [
+            "Where to look next:",
+            f'  kafka-rewind sql "SELECT * FROM offline_partitions ORDER BY duration_ms DESC" --warehouse {root}',
+            f'  kafka-rewind sql "SELECT * FROM verdicts WHERE verdict = \'violated\'" --warehouse {root}',
+            f"  kafka-rewind export partition_timeline --format csv --output timeline.csv --warehouse {root}",
+        ]
+    )
+
+
+def refusal(outcome: Outcome) -> str:
+    """Why the gate refused a run, in words."""
+    assert outcome.audit is not None  # a run without news is never refused
+    lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
+    for failure in outcome.audit.failures:
+        lines.append(f"  {failure.name}: {failure.says} - {plural(failure.rows, 'row')} do not, for example {'; '.join(failure.examples)}")
+    return "\n".join(lines)

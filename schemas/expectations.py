@@ -1,0 +1,157 @@
+"""What must hold of each table before readers may see it: one suite a table, as data.
+
+An expectation is a condition that marks a violating row. Windows see only the table itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, Window
+from pyspark.sql import functions as F
+
+from schemas.columns import Table
+from schemas.tables import DERIVED, SOURCES
+
+REJECT_RATIO = 0.02
+"""Most rejects a stream may have per event and reject, if it has more than 20 of them: above, its release is not understood."""
+
+INCARNATION = ("cluster", "topic", "partition", "incarnation")
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One rule of a suite: its name, what it says to a reader, the rows that violate it, and the columns to show of them."""
+
+    name: str
+    says: str
+    violated: Callable[[], Column]
+    shows: tuple[str, ...]
+
+
+def keys_unique(table: Table) -> Expectation:
+    """No two rows share the table's key."""
+    return Expectation(
+        "keys_unique",
+        f"no two rows share {', '.join(table.key)}",
+        lambda: F.count(F.lit(1)).over(Window.partitionBy(*table.key)) > 1,
+        table.key,
+    )
+
+
+def keys_known(table: Table, *nullable: str) -> Expectation:
+    """No part of a key is null, but those that may be."""
+    parts = [name for name in table.key if name not in nullable]
+
+    def missing() -> Column:
+        found = F.lit(False)
+        for name in parts:
+            found = found | F.col(name).isNull()
+        return found
+
+    return Expectation("keys_known", f"none of {', '.join(parts)} is null", missing, table.key)
+
+
+def no_overlap(by: tuple[str, ...], order: str = "since") -> Expectation:
+    """Intervals of one thing do not overlap."""
+    return Expectation(
+        "no_overlap",
+        f"intervals of one {', '.join(by[1:])} do not overlap",
+        lambda: F.coalesce(F.col("until") > F.lead("since").over(Window.partitionBy(*by).orderBy(order)), F.lit(False)),
+        (*by, "since", "until"),
+    )
+
+
+def since_before_until(*shows: str) -> Expectation:
+    """No interval ends before it begins."""
+    return Expectation(
+        "since_before_until", "no interval ends before it begins", lambda: F.coalesce(F.col("until") < F.col("since"), F.lit(False)), shows
+    )
+
+
+def epochs_monotone(by: tuple[str, ...], order: str, epoch: str) -> Expectation:
+    """An epoch does not fall along an order."""
+    return Expectation(
+        f"{epoch}_monotone",
+        f"{epoch} does not fall as {order} grows",
+        lambda: F.coalesce(F.col(epoch) < F.lag(epoch).over(Window.partitionBy(*by).orderBy(order)), F.lit(False)),
+        (*by, order, epoch),
+    )
+
+
+def has_evidence(table: Table) -> Expectation:
+    """Each row names a line that proves it."""
+    return Expectation("has_evidence", "each row names a line that proves it", lambda: F.coalesce(F.size("evidence"), F.lit(0)) < 1, table.key)
+
+
+BYTES = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes")
+
+_OWN: Mapping[str, tuple[Expectation, ...]] = {
+    "log_files": (
+        Expectation(
+            "bytes_accounted",
+            "size = event + detail + reject + other + duplicate + held_back bytes",
+            lambda: F.col("size_bytes") != sum((F.col(name) for name in BYTES), F.lit(0)),
+            ("path", "size_bytes", *BYTES),
+        ),
+        Expectation(
+            "reject_ratio",
+            f"at most {REJECT_RATIO:.0%} of a stream's records in scope are rejects",
+            lambda: (F.col("reject_lines") > 20) & (F.col("reject_lines") > REJECT_RATIO * (F.col("reject_lines") + F.col("event_lines"))),
+            ("path", "reject_lines", "event_lines"),
+        ),
+    ),
+    "events": (
+        Expectation("typed", "each event has a type and a logger", lambda: F.col("event_type").isNull() | F.col("logger").isNull(), ("file_id", "line")),
+    ),
+    "topic_timeline": (no_overlap(("cluster", "topic"), "incarnation"), since_before_until("cluster", "topic", "since", "until")),
+    "partition_timeline": (
+        no_overlap(INCARNATION, "partition_epoch"),
+        since_before_until(*INCARNATION, "since", "until"),
+        epochs_monotone(INCARNATION, "partition_epoch", "leader_epoch"),
+        epochs_monotone(INCARNATION, "partition_epoch", "since"),
+    ),
+    "controller_timeline": (
+        epochs_monotone(("cluster",), "controller_epoch", "since"),
+        since_before_until("cluster", "controller_epoch", "since", "until"),
+    ),
+    "broker_timeline": (no_overlap(("cluster", "broker")), since_before_until("cluster", "broker", "since", "until")),
+    "elections": (
+        Expectation(
+            "leader_if_succeeded", "an election that succeeded names its leader", lambda: F.col("succeeded") & F.col("leader").isNull(), (*INCARNATION, "at")
+        ),
+    ),
+    "offline_partitions": (no_overlap(INCARNATION), since_before_until(*INCARNATION, "since", "until")),
+    "isr_changes": (
+        Expectation(
+            "changes_something",
+            "a shrink removes and an expand adds a replica",
+            lambda: F.when(F.col("kind") == "shrink", F.size("removed") < 1).otherwise(F.size("added") < 1),
+            (*INCARNATION, "at", "kind"),
+        ),
+    ),
+    "reassignments": (since_before_until(*INCARNATION, "since", "until"),),
+    "verdicts": (
+        Expectation(
+            "three_valued",
+            "a verdict is holds, violated or unknown, and unknown names what is missing",
+            lambda: ~F.col("verdict").isin("holds", "violated", "unknown") | ((F.col("verdict") == "unknown") & (F.size("missing_inputs") < 1)),
+            ("rule", "subject", "verdict"),
+        ),
+    ),
+}
+_NULLABLE_KEYS = {"elections": ("leader_epoch",)}  # a failed election began none
+_WITHOUT_EVIDENCE = {"log_files", "events", "rejects", "isr_churn"}
+
+
+def suite(table: Table) -> tuple[Expectation, ...]:
+    """All expectations of a table: keys, evidence, and its own."""
+    common = [keys_unique(table), keys_known(table, *_NULLABLE_KEYS.get(table.name, ()))]
+    if table.name not in _WITHOUT_EVIDENCE:
+        common.append(has_evidence(table))
+    return (*common, *_OWN.get(table.name, ()))
+
+
+MEASURES: Mapping[str, tuple[Expectation, ...]] = {table.name: suite(table) for table in (*SOURCES, *DERIVED)}
+"""The suite of each table that a run publishes."""

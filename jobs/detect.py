@@ -52,6 +52,7 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
         # a record that completes a reassignment adds its new leader to the ISR and elects it in one step
         .when(moved & F.col("state_before.replicas").isNotNull() & F.col("replicas").isNotNull(), False)
+        .when((F.col("state_before.replicas").isNull() | F.col("replicas").isNull()) & (F.col("leader_before") >= 0), None)
         .otherwise(True)
     )
     won = steps.select(

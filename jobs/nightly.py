@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Say = Callable[[str], None]
+SHUFFLE_BYTES = 64 << 20
+"""Bytes of events for each shuffle partition."""
 
 
 @dataclass
@@ -68,10 +70,11 @@ def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, clust
     changed = bool(news.clusters)
     versions, rows, violations = dict(warehouse.versions), _last_rows(warehouse), {}
     if changed:
+        _size_shuffles(warehouse)
         _derive(warehouse, news.clusters, settings, stage)
         with stage("audit"):
             versions = _versions(warehouse)
-            tables = {name: warehouse.at_version(name, versions[name]) for name in versions}
+            tables = {name: warehouse.newest(name) for name in versions}
             outcome.audit = audit(tables)
             rows, violations = dict(outcome.audit.rows), dict(outcome.audit.violations)
     elif news.seen_again:
@@ -88,6 +91,16 @@ def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, clust
     if outcome.published:
         warehouse.versions = versions
     return outcome
+
+
+def _size_shuffles(warehouse: Warehouse) -> None:
+    """As many shuffle partitions as the events need, in a session of our own; elsewhere the cluster's settings count."""
+    conf = warehouse.spark.conf
+    if conf.get("spark.kafka_rewind.own_session", "false") != "true":
+        return
+    told = warehouse.newest("log_files").agg(F.sum("event_bytes")).first()
+    parts = int(told[0] or 0) // SHUFFLE_BYTES if told else 0
+    conf.set("spark.sql.shuffle.partitions", str(max(warehouse.spark.sparkContext.defaultParallelism, parts)))
 
 
 class _Stages:
@@ -140,29 +153,40 @@ def _derive(warehouse: Warehouse, clusters: tuple[str, ...], settings: Settings,
     """Compute everything that follows from events anew, for the clusters with news."""
     spark = warehouse.spark
     some = F.col("cluster").isin(*clusters)
-    newest = lambda name: spark.read.format("delta").load(warehouse.path(name)).where(some)  # noqa: E731  a shorthand
-    events = newest("events").persist()
-    told = releases(newest("log_files"))
+    events = warehouse.newest("events").where(some).persist()
+    told = releases(warehouse.newest("log_files").where(some))
     kraft = {r["cluster"] for r in events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'").select("cluster").distinct().collect()}
     told = {name: (release, is_kraft or name in kraft) for name, (release, is_kraft) in told.items()}
     ends = events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
-    frames: dict[str, DataFrame] = {}
+
+    def written(*names: str) -> tuple[DataFrame, ...]:
+        """Tables as just written: reading them back keeps later plans small."""
+        return tuple(warehouse.newest(name).where(some).persist() for name in names)
+
     with stage("timelines"):
-        topics = frames["topic_timeline"] = timelines.to_topic_timeline(events).persist()
+        topics = timelines.to_topic_timeline(events)
+        controllers = timelines.to_controller_timeline(events)
+        _write(warehouse, {"topic_timeline": topics, "controller_timeline": controllers}, clusters)
+        topics, controllers = written("topic_timeline", "controller_timeline")
         states = timelines.to_states(events, topics).persist()
-        timeline = frames["partition_timeline"] = timelines.to_partition_timeline(states, topics, settings).persist()
-        controllers = frames["controller_timeline"] = timelines.to_controller_timeline(events).persist()
-        brokers = frames["broker_timeline"] = timelines.to_broker_timeline(events, controllers).persist()
-        _write(warehouse, frames, clusters)
-    late: dict[str, DataFrame] = {}
+        timeline = timelines.to_partition_timeline(states, topics, settings)
+        brokers = timelines.to_broker_timeline(events, controllers)
+        _write(warehouse, {"partition_timeline": timeline, "broker_timeline": brokers}, clusters)
+        timeline, brokers = written("partition_timeline", "broker_timeline")
     with stage("detect"):
-        elections = late["elections"] = detect.to_elections(timeline, events, topics).persist()
+        first = {
+            "elections": detect.to_elections(timeline, events, topics),
+            "isr_changes": detect.to_isr_changes(timeline, events, topics),
+            "reassignments": detect.to_reassignments(events, timeline, topics, controllers),
+        }
+        _write(warehouse, first, clusters)
+        elections, changes = written("elections", "isr_changes")
         led = timelines.with_until(states.where("leader IS NOT NULL"), topics)
-        changes = late["isr_changes"] = detect.to_isr_changes(timeline, events, topics).persist()
-        late["offline_partitions"] = detect.to_offline_partitions(led, elections, brokers, ends)
-        late["isr_churn"] = detect.to_isr_churn(changes, elections, ends, settings)
-        late["reassignments"] = detect.to_reassignments(events, timeline, topics, controllers)
-        _write(warehouse, late, clusters)
+        second = {
+            "offline_partitions": detect.to_offline_partitions(led, elections, brokers, ends),
+            "isr_churn": detect.to_isr_churn(changes, elections, ends, settings),
+        }
+        _write(warehouse, second, clusters)
     with stage("replay"):
         verdicts = to_verdicts(elections, timeline, controllers, brokers, events, told, settings)
         _write(warehouse, {"verdicts": verdicts}, clusters)

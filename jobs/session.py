@@ -30,7 +30,9 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
+    "spark.kafka_rewind.own_session": "true",  # jobs.nightly sizes shuffles by the input
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.databricks.delta.properties.defaults.checkpointInterval": "20",
@@ -39,7 +41,7 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
-    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m",
+    "spark.driver.extraJavaOptions": "-XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=400m -Xms1g",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
 }
 JAVA_NEEDED = "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it."
@@ -69,34 +71,52 @@ DEBUG = "KAFKA_REWIND_DEBUG"
 """Environment variable that `--debug` sets: the JVM's own output is shown."""
 
 
+GIVEN = ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION")
+"""Environment variables by which spark-submit and Databricks say that the JVM, its master and its sizes are theirs."""
+
+
 @contextmanager
 def session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
-    """A Spark session: the running one where there is one (spark-submit, Databricks), else a local one of our own.
+    """A Spark session: the running one where there is one, the one that spark-submit or Databricks describes, else a
+    local one of our own, whose workers run the same Python as the driver.
 
-    Workers run the same Python as the driver. Only a session built here is stopped at the end.
+    Whoever's it is, it speaks UTC. One that was running before, and Databricks' own, is not stopped at the end.
+    Raises NoJava, NoSpark.
     """
     from pyspark.sql import SparkSession
 
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        yield running
-        return
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # by spark-submit: master, jars and sizes are its business
-    if not submitted:
-        check_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ["TZ"] = "UTC"  # times that Python collects are then UTC, as those that Spark prints
     time.tzset()
-    started = _start if submitted else _start_quietly
-    builder = SparkSession.builder
-    for key, value in ({} if submitted else {**SETTINGS, **(settings or {})}).items():
-        builder = builder.config(key, value)
-    spark = started(builder)
-    spark.sparkContext.setLogLevel("ERROR" if submitted or os.environ.get(DEBUG) else "OFF")
+    running = SparkSession.getActiveSession()
+    given = running is not None or any(name in os.environ for name in GIVEN)
+    if running is not None:
+        spark = running
+    elif given:
+        spark = SparkSession.builder.getOrCreate()
+    else:
+        check_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder
+        for key, value in {**SETTINGS, **(settings or {})}.items():
+            builder = builder.config(key, value)
+        spark = _start_quietly(builder)
     try:
+        if given:
+            check_delta(spark)
+            spark.conf.set("spark.sql.session.timeZone", SETTINGS["spark.sql.session.timeZone"])
+        if running is None:
+            spark.sparkContext.setLogLevel("ERROR" if given or os.environ.get(DEBUG) else "OFF")
         yield spark
     finally:
-        spark.stop()
+        if running is None and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
+            spark.stop()
+
+
+def check_delta(spark: SparkSession) -> None:
+    """Raises NoSpark for a session that cannot read and write Delta; on Databricks each one can."""
+    extensions = spark.conf.get("spark.sql.extensions", "") or ""
+    if "io.delta." not in extensions and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
+        raise NoSpark("This Spark session has no Delta; start it with --properties-file conf/spark-submit.properties.")
 
 
 def _start(builder: SparkSession.Builder) -> SparkSession:

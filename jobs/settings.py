@@ -75,9 +75,29 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
         zones = {int(node): str(zone) for node, zone in (given.get("node_time_zones") or {}).items()}
         clusters = {str(pattern): str(name) for pattern, name in (given.get("clusters") or {}).items()}
         for zone in [given.get("time_zone", "UTC"), *zones.values()]:
+            if not isinstance(zone, str):
+                raise ValueError(f"time_zone {zone!r} is no text")
             ZoneInfo(zone)
     except ZoneInfoNotFoundError as error:
         raise BadInput(f"The settings file {path} names a time zone that does not exist: {error.args[0]}; use IANA names.") from None
     except (TypeError, ValueError, AttributeError) as error:
         raise BadInput(f"The settings file {path} is not understood: {error}; see conf/example.yaml.") from None
-    return Settings(**{**given, "topics": topics, "node_time_zones": zones, "clusters": clusters})
+    settings = Settings(**{**given, "topics": topics, "node_time_zones": zones, "clusters": clusters})
+    for where, told in [("", settings), *((f" of topic {name}", told) for name, told in topics.items())]:
+        _check_values(path, where, told)
+    return settings
+
+
+def _check_values(path: str, where: str, told: Settings | TopicSettings) -> None:
+    """Raises BadInput for a count that is no whole number from 1, or a switch that is neither true nor false."""
+    counts: dict[str, Any] = {"churn_flaps": told.churn_flaps} if isinstance(told, Settings) else {}
+    if told.min_insync_replicas is not None:
+        counts["min_insync_replicas"] = told.min_insync_replicas
+    for name, value in counts.items():
+        if type(value) is not int or value < 1:
+            raise BadInput(f"The settings file {path} gives {value!r} for {name}{where}; give a whole number from 1.")
+    switch = told.unclean_leader_election_enable
+    if switch is not None and type(switch) is not bool:
+        raise BadInput(
+            f"The settings file {path} gives {switch!r} for unclean_leader_election_enable{where}; give true or false."
+        )

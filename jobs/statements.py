@@ -129,9 +129,22 @@ def to_statements(events: DataFrame) -> DataFrame:
     return said.where((F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull())
 
 
+def with_quorum_epoch(events: DataFrame) -> DataFrame:
+    """EVENTS -> those of metadata dumps, each with its batch's `controller_epoch`: only 2.8 repeats it in the records."""
+    so_far = Window.partitionBy("cluster", "file_id").orderBy("line").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    epoch = F.last("controller_epoch", ignorenulls=True).over(so_far)
+    return events.where("logger = 'kafka-dump-log'").withColumn("controller_epoch", epoch)
+
+
+def once(records: DataFrame) -> DataFrame:
+    """Partition records of dumps -> each offset once: every node's dump holds the same records."""
+    same = Window.partitionBy("cluster", "topic_id", "partition", F.col("fields")["offset"]).orderBy("file_id", "line")
+    return records.withColumn("nth", F.row_number().over(same)).where("nth = 1").drop("nth")
+
+
 def _from_dump(events: DataFrame) -> DataFrame:
     """STATEMENTS of a metadata dump: each change record adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader."""
-    records = events.where(F.col("event_type").isin(*RECORDS))
+    records = once(events.where(F.col("event_type").isin(*RECORDS)))
     names = (
         events.where("event_type = 'metadata_topic'")
         .groupBy("cluster", "topic_id")
@@ -155,9 +168,7 @@ def _from_dump(events: DataFrame) -> DataFrame:
         {
             "start_leader_epoch": F.first("leader_epoch", ignorenulls=True).over(before),
             "start_partition_epoch": F.first("partition_epoch", ignorenulls=True).over(before),
-            "elr": F.when(born, F.coalesce(ids_of("eligible_leader_replicas"), F.array().cast(IDS))).otherwise(
-                ids_of("eligible_leader_replicas")
-            ),
+            "elr": F.when(born, F.coalesce(ids_of("elr"), F.array().cast(IDS))).otherwise(ids_of("elr")),
         }
     ).withColumns(
         {

@@ -63,7 +63,7 @@ def _first(rows: DataFrame, order: str, most: int = MOST) -> DataFrame:
 
 _QUERIES = {
     "log_files": lambda t: t.select("cluster", "path", "file_id", "kind", "kafka_versions", "node_ids", "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes", "event_lines", "reject_lines", "first_at", "last_at", "time_zone"),
-    "controller_timeline": lambda t: _first(t, "controller_epoch DESC", 20),
+    "controller_timeline": lambda t: _first(t, "controller_epoch DESC", MOST + 1),
     "partition_timeline": lambda t: t.groupBy("cluster").agg(
         F.count(F.lit(1)).alias("states"), F.countDistinct("topic", "partition").alias("partitions"), F.countDistinct("topic").alias("topics")
     ),
@@ -161,7 +161,8 @@ def _cluster(f: Facts) -> str:
         f"{plural(total('event_lines'), 'event')} {size(total('event_bytes') + total('detail_bytes'))}, out of scope {size(total('other_bytes'))}, "
         f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}",
         *[f"               {plural(r['count'], 'line')} like \"{r['skeleton'][:100]}\", first at {short(paths[r['first']['file_id']])}:{r['first']['line']}" for r in f.rejects],
-        f"  controllers  {plural(len(f.reigns), 'reign')}: " + "; ".join(_reign(r) for r in f.reigns[-MOST:]),
+        f"  controllers  {plural(f.reigns[-1]['total'] if f.reigns else 0, 'reign')}: {'... ' if len(f.reigns) > MOST else ''}"
+        + "; ".join(_reign(r) for r in f.reigns[-MOST:]),
         f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}; "
         f"elections: {f.elections.get('held', 0):,} held, {f.elections.get('failed', 0):,} failed, {f.elections.get('unclean', 0):,} unclean",
         f"  offline      {plural(f.offline_count, 'interval')} without a leader, {f.offline_open:,} still open at the end of the logs" + (", longest first:" if f.offline else ""),

@@ -12,7 +12,8 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
-from jobs.statements import ids_of, to_statements
+from jobs.statements import ids_of, to_statements, with_quorum_epoch
+from schemas.columns import IDS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ def availability(settings: Settings) -> Column:
     for topic, told in settings.topics.items():
         if told.min_insync_replicas is not None:
             least = F.when(F.col("topic") == topic, told.min_insync_replicas).otherwise(least)
-    least = F.least(least, F.size("replicas"))
+    least = F.when(least.isNotNull(), F.least(least, F.size("replicas")))  # least() alone would pass a null over
     in_sync = F.size("isr")
     return (
         F.when(F.col("leader") == -1, "Offline")
@@ -248,10 +249,9 @@ def made_by() -> Column:
 # ---- controllers ----------------------------------------------------------------------------------------------------
 def to_controller_timeline(events: DataFrame) -> DataFrame:
     """EVENTS -> CONTROLLER_TIMELINE. ZooKeeper: who won the election; KRaft: who became the active controller, or a dump's leader changes."""
-    elected = events.where(
-        F.col("event_type").isin("controller_elected", "kraft_controller_elected", "metadata_leader_change")
-        & F.col("controller_epoch").isNotNull()
-    ).withColumn("controller_id", F.coalesce("controller_id", F.when(F.col("event_type") != "metadata_leader_change", F.col("node_id"))))
+    told = events.where(F.col("event_type").isin("controller_elected", "kraft_controller_elected"))
+    dumped = with_quorum_epoch(events).where("event_type = 'metadata_leader_change'")
+    elected = told.withColumn("controller_id", F.coalesce("controller_id", "node_id")).unionByName(dumped).where("controller_epoch IS NOT NULL")
     reigns = elected.groupBy("cluster", "controller_epoch").agg(
         F.max("controller_id").alias("controller_id"), F.min("at").alias("since"), evidence().alias("evidence")
     )
@@ -279,7 +279,6 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
     ended = (
         known.withColumn("own_next", F.lead("since").over(own_next))
         .join(resigned, ["cluster", "controller_id"], "left")
-        .where("resigned_at IS NULL OR resigned_at >= since OR true")
         .withColumn(
             "resigned_at",
             F.when((F.col("resigned_at") >= F.col("since")) & (F.col("own_next").isNull() | (F.col("resigned_at") <= F.col("own_next"))), F.col("resigned_at")),
@@ -288,10 +287,10 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         .agg(F.min("resigned_at").alias("resigned_at"))
     )
     first_end = F.least("resigned_at", "next_since")
-    return ended.withColumns(
+    active_since = F.coalesce("active_since", F.when(F.col("last_act").isNull(), F.col("since")))
+    return ended.withColumn("active_since", active_since).withColumns(
         {
             "until": first_end,
-            "active_since": F.coalesce("active_since", F.when(F.col("last_act").isNull(), F.col("since"))),
             "failover_ms": _ms("since", "active_since"),
             "ended_by": F.when(first_end.isNull(), None)
             .when(F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")), "resigned")
@@ -392,12 +391,22 @@ def _zk_marks(events: DataFrame) -> DataFrame:
     marks = frames[0]
     for frame in frames[1:]:
         marks = marks.unionByName(frame)
-    return marks.select(*_MARK)
+    # a new controller lists who is there; whoever was known and is not in the list went away before
+    listed = events.where("event_type = 'controller_context_live_brokers'").select(*base, ids_of("live_brokers").alias("live"))
+    absent = (
+        listed.join(F.broadcast(marks.select("cluster", "broker").distinct()), "cluster")
+        .where(~F.array_contains("live", F.col("broker")))
+        .select(
+            *base, "broker", F.lit(0).alias("rank"), F.lit(False).alias("up"), F.lit("session_expired").alias("how"),
+            F.lit(None).cast("long").alias("epoch"),
+        )
+    )  # fmt: skip
+    return marks.unionByName(absent).select(*_MARK)
 
 
 def _kraft_marks(events: DataFrame) -> DataFrame:
     """Turns of brokers as KRaft's controllers replayed them, or as a dump has them."""
-    fenced = F.col("fields")["fenced"]
+    fenced, turn = F.col("fields")["fenced"], F.col("fields")["fenced_change"]
     kinds = {
         "kraft_broker_unfenced": F.lit(True),
         "kraft_broker_fenced": F.lit(False),
@@ -407,7 +416,7 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
         "metadata_unregister_broker": F.lit(False),
         "metadata_fence_broker": F.lit(False),
         "metadata_unfence_broker": F.lit(True),
-        "metadata_broker_registration_change": F.when(fenced.isin("1", "true"), False).when(fenced == "-1", True),
+        "metadata_broker_registration_change": F.when(turn == "1", False).when(turn == "-1", True),
     }
     up = F.lit(None).cast("boolean")
     for kind, value in kinds.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import Column, Window
+from pyspark.sql import Column, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from schemas.columns import Table
@@ -18,6 +18,20 @@ REJECT_RATIO = 0.02
 """Most rejects a stream may have per event and reject, if it has more than 20 of them: above, its release is not understood."""
 
 INCARNATION = ("cluster", "topic", "partition", "incarnation")
+_ORDERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # table -> what its windows go by, and in which order
+    "partition_timeline": (INCARNATION, ("partition_epoch", "leader_epoch")),
+    "elections": (INCARNATION, ("at", "leader_epoch")),
+    "offline_partitions": (INCARNATION, ("since",)),
+    "isr_changes": (INCARNATION, ("partition_epoch", "leader_epoch", "kind")),
+    "isr_churn": (INCARNATION, ("follower", "hour")),
+    "reassignments": (INCARNATION, ("since",)),
+    "events": (("cluster", "file_id"), ("line",)),
+    "rejects": (("cluster", "file_id"), ("line",)),
+    "verdicts": (("cluster", "rule"), ("subject",)),
+    "broker_timeline": (("cluster", "broker"), ("since",)),
+    "topic_timeline": (("cluster", "topic"), ("incarnation",)),
+    "controller_timeline": (("cluster",), ("controller_epoch", "controller_id")),
+}
 
 
 @dataclass(frozen=True)
@@ -31,13 +45,18 @@ class Expectation:
 
 
 def keys_unique(table: Table) -> Expectation:
-    """No two rows share the table's key."""
-    return Expectation(
-        "keys_unique",
-        f"no two rows share {', '.join(table.key)}",
-        lambda: F.count(F.lit(1)).over(Window.partitionBy(*table.key)) > 1,
-        table.key,
-    )
+    """No two rows share the table's key. Equal keys are neighbours in the one order that all of a table's rules use."""
+    by, order = _ORDERS.get(table.name, (table.key[:1], table.key[1:]))
+    rest = [name for name in table.key if name not in by]
+
+    def repeated() -> Column:
+        window = Window.partitionBy(*by).orderBy(*order)
+        same = F.row_number().over(window) > 1
+        for name in rest:
+            same = same & F.col(name).eqNullSafe(F.lag(name).over(window))
+        return same
+
+    return Expectation("keys_unique", f"no two rows share {', '.join(table.key)}", repeated, table.key)
 
 
 def keys_known(table: Table, *nullable: str) -> Expectation:
@@ -53,12 +72,18 @@ def keys_known(table: Table, *nullable: str) -> Expectation:
     return Expectation("keys_known", f"none of {', '.join(parts)} is null", missing, table.key)
 
 
-def no_overlap(by: tuple[str, ...], order: str = "since") -> Expectation:
+def _window(table: str) -> WindowSpec:
+    by, order = _ORDERS[table]
+    return Window.partitionBy(*by).orderBy(*order)
+
+
+def no_overlap(table: str) -> Expectation:
     """Intervals of one thing do not overlap."""
+    by = _ORDERS[table][0]
     return Expectation(
         "no_overlap",
         f"intervals of one {', '.join(by[1:])} do not overlap",
-        lambda: F.coalesce(F.col("until") > F.lead("since").over(Window.partitionBy(*by).orderBy(order)), F.lit(False)),
+        lambda: F.coalesce(F.col("until") > F.lead("since").over(_window(table)), F.lit(False)),
         (*by, "since", "until"),
     )
 
@@ -70,13 +95,14 @@ def since_before_until(*shows: str) -> Expectation:
     )
 
 
-def epochs_monotone(by: tuple[str, ...], order: str, epoch: str) -> Expectation:
-    """An epoch does not fall along an order."""
+def monotone(table: str, name: str) -> Expectation:
+    """A column does not fall along the table's order."""
+    by, order = _ORDERS[table]
     return Expectation(
-        f"{epoch}_monotone",
-        f"{epoch} does not fall as {order} grows",
-        lambda: F.coalesce(F.col(epoch) < F.lag(epoch).over(Window.partitionBy(*by).orderBy(order)), F.lit(False)),
-        (*by, order, epoch),
+        f"{name}_monotone",
+        f"{name} does not fall as {order[0]} grows",
+        lambda: F.coalesce(F.col(name) < F.lag(name).over(_window(table)), F.lit(False)),
+        (*by, order[0], name),
     )
 
 
@@ -105,24 +131,24 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
     "events": (
         Expectation("typed", "each event has a type and a logger", lambda: F.col("event_type").isNull() | F.col("logger").isNull(), ("file_id", "line")),
     ),
-    "topic_timeline": (no_overlap(("cluster", "topic"), "incarnation"), since_before_until("cluster", "topic", "since", "until")),
+    "topic_timeline": (no_overlap("topic_timeline"), since_before_until("cluster", "topic", "since", "until")),
     "partition_timeline": (
-        no_overlap(INCARNATION, "partition_epoch"),
+        no_overlap("partition_timeline"),
         since_before_until(*INCARNATION, "since", "until"),
-        epochs_monotone(INCARNATION, "partition_epoch", "leader_epoch"),
-        epochs_monotone(INCARNATION, "partition_epoch", "since"),
+        monotone("partition_timeline", "leader_epoch"),
+        monotone("partition_timeline", "since"),
     ),
     "controller_timeline": (
-        epochs_monotone(("cluster",), "controller_epoch", "since"),
+        monotone("controller_timeline", "since"),
         since_before_until("cluster", "controller_epoch", "since", "until"),
     ),
-    "broker_timeline": (no_overlap(("cluster", "broker")), since_before_until("cluster", "broker", "since", "until")),
+    "broker_timeline": (no_overlap("broker_timeline"), since_before_until("cluster", "broker", "since", "until")),
     "elections": (
         Expectation(
             "leader_if_succeeded", "an election that succeeded names its leader", lambda: F.col("succeeded") & F.col("leader").isNull(), (*INCARNATION, "at")
         ),
     ),
-    "offline_partitions": (no_overlap(INCARNATION), since_before_until(*INCARNATION, "since", "until")),
+    "offline_partitions": (no_overlap("offline_partitions"), since_before_until(*INCARNATION, "since", "until")),
     "isr_changes": (
         Expectation(
             "changes_something",

@@ -1,7 +1,7 @@
 """Line layouts: where a record starts, and its time, level, logger and message (reference: log-layouts, section 1).
 
-A layout is data: the bytes pattern of a record's first line, with the groups `at`, `level`, `prefix`, `rest` and
-`logger`. Any other line belongs to the record above it.
+A layout is data: the bytes pattern of a record's first line, whose groups are the parts of a `Head`, in its order.
+Any other line belongs to the record above it. A byte order mark before a first line belongs to its record.
 """
 
 from __future__ import annotations
@@ -11,10 +11,18 @@ from dataclasses import dataclass
 
 from udfs.prefixes import SPLIT
 
+Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes]
+"""What a first line says: `at`, `level`, `message`, `prefix`, `word`, `logger`.
+
+The message begins with what may be a prefix; `word` is the first word behind it. A part that a layout lacks is empty.
+"""
+
+HEAD = ("at", "level", "message", "prefix", "word", "logger")
+
 
 @dataclass(frozen=True)
 class Layout:
-    """One layout. `time` says how `at` is written: `local` (`yyyy-MM-dd HH:mm:ss,SSS` without zone) or `epoch_ms` (UTC)."""
+    """One layout. `time` says how `at` is written: `local`, `yyyy-MM-dd HH:mm:ss,SSS` without zone, or `epoch_ms`."""
 
     name: str
     head: re.Pattern[bytes]
@@ -25,9 +33,8 @@ class Layout:
 APACHE = Layout(  # [%d] %p %m (%c)%n: Apache's and Confluent's default from 0.8 on
     "apache",
     re.compile(
-        rb"^\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] +(?P<level>[A-Z]+) +(?P<prefix>"
-        + SPLIT
-        + rb")(?P<rest>[^\n]*) \((?P<logger>[\w.$-]+)\)\r?$",
+        rb"^(?:\xef\xbb\xbf)?\[(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] +(?P<level>[A-Z]+) +"
+        rb"(?P<message>(?P<prefix>" + SPLIT + rb")(?P<word>[^ \n]*+)[^\n]*) \((?P<logger>[\w.$-]+)\)\r?$",
         re.MULTILINE,
     ),
     "local",
@@ -35,7 +42,8 @@ APACHE = Layout(  # [%d] %p %m (%c)%n: Apache's and Confluent's default from 0.8
 DUMP = Layout(  # kafka-dump-log --cluster-metadata-decoder; a line of its own for each batch and each record
     "metadata_dump",
     re.compile(
-        rb"^(?P<prefix>)(?P<level>)(?P<rest>(?:\| )?(?:baseOffset|offset): [^\n]*?CreateTime: (?P<at>\d+)[^\n]*?)(?P<logger>)\r?$",
+        rb"^(?:\xef\xbb\xbf)?(?=(?:\| )?(?:baseOffset|offset): [^\n]*?CreateTime: (?P<at>\d+))(?P<level>)"
+        rb"(?P<message>(?P<prefix>)(?P<word>[^ \n]*+)[^\n]*?)(?P<logger>)\r?$",
         re.MULTILINE,
     ),
     "epoch_ms",

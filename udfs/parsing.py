@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 from udfs.prefixes import SPLIT, read_prefix
-from udfs.rule import Rule
+from udfs.rule import COLUMNS, Kind, Rule
 from udfs.rulebook import candidates
 
-import re
-
 _SPLIT = re.compile(SPLIT)
+_PYTHON_TYPES = {"int": int, "text": str, "ids": list, "partitions": list}
 
 
 def split_prefix(message: bytes) -> tuple[bytes, bytes]:
@@ -28,14 +29,76 @@ def find_rule(logger: bytes, rest: bytes) -> Rule | None:
     return next((rule for rule in candidates(logger, rest) if rule.pattern.fullmatch(rest)), None)
 
 
-def read_message(logger: str, message: str) -> dict[str, Any] | None:
-    """Event type, columns and further fields of one message; None if no rule knows it.
+def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
+    """Event type, columns and further fields of one message; None if no rule knows it, or its values cannot be read.
 
     What the text says goes before what the prefix says, for example the partition of a line written by another.
     """
-    prefix, rest = split_prefix(message.encode())
+    prefix, rest = split_prefix(message.encode() if isinstance(message, str) else message)
     rule = find_rule(logger.encode(), rest)
     if rule is None:
         return None
-    found = {**(read_prefix(prefix) or {}), **(rule.read(rest) or {})}
-    return {"event_type": rule.event_type, **{key: value for key, value in found.items() if value is not None}}
+    found: dict[str, Any] = {"event_type": rule.event_type, **(read_prefix(prefix) or {})}
+    m = rule.pattern.fullmatch(rest)
+    try:
+        for (name, kind), raw in zip(rule.marks, m.groups() if m else (), strict=True):
+            if raw is not None:
+                found.update(read_value(name, kind, raw))
+    except Exception:  # a broken line that looks like the rule's: whatever its reader stumbled over
+        return None
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def read_value(name: str, kind: Kind, raw: bytes) -> dict[str, Any]:
+    """What one marked value tells: values for columns, text for fields; nothing that is null.
+
+    Bytes that are not UTF-8 come out as `\\xNN`. What a column cannot hold, such as a number of more than 32 bits, is
+    left out of it and told as text in the field `<column>_text`. Raises whatever the kind's reader raises.
+    """
+    text = raw.decode("utf-8", "backslashreplace")
+    if kind.read is None or not (kind.spreads or name in COLUMNS):
+        told: Mapping[str, Any] = {name: text}
+    else:
+        told = kind.read(text) if kind.spreads else {name: kind.read(text)}
+    found: dict[str, Any] = {}
+    for key, value in told.items():
+        if value is None:
+            continue
+        if key not in COLUMNS:
+            found[key] = as_text(value)
+            continue
+        held = _held(value) if isinstance(value, _PYTHON_TYPES[COLUMNS[key]]) else None
+        if held is not None:
+            found[key] = held
+        if held is not value and held != value:
+            found[f"{key}_text"] = as_text(value)
+    return found
+
+
+def as_text(value: Any) -> str:
+    """A further field as it is stored: text as it is, a list of ids as `1,2,3`; half a surrogate pair as `\\udNNN`."""
+    text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _fits(value: Any) -> bool:
+    """Whether a column holds a value as it is: its numbers have 32 bits, its texts are UTF-8."""
+    if isinstance(value, int):
+        return -(2**31) <= value < 2**31
+    if isinstance(value, str):
+        return value.isascii() or as_text(value) == value
+    return isinstance(value, list | dict) and all(map(_fits, value if isinstance(value, list) else value.values()))
+
+
+def _held(value: Any) -> Any:
+    """The part of a value that a column can hold; of a partition's state the keys that it can; None if none."""
+    if _fits(value):
+        return value
+    if isinstance(value, str):
+        return as_text(value)
+    if isinstance(value, dict):
+        return {key: held for key, part in value.items() if (held := _held(part)) is not None}
+    if isinstance(value, list):
+        held = [_held(part) for part in value]
+        return None if None in held else held
+    return None

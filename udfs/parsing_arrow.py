@@ -1,27 +1,39 @@
 """The columnar interpreter of the rules: framed records in, Arrow batches out. It runs in Spark's Python workers.
 
-Every record of a block is looked up once; the values of one rule become columns together, and equal texts are read
-only once. `udfs.parsing` is the plain form; a test proves that both agree.
+Records are matched one by one and gathered by rule; their values are gathered by column, across all rules, and become
+Arrow arrays together, some 50,000 records at a time. Equal texts are read only once. `udfs.parsing` is the plain form;
+a test proves that both agree.
 """
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from udfs import clock
-from udfs.framing import Frames, Stretch, frames
-from udfs.layouts import Layout
+from udfs.framing import Frames, Longs, Stretch, frames
+from udfs.layouts import Head, Layout
+from udfs.parsing import read_value
 from udfs.prefixes import read_prefix
-from udfs.rule import COLUMNS, Rule
-from udfs.rulebook import candidates
+from udfs.rule import COLUMNS, KINDS, Kind, Rule
+from udfs.rulebook import RULES, candidates
 from udfs.scopes import is_whole
+
+FLUSH_RECORDS = 50_000
+"""Records that become one batch, or fewer if they fill FLUSH_BYTES; bounds what a range of any size takes in memory."""
+FLUSH_BYTES = 32 << 20
+
+REASONS = ("no rule knows this message", "a value of this message cannot be read", "the time of this record is none")
+NO_RULE, NO_VALUE, NO_TIME = range(len(RULES), len(RULES) + len(REASONS))
 
 _IDS = pa.list_(pa.int32())
 _STATE = pa.struct(
@@ -41,35 +53,55 @@ _STATE = pa.struct(
         ("elr", _IDS),
     ]
 )
-_ARROW = {
+_ARROW: Mapping[str, pa.DataType] = {
     "int": pa.int32(),
     "text": pa.string(),
     "ids": _IDS,
     "partitions": pa.list_(_STATE),
 }
 COLUMN_TYPES = {name: _ARROW[kind] for name, kind in COLUMNS.items()}
-FIELDS = pa.map_(pa.string(), pa.string())
-SCHEMA = pa.schema(  # what a worker gives back; `record` is `event`, `reject` or `account`
-    [
-        ("record", pa.string()),
-        ("file_id", pa.string()),
-        ("line", pa.int64()),
-        ("byte_offset", pa.int64()),
-        ("size_bytes", pa.int64()),
-        ("node_id", pa.int32()),
-        ("at", pa.timestamp("us", tz="UTC")),
-        ("level", pa.string()),
-        ("logger", pa.string()),
-        ("event_type", pa.string()),
-        *COLUMN_TYPES.items(),
-        ("fields", FIELDS),
-        ("message", pa.string()),
-        ("detail", pa.string()),
-    ]
-)
+FIELDS: Any = pa.map_(pa.string(), pa.string())
+_CELLS: list[tuple[str, pa.DataType]] = [
+    ("record", pa.string()),
+    ("file_id", pa.string()),
+    ("line", pa.int64()),
+    ("byte_offset", pa.int64()),
+    ("size_bytes", pa.int64()),
+    ("node_id", pa.int32()),
+    ("at", pa.timestamp("us", tz="UTC")),
+    ("level", pa.string()),
+    ("logger", pa.string()),
+    ("event_type", pa.string()),
+    *COLUMN_TYPES.items(),
+    ("fields", FIELDS),
+    ("message", pa.string()),
+    ("detail", pa.string()),
+]
+SCHEMA = pa.schema(_CELLS)
+"""What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason."""
+
+_EVENT_TYPES = pa.array([*(rule.event_type for rule in RULES), *REASONS], pa.string())
+_RECORDS = pa.array(["event"] * len(RULES) + ["reject"] * len(REASONS), pa.string())
+Flags = npt.NDArray[np.bool_]
+Array = Any
+"""An Arrow array; the stubs of pyarrow know neither `take` by numbers nor maps as they are used here."""
+
+_CODES = {id(rule): code for code, rule in enumerate(RULES)}
 
 
-def text(raw: Sequence[bytes | None]) -> pa.Array:
+class Numbered(dict[Any, int]):
+    """Numbers different things from 0, so that `map(numbered.__getitem__, things)` runs without a Python call each."""
+
+    def __missing__(self, thing: Any) -> int:
+        number = self[thing] = len(self)
+        return number
+
+    def all(self, things: Sequence[Any]) -> Longs:
+        """The numbers of some things."""
+        return np.fromiter(map(self.__getitem__, things), np.int64, len(things))
+
+
+def text(raw: Sequence[bytes | None]) -> Array:
     """Bytes -> strings; bytes that are not UTF-8 as `\\xNN`."""
     try:
         return pa.array(raw, pa.binary()).cast(pa.string())
@@ -94,11 +126,7 @@ class Account:
 
     def fields(self) -> dict[str, str]:
         """As text, for the `fields` of an `account` row."""
-        numbers = {
-            name: str(value)
-            for name, value in vars(self).items()
-            if isinstance(value, int)
-        }
+        numbers = {name: str(value) for name, value in vars(self).items() if isinstance(value, int)}
         numbers["nodes"] = ",".join(f"{node}={count}" for node, count in sorted(self.nodes.items()))
         numbers["versions"] = ",".join(f"{since}..{until}" for since, until in sorted(self.versions))
         return numbers
@@ -107,189 +135,353 @@ class Account:
 def read_range(
     stream: BinaryIO, layout: Layout, zone: str, file_id: str, start: int, end: int | None, first_line: int
 ) -> Iterator[pa.RecordBatch]:
-    """All records that start in [start, end) of a stream as batches of SCHEMA, and last one `account` row."""
+    """All records that start in [start, end) of a stream as batches of SCHEMA, in order, and last one `account` row."""
     account = Account()
+    gathered = Gathered(layout, zone, file_id, account)
     for part in frames(stream, layout, start, end, first_line):
         if isinstance(part, Stretch):
             account.other_bytes += part.size
-        else:
-            yield from read_block(part, layout, zone, file_id, account)
+            continue
+        gathered.add(part)
+        if gathered.is_full():
+            yield gathered.batch()
+            gathered = Gathered(layout, zone, file_id, account)
+    if gathered.heads:
+        yield gathered.batch()
     fields = pa.array([list(account.fields().items())], FIELDS)
     yield _batch({"record": pa.array(["account"]), "file_id": pa.array([file_id]), "fields": fields}, 1)
 
 
-def read_block(block: Frames, layout: Layout, zone: str, file_id: str, account: Account) -> Iterator[pa.RecordBatch]:
-    """The events and rejects of one block of records as batches of SCHEMA; adds to `account`."""
-    group = layout.head.groupindex
-    i_at, i_level, i_prefix, i_rest, i_logger = (group[n] - 1 for n in ("at", "level", "prefix", "rest", "logger"))
-    default_logger = layout.logger.encode()
-    found: defaultdict[Rule, tuple[list[int], list[tuple[bytes, ...]]]] = defaultdict(lambda: ([], []))
-    rejects: list[int] = []
-    others: list[int] = []
-    prefixes: dict[bytes, int] = {b"": 0}
-    known: list[Any] = [{}]  # what each prefix tells
-    prefix_of: list[int] = []
-    whole: dict[bytes, bool] = {}
-    for i, groups in enumerate(block.groups):
-        prefix, rest, logger = groups[i_prefix], groups[i_rest], groups[i_logger] or default_logger
-        number = prefixes.get(prefix)
-        if number is None:
-            told = read_prefix(prefix)
-            number = prefixes[prefix] = len(known) if told is not None else -1
-            if told is not None:
-                known.append(told)
-        if number < 0:  # no known prefix: part of the message
-            rest, number = prefix + rest, 0
-        prefix_of.append(number)
-        for rule in candidates(logger, rest):
-            m = rule.pattern.fullmatch(rest)
-            if m is not None:
-                places, values = found[rule]
-                places.append(i)
-                values.append(m.groups())
-                break
+@dataclass
+class Found:
+    """Records of one rule: their rows, and the groups of its pattern."""
+
+    rows: list[int] = field(default_factory=list)
+    groups: list[tuple[bytes | None, ...]] = field(default_factory=list)
+
+
+class Gathered:
+    """Records of one range that will be one batch: events and rejects by row. What is neither is only counted."""
+
+    def __init__(self, layout: Layout, zone: str, file_id: str, account: Account) -> None:
+        self.heads: list[Head] = []  # by row
+        self._layout, self._zone, self._file_id, self._account = layout, zone, file_id, account
+        self._bytes = 0
+        self._found: dict[int, Found] = {}  # by code of the rule
+        self._routes = _Routes(layout.logger.encode(), self._found)
+        self._prefixes = _Prefixes()
+        self._blocks: list[tuple[Frames, Longs]] = []  # with the numbers of the records kept
+        self._first_rows: list[int] = []  # of each block
+        self._numbers: list[
+            tuple[Longs, ...]
+        ] = []  # of the records kept: line, offset, size, head's size, time, prefix
+
+    def is_full(self) -> bool:
+        """Whether it is time to make a batch."""
+        return len(self.heads) >= FLUSH_RECORDS or self._bytes >= FLUSH_BYTES
+
+    def add(self, block: Frames) -> None:
+        """Find the rule of each record of a block."""
+        prefixes, routes = self._prefixes, self._routes
+        row = len(self.heads)
+        kept: list[int] = []
+        numbers: list[int] = []
+        for i, (_, _, message, prefix, word, logger) in enumerate(block.heads):
+            number = prefixes[prefix]
+            numbers.append(number)
+            if number:
+                behind = len(prefix)
+            else:  # no known prefix: part of the message
+                behind = 0
+                if prefix:
+                    word = message.partition(b" ")[0]
+            is_known_whole, tries = routes[logger, word]
+            for fullmatch, rows, groups in tries:
+                m = fullmatch(message, behind)
+                if m is not None:
+                    rows.append(row)
+                    groups.append(m.groups())
+                    break
+            else:
+                if not is_known_whole:
+                    continue
+            kept.append(i)
+            row += 1
+        self.heads += block.heads if len(kept) == len(block) else [block.heads[i] for i in kept]
+        at = [head[0] for head in block.heads]
+        if self._layout.time == "local":
+            micros = clock.to_utc(clock.local_micros(at), self._zone)
         else:
-            if logger not in whole:
-                whole[logger] = is_whole(logger.decode("utf-8", "backslashreplace"))
-            (rejects if whole[logger] else others).append(i)
+            micros = clock.epoch_micros(at)
+        sizes = block.ends - block.starts
+        index = np.array(kept, np.int64)
+        spoken = np.array(numbers, np.int64)
+        columns = (block.lines, block.starts + block.offset, sizes, block.head_ends - block.starts, micros, spoken)
+        self._numbers.append(tuple(column[index] for column in columns))
+        self._blocks.append((block, index))
+        self._first_rows.append(row - len(kept))
+        self._bytes += len(block.data)
+        self._account.other_bytes += int(sizes.sum() - sizes[index].sum())
+        self._count_all(micros, spoken)
 
-    n = len(block.groups)
-    at = [g[i_at] for g in block.groups]
-    micros = (
-        clock.to_utc(clock.local_micros(at), zone)
-        if layout.time == "local"
-        else np.array([int(ms) * 1000 for ms in at], np.int64)
-    )
-    sizes = block.ends - block.starts
-    line_ends = np.minimum(block.head_ends + 1, block.ends)
-    prefix_index = np.array(prefix_of, np.int64)
-    told_nodes = pa.array([told.get("node") for told in known], pa.int32())
-    common = {
-        "line": pa.array(block.lines),
-        "byte_offset": pa.array(block.starts + block.offset),
-        "size_bytes": pa.array(sizes),
-        "node_id": told_nodes.take(pa.array(prefix_index)),
-        "at": pa.array(micros).cast(pa.timestamp("us", tz="UTC")),
-    }
-    if n:
-        account.first_at = min(int(micros.min()), account.first_at if account.first_at is not None else int(micros.min()))
-        account.last_at = max(int(micros.max()), account.last_at if account.last_at is not None else int(micros.max()))
-    account.other_bytes += int(sizes[others].sum())
-    account.reject_bytes += int(sizes[rejects].sum())
-    account.reject_lines += len(rejects)
-    for number, count in Counter(prefix_of).items():
-        for role in ("broker_id", "controller_id"):
-            if known[number].get("node") is not None and known[number].get(role) == known[number]["node"]:
-                account.nodes[f"{role[:-3]} {known[number]['node']}"] += count
-                break
+    def _count_all(self, micros: Longs, prefixes: Longs) -> None:
+        """What all records of a block tell of their stream, whether kept or not."""
+        account = self._account
+        times = micros[micros != clock.NO_TIME]
+        if len(times):
+            first, last = int(times.min()), int(times.max())
+            account.first_at = first if account.first_at is None else min(first, account.first_at)
+            account.last_at = last if account.last_at is None else max(last, account.last_at)
+        for number, count in enumerate(np.bincount(prefixes).tolist()):
+            told = self._prefixes.told[number]
+            for role in ("broker_id", "controller_id"):
+                if count and told.get("node") is not None and told.get(role) == told["node"]:
+                    account.nodes[f"{role[:-3]} {told['node']}"] += count
+                    break
 
-    for rule, (places, values) in found.items():
-        index = np.array(places, np.int64)
-        heads = int((line_ends[index] - block.starts[index]).sum())
-        account.event_bytes += heads
-        account.detail_bytes += int(sizes[index].sum()) - heads
-        account.event_lines += len(places)
-        account.versions.add((rule.since, rule.until))
-        columns = _rule_columns(rule, values, known, prefix_index[index])
-        rows = [block.groups[i] for i in places]
-        columns |= {name: column.take(pa.array(index)) for name, column in common.items()}
+    def batch(self) -> pa.RecordBatch:
+        """The records as one batch of SCHEMA, in order; adds them to the account."""
+        n = len(self.heads)
+        codes = np.full(n, NO_RULE, np.int64)
+        values = Values(n)
+        for code, found in self._found.items():
+            if found.rows:
+                rows = np.array(found.rows, np.int64)
+                codes[rows] = code
+                values.add(RULES[code], rows, found.groups)
+        _, levels, messages, _, _, loggers = (list(parts) for parts in zip(*self.heads, strict=True))
+        lines, offsets, sizes, head_sizes, micros, prefixes = map(np.concatenate, zip(*self._numbers, strict=True))
+        columns, unread = values.columns(self._prefixes.told, prefixes)
+        codes[unread] = NO_VALUE
+        codes[micros == clock.NO_TIME] = NO_TIME
+        is_event = codes < len(RULES)
+        whole = {logger: _is_whole(logger or self._layout.logger.encode()) for logger in set(loggers)}
+        is_kept = is_event | np.array([whole[logger] for logger in loggers])
+        details: list[bytes | None] = [None] * n
+        for row in np.flatnonzero((head_sizes < sizes) | ~is_event).tolist():
+            if is_event[row]:
+                details[row] = self._record(row, Frames.detail)
+            else:
+                messages[row] = self._record(row, Frames.raw)
+        self._count_kept(codes, sizes, head_sizes, is_event, is_kept)
+        numbered_levels, numbered_loggers = Numbered(), Numbered()
+        level, logger = numbered_levels.all(levels), numbered_loggers.all(loggers)
         columns |= {
-            "record": _constant("event", len(places)),
-            "file_id": _constant(file_id, len(places)),
-            "event_type": _constant(rule.event_type, len(places)),
-            "level": text([g[i_level] or None for g in rows]),
-            "logger": text([g[i_logger] or default_logger for g in rows]),
-            "message": text([g[i_prefix] + g[i_rest] for g in rows]),
-            "detail": _details(block, index, line_ends),
+            "record": _RECORDS.take(codes),
+            "file_id": pa.repeat(pa.scalar(self._file_id), n),
+            "line": pa.array(lines),
+            "byte_offset": pa.array(offsets),
+            "size_bytes": pa.array(sizes),
+            "node_id": self._prefixes.column("node", pa.int32()).take(prefixes),
+            "at": pa.array(micros, mask=micros == clock.NO_TIME).cast(pa.timestamp("us", tz="UTC")),
+            "level": text([name or None for name in numbered_levels]).take(level),
+            "logger": text([name or self._layout.logger.encode() for name in numbered_loggers]).take(logger),
+            "event_type": _EVENT_TYPES.take(codes),
+            "message": text(messages),
+            "detail": text(details),
         }
-        yield _batch(columns, len(places))
-    if rejects:
-        index = np.array(rejects, np.int64)
-        columns = {name: column.take(pa.array(index)) for name, column in common.items()}
-        columns |= {
-            "record": _constant("reject", len(rejects)),
-            "file_id": _constant(file_id, len(rejects)),
-            "event_type": _constant("no rule knows this message", len(rejects)),
-            "logger": text([block.groups[i][i_logger] or default_logger for i in rejects]),
-            "message": text([block.data[block.starts[i] : block.ends[i]] for i in rejects]),
-        }
-        yield _batch(columns, len(rejects))
+        batch = _batch(columns, n)
+        return batch if is_kept.all() else batch.filter(pa.array(is_kept))
+
+    def _record(self, row: int, part: Callable[[Frames, int], bytes]) -> bytes:
+        """Some bytes of the record in a row, from its block."""
+        number = bisect_right(self._first_rows, row) - 1
+        block, index = self._blocks[number]
+        return part(block, int(index[row - self._first_rows[number]]))
+
+    def _count_kept(self, codes: Longs, sizes: Longs, heads: Longs, is_event: Flags, is_kept: Flags) -> None:
+        account = self._account
+        account.event_bytes += int(heads[is_event].sum())
+        account.detail_bytes += int((sizes - heads)[is_event].sum())
+        account.event_lines += int(is_event.sum())
+        account.reject_bytes += int(sizes[is_kept & ~is_event].sum())
+        account.reject_lines += int((is_kept & ~is_event).sum())
+        account.other_bytes += int(sizes[~is_kept].sum())
+        account.versions |= {(RULES[c].since, RULES[c].until) for c in np.unique(codes[is_event]).tolist()}
 
 
-def _rule_columns(rule: Rule, values: list[tuple[bytes, ...]], known: list[Any], prefix: Any) -> dict[str, pa.Array]:
-    """The contract's columns and `fields` of all records of one rule; the text goes before the prefix."""
-    read: dict[str, pa.Array] = {}
-
-    def tell(name: str, column: pa.Array) -> None:
-        read[name] = pc.coalesce(column, read[name]) if name in read else column  # a name told twice: the later one
-
-    for (name, kind), raw in zip(rule.marks, zip(*values, strict=True), strict=True):
-        if kind.read is None or not (kind.spreads or name in COLUMNS):
-            tell(name, text(raw))
-        elif COLUMNS.get(name) == "int" and not kind.spreads:
-            tell(name, text(raw).cast(pa.int32()))
-        else:
-            codes = pc.dictionary_encode(text(raw))
-            told = [kind.read(t) for t in codes.dictionary.to_pylist()]
-            if not kind.spreads:
-                tell(name, pa.array(told, COLUMN_TYPES[name]).take(codes.indices))
-                continue
-            for key in dict.fromkeys(key for one in told for key in one):
-                kept = [one.get(key) for one in told]
-                column = pa.array(kept, COLUMN_TYPES[key]) if key in COLUMNS else pa.array(map(_as_text, kept), pa.string())
-                tell(key, column.take(codes.indices))
-    columns = {name: column for name, column in read.items() if name in COLUMNS}
-    used = set(prefix.tolist())
-    for key in COLUMNS:
-        if any(key in known[number] for number in used):
-            said = pa.array([p.get(key) for p in known], COLUMN_TYPES[key]).take(pa.array(prefix))
-            columns[key] = pc.coalesce(columns[key], said) if key in columns else said
-    columns["fields"] = _maps([(name, column) for name, column in read.items() if name not in COLUMNS], len(values))
-    return columns
+# How to match a rule, and where to put the row and the groups of a match.
+Try = tuple[Callable[[bytes, int], re.Match[bytes] | None], list[int], list[tuple[bytes | None, ...]]]
 
 
-def _as_text(value: Any) -> str | None:
-    """A further field as it is stored: text as it is, a list of ids as `1,2,3`."""
-    if value is None or isinstance(value, str):
-        return value
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+class _Routes(dict[tuple[bytes, bytes], tuple[bool, list[Try]]]):
+    """By logger and first word: whether the logger is wholly in scope, and the rules to try."""
+
+    def __init__(self, default_logger: bytes, found: dict[int, Found]) -> None:
+        self._default, self._found = default_logger, found
+
+    def __missing__(self, key: tuple[bytes, bytes]) -> tuple[bool, list[Try]]:
+        logger = key[0] or self._default
+        tries: list[Try] = []
+        for rule in candidates(logger, key[1]):
+            found = self._found.setdefault(_CODES[id(rule)], Found())
+            tries.append((rule.pattern.fullmatch, found.rows, found.groups))
+        self[key] = _is_whole(logger), tries
+        return self[key]
 
 
-def _maps(fields: list[tuple[str, pa.Array]], n: int) -> pa.Array:
-    """One map a record from columns of values; a null value is left out."""
-    if not fields:
-        return pa.array([[]] * n, FIELDS)
-    width = len(fields)
-    order = np.arange(n * width).reshape(width, n).T.ravel()
-    items = pa.concat_arrays([column for _, column in fields]).take(pa.array(order))
-    keys = pa.array([name for name, _ in fields]).take(pa.array(np.tile(np.arange(width), n)))
-    offsets = np.arange(0, n * width + 1, width)
-    if items.null_count:
-        there = items.is_valid().to_numpy(zero_copy_only=False)
-        offsets = np.concatenate([[0], np.cumsum(there)])[offsets]
-        items, keys = items.drop_null(), keys.filter(pa.array(there))
-    return pa.MapArray.from_arrays(pa.array(offsets, pa.int32()), keys, items, type=FIELDS)
+class _Prefixes(dict[bytes, int]):
+    """Numbers known prefixes from 1; 0 is none, or one that is not known."""
+
+    def __init__(self) -> None:
+        self[b""] = 0
+        self.told: list[Mapping[str, Any]] = [{}]  # by number
+
+    def __missing__(self, prefix: bytes) -> int:
+        told = read_prefix(prefix)
+        self[prefix] = 0 if told is None else len(self.told)
+        if told is not None:
+            self.told.append(told)
+        return self[prefix]
+
+    def column(self, name: str, type_: pa.DataType) -> Array:
+        """What each prefix tells, by number."""
+        return pa.array([told.get(name) for told in self.told], type_)
 
 
-def _details(block: Frames, index: Any, line_ends: Any) -> pa.Array:
-    """Further lines of records, without the last line end; null where there are none."""
-    longer = line_ends[index] < block.ends[index]
-    if not longer.any():
-        return pa.nulls(len(index), pa.string())
-    return text(
-        [
-            block.data[line_ends[i] : block.ends[i]].rstrip(b"\r\n") if more else None
-            for i, more in zip(index, longer, strict=True)
-        ]
-    )
+@lru_cache(maxsize=4096)
+def _is_whole(logger: bytes) -> bool:
+    return is_whole(logger.decode("utf-8", "backslashreplace"))
 
 
+@dataclass
+class Pool:
+    """Marked values of several rules that are read alike."""
 
-def _constant(value: str, n: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value), n)
+    raw: list[bytes | None] = field(default_factory=list)
+    _rows: list[Longs] = field(default_factory=list)
+    _ranks: list[int] = field(default_factory=list)
+    _names: list[int] = field(default_factory=list)
+
+    def add(self, raw: Sequence[bytes | None], rows: Longs, rank: int, name: int = 0) -> None:
+        """One mark of one rule; `rank` is its place in the rule."""
+        self.raw.extend(raw)
+        self._rows.append(rows)
+        self._ranks.append(rank)
+        self._names.append(name)
+
+    def places(self) -> tuple[Longs, Longs, Longs]:
+        """Row, rank and name of each value."""
+        lengths = [len(rows) for rows in self._rows]
+        return np.concatenate(self._rows), np.repeat(self._ranks, lengths), np.repeat(self._names, lengths)
 
 
-def _batch(columns: dict[str, pa.Array], n: int) -> pa.RecordBatch:
+Chunk = tuple[Longs, Longs, Array]  # rows, ranks and values of a column, before they are put in order
+
+
+class Values:
+    """Columns and fields of the records of a batch. Of a name told twice in one record the later value counts."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._names = Numbered()  # of fields
+        self._fields = Pool()
+        self._texts: defaultdict[str, Pool] = defaultdict(Pool)  # by column
+        self._ints: defaultdict[str, Pool] = defaultdict(Pool)
+        self._others: defaultdict[tuple[str, Kind], Pool] = defaultdict(Pool)  # need Python, by name and kind
+
+    def add(self, rule: Rule, rows: Longs, groups: list[tuple[bytes | None, ...]]) -> None:
+        """The values of all records of one rule."""
+        for rank, ((name, kind), raw) in enumerate(zip(rule.marks, zip(*groups, strict=True), strict=True)):
+            if kind.spreads:
+                self._others["", kind].add(raw, rows, rank)
+            elif name not in COLUMNS:
+                self._fields.add(raw, rows, rank, self._names[name])
+            elif kind.read is int and COLUMNS[name] == "int":
+                self._ints[name].add(raw, rows, rank)
+            elif kind.read is None and COLUMNS[name] == "text":
+                self._texts[name].add(raw, rows, rank)
+            else:
+                self._others[name, kind].add(raw, rows, rank)
+
+    def columns(self, prefixes: list[Mapping[str, Any]], prefix: Longs) -> tuple[dict[str, Array], Longs]:
+        """All columns and `fields`, and the rows of records of which a value cannot be read.
+
+        `prefixes` is what each prefix tells, `prefix` the number of each row's; what the text tells goes before it.
+        """
+        self._chunks: defaultdict[str, list[Chunk]] = defaultdict(list)
+        self._field_chunks: list[tuple[Longs, Longs, Longs, Array]] = []
+        self._unread = [np.zeros(0, np.int64)]
+        for name in COLUMNS:
+            if any(name in told for told in prefixes):
+                said = pa.array([told.get(name) for told in prefixes], COLUMN_TYPES[name])
+                self._chunks[name].append((np.arange(self._n), np.full(self._n, -1), said.take(prefix)))
+        for name, pool in self._texts.items():
+            self._chunks[name].append((*pool.places()[:2], text(pool.raw)))
+        for name, pool in self._ints.items():
+            try:
+                numbers = text(pool.raw).cast(pa.int32())
+            except pa.ArrowInvalid:  # a number of more than 32 bits
+                self._read(name, KINDS["int"], pool)
+            else:
+                self._chunks[name].append((*pool.places()[:2], numbers))
+        for (name, kind), pool in self._others.items():
+            self._read(name, kind, pool)
+        if self._fields.raw:
+            self._field_chunks.append((*self._fields.places(), text(self._fields.raw)))
+        columns = {name: self._column(chunks) for name, chunks in self._chunks.items()}
+        columns["fields"] = self._maps()
+        return columns, np.concatenate(self._unread)
+
+    def _read(self, name: str, kind: Kind, pool: Pool) -> None:
+        """Values that need Python: each different text is read once."""
+        numbered = Numbered()
+        codes = numbered.all(pool.raw)
+        rows, ranks, _ = pool.places()
+        told: list[dict[str, Any]] = []
+        for number, raw in enumerate(numbered):
+            try:
+                told.append({} if raw is None else read_value(name, kind, raw))
+            except Exception:  # whatever a reader stumbles over: its record becomes a reject
+                told.append({})
+                self._unread.append(rows[codes == number])
+        for column in dict.fromkeys(key for one in told for key in one if key in COLUMNS):
+            values = pa.array([one.get(column) for one in told], COLUMN_TYPES[column])
+            self._chunks[column].append((rows, ranks, values.take(codes)))
+        pairs = [[(self._names[key], value) for key, value in one.items() if key not in COLUMNS] for one in told]
+        lengths = np.array([len(some) for some in pairs], np.int64)
+        if lengths.any():
+            names = np.array([name for some in pairs for name, _ in some], np.int64)
+            values = pa.array([value for some in pairs for _, value in some], pa.string())
+            counts = lengths[codes]
+            ends = np.cumsum(counts)
+            firsts = (np.cumsum(lengths) - lengths)[codes] - (ends - counts)  # of each text's pairs, less those before
+            index = np.repeat(firsts, counts) + np.arange(ends[-1])
+            taken = values.take(index)
+            self._field_chunks.append((np.repeat(rows, counts), np.repeat(ranks, counts), names[index], taken))
+
+    def _column(self, chunks: list[Chunk]) -> Array:
+        """Values by row; null where there are none."""
+        all_rows, all_ranks, arrays = zip(*chunks, strict=True)
+        rows, ranks, values = np.concatenate(all_rows), np.concatenate(all_ranks), pa.concat_arrays(arrays)
+        there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        there = there[np.argsort(ranks[there], kind="stable")]
+        where = np.full(self._n, -1)
+        where[rows[there]] = there  # of equal rows the last one counts
+        return values.take(pa.array(where, mask=where < 0))
+
+    def _maps(self) -> Array:
+        """A map for each row, its keys in order; a null value is left out."""
+        if not self._field_chunks:
+            return pa.array([[]] * self._n, FIELDS)
+        all_rows, all_ranks, all_names, arrays = zip(*self._field_chunks, strict=True)
+        rows, ranks, names = map(np.concatenate, (all_rows, all_ranks, all_names))
+        values = pa.concat_arrays(arrays)
+        there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        keys = sorted(self._names)
+        key = np.argsort(np.argsort(list(self._names)))[names]
+        place = (rows * len(keys) + key)[there]
+        order = np.lexsort((ranks[there], place))
+        order = order[np.append(place[order][1:] != place[order][:-1], True)] if len(order) else order
+        there = there[order]
+        offsets = np.append(0, np.cumsum(np.bincount(rows[there], minlength=self._n)))
+        items = values.take(there)
+        named: Array = pa.array(keys, pa.string()).take(key[there])
+        ends: Array = pa.array(offsets, pa.int32())
+        return pa.MapArray.from_arrays(ends, named, items, type=FIELDS)
+
+
+def _batch(columns: Mapping[str, Array], n: int) -> pa.RecordBatch:
     """A batch of SCHEMA; columns that are not given are null."""
     arrays = [columns[f.name] if f.name in columns else pa.nulls(n, f.type) for f in SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

@@ -28,7 +28,7 @@ _FORMS = tuple(
         r"\[QuorumController id=(?P<controller_id>\d+)\]",
         r"\[Broker id=(?P<broker_id>\d+)\]|Broker (?P<broker_id2>\d+):?",
         r"\[Partition (?P<tp>[\w.-]+-\d+) broker=(?P<broker_id>\d+)\]",
-        r"Partition (?P<tp>\[[^\]]*\]) on broker (?P<broker_id>\d+):",
+        r"Partition (?P<tp>\[[\w.-]+, ?\d+\]) on broker (?P<broker_id>\d+):",
         r"\[(?:\w+StateMachine|RequestSendThread|ControllerEventThread) controllerId=(?P<controller_id>\d+)\]",
         r"\[(?:\w+ state machine|Channel manager) on [Cc]ontroller (?P<controller_id>\d+)\]:",
         r"\[Topic Deletion Manager (?P<controller_id>\d+)\],?",
@@ -72,10 +72,14 @@ def read_prefix(prefix: bytes) -> Mapping[str, Any] | None:
             for name, value in m.groupdict().items():
                 if value is None:
                     continue
+                if len(value) > 300:  # longer than any topic with its partition: a broken line
+                    return None
                 if name == "tp":
                     found["topic"], found["partition"] = partition_name(value)
                 else:
                     found[_GROUP.get(name, name)] = int(value)
+            if any(isinstance(value, int) and value >= 2**31 for value in found.values()):  # a broken line
+                return None
             found.setdefault("node", found.get("broker_id", found.get("controller_id")))
             return found
     return None

@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-_IDS = ("isr", "replicas")
 _COLUMN_OF: Mapping[str, str] = {  # key of a record -> column
     "topicId": "topic_id",
     "topicName": "topic",
@@ -43,7 +42,7 @@ def snake(name: str) -> str:
 
 
 def _read(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Keys and plain values of a record -> columns and fields; null, leader -2 and recovery state -1 say "unchanged"."""
+    """Keys and values of a record -> columns and fields; null, leader -2 and recovery state -1 mean "unchanged"."""
     read: dict[str, Any] = {}
     for key, value in data.items():
         column = _COLUMN_OF.get(key)
@@ -123,8 +122,7 @@ def _resource(kind: str, name: str, broker: str) -> dict[str, Any]:
     return {"config_resource_type": kind, **({"config_resource_name": name} if name else {})}
 
 
-_KEY = re.compile(r",? ?(\w+)=")
-_END = re.compile(r",[ \n]?(?=\w+=)")
+_NESTING = re.compile(r"[(\[{]|[)\]}]|,[ \n]?(?=\w+=)")
 
 
 def printed(text: str) -> dict[str, str]:
@@ -134,19 +132,17 @@ def printed(text: str) -> dict[str, str]:
     {'id': '2', 'listeners': "[Endpoint(host='a', port=9092)]", 'rack': 'Optional.empty'}
     """
     inner = text[text.find("(") + 1 : text.rfind(")")]
-    found: dict[str, str] = {}
-    depth = start = 0
-    for i, char in enumerate(f"{inner},="):
-        if char in "([{":
+    ends, depth = [0], 0
+    for m in _NESTING.finditer(inner):
+        if m[0] in "([{":
             depth += 1
-        elif char in ")]}":
+        elif m[0] in ")]}":
             depth -= 1
-        elif char == "," and depth == 0 and (i == len(inner) or _END.match(inner, i)):
-            key, _, value = inner[start:i].lstrip(" ,\n").partition("=")
-            if key:
-                found[key] = value
-            start = i + 1
-    return found
+        elif depth == 0:  # a comma between two fields
+            ends += [m.start(), m.end()]
+    ends.append(len(inner))
+    pairs = (inner[start:end].partition("=") for start, end in zip(ends[::2], ends[1::2], strict=True))
+    return {key: value for key, _, value in pairs if key}
 
 
 def _plain(value: str) -> Any:
@@ -190,7 +186,7 @@ def previous_record(text: str) -> dict[str, Any]:
 
 
 def builder_state(text: str) -> dict[str, Any]:
-    """`PartitionChangeBuilder(partition=PartitionRegistration(...), topicId=..., partitionId=7, ...)`: state now and target."""
+    """`PartitionChangeBuilder(partition=PartitionRegistration(...), ...)`: the state now, and the target."""
     outer = printed(text)
     rest = {key: value for key, value in outer.items() if key not in ("partition", "isAcceptableLeader")}
     return {
@@ -315,7 +311,7 @@ def raft_state(text: str) -> dict[str, Any]:
 
 
 def _first_id(fields: Mapping[str, str], *names: str) -> int | None:
-    """A node id printed as `1`, `OptionalInt[1]`, `ReplicaKey(id=1, ...)` or `VoterNode(voterKey=ReplicaKey(id=1, ...`."""
+    """A node id: `1`, `OptionalInt[1]`, `ReplicaKey(id=1, ...)`, `VoterNode(voterKey=...)`, `host:9093 (id: 1 ...`."""
     for name in names:
         if m := re.match(
             r"(?:OptionalInt\[|ReplicaKey\(id=|VoterNode\(voterKey=ReplicaKey\(id=|\S+ \(id: )?(\d+)",
@@ -373,11 +369,11 @@ _ASSIGNED = re.compile(r"CreatableReplicaAssignment\(partitionIndex=(\d+), broke
 
 
 def created_topics(text: str) -> dict[str, Any]:
-    """`CreatableTopic(...): SUCCESS, CreatableTopic(...): TOPIC_ALREADY_EXISTS (...)`; several as one field `results`."""
+    """`CreatableTopic(...): SUCCESS, CreatableTopic(...): INVALID_PARTITIONS (...)`; several as one field `results`."""
     heads = list(_CREATED.finditer(text))
     results: list[dict[str, Any]] = []
-    for head, after in zip(heads, [*(m.start() for m in heads[1:]), len(text)], strict=True):
-        told = text[head.start() : after].removesuffix(", ")
+    for i, head in enumerate(heads):
+        told = text[head.start() : heads[i + 1].start() if i + 1 < len(heads) else len(text)].removesuffix(", ")
         result = re.search(r"\): ([A-Z_]+)(?: \((.*)\))?$", told, re.DOTALL)
         assigned = {int(m[1]): _plain(f"[{m[2]}]") for m in _ASSIGNED.finditer(told)}
         results.append(
@@ -413,11 +409,32 @@ def _one_or_more(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def partition_results(text: str) -> dict[str, Any]:
-    """`[CreatePartitionsTopicResult(name='a', errorCode=0, errorMessage=null), ...]`; several as one field `results`."""
+    """`[CreatePartitionsTopicResult(name='a', errorCode=0, ...), ...]`; several as one field `results`."""
     found = re.findall(r"name='([^']*)', errorCode=(-?\d+)", text)
     return _one_or_more([{"topic": name, "error_code": int(code)} for name, code in found])
 
 
+def fitting(read: Callable[[str], Mapping[str, Any]]) -> Callable[[str], Mapping[str, Any]]:
+    """The same reader; what a broken line gives for a column that cannot hold it is text in a field instead."""
+
+    def fits(column: str, value: Any) -> bool:
+        if column in ("topic", "topic_id"):
+            return isinstance(value, str)
+        if (column in ("isr", "replicas")) != isinstance(value, list):
+            return False
+        numbers = value if isinstance(value, list) else [value]
+        return all(isinstance(number, int) and -(2**31) <= number < 2**31 for number in numbers)
+
+    def kept(text: str) -> Mapping[str, Any]:
+        told = read(text)
+        misfits = [key for key, value in told.items() if not isinstance(value, str) and not fits(key, value)]
+        misfits += [key for key in told if key in _NUMBERS and isinstance(told[key], str)]
+        return {**told, **{f"{key}_text": str(told[key]) for key in misfits}, **dict.fromkeys(misfits)}
+
+    return kept
+
+
+_NUMBERS = {*_COLUMN_OF.values(), "broker_id", "controller_id", "controller_epoch"} - {"topic", "topic_id"}
 STATE_RECORDS = (  # types of metadata records that have a rule of their own
     "ABORT_TRANSACTION",
     "BEGIN_TRANSACTION",

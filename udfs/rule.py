@@ -124,7 +124,7 @@ KINDS: Mapping[str, Kind] = {
     "election_error": Kind(r".*", values.election_error, spreads=True),
     "assignment": Kind(r".*?", _assignment, spreads=True),
     **{name: Kind(pattern) for name, pattern in records.PATTERNS.items()},
-    **{name: Kind(pattern, read, spreads=True) for name, (pattern, read) in records.READERS.items()},
+    **{name: Kind(pattern, records.fitting(read), spreads=True) for name, (pattern, read) in records.READERS.items()},
 }
 
 _KIND_OF: Mapping[str, str] = {  # names whose kind is not "text" and not a column's
@@ -204,24 +204,3 @@ class Rule:
         """`first_word` in both cases of its first letter, by which readers look a rule up; none if it may vary."""
         word = self.first_word
         return tuple(sorted({word[:1].upper() + word[1:], word[:1].lower() + word[1:]})) if word else ()
-
-    def read(self, message: bytes) -> dict[str, Any] | None:
-        """Columns and further fields of a message without its prefix; None if this rule does not know it.
-
-        A field that is no column keeps its text. Bytes that are not UTF-8 come out as `\\xNN`.
-        """
-        m = self.pattern.fullmatch(message)
-        if m is None:
-            return None
-        found: dict[str, Any] = {}
-        for (name, kind), raw in zip(self.marks, m.groups(), strict=True):
-            if raw is None:
-                continue
-            text = raw.decode("utf-8", "backslashreplace")
-            if kind.spreads and kind.read:
-                found.update(kind.read(text))
-            elif name in COLUMNS and kind.read:
-                found[name] = kind.read(text)
-            else:
-                found[name] = text
-        return found

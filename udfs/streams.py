@@ -9,10 +9,11 @@ import hashlib
 import io
 import lzma
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from udfs.layouts import LAYOUTS, layout_of
 
@@ -21,7 +22,11 @@ SEGMENT = 32 << 20
 
 _BLOCK = 8 << 20
 _SAMPLE = 256 << 10
-_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_OPENERS: Mapping[bytes, Callable[[str, str], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 
 
 class BadInput(Exception):
@@ -105,6 +110,11 @@ class Bounded(io.RawIOBase):
         self._left -= len(data)
         return data
 
+    def close(self) -> None:
+        """Close the stream, too."""
+        self._stream.close()
+        super().close()
+
 
 @dataclass(frozen=True)
 class Survey:
@@ -152,8 +162,10 @@ def survey(path: str, known: Mapping[int, Mapping[str, str]]) -> Survey:
                 size += len(data)
                 cut = data.rfind(b"\n") + 1
                 tail = data[cut:] if cut else tail + data
-    except (OSError, EOFError, lzma.LZMAError) as error:
-        return Survey(path, 0, "", None, 0, None, True, (), 0, f"{error}")
+                if len(tail) > _BLOCK and layout_of(sample) is None:  # no log: not worth the memory
+                    tail = b""
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        return Survey(path, 0, "", None, 0, None, True, (), 0, f"{error}" or type(error).__name__)
     layout = layout_of(sample)
     held = len(tail) if layout and tail and not layout.head.match(tail) else 0
     name = layout.name if layout else None
@@ -204,8 +216,9 @@ def node_of_path(path: str) -> int | None:
     """The node that a folder such as `broker-3` or `controller_101` names; None if none does."""
     for part in reversed(Path(path).parts[:-1]):
         word = part.rstrip("0123456789")
-        if word.rstrip("-_.").lower() in NODE_FOLDERS and word != part:
-            return int(part[len(word) :])
+        number = part[len(word) :]
+        if word.rstrip("-_.").lower() in NODE_FOLDERS and 0 < len(number) < 10:  # longer ones are no ids
+            return int(number)
     return None
 
 

@@ -381,7 +381,7 @@ RULES: tuple[Rule, ...] = (
         PERFORMANCE,
         text=(
             "In the last <interval_ms:int> ms period, <event_count:int> controller events were completed, "
-            "which took an average of <average_ms:word> ms each. The slowest event was <event:text>, which "
+            "which took an average of <average_ms:word> ms each. The slowest event was <event:event>, which "
             "took <slowest_ms:word> ms."
         ),
         sample=(
@@ -394,7 +394,8 @@ RULES: tuple[Rule, ...] = (
             "interval_ms": "60000",
             "event_count": "412",
             "average_ms": "9.15",
-            "event": "registerBroker(73018822)",
+            "event": "registerBroker",
+            "event_identity": "73018822",
             "slowest_ms": "151.02",
         },
         since="3.9.0",
@@ -475,9 +476,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_event_slow",
         PERFORMANCE,
-        text="Exceptionally slow controller event <event:text> took <elapsed_ms:int> ms.",
-        sample="[QuorumController id=101] Exceptionally slow controller event alterPartition took 7 ms.",
-        reads={"controller_id": 101, "event": "alterPartition", "elapsed_ms": "7"},
+        text="Exceptionally slow controller event <event:event> took <elapsed_ms:int> ms.",
+        sample=("[QuorumController id=101] Exceptionally slow controller event writeNoOpRecord(73018822) took 7 ms."),
+        reads={"controller_id": 101, "event": "writeNoOpRecord", "event_identity": "73018822", "elapsed_ms": "7"},
         since="4.0.0",
     ),
     Rule(

@@ -518,8 +518,8 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "Failed to find a new leader with current state: "
             "PartitionChangeBuilder(partition=PartitionRegistration(replicas=[4, 5], isr=[4], "
-            "removingReplicas=[], addingReplicas=[], leader=-1, leaderRecoveryState=RECOVERED, "
-            "leaderEpoch=9, partitionEpoch=23), topicId=L3mK9pQrSt2uVwXyZ0aBcD, partitionId=3, "
+            "removingReplicas=[], addingReplicas=[], leader=-1, leaderRecoveryState=RECOVERED, leaderEpoch=9,"
+            " partitionEpoch=23), topicId=L3mK9pQrSt2uVwXyZ0aBcD, partitionId=3, "
             "isAcceptableLeader=org.apache.kafka.controller.ReplicationControlManager$$Lambda$301/0x01@1f, "
             "targetIsr=[4], targetReplicas=[4, 5], targetRemoving=[], targetAdding=[], election=ONLINE, "
             "targetLeaderRecoveryState=RECOVERED)"

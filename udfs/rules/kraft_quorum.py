@@ -14,11 +14,10 @@ RULES: tuple[Rule, ...] = (
         text="Completed transition to <state:raft_leader><? from <?null?><?<from_state:word>(<_:rest>?>?>",
         sample=(
             "[RaftManager id=101] Completed transition to "
-            "Leader(localVoterNode=VoterNode(voterKey=ReplicaKey(id=101, "
-            "directoryId=r7YzA2bCdE9fGhIj_KlMnO), listeners=Endpoints(endpoints={}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:1]), epoch=8, "
-            "epochStartOffset=640, highWatermark=Optional.empty, voterStates={}) from "
-            "CandidateState(localId=101, localDirectoryId=r7YzA2bCdE9fGhIj_KlMnO, epoch=8, "
+            "Leader(localVoterNode=VoterNode(voterKey=ReplicaKey(id=101, directoryId=r7YzA2bCdE9fGhIj_KlMnO),"
+            " listeners=Endpoints(endpoints={}), supportedKRaftVersion=SupportedVersionRange[min_version:0, "
+            "max_version:1]), epoch=8, epochStartOffset=640, highWatermark=Optional.empty, voterStates={}) "
+            "from CandidateState(localId=101, localDirectoryId=r7YzA2bCdE9fGhIj_KlMnO, epoch=8, "
             "epochElection=EpochElection(voterStates={}), highWatermark=Optional.empty, "
             "electionTimeoutMs=1200)"
         ),
@@ -40,8 +39,8 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Completed transition to FollowerState(fetchTimeoutMs=2000, epoch=8, "
             "leader=102, "
-            "leaderEndpoints=Endpoints(endpoints={ListenerName(CONTROLLER)=node102.example.org/<unresolved>:9093}), "
-            "votedKey=Optional.empty, voters=[101, 102, 103], highWatermark=Optional.empty, "
+            "leaderEndpoints=Endpoints(endpoints={ListenerName(CONTROLLER)=node102.example.org/<unresolved>:9093}),"
+            " votedKey=Optional.empty, voters=[101, 102, 103], highWatermark=Optional.empty, "
             "fetchingSnapshot=Optional.empty) from UnattachedState(epoch=8, leaderId=OptionalInt.empty, "
             "votedKey=Optional.empty, voters=[101, 102, 103], electionTimeoutMs=1500, "
             "highWatermark=Optional.empty)"
@@ -91,8 +90,8 @@ RULES: tuple[Rule, ...] = (
             "leaderId=OptionalInt.empty, votedKey=Optional.empty, voters=[101, 102, 103], "
             "electionTimeoutMs=1500, highWatermark=Optional.empty) from FollowerState(fetchTimeoutMs=2000, "
             "epoch=8, leader=102, "
-            "leaderEndpoints=Endpoints(endpoints={ListenerName(CONTROLLER)=node102.example.org/<unresolved>:9093}), "
-            "votedKey=Optional.empty, voters=[101, 102, 103], highWatermark=Optional.empty, "
+            "leaderEndpoints=Endpoints(endpoints={ListenerName(CONTROLLER)=node102.example.org/<unresolved>:9093}),"
+            " votedKey=Optional.empty, voters=[101, 102, 103], highWatermark=Optional.empty, "
             "fetchingSnapshot=Optional.empty)"
         ),
         reads={"to_state": "UnattachedState", "raft_epoch": "8", "from_state": "FollowerState"},
@@ -257,14 +256,14 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Starting voters are "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
         ),
         reads={
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             )
         },
         since="3.9.0",
@@ -276,22 +275,22 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Updated in-memory voters from "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) to "
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) to "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
         ),
         reads={
             "previous_voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
         },
         since="4.1.0",
@@ -362,9 +361,8 @@ RULES: tuple[Rule, ...] = (
             "transitioning to Candidate state immediately since at least one voter doesn't support PreVote."
         ),
         sample=(
-            "[RaftManager id=101] Prospective received unsupported version error in vote response in epoch "
-            "8, transitioning to Candidate state immediately since at least one voter doesn't support "
-            "PreVote."
+            "[RaftManager id=101] Prospective received unsupported version error in vote response in epoch 8,"
+            " transitioning to Candidate state immediately since at least one voter doesn't support PreVote."
         ),
         reads={"raft_epoch": "8"},
         since="4.0.0",
@@ -623,15 +621,15 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Appended voter set "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) to the batch "
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) to the batch "
             "accumulator"
         ),
         reads={
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             )
         },
         since="4.1.0",
@@ -643,15 +641,15 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Not all voters support kraft version 1: "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
         ),
         reads={
             "kraft_version": "1",
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
         },
         since="4.1.0",
@@ -736,22 +734,22 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Unable to update in-memory voters from "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) to "
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) to "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
         ),
         reads={
             "previous_voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
         },
         since="4.1.0",
@@ -771,14 +769,14 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Latest set of voters is "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) at offset 640"
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}) at offset 640"
         ),
         reads={
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
             "offset": "640",
         },
@@ -802,23 +800,23 @@ RULES: tuple[Rule, ...] = (
         sample=(
             "[RaftManager id=101] Last voter set (VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, "
             "directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})) doesn't have an "
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})) doesn't have an "
             "overlapping majority with the new voter set "
             "(VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}))"
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}))"
         ),
         reads={
             "previous_voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
         },
         since="3.9.0",
@@ -873,16 +871,16 @@ RULES: tuple[Rule, ...] = (
             "[RaftManager id=101] The leader in election state ElectionState(epoch=8, "
             "leaderId=OptionalInt[102]) is not a member of the latest voter set "
             "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-            "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}); transitioning to "
+            "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+            " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])}); transitioning to "
             "unattached instead of follower because the leader's endpoints are not known"
         ),
         reads={
             "election": "ElectionState(epoch=8, leaderId=OptionalInt[102])",
             "voters": (
                 "VoterSet(voters={101=VoterNode(voterKey=ReplicaKey(id=101, directoryId=<undefined>), "
-                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}), "
-                "supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
+                "listeners=Endpoints(endpoints={ListenerName(CONTROLLER)=node101.example.org/<unresolved>:9093}),"
+                " supportedKRaftVersion=SupportedVersionRange[min_version:0, max_version:0])})"
             ),
         },
         since="3.9.0",

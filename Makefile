@@ -1,0 +1,49 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each sets up what it needs in .venv.
+PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
+BIN := .venv/bin
+SETUP := .venv/set-up
+export PYTHONPATH := $(CURDIR)
+export GX_ANALYTICS_ENABLED := false
+
+.PHONY: demo test prove bench lint format zip clean
+
+demo: $(SETUP) java  ## the main job on the logs in data/
+	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
+
+test: $(SETUP) java  ## the whole suite, under 10 minutes on 2 cores
+	@$(BIN)/python -m pytest
+
+prove: $(SETUP) java  ## longer proofs on all captures in ../shared; prints its figures
+	@for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || exit 1; done
+
+bench: $(SETUP) java  ## parsing against the text-scan and transport floors; SIZE_MB=200
+	@$(BIN)/python tests/benchmarks/parse.py --size-mb $(or $(SIZE_MB),200)
+
+lint: $(SETUP)  ## formatter, linter and strict types over everything
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(SETUP)
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+zip: $(SETUP)  ## the packages as spark-submit's --py-files wants them
+	@$(BIN)/python -m jobs.package build/kafka-rewind.zip
+
+clean:
+	rm -rf .venv build demo-warehouse *.egg-info
+
+.PHONY: java
+java:
+	@java=$${JAVA_HOME:+$$JAVA_HOME/bin/}java; \
+	release=$$($$java -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1); \
+	if [ -z "$$release" ] || [ "$$release" -lt 17 ]; then \
+	  echo "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it." >&2; exit 2; fi
+
+$(SETUP): setup.cfg pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "Kafka Rewind needs Python 3.11; install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@echo "setting up .venv (some minutes the first time: Spark is large) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $(SETUP)

@@ -1,0 +1,197 @@
+"""What tests share: one Spark session, tables written as text, and one run over each cluster in `data/`.
+
+Nothing here imports pyspark before a test asks for it: a test that does not ask for `spark` starts no JVM.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import types as T
+
+    from jobs.nightly import Outcome
+    from jobs.warehouse import Warehouse
+    from schemas.columns import Table
+
+    Frame = Callable[[Table | T.StructType, str], DataFrame]
+    Same = Callable[[DataFrame, str], None]
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA = ROOT / "data"
+DAY = "2026-11-21"
+TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "2g", "spark.app.name": "kafka-rewind-tests"}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The one session of a test run."""
+    from jobs.session import session
+
+    with session(TEST_SETTINGS) as started:
+        yield started
+
+
+# ---- tables as text -------------------------------------------------------------------------------------------------
+def instant(text: str) -> datetime:
+    """`10:00:01.5`, on the day of all tests; a full ISO 8601 time stays as it is."""
+    return datetime.fromisoformat(text if "-" in text else f"{DAY} {text if text.count(':') == 2 else text + ':00'}")
+
+
+def cell(text: str, type_: T.DataType) -> Any:
+    """A cell's value: nothing is null, `[]` an empty list, `1,2` a list, `a=b; c=d` a map, `3@f:7` a line of evidence."""
+    from pyspark.sql import types as T
+
+    if text == "":
+        return None
+    if isinstance(type_, T.ArrayType):
+        parts = [part.strip() for part in text.split(",")] if text != "[]" else []
+        return [cell(part, type_.elementType) for part in parts]
+    if isinstance(type_, T.MapType):
+        pairs = (part.partition("=") for part in text.split("; "))
+        return {key.strip(): value.strip() for key, _, value in pairs}
+    if isinstance(type_, T.StructType):
+        node, _, place = text.partition("@")
+        file_id, _, line = place.partition(":")
+        return (int(node), file_id, int(line))
+    if isinstance(type_, T.BooleanType):
+        return {"true": True, "false": False}[text]
+    if isinstance(type_, T.TimestampType):
+        return instant(text)
+    if isinstance(type_, (T.IntegerType, T.LongType)):
+        return int(text)
+    return text
+
+
+def read_rows(schema: T.StructType, text: str, default: dict[str, str] | None = None) -> tuple[list[str], list[list[Any]]]:
+    """The columns that a table in text names in its first line, and its rows. `#` begins a comment line."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip() and not line.strip().startswith("#")]
+    names = [name.strip() for name in lines[0].split("|")]
+    rows = [[part.strip() for part in line.split("|")] for line in lines[1:]]
+    wrong = [line for line, row in zip(lines[1:], rows, strict=True) if len(row) != len(names)]
+    if wrong:
+        raise ValueError(f"{len(names)} cells expected: {wrong[0]}")
+    return names, [[cell(part, schema[name].dataType) for name, part in zip(names, row, strict=True)] for row in rows]
+
+
+@pytest.fixture(scope="session")
+def frame(spark: SparkSession) -> Frame:
+    """`frame(EVENTS, "topic | at\\n a | 10:00:01")`: rows of a table, typed by its schema.
+
+    Columns that are not named are null, but `cluster` (`c`), `line` (the row's number, from 1), and of places
+    `file_id` (`f`) and `node_id` (1).
+    """
+    from pyspark.sql import types as T
+
+    def read(table: Table | T.StructType, text: str) -> DataFrame:
+        schema = table if isinstance(table, T.StructType) else table.schema
+        names, rows = read_rows(schema, text)
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        usual = [{"cluster": "c", "line": i, "file_id": "f", "node_id": 1} for i in range(1, len(rows) + 1)]
+        whole = [{**by_default, **row} for by_default, row in zip(usual, found, strict=True)]
+        return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in whole], schema)
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def same(spark: SparkSession) -> Same:
+    """`same(states, "topic | leader\\n a | 1")`: fails unless the named columns hold these rows, in any order."""
+    from pyspark.sql import types as T
+    from pyspark.testing import assertDataFrameEqual
+
+    def compare(actual: DataFrame, text: str) -> None:
+        names, rows = read_rows(actual.schema, text)
+        schema = T.StructType([actual.schema[name] for name in names])
+        expected = spark.createDataFrame([tuple(row) for row in rows], schema)
+        assertDataFrameEqual(actual.select(*names), expected, ignoreNullable=True)
+
+    return compare
+
+
+# ---- whole runs -----------------------------------------------------------------------------------------------------
+@dataclass
+class Run:
+    """A warehouse after one nightly run over a cluster of `data/`, with what the run said."""
+
+    warehouse: Warehouse
+    outcome: Outcome
+    capture: Path
+    said: list[str] = field(default_factory=list)
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        """All published rows of a table."""
+        return [row.asDict(recursive=True) for row in self.warehouse.read(table).collect()]
+
+    def score(self, table: str) -> dict[str, Any]:
+        """Scores of a table against the cluster's true history (tests/truth)."""
+        from jobs.reading import as_text
+
+        path = Path(self.warehouse.root).parent / f"{self.capture.name}-{table}.jsonl"
+        path.write_text("".join(f"{row['row']}\n" for row in as_text(self.warehouse.read(table)).collect()))
+        compare = truth_module()
+        scores: dict[str, Any] = compare.score(truth_of(self.capture), table, compare.candidate(str(path), table))
+        return scores
+
+
+def truth_module() -> Any:
+    """tests/truth/compare.py."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("compare", ROOT / "tests" / "truth" / "compare.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_TRUTHS: dict[Path, Any] = {}
+
+
+def truth_of(capture: Path) -> Any:
+    """The truth of a cluster, read once."""
+    if capture not in _TRUTHS:
+        _TRUTHS[capture] = truth_module().Truth(str(capture))
+    return _TRUTHS[capture]
+
+
+def run_over(spark: SparkSession, root: Path, capture: Path, logs: Path) -> Run:
+    """One nightly run with the default settings."""
+    from jobs.nightly import nightly
+    from jobs.settings import Settings
+    from jobs.warehouse import open_warehouse
+
+    warehouse = open_warehouse(spark, str(root), create=True)
+    said: list[str] = []
+    return Run(warehouse, nightly(warehouse, [str(logs)], Settings(), "default", said.append), capture, said)
+
+
+@pytest.fixture(scope="session")
+def zk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One run over the ZooKeeper cluster."""
+    capture = DATA / "zk-2.4.1"
+    return run_over(spark, tmp_path_factory.mktemp("zk") / "warehouse", capture, capture / "logs")
+
+
+@pytest.fixture(scope="session")
+def kraft(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One run over the KRaft cluster's logs, without its metadata dump."""
+    capture = DATA / "kraft-4.1.0"
+    return run_over(spark, tmp_path_factory.mktemp("kraft") / "warehouse", capture, capture / "logs")
+
+
+@pytest.fixture(scope="session")
+def dump(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One run over the KRaft cluster's metadata dump alone."""
+    capture = DATA / "kraft-4.1.0"
+    return run_over(spark, tmp_path_factory.mktemp("dump") / "warehouse", capture, capture / "metadata-dump.txt")

@@ -1,0 +1,55 @@
+"""What a ZooKeeper controller was doing and whom it believed alive, line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobs.activities import with_activity
+from schemas.ingest import EVENTS
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+# One controller, two files: `c` is controller.log, `s` state-change.log. `message` names the line.
+LOGGED = """
+node_id | file_id | at          | logger              | event_type                      | controller_epoch | fields                                      | message
+0       | c       | 10:00:00    | kafka.controller    | controller_elected              | 1                |                                             | elected
+0       | c       | 10:00:00.1  | kafka.controller    | controller_context_live_brokers |                  | live_brokers=Set(2, 1)                      | sees 1, 2
+0       | s       | 10:00:01    | state.change.logger | partition_state_change          | 1                |                                             | first
+# at one time in two files: the activity goes first, though its file's name does not
+0       | c       | 10:01:00    | kafka.controller    | broker_set_changed              |                  | live_brokers=1,2,3; added_brokers=3         | sees 3
+0       | c       | 10:01:00    | kafka.controller    | broker_startup                  |                  | brokers=3                                   | 3 starts
+0       | a       | 10:01:00    | state.change.logger | partition_state_change          | 1                |                                             | for 3
+0       | c       | 10:02:00    | kafka.controller    | replica_election_started        |                  | election_type=PREFERRED; trigger=AutoTriggered | preferred
+0       | c       | 10:03:00    | kafka.controller    | replica_election_started        |                  | election_type=UNCLEAN; trigger=ZkTriggered  | unclean
+0       | c       | 10:03:30    | kafka.controller    | replica_election_started        |                  | election_type=PREFERRED                     | before 2.4
+# two brokers shut down; one of them has gone
+0       | c       | 10:04:00    | kafka.controller    | controlled_shutdown_started     |                  | broker=2                                    | 2 leaves
+0       | c       | 10:04:00    | kafka.controller    | controlled_shutdown_shutting_down_brokers |        | shutting_down_brokers=2,3                   | 2, 3 leave
+0       | c       | 10:05:00    | kafka.controller    | broker_removed_from_shutting_down |                | brokers=2                                   | 2 left
+0       | c       | 10:06:00    | kafka.controller    | controlled_shutdown_shutting_down_brokers |        | shutting_down_brokers=2                     | 2 leaves again
+# another controller knows nothing of this; a broker's own line belongs to no controller
+1       | c1      | 10:05:30    | kafka.controller    | broker_failure                  |                  | brokers=2                                   | other
+1       | s1      | 10:05:31    | state.change.logger | metadata_cache_updated          |                  |                                             | a broker
+"""
+KNOWN = """
+message        | strategy            | trigger             | alive | shutting_down
+elected        | offline             | controller_failover |       | []
+sees 1, 2      | offline             | controller_failover | 1,2   | []
+first          | offline             | controller_failover | 1,2   | []
+sees 3         | offline             | controller_failover | 1,2,3 | []
+3 starts       | offline             | broker_startup      | 1,2,3 | []
+for 3          | offline             | broker_startup      | 1,2,3 | []
+preferred      | preferred           | auto                | 1,2,3 | []
+unclean        | offline             | zk                  | 1,2,3 | []
+before 2.4     | preferred           | admin               | 1,2,3 | []
+2 leaves       | controlled_shutdown | controlled_shutdown | 1,2,3 | []
+2, 3 leave     | controlled_shutdown | controlled_shutdown | 1,2,3 | 2,3
+2 left         | controlled_shutdown | controlled_shutdown | 1,2,3 | 3
+2 leaves again | controlled_shutdown | controlled_shutdown | 1,2,3 | 2
+other          | offline             | broker_failure      |       | []
+"""
+
+
+def test_activities(frame: Frame, same: Same) -> None:
+    same(with_activity(frame(EVENTS, LOGGED)), KNOWN)

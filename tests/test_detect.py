@@ -1,0 +1,243 @@
+"""Elections, outages, ISR changes, churn and reassignments from timelines written by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import types as T
+
+from jobs.detect import to_elections, to_isr_changes, to_isr_churn, to_offline_partitions, to_reassignments
+from jobs.settings import Settings
+from schemas.columns import CLUSTER, TIME, column
+from schemas.findings import ELECTIONS, ISR_CHANGES
+from schemas.ingest import EVENTS
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's logs.")])
+
+# ---- elections ------------------------------------------------------------------------------------------------------
+# All of partition 0, incarnation 0. The first state of a partition is no election.
+STATES = """
+topic     | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | elr | replicas | since    | until    | made_by | controller_epoch
+# another leader out of the ISR: clean; the old one was lost for 2 s
+clean     | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2,3    | 10:00:00 | 10:00:01 |         | 1
+clean     | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2,3    | 10:00:01 | 10:00:02 |         | 1
+clean     | 0         | 0           | -1     | 2            | 2               | 2     |     | 1,2,3    | 10:00:02 | 10:00:04 |         | 1
+clean     | 0         | 0           | 2      | 3            | 3               | 2     |     | 1,2,3    | 10:00:04 |          |         | 1
+# out of nowhere: unclean
+unclean   | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
+unclean   | 0         | 0           | -1     | 1            | 1               | 1     |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
+unclean   | 0         | 0           | 2      | 2            | 2               | 2     |     | 1,2      | 10:00:02 |          |         | 1
+# out of the eligible leader replicas (KIP-966): clean
+elr       | 0         | 0           | -1     | 1            | 1               | []    | 2   | 1,2      | 10:00:01 | 10:00:02 |         |
+elr       | 0         | 0           | 2      | 2            | 2               | 2     | []  | 1,2      | 10:00:02 |          |         |
+# a reassignment brings its own leader into the ISR and elects it in one step: clean; unknown if an assignment is not told
+step      | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
+step      | 0         | 0           | 3      | 1            | 1               | 3     |     | 3        | 10:00:01 |          |         |
+unsaid    | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
+unsaid    | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
+# nobody was asked: the same leader in a new epoch is an election too, a change of the ISR is none
+again     | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         |
+again     | 0         | 0           | 1      | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         |
+again     | 0         | 0           | 1      | 1            | 2               | 1     |     | 1,2      | 10:00:02 |          | leader  |
+# states between are missing: who led before and what the ISR was nobody knows
+gap       | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
+gap       | 0         | 0           | 2      | 3            | 4               | 2     |     | 1,2      | 10:00:01 |          |         |
+"""
+# the controller's own log of two of them, and of an election that failed (in two lines)
+DECISIONS = """
+topic     | partition | at          | node_id | logger              | event_type                    | controller_epoch | leader | leader_epoch | fields                                                | detail
+          |           | 10:00:00    | 9       | kafka.controller    | broker_set_changed            |                  |        |              | live_brokers=1,2,3                                    |
+          |           | 10:00:00    | 9       | kafka.controller    | broker_failure                |                  |        |              | brokers=1                                             |
+clean     | 0         | 10:00:04    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
+unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
+unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition |
+unclean   | 0         | 10:00:01.6  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OfflinePartition |
+"""
+TOPICS = """
+topic     | incarnation | topic_id | since    | until
+clean     | 0           |          | 10:00:00 |
+unclean   | 0           |          | 10:00:00 |
+"""
+HELD = """
+topic   | at         | succeeded | previous_leader | leader | leader_epoch | isr_before | unclean | latency_ms | strategy | trigger        | live_brokers
+clean   | 10:00:04   | true      | -1              | 2      | 3            | 2          | false   | 2000       | offline  | broker_failure | 1,2,3
+unclean | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
+unclean | 10:00:01.5 | false     |                 |        |              |            |         |            | offline  | broker_failure | 1,2,3
+elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
+step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
+unsaid  | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
+again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
+gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
+"""
+
+
+@pytest.fixture(scope="module")
+def elections(frame: Frame) -> DataFrame:
+    """ELECTIONS of STATES."""
+    rows = to_elections(frame(PARTITION_TIMELINE, STATES), frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS))
+    return rows.persist()
+
+
+def test_elections(elections: DataFrame, same: Same) -> None:
+    same(elections, HELD)
+
+
+# ---- outages --------------------------------------------------------------------------------------------------------
+LED = """
+topic   | partition | incarnation | leader | leader_epoch | partition_epoch | isr | since    | until    | evidence
+# two states without a leader are one interval; last ISR known of it is the one before the leader was lost
+clean   | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:00:01 | 9@f:1
+clean   | 0         | 0           | -1     | 1            | 1               |     | 10:00:01 | 10:00:02 | 9@f:2
+clean   | 0         | 0           | -1     | 2            | 2               | 2   | 10:00:02 | 10:00:04 | 9@f:3
+clean   | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:04 |          | 9@f:4
+unclean | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:5
+unclean | 0         | 0           | -1     | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:6
+unclean | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:02 |          | 9@f:7
+# open to the end of the logs, which is 10:10
+open    | 0         | 0           | 3      | 0            | 0               | 3   | 10:00:00 | 10:09:00 | 9@f:8
+open    | 0         | 0           | -1     | 1            | 1               | 3   | 10:09:00 |          | 9@f:9
+# ended by its deletion; twice offline is two intervals
+dropped | 0         | 0           | -1     | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:10
+dropped | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:11
+dropped | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:02 | 10:00:03 | 9@f:12
+"""
+BROKERS = """
+broker | since    | until      | ended_by
+1      | 09:00:00 | 10:00:00.9 | session_expired
+3      | 09:00:00 | 10:08:58   | fenced
+3      | 10:08:59 | 10:08:59.5 | controlled_shutdown
+2      | 09:00:00 |            |
+"""
+OUTAGES = """
+topic   | since    | until    | duration_ms | cause               | cause_broker | last_leader | last_isr | healed_by        | failed_elections | evidence
+clean   | 10:00:01 | 10:00:04 | 3000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:2,9@f:3
+unclean | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1        | unclean_election | 1                | 9@f:6
+open    | 10:09:00 |          | 60000       | controlled_shutdown | 3            | 3           | 3        |                  | 0                | 9@f:9
+dropped | 10:00:00 | 10:00:01 | 1000        |                     |              |             | 1        |                  | 0                | 9@f:10
+dropped | 10:00:02 | 10:00:03 | 1000        |                     |              | 1           | 1        | topic_deletion   | 0                | 9@f:12
+"""
+
+
+def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
+    ends = frame(ENDS, "cluster | end_of_logs\nc | 10:10:00")
+    rows = to_offline_partitions(frame(PARTITION_TIMELINE, LED), elections, frame(BROKER_TIMELINE, BROKERS), ends)
+    same(rows, OUTAGES)
+
+
+# ---- ISR ------------------------------------------------------------------------------------------------------------
+ISRS = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | since    | made_by
+t     | 0         | 0           | 1      | 0            | 0               | 1,2,3 | 10:00:00 | controller
+t     | 0         | 0           | 1      | 0            | 1               | 1,3   | 10:00:10 | leader
+t     | 0         | 0           | 1      | 0            | 2               | 1,2,3 | 10:00:20 | leader
+t     | 0         | 0           | 2      | 1            | 3               | 2,4   | 10:00:30 | controller
+t     | 0         | 0           | 2      | 1            | 4               | 2,4   | 10:00:40 | controller
+"""
+SHRINKING = """
+topic | partition | at         | event_type    | isr | fields
+t     | 0         | 10:00:09.9 | isr_shrinking | 3,1 | leader_end_offset=100; out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+t     | 0         | 10:00:30   | isr_shrinking | 2,4 | leader_end_offset=100; out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+"""
+CHANGES = """
+topic | at       | kind   | made_by    | added | removed | isr   | leader | partition_epoch | lag
+t     | 10:00:10 | shrink | leader     | []    | 2       | 1,3   | 1      | 1               | 7
+t     | 10:00:20 | expand | leader     | 2     | []      | 1,2,3 | 1      | 2               |
+# one state may lose and gain; a controller's shrink has no lag, whatever a leader printed
+t     | 10:00:30 | shrink | controller | []    | 1,3     | 2,4   | 2      | 3               |
+t     | 10:00:30 | expand | controller | 4     | []      | 2,4   | 2      | 3               |
+"""
+
+
+def test_isr_changes(frame: Frame, same: Same) -> None:
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
+    same(to_isr_changes(frame(PARTITION_TIMELINE, ISRS), frame(EVENTS, SHRINKING), topics), CHANGES)
+
+
+FLAPPING = """
+topic | partition | incarnation | leader_epoch | partition_epoch | at       | kind   | added | removed
+# follower 2: three times out and in, and out at the end; the third return is in the next hour
+t     | 0         | 0           | 0            | 1               | 10:10:00 | shrink | []    | 2
+t     | 0         | 0           | 0            | 2               | 10:10:05 | expand | 2     | []
+t     | 0         | 0           | 0            | 3               | 10:20:00 | shrink | []    | 2,3
+t     | 0         | 0           | 0            | 4               | 10:20:30 | expand | 2     | []
+t     | 0         | 0           | 0            | 5               | 10:59:00 | shrink | []    | 2
+t     | 0         | 0           | 0            | 6               | 11:01:00 | expand | 2     | []
+t     | 0         | 0           | 0            | 7               | 11:02:00 | shrink | []    | 2
+# follower 4 joins only
+t     | 0         | 0           | 0            | 8               | 11:03:00 | expand | 4     | []
+"""
+MOVES = """
+topic | partition | incarnation | at       | succeeded | previous_leader | leader | leader_epoch
+t     | 0         | 0           | 10:30:00 | true      | 1               | 2      | 1
+t     | 0         | 0           | 10:31:00 | true      | 2               | 2      | 2
+t     | 0         | 0           | 10:32:00 | false     |                 |        |
+"""
+CHURN = """
+topic | follower | hour     | shrinks | expands | flaps | leader_changes | worst_out_ms | churning
+t     | 2        | 10:00:00 | 3       | 2       | 2     | 1              | 120000       | true
+t     | 3        | 10:00:00 | 1       | 0       | 0     | 1              | 2520000      | false
+t     | 2        | 11:00:00 | 1       | 1       | 1     | 0              | 0            | false
+t     | 4        | 11:00:00 | 0       | 1       | 0     | 0              |              | false
+"""
+
+
+def test_churn(frame: Frame, same: Same) -> None:
+    """The logs end with the last change: 3 is out from 10:20 for 42 min, 2 from 11:02 for no time."""
+    ends = frame(ENDS, "cluster | end_of_logs\nc | 11:02:00")
+    rows = to_isr_churn(frame(ISR_CHANGES, FLAPPING), frame(ELECTIONS, MOVES), ends, Settings(churn_flaps=2))
+    same(rows, CHURN)
+
+
+# ---- reassignments --------------------------------------------------------------------------------------------------
+ASKED = """
+topic     | partition | at       | node_id | event_type                         | topic_id | replicas  | fields
+# done: what is left is the target
+done      | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
+done      | 0         | 10:00:01 | 9       | reassignment_assignment_updated    |          | 3,2,1     | adding_replicas=3; removing_replicas=1
+done      | 0         | 10:00:05 | 9       | reassignment_assignment_updated    |          | 3,2       | adding_replicas=; removing_replicas=
+# cancelled: what is left is the original
+cancelled | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
+cancelled | 0         | 10:00:05 | 9       | reassignment_assignment_updated    |          | 2,1       | adding_replicas=; removing_replicas=
+# open, and every target is in sync; open, and one is not
+open      | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
+stuck     | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
+# KRaft: by the active controller 100; 101 stands by, and reads it again later. A list that is not named stays.
+kraft     | 0         | 10:00:00 | 100     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
+kraft     | 0         | 10:00:00.5 | 101   | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
+          | 0         | 10:00:05 | 100     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[]; removing_replicas=null
+kraft     | 0         | 10:30:00 | 101     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
+# nothing to add or to remove: only the order changes, at once
+order     | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 1,2       | old_replicas=2,1; adding_replicas=; removing_replicas=
+"""
+NOW = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr
+open  | 0         | 0           | 2      | 0            | 0               | 1,2
+open  | 0         | 0           | 2      | 0            | 1               | 1,2,3
+stuck | 0         | 0           | 2      | 0            | 0               | 1,2
+"""
+MOVED = """
+topic     | since    | until    | original_replicas | target_replicas | adding_replicas | removing_replicas | phase           | state       | blocked_by
+done      | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | completed   | []
+cancelled | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | cancelled   | []
+open      | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | in_progress | []
+stuck     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | stuck       | 3
+kraft     | 10:00:00 | 10:00:05 | 1                 | 2,1             | 2               | []                | done            | completed   | []
+"""
+
+
+def test_reassignments(frame: Frame, same: Same) -> None:
+    topics = "topic | incarnation | topic_id | since" + "".join(
+        f"\n{name} | 0 | {'K' if name == 'kraft' else ''} | 10:00:00" for name in ("done", "cancelled", "open", "stuck", "kraft", "order")
+    )
+    reigns = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
+    rows = to_reassignments(
+        frame(EVENTS, ASKED), frame(PARTITION_TIMELINE, NOW), frame(TOPIC_TIMELINE, topics), frame(CONTROLLER_TIMELINE, reigns)
+    )
+    same(rows, MOVED)

@@ -1,0 +1,132 @@
+"""The gate lets sound tables pass and names the expectation and the rows of those that are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.gate import Audit, audit
+from jobs.nightly import Outcome
+from jobs.summary import refusal
+from schemas.tables import BY_NAME
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame
+
+SOUND = {
+    "log_files": """
+        file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines
+        a       | /a   | 100        | 60          | 10           | 5            | 20          | 0               | 5               | 1000        | 20
+        b       | /b   | 10         | 0           | 0            | 0            | 10          | 0               | 0               | 0           | 0
+    """,
+    "partition_timeline": """
+        topic | partition | incarnation | leader_epoch | partition_epoch | since    | until    | evidence
+        t     | 0         | 0           | 0            | 0               | 10:00:00 | 10:00:01 | 1@f:1
+        t     | 0         | 0           | 1            | 1               | 10:00:01 | 10:00:01 | 1@f:2
+        t     | 0         | 0           | 1            | 2               | 10:00:01 |          | 1@f:3
+        t     | 0         | 1           | 0            | 0               | 10:00:00 |          | 1@f:4
+    """,
+    "elections": """
+        topic | partition | incarnation | at       | leader | leader_epoch | succeeded | evidence
+        t     | 0         | 0           | 10:00:00 |        |              | false     | 1@f:1
+        t     | 0         | 0           | 10:00:01 | 1      | 1            | true      | 1@f:1
+    """,
+}
+UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate it, and what the example names
+    "a key twice": (
+        "partition_timeline",
+        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        t     | 0 | 0 | 0 | 0 | 10:00:00 | 10:00:01 | 1@f:1
+        t     | 0 | 0 | 0 | 0 | 10:00:01 |          | 1@f:2""",
+        "keys_unique", 2, '"partition_epoch":0',
+    ),
+    "no key": (
+        "partition_timeline",
+        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+              | 7 | 0 | 0 | 0 | 10:00:00 | | 1@f:1""",
+        "keys_known", 1, '"partition":7',
+    ),
+    "intervals that overlap": (
+        "partition_timeline",
+        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        t     | 3 | 0 | 0 | 0 | 10:00:00 | 10:00:02 | 1@f:1
+        t     | 3 | 0 | 0 | 1 | 10:00:01 |          | 1@f:2""",
+        "no_overlap", 1, '"until":"2026-11-21T10:00:02.000Z"',
+    ),
+    "an end before the begin": (
+        "partition_timeline",
+        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        t     | 3 | 0 | 0 | 0 | 10:00:02 | 10:00:00 | 1@f:1""",
+        "since_before_until", 1, '"partition":3',
+    ),
+    "a leader epoch that falls": (
+        "partition_timeline",
+        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        t     | 3 | 0 | 5 | 0 | 10:00:00 | 10:00:01 | 1@f:1
+        t     | 3 | 0 | 4 | 1 | 10:00:01 |          | 1@f:2""",
+        "leader_epoch_monotone", 1, '"leader_epoch":4',
+    ),
+    "no evidence": (
+        "partition_timeline",
+        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        t     | 3 | 0 | 5 | 0 | 10:00:00 | 10:00:01 | []""",
+        "has_evidence", 1, '"partition":3',
+    ),
+    "a byte nobody accounts for": (
+        "log_files",
+        """file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines
+        a | /logs/a | 100 | 60 | 10 | 5 | 20 | 0 | 4 | 1 | 0""",
+        "bytes_accounted", 1, '"path":"/logs/a","size_bytes":100',
+    ),
+    "more than 2% rejects": (
+        "log_files",
+        """file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines
+        a | /logs/a | 100 | 100 | 0 | 0 | 0 | 0 | 0 | 979 | 21""",
+        "reject_ratio", 1, '"reject_lines":21',
+    ),
+    "an election without a leader": (
+        "elections",
+        """topic | partition | incarnation | at | leader | leader_epoch | succeeded | evidence
+        t | 0 | 0 | 10:00:00 | | 1 | true | 1@f:1""",
+        "leader_if_succeeded", 1, '"topic":"t"',
+    ),
+    "unknown without a reason": (
+        "verdicts",
+        """rule | subject | verdict | missing_inputs | evidence
+        J1 | t-0 | unknown | [] | 1@f:1""",
+        "three_valued", 1, '"subject":"t-0"',
+    ),
+    "no event type": (
+        "events",
+        "logger | event_type\nstate.change.logger |",
+        "typed", 1, '"line":1',
+    ),
+}  # fmt: skip
+
+
+def test_sound_tables_pass(frame: Frame) -> None:
+    found = audit({name: frame(BY_NAME[name], rows) for name, rows in SOUND.items()})
+    assert found.failures == ()
+    assert found.rows == {"log_files": 2, "partition_timeline": 4, "elections": 2}
+    assert set(found.violations.values()) == {0}
+    assert "log_files.bytes_accounted" in found.violations
+
+
+@pytest.mark.parametrize("case", UNSOUND)
+def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
+    table, text, name, rows, example = UNSOUND[case]
+    found = audit({table: frame(BY_NAME[table], text)})
+    [failure] = found.failures
+    assert failure.name == f"{table}.{name}"
+    assert found.violations[failure.name] == failure.rows == rows
+    assert example in failure.examples[0]
+    words = refusal(Outcome("7", news=True, audit=found))
+    assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
+    assert f"{failure.name}: {failure.says} - {rows} row" in words
+    assert failure.examples[0] in words
+
+
+def test_a_run_is_published_unless_an_expectation_fails() -> None:
+    assert Outcome("1", news=True, audit=Audit({}, {}, ())).published
+    assert Outcome("1", news=False, audit=None).published

@@ -1,0 +1,175 @@
+"""Verdicts on decisions written by hand: those the algorithm makes hold, doctored ones are violated, the rest is unknown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.replay import release_of, to_verdicts
+from jobs.settings import Settings, TopicSettings
+from schemas.findings import ELECTIONS
+from schemas.ingest import EVENTS
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
+from udfs.eras import Release
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+RANGES = {  # ranges of a cluster's streams -> its release
+    "the lowest that all allow": (["1.1.0..3.1.2", "2.4.0.."], Release(2, 4)),
+    "streams that do not tell": ([None, "2.4.0..2.4.1"], Release(2, 4)),
+    "none tells": ([None, None], None),
+    "no stream": ([], None),
+}
+
+
+@pytest.mark.parametrize("case", RANGES)
+def test_release_of_a_cluster(case: str) -> None:
+    ranges, release = RANGES[case]
+    assert release_of(ranges) == release
+
+
+# Kafka 2.4.1 with ZooKeeper; all of partition 0. Offline elections try the assignment in its order, live ones in the ISR only.
+ZK_ELECTIONS = """
+cluster | topic     | partition | incarnation | at       | strategy            | previous_leader | leader | leader_epoch | isr_before | replicas | live_brokers | shutting_down | isr | unclean | succeeded
+zk      | right     | 0         | 0           | 10:00:01 | offline             | -1              | 2      | 3            | 2,3        | 1,2,3    | 2,3          |               | 2,3 | false   | true
+# doctored: 1 is alive and first in the assignment, but 2 was elected
+zk      | doctored  | 0         | 0           | 10:00:02 | offline             | -1              | 2      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
+# doctored: nobody of the ISR is alive, and the topic does not allow unclean elections
+zk      | forbidden | 0         | 0           | 10:00:03 | offline             | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+zk      | allowed   | 0         | 0           | 10:00:04 | offline             | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+# right if it is allowed, wrong if not: unknown, and the setting is what is missing
+zk      | unset     | 0         | 0           | 10:00:05 | offline             | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+zk      | preferred | 0         | 0           | 10:00:06 | preferred           | 2               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
+# doctored: the preferred replica is 1
+zk      | preferred2 | 0        | 0           | 10:00:07 | preferred           | 3               | 2      | 3            | 1,2,3      | 1,2,3    | 1,2,3        |               | 1,2,3 | false | true
+# 1 shuts down: 2 leads, and 1 leaves the ISR
+zk      | shutdown  | 0         | 0           | 10:00:08 | controlled_shutdown | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 2   | false   | true
+# doctored: 1 stays in the ISR
+zk      | shutdown2 | 0         | 0           | 10:00:09 | controlled_shutdown | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 1,2 | false   | true
+# an epoch refresh changes nothing else
+zk      | refresh   | 0         | 0           | 10:00:10 | none                | 1               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
+# the ISR before is not known; whoever does not say what it set out to do is not judged
+zk      | blind     | 0         | 0           | 10:00:11 | offline             | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
+zk      | unsaid    | 0         | 0           | 10:00:12 |                     | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
+# another cluster, whose release no message tells, is left alone
+dark    | t         | 0         | 0           | 10:00:13 | offline             | -1              | 2      | 3            | 1          | 1,2      | 1,2          |               | 2   | true    | true
+"""
+ZK_VERDICTS = """
+topic      | rule                         | subject                     | verdict  | missing_inputs
+right      | offline_election             | right-0#0 leader epoch 3      | holds    | []
+doctored   | offline_election             | doctored-0#0 leader epoch 3   | violated | []
+forbidden  | offline_election             | forbidden-0#0 leader epoch 3  | violated | []
+allowed    | offline_election             | allowed-0#0 leader epoch 3    | holds    | []
+unset      | offline_election             | unset-0#0 leader epoch 3      | unknown  | unclean.leader.election.enable
+preferred  | preferred_election           | preferred-0#0 leader epoch 3  | holds    | []
+preferred2 | preferred_election           | preferred2-0#0 leader epoch 3 | violated | []
+shutdown   | controlled_shutdown_election | shutdown-0#0 leader epoch 3   | holds    | []
+shutdown2  | controlled_shutdown_election | shutdown2-0#0 leader epoch 3  | violated | []
+refresh    | epoch_refresh                | refresh-0#0 leader epoch 3    | holds    | []
+blind      | offline_election             | blind-0#0 leader epoch 3      | unknown  | isr_before
+unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | unknown  | strategy
+"""
+# KRaft 4.1: the logs do not tell who was alive, but the brokers' spans do. Broker 1 was fenced at 10:00:00.
+KRAFT_ELECTIONS = """
+cluster | topic    | partition | incarnation | at       | previous_leader | leader | leader_epoch | isr_before | elr_before | replicas | replicas_before | isr | unclean | succeeded
+kraft   | right    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      | 1,2             | 2   | false   | true
+# doctored: 3 was not in the ISR while 2, which was, is alive, and unclean elections are off
+kraft   | doctored | 0         | 0           | 10:01:00 | 1               | 3      | 3            | 1,2        | []         | 1,2,3    | 1,2,3           | 3   | true    | true
+# just when 1 was fenced: it may have been there or not
+kraft   | blind    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      |                 | 2   | false   | true
+"""
+BROKERS = """
+cluster | broker | since    | until
+kraft   | 1      | 09:00:00 | 10:00:00
+kraft   | 2      | 09:00:00 |
+kraft   | 3      | 09:00:00 |
+"""
+KRAFT_VERDICTS = """
+topic      | rule           | subject                      | verdict  | missing_inputs
+right      | kraft_election | right-0#0 leader epoch 3     | holds    | []
+doctored   | kraft_election | doctored-0#0 leader epoch 3  | violated | []
+blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
+"""
+# States: right ones, and one of each invariant broken: a leader out of the ISR (J1), two leaders in one epoch (J2),
+# a stranger in the ISR (J7)
+STATES = """
+cluster | topic  | partition | incarnation | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | since
+zk      | sound  | 0         | 0           | 1      | 0            | 0               | 1                | 1,2 | 1,2      | 10:00:00
+zk      | sound  | 0         | 0           | 2      | 1            | 1               | 1                | 2   | 1,2      | 10:00:01
+# another life of the topic begins anew: no epoch falls
+zk      | sound  | 0         | 1           | 1      | 0            | 0               | 2                | 1   | 1        | 10:00:02
+zk      | outside | 0        | 0           | 3      | 0            | 1               | 1                | 1,2 | 1,2,3    | 10:00:00
+zk      | twice  | 0         | 0           | 1      | 4            | 6               | 1                | 1,2 | 1,2      | 10:00:00
+zk      | twice  | 0         | 0           | 2      | 4            | 7               | 1                | 1,2 | 1,2      | 10:00:01
+zk      | stranger | 0       | 0           | 1      | 0            | 1               | 1                | 1,9 | 1,2      | 10:00:00
+"""
+BROKEN = """
+rule | subject                  | verdict
+J1   | outside-0#0 epochs 0.1   | violated
+J2   | twice-0#0 epochs 4.7     | violated
+J7   | stranger-0#0 epochs 0.1  | violated
+"""
+# epoch 5 was claimed by two controllers
+REIGNS = """
+cluster | controller_id | controller_epoch | since
+zk      | 1             | 4                | 10:00:00
+zk      | 2             | 5                | 10:01:00
+zk      | 3             | 5                | 10:02:00
+"""
+RELEASES = {"zk": ("2.4.1", False), "kraft": ("4.1.0", True)}
+SETTINGS = Settings(
+    topics={
+        "forbidden": TopicSettings(unclean_leader_election_enable=False),
+        "allowed": TopicSettings(unclean_leader_election_enable=True),
+        "doctored": TopicSettings(unclean_leader_election_enable=False),
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def verdicts(frame: Frame) -> DataFrame:
+    """VERDICTS of all of the above."""
+    elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(frame(ELECTIONS, KRAFT_ELECTIONS))
+    rows = to_verdicts(
+        elections,
+        frame(PARTITION_TIMELINE, STATES),
+        frame(CONTROLLER_TIMELINE, REIGNS),
+        frame(BROKER_TIMELINE, BROKERS),
+        frame(EVENTS, "event_type\n"),
+        RELEASES,
+        SETTINGS,
+    )
+    return rows.persist()
+
+
+def test_elections_of_zookeeper(verdicts: DataFrame, same: Same) -> None:
+    same(verdicts.where("cluster = 'zk' AND (rule LIKE '%_election' OR rule = 'epoch_refresh')"), ZK_VERDICTS)
+
+
+def test_elections_of_kraft(verdicts: DataFrame, same: Same) -> None:
+    same(verdicts.where("cluster = 'kraft' AND rule = 'kraft_election'"), KRAFT_VERDICTS)
+
+
+def test_a_cluster_of_unknown_release_is_not_judged(verdicts: DataFrame) -> None:
+    assert verdicts.where("cluster = 'dark'").count() == 0
+
+
+def test_broken_states(verdicts: DataFrame, same: Same) -> None:
+    same(verdicts.where("rule LIKE 'J%' AND topic IS NOT NULL AND verdict = 'violated'"), BROKEN)
+
+
+def test_two_controllers_of_one_epoch(verdicts: DataFrame) -> None:
+    rows = verdicts.where("subject LIKE 'controller %' AND verdict = 'violated'").collect()
+    assert {row["subject"] for row in rows} == {"controller 3 epoch 5"}
+
+
+def test_a_violation_says_what_was_expected(verdicts: DataFrame) -> None:
+    row = verdicts.where("topic = 'doctored' AND cluster = 'zk' AND rule = 'offline_election'").first()
+    assert row is not None
+    assert "1" in row["expected"]
+    assert "2" in row["actual"]
+    assert row["explanation"].startswith("offline_election is violated: expected ")

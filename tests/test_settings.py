@@ -1,0 +1,96 @@
+"""Settings: defaults, what a file overrides, and one sentence for what is not understood."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobs.settings import Settings, TopicSettings, load
+from udfs.streams import BadInput
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "conf.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_no_file_is_the_defaults() -> None:
+    assert load(None) == Settings()
+    assert Settings().churn_flaps == 3
+    assert Settings().time_zone == "UTC"
+
+
+def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+    assert load(written(tmp_path, "# nothing yet\n")) == Settings()
+
+
+def test_a_file_overrides(tmp_path: Path) -> None:
+    text = """
+    clusters: {"*/east/*": pay-east, "*/west/*": pay-west}
+    time_zone: Europe/Berlin
+    node_time_zones: {3: America/New_York}
+    topics:
+      pay-in: {min_insync_replicas: 2, unclean_leader_election_enable: true}
+      refunds:
+    min_insync_replicas: 1
+    churn_flaps: 5
+    """
+    settings = load(written(tmp_path, text))
+    assert settings.topics == {"pay-in": TopicSettings(2, True), "refunds": TopicSettings()}
+    assert settings.unclean_leader_election_enable is None
+    assert (settings.min_insync_replicas, settings.churn_flaps) == (1, 5)
+    assert settings.cluster_of("/logs/east/broker-1/server.log", "default") == "pay-east"
+    assert settings.cluster_of("/logs/north/broker-1/server.log", "default") == "default"
+    assert settings.zone_of("/logs/east/broker-3/server.log") == "America/New_York"
+    assert settings.zone_of("/logs/east/broker-1/server.log") == "Europe/Berlin"
+    assert settings.zone_of("/logs/server.log") == "Europe/Berlin"
+
+
+def test_the_first_pattern_that_matches_names_the_cluster() -> None:
+    settings = Settings(clusters={"*/broker-1/*": "first", "*": "rest"})
+    assert settings.cluster_of("/a/broker-1/x.log", "default") == "first"
+    assert settings.cluster_of("/a/broker-2/x.log", "default") == "rest"
+
+
+BAD = {  # text -> what the sentence names
+    "an unknown key": ("churn_flap: 3", "churn_flap; known are churn_flaps"),
+    "no mapping": ("- a\n- b", "list"),
+    "no YAML": ("a: [", "cannot be read"),
+    "an unknown zone": ("time_zone: Mars/Olympus", "Mars/Olympus"),
+    "an unknown zone of a node": ("node_time_zones: {1: Mars/Olympus}", "Mars/Olympus"),
+    "a node that is no number": ("node_time_zones: {one: UTC}", "one"),
+    "an unknown setting of a topic": ("topics: {pay-in: {min_isr: 2}}", "min_isr"),
+    "topics that are a list": ("topics: [pay-in]", "not understood"),
+    "clusters that are a text": ("clusters: pay", "not understood"),
+    "flaps that are no number": ("churn_flaps: many", "churn_flaps"),
+    "no flaps": ("churn_flaps: 0", "churn_flaps"),
+    "replicas that are no number": ("min_insync_replicas: two", "min_insync_replicas"),
+    "replicas of a topic that are no number": ("topics: {pay-in: {min_insync_replicas: two}}", "min_insync_replicas"),
+    "a switch that is no switch": ("unclean_leader_election_enable: perhaps", "unclean_leader_election_enable"),
+    "a zone that is no text": ("time_zone: 7", "time_zone"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_one_sentence_for_what_is_not_understood(case: str, tmp_path: Path) -> None:
+    text, names = BAD[case]
+    path = written(tmp_path, text)
+    with pytest.raises(BadInput) as error:
+        load(path)
+    assert path in str(error.value)
+    assert names in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"cannot be read: .*none\.yaml"):
+        load(str(tmp_path / "none.yaml"))
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "conf.yaml"
+    path.write_bytes(b"\xff\xfe\x00\x80")
+    with pytest.raises(BadInput, match="cannot be read"):
+        load(str(path))

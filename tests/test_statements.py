@@ -1,0 +1,166 @@
+"""What a line says of a partition's state; events written by hand, one frame for all cases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.statements import to_statements
+from schemas.ingest import EVENTS
+from udfs.parsing import read_message
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+# every case is a topic of its own
+LOGGED = """
+topic      | partition | event_type                      | node_id | broker_id | controller_epoch | leader | leader_epoch | partition_epoch | isr     | replicas | fields
+# a controller's decision, and the request that carries another's: the state's own epoch counts
+decided    | 0         | partition_state_change          | 0       |           | 4                | 2      | 1            | 3               | 3,2     | 2,3      | to_state=OnlinePartition
+resent     | 0         | leader_and_isr_request_sent     | 0       |           | 5                | 2      | 1            | 3               | 2,3     | 2,3      | state_controller_epoch=4
+# a change of state that names no partition epoch is no statement
+planned    | 0         | partition_state_change          | 0       |           | 4                |        |              |                 |         | 2,3      | to_state=NewPartition
+# neither is a topic under deletion, nor an intention
+deleted    | 0         | update_metadata_request_sent    | 0       |           | 4                | -2     | 1            | 3               | 2       | 2,3      |
+wanted     | 0         | isr_shrinking                   | 2       | 2         |                  |        |              |                 | 2       |          |
+# no leader is a state
+offline    | 0         | metadata_cache_updated          | 3       |           | 4                | -1     | 2            | 4               | 2       | 2,3      |
+# what the leader reports of itself: the node that writes leads
+reported   | 0         | isr_updated                     | 2       | 2         | 4                |        |              | 5               | 3,2     |          |
+started    | 0         | partition_leader_epoch_started  | 2       | 2         | 4                |        | 6            | 7               | 2       | 2,3      |
+# the node is not known by its prefix, but by the text
+unsigned   | 0         | isr_updated                     |         | 2         |                  |        |              | 5               | 2       |          |
+"""
+SAID = """
+topic      | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | by_leader | keeps_leader | keeps_isr
+decided    | 2      | 1            | 3               | 4                | 2,3 | 2,3      |           |              |
+resent     | 2      | 1            | 3               | 4                | 2,3 | 2,3      |           |              |
+offline    | -1     | 2            | 4               | 4                | 2   | 2,3      |           |              |
+reported   | 2      |              | 5               |                  | 2,3 |          | true      | true         |
+started    | 2      | 6            | 7               |                  | 2   | 2,3      | false     |              |
+unsigned   | 2      |              | 5               |                  | 2   |          | true      | true         |
+"""
+
+
+def test_logged_states(frame: Frame, same: Same) -> None:
+    same(to_statements(frame(EVENTS, LOGGED)), SAID)
+
+
+# `isr: [1, 2] -> [2], leader: 1 -> 2, ...` tells two states; a part that is absent was kept
+CHANGES = """
+topic | partition | event_type                      | leader | leader_epoch | partition_epoch | isr | fields
+moved | 0         | kraft_partition_changed         | 2      | 4            | 8               | 2   | old_leader=1; old_leader_epoch=3; old_partition_epoch=7; old_isr=[1, 2]; elr=[1]; old_elr=[]
+shrunk| 0         | kraft_partition_changed         |        |              | 8               | 2   | old_partition_epoch=7; old_isr=[1, 2]
+elr   | 0         | kraft_partition_changed         |        |              | 8               |     | old_partition_epoch=7; elr=[]; old_elr=[3]
+lost  | 0         | kraft_partition_changed_unclean | 3      | 4            | 8               | 3   | old_leader=-1; old_leader_epoch=3; old_partition_epoch=7; old_isr=[]
+"""
+CHANGED = """
+topic | leader | leader_epoch | partition_epoch | isr | elr | keeps_leader | keeps_isr | keeps_elr
+moved | 1      | 3            | 7               | 1,2 | []  |              |           |
+moved | 2      | 4            | 8               | 2   | 1   | false        | false     | false
+shrunk|        |              | 7               | 1,2 |     |              |           |
+shrunk|        |              | 8               | 2   |     | true         | false     | true
+elr   |        |              | 7               |     | 3   |              |           |
+elr   |        |              | 8               |     | []  | true         | true      | false
+lost  | -1     | 3            | 7               | []  |     |              |           |
+lost  | 3      | 4            | 8               | 3   |     | false        | false     | true
+"""
+
+
+def test_change_lines_tell_the_state_before_and_after(frame: Frame, same: Same) -> None:
+    same(to_statements(frame(EVENTS, CHANGES)), CHANGED)
+
+
+# A dump: epochs start with the partition record, and each change adds 1; T1 is deleted and another topic is born.
+# Lines lie as two nodes' dumps have them: the same records twice.
+DUMP = """
+file_id | line | logger         | event_type                | topic | topic_id | partition | leader | leader_epoch | partition_epoch | isr | replicas | fields
+a       | 1    | kafka-dump-log | metadata_topic            | pay   | T1       |           |        |              |                 |     |          | offset=10
+a       | 2    | kafka-dump-log | metadata_partition        |       | T1       | 0         | 3      | 5            | 20              | 1,3 | 3,1      | offset=11
+a       | 3    | kafka-dump-log | metadata_partition_change |       | T1       | 0         |        |              |                 | 3   |          | offset=12
+a       | 4    | kafka-dump-log | metadata_partition_change |       | T1       | 0         | -1     |              |                 | []  |          | offset=13; elr=[3]
+a       | 5    | kafka-dump-log | metadata_partition_change |       | T1       | 0         | 3      |              |                 | 3   |          | offset=14; elr=[]
+b       | 1    | kafka-dump-log | metadata_partition_change |       | T1       | 0         | 3      |              |                 | 3   |          | offset=14; elr=[]
+b       | 2    | kafka-dump-log | metadata_partition_change |       | T1       | 0         |        |              |                 |     | 3,2      | offset=9000
+b       | 3    | kafka-dump-log | metadata_topic            | pay   | T2       |           |        |              |                 |     |          | offset=9001
+b       | 4    | kafka-dump-log | metadata_partition        |       | T2       | 0         | 1      | 0            | 0               | 1   | 1        | offset=9002
+"""
+DUMPED = """
+topic | topic_id | partition | leader | leader_epoch | partition_epoch | isr | elr | replicas
+pay   | T1       | 0         | 3      | 5            | 20              | 1,3 | []  | 3,1
+pay   | T1       | 0         | 3      | 5            | 21              | 3   | []  | 3,1
+pay   | T1       | 0         | -1     | 6            | 22              | []  | 3   | 3,1
+pay   | T1       | 0         | 3      | 7            | 23              | 3   | []  | 3,1
+pay   | T1       | 0         | 3      | 7            | 24              | 3   | []  | 3,2
+pay   | T2       | 0         | 1      | 0            | 0               | 1   | []  | 1
+"""
+
+
+def test_dump_records_are_replayed(frame: Frame, same: Same) -> None:
+    """An absent leader is unchanged, and each record adds 1 to the partition epoch."""
+    same(to_statements(frame(EVENTS, DUMP)), DUMPED)
+
+
+READ = {  # what the jobs read from further fields -> a message that has them
+    "elr, old_elr, old_isr, old_leader, old_leader_epoch, old_partition_epoch": (
+        "org.apache.kafka.controller.ReplicationControlManager",
+        "[QuorumController id=101] partition change for pay-in-3 with topic ID L3mK9pQrSt2uVwXyZ0aBcD: isr: [4, 5] -> [5],"
+        " leader: 4 -> 5, leaderEpoch: 8 -> 9, elr: [] -> [4], partitionEpoch: 21 -> 22",
+    ),
+    "elr, offset": (
+        "kafka-dump-log",
+        '| offset: 640 CreateTime: 1764000000123 keySize: -1 valueSize: 30 sequence: -1 headerKeys: [] payload: {"type":'
+        '"PARTITION_CHANGE_RECORD","version":2,"data":{"partitionId":3,"topicId":"L3mK9pQrSt2uVwXyZ0aBcD","isr":[5],'
+        '"leader":5,"eligibleLeaderReplicas":[4],"lastKnownElr":[]}}',
+    ),
+    "fenced_change, broker_epoch": (
+        "kafka-dump-log",
+        '| offset: 640 CreateTime: 1764000000123 keySize: -1 valueSize: 30 sequence: -1 headerKeys: [] payload: {"type":'
+        '"BROKER_REGISTRATION_CHANGE_RECORD","version":0,"data":{"brokerId":4,"brokerEpoch":300,"fenced":1}}',
+    ),
+    "fenced, broker_epoch ": (
+        "kafka-dump-log",
+        '| offset: 640 CreateTime: 1764000000123 keySize: -1 valueSize: 30 sequence: -1 headerKeys: [] payload: {"type":'
+        '"REGISTER_BROKER_RECORD","version":3,"data":{"brokerId":4,"incarnationId":"q1WeRtYuIo-pAsDfGhJk_L",'
+        '"brokerEpoch":300,"endPoints":[],"features":[],"rack":null,"fenced":true}}',
+    ),
+    "added_brokers, deleted_brokers, bounced_brokers, live_brokers": (
+        "kafka.controller.KafkaController",
+        "[Controller id=1] Newly added brokers: 6, deleted brokers: , bounced brokers: 5, all live brokers: 4,5,6",
+    ),
+    "old_replicas, adding_replicas, removing_replicas": (
+        "kafka.controller.KafkaController",
+        "[Controller id=1] Updating assignment of partition pay-in-3 from ReplicaAssignment(replicas=4,5, addingReplicas=,"
+        " removingReplicas=) to ReplicaAssignment(replicas=4,5,6, addingReplicas=6, removingReplicas=5)",
+    ),
+    "from_state, to_state": (
+        "state.change.logger",
+        "[Controller id=1 epoch=8] Changed partition pay-in-3 from OfflinePartition to OnlinePartition with leader 4",
+    ),
+    "leader_end_offset, out_of_sync_replicas": (
+        "kafka.cluster.Partition",
+        "[Partition pay-in-3 broker=4] Shrinking ISR from 4,6,5 to 4,5. Leader: (highWatermark: 880, endOffset: 902)."
+        " Out of sync replicas: (brokerId: 6, endOffset: 881).",
+    ),
+    "election_type, trigger": (
+        "kafka.controller.KafkaController",
+        "[Controller id=1] Starting replica leader election (PREFERRED) for partitions pay-in-3 triggered by AutoTriggered",
+    ),
+    "state_controller_epoch": (
+        "state.change.logger",
+        "[Broker id=4] Cached leader info UpdateMetadataPartitionState(topicName='pay-in', partitionIndex=3, controllerEpoch=7,"
+        " leader=4, leaderEpoch=12, isr=[4, 5], zkVersion=31, replicas=[4, 5, 6], offlineReplicas=[6]) for partition pay-in-3"
+        " in response to UpdateMetadata request sent by controller 1 epoch 8 with correlation id 27",
+    ),
+}
+
+
+@pytest.mark.parametrize("names", READ)
+def test_the_rules_name_fields_as_the_jobs_read_them(names: str) -> None:
+    """Jobs know fields by name only: a rule that names one otherwise would leave nulls, not an error."""
+    read = read_message(*READ[names])
+    assert read is not None
+    assert {name.strip() for name in names.split(",")} <= set(read)
+
+

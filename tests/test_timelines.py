@@ -1,0 +1,259 @@
+"""Timelines from events written by hand. A case is a topic, a cluster or a broker of its own; all of a kind are one frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.settings import Settings, TopicSettings
+from jobs.timelines import to_broker_timeline, to_controller_timeline, to_partition_timeline, to_states, to_topic_timeline
+from schemas.ingest import EVENTS
+from schemas.timelines import CONTROLLER_TIMELINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+# ---- topics ---------------------------------------------------------------------------------------------------------
+TOPIC_EVENTS = """
+topic   | at       | event_type                   | topic_id | partition
+# without ids: the controller's word that a deletion is complete ends an incarnation, whatever brokers still say
+twice   | 10:00:00 | partition_state_change       |          | 0
+twice   | 10:00:01 | partition_state_change       |          | 2
+twice   | 10:05:00 | topic_deletion_started       |          |
+twice   | 10:06:00 | topic_deletion_completed     |          |
+twice   | 10:06:01 | metadata_cache_partition_deleted |      | 0
+twice   | 10:07:00 | partition_state_change       |          | 0
+gone    | 10:00:00 | partition_state_change       |          | 0
+gone    | 10:05:00 | topic_deletion_started       |          |
+gone    | 10:06:00 | topic_deletion_completed     |          |
+gone    | 10:06:01 | metadata_cache_partition_deleted |      | 0
+# with ids: an id is an incarnation
+ids     | 10:00:00 | kraft_topic_created          | T1       |
+ids     | 10:00:00 | kraft_partition_created      | T1       | 0
+ids     | 10:05:00 | kraft_topic_removed          | T1       |
+ids     | 10:06:00 | kraft_topic_created          | T2       |
+"""
+TOPICS = """
+topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
+twice | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 3          | 1@f:1,1@f:4
+twice | 1           |          | 10:06:01 |                  |          | 3          | 1@f:5
+gone  | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 1          | 1@f:7,1@f:9
+ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:11,1@f:12,1@f:13
+ids   | 1           | T2       | 10:06:00 |                  |          | 1          | 1@f:14
+"""
+
+
+def test_incarnations(frame: Frame, same: Same) -> None:
+    same(to_topic_timeline(frame(EVENTS, TOPIC_EVENTS)), TOPICS)
+
+
+# ---- partitions -----------------------------------------------------------------------------------------------------
+# All of partition 0. `told` is a state told in full, `isr` one that the leader reports by its ISR alone.
+PARTITION_EVENTS = """
+topic    | at       | node_id | event_type                  | topic_id | partition | controller_epoch | leader | leader_epoch | partition_epoch | isr     | replicas | fields
+# several nodes tell of one state: one row, as old as the first proof
+several  | 10:00:02 | 2       | leader_and_isr_request_received |      | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
+several  | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 2,1     | 1,2      |
+# nobody tells of a state before the next one is proved: it is no younger than that
+late     | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
+late     | 10:00:05 | 2       | metadata_cache_updated      |          | 0         | 1                | 2      | 1            | 1               | 1,2     | 1,2      |
+late     | 10:00:03 | 1       | partition_state_change      |          | 0         | 1                | 1      | 2            | 2               | 1,2     | 1,2      |
+# ISR-only reports take leader and leader epoch over from the epoch before ...
+isr      | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 3            | 6               | 1,2     | 1,2      |
+isr      | 10:00:02 | 1       | isr_updated                 |          | 0         |                  |        |              | 7               | 1       |          |
+isr      | 10:00:03 | 1       | isr_updated                 |          | 0         |                  |        |              | 8               | 1,2     |          |
+# ... but not across a gap: of 9 is known that 1 led, not under which leader epoch
+gap      | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 3            | 6               | 1,2     | 1,2      |
+gap      | 10:00:02 | 1       | isr_updated                 |          | 0         |                  |        |              | 9               | 1       |          |
+gap      | 10:00:04 | 1       | partition_state_change      |          | 0         | 1                | 2      | 5            | 12              | 2       | 1,2      |
+# a leader's report fills the epoch after it, too: the state before a whole one that the leader kept
+back     | 10:00:01 | 1       | isr_updated                 |          | 0         |                  |        |              | 7               | 1       |          |
+back     | 10:00:02 | 1       | isr_updated                 |          | 0         |                  |        |              | 8               | 1,2     |          |
+back     | 10:00:03 | 2       | metadata_cache_updated      |          | 0         | 1                | 1      | 3            | 8               | 1,2     | 1,2      |
+# KRaft: an absent part of a change line was kept
+kraft    | 10:00:01 | 100     | kraft_partition_created     | K        | 0         |                  | 1      | 0            | 0               | 1,2,3   | 1,2,3    | elr=[]
+kraft    | 10:00:02 | 100     | kraft_partition_changed     | K        | 0         |                  |        |              | 1               | 1,3     |          | old_isr=[1, 2, 3]; elr=[2]; old_elr=[]; old_partition_epoch=0
+kraft    | 10:00:03 | 100     | kraft_partition_changed     | K        | 0         |                  | 3      | 1            | 2               | 3       |          | old_isr=[1, 3]; old_leader=1; old_leader_epoch=0; old_partition_epoch=1
+# deleted and created again, without an id and with one: all epochs restart
+again    | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1       | 1        |
+again    | 10:00:02 | 1       | partition_state_change      |          | 0         | 1                | -1     | 1            | 1               | 1       | 1        |
+again    | 10:00:03 | 1       | topic_deletion_completed    |          |           |                  |        |              |                 |         |          |
+again    | 10:00:04 | 1       | partition_state_change      |          | 0         | 2                | 2      | 0            | 0               | 2       | 2        |
+reborn   | 10:00:01 | 100     | kraft_partition_created     | R1       | 0         |                  | 1      | 0            | 0               | 1       | 1        |
+reborn   | 10:00:02 | 100     | kraft_topic_removed         | R1       |           |                  |        |              |                 |         |          |
+reborn   | 10:00:03 | 100     | kraft_partition_created     | R2       | 0         |                  | 2      | 0            | 0               | 2       | 2        |
+# a broker is late with the old one's state: its id says which one it means
+reborn   | 10:00:04 | 1       | partition_leader_epoch_started | R1    | 0         |                  |        | 0            | 0               | 1       |          |
+# under deletion is no state
+deleting | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1       | 1        |
+deleting | 10:00:02 | 1       | update_metadata_request_sent |         | 0         | 1                | -2     | 0            | 0               | 1       | 1        |
+# the ladder of availability, with min.insync.replicas 2: 4, 3, 2, 1, 0 of 4 replicas in sync
+ladder   | 10:00:00 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2,3,4 | 1,2,3,4  |
+ladder   | 10:00:01 | 1       | isr_updated                 |          | 0         |                  |        |              | 1               | 1,2,3   |          |
+ladder   | 10:00:02 | 1       | isr_updated                 |          | 0         |                  |        |              | 2               | 1,2     |          |
+ladder   | 10:00:03 | 1       | isr_updated                 |          | 0         |                  |        |              | 3               | 1       |          |
+ladder   | 10:00:04 | 1       | partition_state_change      |          | 0         | 1                | -1     | 1            | 4               | 1       | 1,2,3,4  |
+# the leader's own change is known by its epochs where it does not report it; a reassigned partition keeps no assignment
+moving   | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
+moving   | 10:00:02 | 1       | reassignment_assignment_updated |      | 0         |                  |        |              |                 |         | 1,2,3    | adding_replicas=3
+moving   | 10:00:03 | 1       | update_metadata_request_sent |         | 0         | 1                | 1      | 0            | 1               | 1,2,3   |          | state_controller_epoch=1
+"""
+TIMELINE = """
+topic   | incarnation | leader | leader_epoch | partition_epoch | isr     | replicas | since    | until    | availability    | made_by    | evidence
+several | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 |          | FullyInSync     | controller | 1@f:2,2@f:1
+late    | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:03 | FullyInSync     | controller | 1@f:3
+late    | 0           | 2      | 1            | 1               | 1,2     | 1,2      | 10:00:03 | 10:00:03 | FullyInSync     | controller | 2@f:4
+late    | 0           | 1      | 2            | 2               | 1,2     | 1,2      | 10:00:03 |          | FullyInSync     | controller | 1@f:5
+isr     | 0           | 1      | 3            | 6               | 1,2     | 1,2      | 10:00:01 | 10:00:02 | FullyInSync     |            | 1@f:6
+isr     | 0           | 1      | 3            | 7               | 1       | 1,2      | 10:00:02 | 10:00:03 | UnderReplicated | leader     | 1@f:7
+isr     | 0           | 1      | 3            | 8               | 1,2     | 1,2      | 10:00:03 |          | FullyInSync     | leader     | 1@f:8
+gap     | 0           | 1      | 3            | 6               | 1,2     | 1,2      | 10:00:01 | 10:00:04 | FullyInSync     |            | 1@f:9
+gap     | 0           | 2      | 5            | 12              | 2       | 1,2      | 10:00:04 |          | UnderReplicated |            | 1@f:11
+back    | 0           | 1      | 3            | 7               | 1       | 1,2      | 10:00:01 | 10:00:02 | UnderReplicated | leader     | 1@f:12
+back    | 0           | 1      | 3            | 8               | 1,2     | 1,2      | 10:00:02 |          | FullyInSync     | leader     | 1@f:13,2@f:14
+kraft   | 0           | 1      | 0            | 0               | 1,2,3   | 1,2,3    | 10:00:01 | 10:00:02 | FullyInSync     | controller | 100@f:15,100@f:16
+kraft   | 0           | 1      | 0            | 1               | 1,3     | 1,2,3    | 10:00:02 | 10:00:03 | UnderReplicated |            | 100@f:16,100@f:17
+kraft   | 0           | 3      | 1            | 2               | 3       | 1,2,3    | 10:00:03 |          | UnderReplicated | controller | 100@f:17
+again   | 0           | 1      | 0            | 0               | 1       | 1        | 10:00:01 | 10:00:02 | FullyInSync     | controller | 1@f:18
+again   | 0           | -1     | 1            | 1               | 1       | 1        | 10:00:02 | 10:00:03 | Offline         | controller | 1@f:19
+again   | 1           | 2      | 0            | 0               | 2       | 2        | 10:00:04 |          | FullyInSync     | controller | 1@f:21
+reborn  | 0           | 1      | 0            | 0               | 1       | 1        | 10:00:01 | 10:00:02 | FullyInSync     | controller | 100@f:22,1@f:25
+reborn  | 1           | 2      | 0            | 0               | 2       | 2        | 10:00:03 |          | FullyInSync     | controller | 100@f:24
+deleting | 0          | 1      | 0            | 0               | 1       | 1        | 10:00:01 |          | FullyInSync     | controller | 1@f:26
+ladder  | 0           | 1      | 0            | 0               | 1,2,3,4 | 1,2,3,4  | 10:00:00 | 10:00:01 | FullyInSync     | controller | 1@f:28
+ladder  | 0           | 1      | 0            | 1               | 1,2,3   | 1,2,3,4  | 10:00:01 | 10:00:02 | UnderReplicated | leader     | 1@f:29
+ladder  | 0           | 1      | 0            | 2               | 1,2     | 1,2,3,4  | 10:00:02 | 10:00:03 | AtMinIsr        | leader     | 1@f:30
+ladder  | 0           | 1      | 0            | 3               | 1       | 1,2,3,4  | 10:00:03 | 10:00:04 | UnderMinIsr     | leader     | 1@f:31
+ladder  | 0           | -1     | 1            | 4               | 1       | 1,2,3,4  | 10:00:04 |          | Offline         | controller | 1@f:32
+moving  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:03 | FullyInSync     | controller | 1@f:33
+moving  | 0           | 1      | 0            | 1               | 1,2,3   |          | 10:00:03 |          |                 | leader     | 1@f:35
+"""
+
+
+@pytest.fixture(scope="module")
+def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
+    """Rows of `to_states`, and the topics, of PARTITION_EVENTS."""
+    events = frame(EVENTS, PARTITION_EVENTS)
+    topics = to_topic_timeline(events).persist()
+    return to_states(events, topics).persist(), topics
+
+
+def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
+    settings = Settings(topics={"ladder": TopicSettings(min_insync_replicas=2)})
+    same(to_partition_timeline(*states, settings), TIMELINE)
+
+
+HALF_KNOWN = """
+topic | partition_epoch | leader | leader_epoch | isr
+gap   | 6               | 1      | 3            | 1,2
+gap   | 9               | 1      |              | 1
+gap   | 12              | 2      | 5            | 2
+"""
+
+
+def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFrame], same: Same) -> None:
+    same(states[0].where("topic = 'gap'"), HALF_KNOWN)
+
+
+def test_eligible_leader_replicas_are_carried_along(states: tuple[DataFrame, DataFrame], same: Same) -> None:
+    same(states[0].where("topic = 'kraft'"), "partition_epoch | elr | topic_id\n0 | [] | K\n1 | 2 | K\n2 | 2 | K")
+
+
+# ---- controllers ----------------------------------------------------------------------------------------------------
+CONTROLLER_EVENTS = """
+cluster | at       | node_id | event_type               | controller_id | controller_epoch | logger            | file_id
+# ZooKeeper: 1 resigns, 2 is replaced and acts on for 1.5 s, 3 reigns to the end and never says that it is ready
+zk      | 10:00:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
+zk      | 10:00:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
+zk      | 10:05:00 | 1       | controller_resigned      | 1             |                  | kafka.controller  | f
+zk      | 10:05:01 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
+zk      | 10:05:02 | 2       | controller_ready         | 2             | 2                | kafka.controller  | f
+zk      | 10:07:00 | 3       | controller_elected       | 3             | 3                | kafka.controller  | f
+zk      | 10:07:01.5 | 2     | partition_state_change   | 2             | 2                | state.change.logger | f
+zk      | 10:07:02 | 3       | partition_state_change   | 3             | 3                | state.change.logger | f
+zk      | 10:07:10 | 2       | controller_resigned      | 2             |                  | kafka.controller  | f
+# KRaft: active at once
+kraft   | 10:00:00 | 100     | kraft_controller_elected |               | 2                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:01:00 | 101     | kraft_controller_elected | 101           | 5                | org.apache.kafka.controller.QuorumController | f
+# a dump: the epoch stands in the batch's line
+dump    | 10:00:00 |         | metadata_batch           |               | 2                | kafka-dump-log    | d
+dump    | 10:00:00 |         | metadata_leader_change   | 100           |                  | kafka-dump-log    | d
+dump    | 10:02:00 |         | metadata_batch           |               | 3                | kafka-dump-log    | d
+dump    | 10:02:00 |         | metadata_leader_change   | 101           |                  | kafka-dump-log    | d
+"""
+REIGNS = """
+cluster | controller_id | controller_epoch | since    | active_since | until    | failover_ms | ended_by | overlap_ms
+zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
+zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
+zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
+kraft   | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | 0           | replaced | 0
+kraft   | 101           | 5                | 10:01:00 | 10:01:00     |          | 0           |          | 0
+dump    | 100           | 2                | 10:00:00 | 10:00:00     | 10:02:00 | 0           | replaced | 0
+dump    | 101           | 3                | 10:02:00 | 10:02:00     |          | 0           |          | 0
+"""
+
+
+def test_reigns(frame: Frame, same: Same) -> None:
+    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS)), REIGNS)
+
+
+# ---- brokers --------------------------------------------------------------------------------------------------------
+BROKER_EVENTS = """
+cluster | at       | node_id | event_type                      | broker_id | fields
+# ZooKeeper: 1 and 2 are there, 3 comes; 2 dies and returns, 1 bounces, 3 is shut down
+zk      | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2)
+zk      | 10:01:00 | 0       | broker_set_changed              |           | added_brokers=3; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+zk      | 10:02:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
+zk      | 10:03:00 | 0       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+zk      | 10:04:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=; bounced_brokers=1; live_brokers=1,2,3
+zk      | 10:05:00 | 0       | controlled_shutdown_started     |           | broker=3
+zk      | 10:06:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=3; bounced_brokers=; live_brokers=1,2
+# 2 was the next controller, and died as such: the one after it does not find it, and sees it come back
+zk      | 10:07:00 | 1       | controller_context_live_brokers |           | live_brokers=Set(1)
+zk      | 10:08:00 | 1       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2
+# KRaft: the active controller's word counts. 101 stands by until 10:10; 100 is restarted at 10:20 and reads its past again
+kraft   | 10:01:00 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true
+kraft   | 10:01:01 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+kraft   | 10:01:02 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+kraft   | 10:05:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+kraft   | 10:05:01 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+kraft   | 10:11:00 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=9
+kraft   | 10:20:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+kraft   | 10:20:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+# a controlled shutdown in KRaft
+kraft   | 10:12:00 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
+kraft   | 10:13:00 | 101     | kraft_broker_controlled_shutdown_granted |  | broker=2
+kraft   | 10:14:00 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+# a dump has no clock but its records'
+dump    | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=7; fenced=true
+dump    | 10:02:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=-1
+dump    | 10:03:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=0; in_controlled_shutdown_change=1
+dump    | 10:04:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=1
+dump    | 10:05:00 |         | metadata_unfence_broker         | 1         | broker_epoch=7
+"""
+ACTIVE = """
+cluster | controller_id | controller_epoch | since    | until
+kraft   | 100           | 2                | 10:00:00 | 10:10:00
+kraft   | 101           | 3                | 10:10:00 |
+"""
+SPANS = """
+cluster | broker | epoch | since    | until    | started_as | ended_by
+zk      | 1      |       | 10:00:00 | 10:04:00 |            | bounced
+zk      | 1      |       | 10:04:00 |          | bounced    |
+zk      | 2      |       | 10:00:00 | 10:02:00 |            | session_expired
+zk      | 2      |       | 10:03:00 | 10:07:00 | returned   | session_expired
+zk      | 2      |       | 10:08:00 |          | returned   |
+zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdown
+kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
+kraft   | 1      | 9     | 10:11:00 |          | returned   |
+kraft   | 2      | 8     | 10:12:00 | 10:14:00 | new        | controlled_shutdown
+dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced
+dump    | 1      | 7     | 10:05:00 |          | returned   |
+"""
+
+
+def test_broker_spans(frame: Frame, same: Same) -> None:
+    same(to_broker_timeline(frame(EVENTS, BROKER_EVENTS), frame(CONTROLLER_TIMELINE, ACTIVE)), SPANS)

@@ -31,7 +31,10 @@ ACTIVITIES = {  # event type -> strategy of the elections it leads to, and its t
 
 def strategy_of() -> Column:
     """Strategy of the elections that an activity leads to; null if the event is no activity."""
-    kind = F.when(F.col("event_type") == "replica_election_started", F.when(F.col("fields")["election_type"] == "UNCLEAN", "offline").otherwise("preferred"))
+    kind = F.when(
+        F.col("event_type") == "replica_election_started",
+        F.when(F.col("fields")["election_type"] == "UNCLEAN", "offline").otherwise("preferred"),
+    )
     for event_type, (strategy, _) in ACTIVITIES.items():
         kind = kind.when(F.col("event_type") == event_type, strategy)
     return kind
@@ -52,7 +55,9 @@ def with_activity(events: DataFrame) -> DataFrame:
 
     Lines of equal time in two files of one node: first what the controller set out to do, then what it did.
     """
-    own = events.where("logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)")
+    own = events.where(
+        "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
+    )
     rank = F.when(F.col("logger") == "state.change.logger", 1).otherwise(0)
     order = Window.partitionBy("cluster", "node_id").orderBy("at", "rank", "file_id", "line")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -60,15 +65,19 @@ def with_activity(events: DataFrame) -> DataFrame:
         F.col("event_type") == "controller_context_live_brokers", ids_of("live_brokers")
     )
     leaving = F.when(
-        F.col("event_type").isin("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers"),
+        F.col("event_type").isin(
+            "controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers"
+        ),
         F.coalesce(ids_of("shutting_down_brokers"), F.array().cast(IDS)),
     )
     left = F.when(F.col("event_type") == "broker_removed_from_shutting_down", ids_of("brokers"))
     marked = own.withColumns({"rank": rank, "told": leaving, "left": left}).withColumn(
         "list_number", F.count("told").over(so_far)
     )
-    since_list = Window.partitionBy("cluster", "node_id", "list_number").orderBy("at", "rank", "file_id", "line").rowsBetween(
-        Window.unboundedPreceding, Window.currentRow
+    since_list = (
+        Window.partitionBy("cluster", "node_id", "list_number")
+        .orderBy("at", "rank", "file_id", "line")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     return marked.withColumns(
         {
@@ -76,7 +85,8 @@ def with_activity(events: DataFrame) -> DataFrame:
             "trigger": F.last(trigger_of(), ignorenulls=True).over(so_far),
             "alive": F.last(alive, ignorenulls=True).over(so_far),
             "shutting_down": F.array_except(
-                F.coalesce(F.last("told", ignorenulls=True).over(so_far), F.array().cast(IDS)), F.flatten(F.collect_list("left").over(since_list))
+                F.coalesce(F.last("told", ignorenulls=True).over(so_far), F.array().cast(IDS)),
+                F.flatten(F.collect_list("left").over(since_list)),
             ),
         }
     ).drop("rank", "told", "left", "list_number")

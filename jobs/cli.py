@@ -14,7 +14,22 @@ BAD_INPUT, REFUSED = 2, 3
 
 
 class Quiet(click.Group):
-    """A group whose commands end in one sentence where others print a trace; `--debug` shows the trace."""
+    """A group whose commands end in one sentence where others print usage or a trace; `--debug` shows the trace."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        try:
+            code = super().main(*args, **{**extra, "standalone_mode": False})
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message(), err=True)
+            sys.exit(BAD_INPUT)
+        except click.UsageError as error:
+            path = error.ctx.command_path if error.ctx else "kafka-rewind"
+            click.echo(f"kafka-rewind: {error.format_message().rstrip('.')}; see `{path} --help`.", err=True)
+            sys.exit(BAD_INPUT)
+        except click.Abort:
+            click.echo("kafka-rewind: stopped; nothing was published.", err=True)
+            sys.exit(BAD_INPUT)
+        sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -58,7 +73,9 @@ def main(debug: bool) -> None:
 
 def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--warehouse`, the same for every command."""
-    return click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")(command)
+    return click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")(
+        command
+    )
 
 
 def say(text: str) -> None:

@@ -31,13 +31,18 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
     """
     acting = with_activity(events).persist()
     order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
-    lag = lambda name: F.lag(name).over(order)  # noqa: E731  a shorthand
+
+    def lag(name: str) -> Column:
+        return F.lag(name).over(order)
+
     steps = states.withColumns(
         {
             "epoch_before": lag("leader_epoch"),
             "leader_before": lag("leader"),
             "adjacent": lag("partition_epoch") + 1 == F.col("partition_epoch"),
-            "state_before": F.struct(lag("isr").alias("isr"), lag("elr").alias("elr"), lag("replicas").alias("replicas")),
+            "state_before": F.struct(
+                lag("isr").alias("isr"), lag("elr").alias("elr"), lag("replicas").alias("replicas")
+            ),
             "lost_at": F.last(F.when((F.col("leader") == -1), F.col("since")), ignorenulls=True).over(
                 order.rowsBetween(Window.unboundedPreceding, -1)
             ),
@@ -52,7 +57,9 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
         # a record that completes a reassignment adds its new leader to the ISR and elects it in one step
         .when(moved & F.col("state_before.replicas").isNotNull() & F.col("replicas").isNotNull(), False)
-        .when((F.col("state_before.replicas").isNull() | F.col("replicas").isNull()) & (F.col("leader_before") >= 0), None)
+        .when(
+            (F.col("state_before.replicas").isNull() | F.col("replicas").isNull()) & (F.col("leader_before") >= 0), None
+        )
         .otherwise(True)
     )
     won = steps.select(
@@ -69,7 +76,9 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
         F.when(F.col("adjacent"), F.col("state_before.replicas")).alias("replicas_before"),
         unclean.alias("unclean"),
         F.lit(True).alias("succeeded"),
-        F.when((F.col("leader_before") == -1) & F.col("lost_at").isNotNull(), milliseconds("lost_at", "since")).alias("latency_ms"),
+        F.when((F.col("leader_before") == -1) & F.col("lost_at").isNotNull(), milliseconds("lost_at", "since")).alias(
+            "latency_ms"
+        ),
         "evidence",
     )
     decided = _decisions(acting, topics)
@@ -81,10 +90,13 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
 
 def _decisions(acting: DataFrame, topics: DataFrame) -> DataFrame:
     """Strategy, trigger and live brokers of each leader epoch that a controller logged as decided."""
-    online = acting.where("event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader_epoch IS NOT NULL")
+    online = acting.where(
+        "event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader_epoch IS NOT NULL"
+    )
     from_state = F.col("fields")["from_state"]
     strategy = F.when(from_state == "OfflinePartition", "offline").when(
-        (from_state == "OnlinePartition") & F.col("strategy").isin("preferred", "controlled_shutdown", "reassign"), F.col("strategy")
+        (from_state == "OnlinePartition") & F.col("strategy").isin("preferred", "controlled_shutdown", "reassign"),
+        F.col("strategy"),
     )
     refreshed = acting.where("event_type = 'leader_epoch_updated'").select(
         "cluster", "topic", "partition", "at", "leader_epoch", F.lit("none").alias("strategy"), F.lit("reassignment").alias("trigger"),
@@ -112,20 +124,24 @@ def _failed_elections(acting: DataFrame, topics: DataFrame) -> DataFrame:
         .when(named == "Preferred", "preferred")
         .when(named == "ControlledShutdown", "controlled_shutdown")
     )
-    rows = acting.where("event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'").withColumn(
-        "named_strategy", strategy
-    )
-    return with_incarnation(rows, topics).groupBy(*INCARNATION, "at").agg(
-        F.first("named_strategy", ignorenulls=True).alias("strategy"),
-        F.first("trigger", ignorenulls=True).alias("trigger"),
-        F.max("controller_epoch").alias("controller_epoch"),
-        F.lit(None).cast("int").alias("leader"),
-        F.lit(None).cast("int").alias("leader_epoch"),
-        F.array_sort(F.array_except(F.first("alive"), F.first("shutting_down"))).alias("live_brokers"),
-        F.array_sort(F.first("shutting_down")).alias("shutting_down"),
-        F.lit(None).cast("boolean").alias("unclean"),
-        F.lit(False).alias("succeeded"),
-        F.array_sort(F.collect_set(F.struct("node_id", "file_id", "line"))).alias("evidence"),
+    rows = acting.where(
+        "event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'"
+    ).withColumn("named_strategy", strategy)
+    return (
+        with_incarnation(rows, topics)
+        .groupBy(*INCARNATION, "at")
+        .agg(
+            F.first("named_strategy", ignorenulls=True).alias("strategy"),
+            F.first("trigger", ignorenulls=True).alias("trigger"),
+            F.max("controller_epoch").alias("controller_epoch"),
+            F.lit(None).cast("int").alias("leader"),
+            F.lit(None).cast("int").alias("leader_epoch"),
+            F.array_sort(F.array_except(F.first("alive"), F.first("shutting_down"))).alias("live_brokers"),
+            F.array_sort(F.first("shutting_down")).alias("shutting_down"),
+            F.lit(None).cast("boolean").alias("unclean"),
+            F.lit(False).alias("succeeded"),
+            F.array_sort(F.collect_set(F.struct("node_id", "file_id", "line"))).alias("evidence"),
+        )
     )
 
 
@@ -141,19 +157,28 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
         {
             "begins": down & ~F.coalesce(F.lag("leader").over(order) == -1, F.lit(False)),
             "last_leader": F.lag("leader").over(order),
-            "isr_then": F.coalesce(F.last("isr", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1)), F.col("isr")),
+            "isr_then": F.coalesce(
+                F.last("isr", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1)), F.col("isr")
+            ),
             "next_leader": F.lead("leader").over(order),
             "next_isr": F.lead("isr").over(order),
         }
-    ).withColumn("number", F.sum(F.col("begins").cast("int")).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
-    spells = marked.where(down).groupBy(*INCARNATION, "number").agg(
-        F.min("since").alias("since"),
-        F.max_by("until", "partition_epoch").alias("until"),
-        F.min_by("last_leader", "partition_epoch").alias("last_leader"),
-        F.min_by("isr_then", "partition_epoch").alias("last_isr"),
-        F.max("leader_epoch").alias("last_epoch"),
-        F.max_by("next_leader", "partition_epoch").alias("next_leader"),
-        F.flatten(F.collect_list("evidence")).alias("evidence"),
+    ).withColumn(
+        "number",
+        F.sum(F.col("begins").cast("int")).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
+    )
+    spells = (
+        marked.where(down)
+        .groupBy(*INCARNATION, "number")
+        .agg(
+            F.min("since").alias("since"),
+            F.max_by("until", "partition_epoch").alias("until"),
+            F.min_by("last_leader", "partition_epoch").alias("last_leader"),
+            F.min_by("isr_then", "partition_epoch").alias("last_isr"),
+            F.max("leader_epoch").alias("last_epoch"),
+            F.max_by("next_leader", "partition_epoch").alias("next_leader"),
+            F.flatten(F.collect_list("evidence")).alias("evidence"),
+        )
     )
     failed = elections.where("NOT succeeded").select(*INCARNATION, F.col("at").alias("failed_at"))
     failures = (
@@ -164,7 +189,10 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
     )
     healing = elections.where("succeeded").select(*INCARNATION, F.col("at").alias("until"), "unclean")
     lost = brokers.where("until IS NOT NULL").select(
-        "cluster", F.col("broker").alias("last_leader"), F.col("until").alias("gone_at"), F.col("ended_by").alias("went")
+        "cluster",
+        F.col("broker").alias("last_leader"),
+        F.col("until").alias("gone_at"),
+        F.col("ended_by").alias("went"),
     )
     near = F.abs(F.unix_millis("gone_at") - F.unix_millis("since")) <= 1000
     causes = (
@@ -181,7 +209,9 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
         .join(F.broadcast(ends), "cluster", "left")
         .withColumns(
             {
-                "duration_ms": (F.unix_millis(F.coalesce("until", "end_of_logs")) - F.unix_millis("since")).cast("long"),
+                "duration_ms": (F.unix_millis(F.coalesce("until", "end_of_logs")) - F.unix_millis("since")).cast(
+                    "long"
+                ),
                 "cause": cause,
                 "cause_broker": F.when(F.col("went").isNotNull(), F.col("last_leader")),
                 "failed_elections": F.coalesce("failed_elections", F.lit(0)),
@@ -203,22 +233,32 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
     A state that both loses and gains replicas is two rows. The lag is what the leader's shrink line printed.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
-    compared = states.withColumn("isr_before", F.lag("isr").over(order)).where("isr_before IS NOT NULL").withColumns(
-        {
-            "removed": F.array_except("isr_before", "isr"),
-            "added": F.array_except("isr", "isr_before"),
-        }
+    compared = (
+        states.withColumn("isr_before", F.lag("isr").over(order))
+        .where("isr_before IS NOT NULL")
+        .withColumns(
+            {
+                "removed": F.array_except("isr_before", "isr"),
+                "added": F.array_except("isr", "isr_before"),
+            }
+        )
     )
     none = F.array().cast(IDS)
     shrinks = compared.where("size(removed) > 0").withColumns({"kind": F.lit("shrink"), "added": none})
     expands = compared.where("size(added) > 0").withColumns({"kind": F.lit("expand"), "removed": none})
     end_offset = F.col("fields")["leader_end_offset"].try_cast("long")
     behind = F.transform(
-        F.regexp_extract_all(F.col("fields")["out_of_sync_replicas"], F.lit(r"endOffset: (\d+)"), 1), lambda o: end_offset - o.cast("long")
+        F.regexp_extract_all(F.col("fields")["out_of_sync_replicas"], F.lit(r"endOffset: (\d+)"), 1),
+        lambda o: end_offset - o.cast("long"),
     )
     lags = (
         with_incarnation(events.where("event_type = 'isr_shrinking' AND topic IS NOT NULL"), topics)
-        .select(*INCARNATION, F.col("at").alias("said_at"), F.array_sort("isr").alias("isr"), F.array_max(behind).alias("lag"))
+        .select(
+            *INCARNATION,
+            F.col("at").alias("said_at"),
+            F.array_sort("isr").alias("isr"),
+            F.array_max(behind).alias("lag"),
+        )
         .where("lag IS NOT NULL")
     )
     leader_shrinks = shrinks.where("made_by = 'leader'").select(*INCARNATION, "partition_epoch", "since", "isr")
@@ -240,7 +280,11 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
 def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, settings: Settings) -> DataFrame:
     """ISR_CHANGES, ELECTIONS -> ISR_CHURN; `ends`: cluster, end of its logs."""
     moves = changes.select(
-        *INCARNATION, "at", "partition_epoch", F.explode(F.concat("added", "removed")).alias("follower"), (F.col("kind") == "expand").alias("joined")
+        *INCARNATION,
+        "at",
+        "partition_epoch",
+        F.explode(F.concat("added", "removed")).alias("follower"),
+        (F.col("kind") == "expand").alias("joined"),
     )
     order = Window.partitionBy(*INCARNATION, "follower").orderBy("partition_epoch", "joined")
     timed = moves.join(F.broadcast(ends), "cluster", "left").withColumns(
@@ -304,7 +348,9 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
         }
     )
     same = F.struct("replicas", "adding", "removing")
-    steps = asked.withColumns({"said": same, "before": F.lag(same).over(order)}).where(~F.col("said").eqNullSafe(F.col("before")))
+    steps = asked.withColumns({"said": same, "before": F.lag(same).over(order)}).where(
+        ~F.col("said").eqNullSafe(F.col("before"))
+    )
     turns = steps.withColumns(
         {
             "next_at": F.lead("at").over(order),
@@ -330,7 +376,9 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
         .withColumns(
             {
                 "phase": F.when(F.col("until").isNull(), "waiting_for_isr").otherwise("done"),
-                "state": F.when(F.col("until").isNull(), F.when(F.size("missing") > 0, "stuck").otherwise("in_progress"))
+                "state": F.when(
+                    F.col("until").isNull(), F.when(F.size("missing") > 0, "stuck").otherwise("in_progress")
+                )
                 .when(F.array_sort("next_replicas") == F.array_sort("target_replicas"), "completed")
                 .otherwise("cancelled"),
                 "blocked_by": F.when(F.col("until").isNull(), F.col("missing")).otherwise(none),

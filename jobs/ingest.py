@@ -12,7 +12,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -53,11 +53,13 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
         by_cluster[settings.cluster_of(path, cluster)].append(path)
     rows = dict(old)
     tasks: list[Range] = []
+    is_log = False
     for name in sorted(by_cluster):
         mine = [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in old.values() if r["cluster"] == name]
         surveys = survey_all(warehouse.spark, by_cluster[name], known_streams(mine))
+        is_log = is_log or any(surveyed.layout for surveyed in surveys)
         tasks += _plan(name, surveys, rows, settings, run_id)
-    if not any(row["kind"] for row in rows.values()):
+    if not is_log:
         raise BadInput(
             f"None of the {len(paths)} files is a Kafka log: no line of {paths[0]} begins as a log record does; "
             "give state-change.log, controller.log, server.log or kafka-dump-log text."
@@ -202,7 +204,7 @@ def _add(row: dict[str, Any], account: dict[str, str]) -> None:
         row[name] += int(account[name])
     for name, pick in (("first_at", min), ("last_at", max)):
         if name in account:
-            at = datetime.fromtimestamp(int(account[name]) // 1000 / 1000, timezone.utc).replace(tzinfo=None)
+            at = datetime.fromtimestamp(int(account[name]) // 1000 / 1000, UTC).replace(tzinfo=None)
             row[name] = pick(row[name], at) if row[name] else at
     for part in filter(None, account["nodes"].split(",")):
         node, count = part.split("=")
@@ -234,7 +236,9 @@ def release_range(versions: Iterable[str]) -> str | None:
     return f"{since}..{until}" if not until or Release.parse(since) <= Release.parse(until) else None
 
 
-def _write(warehouse: Warehouse, parsed: DataFrame, rows: dict[str, dict[str, Any]], again: set[str], fresh: set[str]) -> None:
+def _write(
+    warehouse: Warehouse, parsed: DataFrame, rows: dict[str, dict[str, Any]], again: set[str], fresh: set[str]
+) -> None:
     """Write events, rejects and streams; `again` are the streams whose rows are replaced, `fresh` all that were read."""
     spark = warehouse.spark
     if again:
@@ -243,7 +247,9 @@ def _write(warehouse: Warehouse, parsed: DataFrame, rows: dict[str, dict[str, An
         warehouse.delete(REJECTS, condition)
     streams = spark.createDataFrame(
         [(i, rows[i]["cluster"], default_node(rows[i])) for i in sorted(fresh)],
-        T.StructType([T.StructField("file_id", TEXT), T.StructField("cluster", TEXT), T.StructField("default_node", INT)]),
+        T.StructType(
+            [T.StructField("file_id", TEXT), T.StructField("cluster", TEXT), T.StructField("default_node", INT)]
+        ),
     )
     named = parsed.where("record <> 'account'").join(F.broadcast(streams), "file_id")
     events = named.where("record = 'event'").withColumn("node_id", F.coalesce("node_id", "default_node"))

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -58,7 +58,7 @@ def product_version() -> str:
 def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, say: Say) -> Outcome:
     """Read the logs, rebuild what they change, and publish it if the gate lets it pass. Raises BadInput for bad logs."""
     inputs = list(logs)
-    started = datetime.now(timezone.utc).replace(tzinfo=None)
+    started = datetime.now(UTC).replace(tzinfo=None)
     run_id = warehouse.last_run + 1
     outcome = Outcome(str(run_id), news=True, audit=None)
     stage = _Stages(outcome.seconds, say)
@@ -82,9 +82,19 @@ def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, clust
     outcome.news = changed
     with stage("publish"):
         status = "published" if outcome.published else "refused"
-        finished = datetime.now(timezone.utc).replace(tzinfo=None)
+        finished = datetime.now(UTC).replace(tzinfo=None)
         row = run_row(
-            warehouse.spark, run_id, started, finished, product_version(), list(news.clusters), inputs, versions, rows, violations, status
+            warehouse.spark,
+            run_id,
+            started,
+            finished,
+            product_version(),
+            list(news.clusters),
+            inputs,
+            versions,
+            rows,
+            violations,
+            status,
         )
         warehouse.write(RUNS, row, append=warehouse.exists(RUNS.name))
     warehouse.last_run = run_id
@@ -127,7 +137,13 @@ def _last_rows(warehouse: Warehouse) -> dict[str, int]:
     """Rows of each table as the last published run noted them."""
     if not warehouse.versions:
         return {}
-    last = warehouse.read(RUNS.name).where("status = 'published'").orderBy(F.col("run_id").cast("long").desc()).select("rows").first()
+    last = (
+        warehouse.read(RUNS.name)
+        .where("status = 'published'")
+        .orderBy(F.col("run_id").cast("long").desc())
+        .select("rows")
+        .first()
+    )
     return dict(last[0]) if last is not None else {}
 
 
@@ -155,7 +171,13 @@ def _derive(warehouse: Warehouse, clusters: tuple[str, ...], settings: Settings,
     some = F.col("cluster").isin(*clusters)
     events = warehouse.newest("events").where(some).persist()
     told = releases(warehouse.newest("log_files").where(some))
-    kraft = {r["cluster"] for r in events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'").select("cluster").distinct().collect()}
+    kraft = {
+        r["cluster"]
+        for r in events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
+        .select("cluster")
+        .distinct()
+        .collect()
+    }
     told = {name: (release, is_kraft or name in kraft) for name, (release, is_kraft) in told.items()}
     ends = events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
 
@@ -197,6 +219,9 @@ def _write(warehouse: Warehouse, frames: Mapping[str, DataFrame], clusters: tupl
     """Write derived tables, several at once: of each, the rows of the given clusters are replaced."""
     names = ", ".join("'" + name.replace("'", "''") + "'" for name in clusters)
     with ThreadPoolExecutor(WRITERS) as pool:
-        writes = [pool.submit(warehouse.write, BY_NAME[name], rows, replace=f"cluster IN ({names})") for name, rows in frames.items()]
+        writes = [
+            pool.submit(warehouse.write, BY_NAME[name], rows, replace=f"cluster IN ({names})")
+            for name, rows in frames.items()
+        ]
         for write in writes:
             write.result()

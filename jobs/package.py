@@ -1,13 +1,17 @@
-"""The zip that spark-submit gives to driver and executors: `python -m jobs.package build/kafka-rewind.zip`.
+"""The archive that a cluster gets: `python -m jobs.package build/kafka-rewind.zip` for spark-submit's --py-files, or
+`python -m jobs.package build` for the wheel of a Databricks job.
 
-It holds the packages that setup.cfg names, and the distribution's metadata, so that a run from it knows its version.
-Same sources, same bytes: nothing in it tells when or where it was made.
+Both hold the packages that setup.cfg names and the distribution's metadata, so that a run knows its version; nothing is
+required by it, for a cluster brings its own Spark, and pip would put another beside it (what else is needed:
+docs/how-to-spark-submit.md). Same sources, same bytes: nothing in it tells when or where it was made.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
+from base64 import urlsafe_b64encode
 from configparser import ConfigParser
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -15,49 +19,70 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from udfs.streams import BadInput
 
 ROOT = Path(__file__).resolve().parents[1]
-USAGE = "usage: python -m jobs.package OUT.zip"
+USAGE = "usage: python -m jobs.package OUT.zip | FOLDER (for a wheel, whose name pip prescribes)"
 
 
 def sources(root: Path = ROOT) -> dict[str, bytes]:
-    """What goes into the zip: content by name, sorted. Raises BadInput outside a checkout."""
-    setup = ConfigParser()
-    if not setup.read(root / "setup.cfg"):
-        raise BadInput(f"There is no setup.cfg in {root}; build the zip in a checkout of Kafka Rewind.")
+    """What goes into the archive: content by name, sorted, RECORD last. Raises BadInput outside a checkout."""
+    setup = _setup(root)
     packages = sorted({name.split(".")[0] for name in setup["options.packages.find"]["include"].split()})
-    files = [path for package in packages for path in (root / package).rglob("*.py")]
+    files = sorted(path for package in packages for path in (root / package).rglob("*.py"))
     found = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
-    told = setup["metadata"]
-    metadata = f"Metadata-Version: 2.1\nName: {told['name']}\nVersion: {told['version']}\n"
-    found[f"{told['name'].replace('-', '_')}-{told['version']}.dist-info/METADATA"] = metadata.encode()
-    return dict(sorted(found.items()))
+    told, info = setup["metadata"], f"{_stem(setup)}.dist-info"
+    about = {
+        "METADATA": f"Metadata-Version: 2.1\nName: {told['name']}\nVersion: {told['version']}\n",
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: jobs.package\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "entry_points.txt": f"[console_scripts]\n{setup['options.entry_points']['console_scripts'].strip()}\n",
+    }
+    found |= {f"{info}/{name}": text.encode() for name, text in about.items()}
+    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in found.items())
+    return {**found, f"{info}/RECORD": f"{record}{info}/RECORD,,\n".encode()}
 
 
-def build(out: Path, root: Path = ROOT) -> int:
-    """Write the zip, whole or not at all; the number of files in it. Raises BadInput."""
+def build(out: Path, root: Path = ROOT) -> Path:
+    """Write the archive, whole or not at all: a `.zip` as named, else a wheel in the folder. Its path."""
     content = sources(root)
+    if out.suffix != ".zip":
+        out = out / f"{_stem(_setup(root))}-py3-none-any.whl"
     out.parent.mkdir(parents=True, exist_ok=True)
-    part = out.with_name(out.name + ".part")
-    with ZipFile(part, "w", ZIP_DEFLATED) as archive:
+    part = out.with_name(f"{out.name}.part")
+    with ZipFile(part, "w") as archive:
         for name, data in content.items():
-            entry = ZipInfo(name)  # of 1980, the zip format's zero
+            entry = ZipInfo(name)  # its time is 1980, the format's zero
             entry.compress_type = ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, data)
     os.replace(part, out)
-    return len(content)
+    return out
+
+
+def _setup(root: Path) -> ConfigParser:
+    setup = ConfigParser()
+    if not setup.read(root / "setup.cfg"):
+        raise BadInput(f"There is no setup.cfg in {root}; build the archive in a checkout of Kafka Rewind.")
+    return setup
+
+
+def _stem(setup: ConfigParser) -> str:
+    """Name and version as a wheel spells them: `kafka_rewind-0.1.0`."""
+    return f"{setup['metadata']['name'].replace('-', '_')}-{setup['metadata']['version']}"
+
+
+def _digest(data: bytes) -> str:
+    """A file's hash as RECORD spells it."""
+    return urlsafe_b64encode(hashlib.sha256(data).digest()).decode().rstrip("=")
 
 
 def main(arguments: list[str]) -> int:
-    """Build the zip that the only argument names; the exit code."""
-    if len(arguments) != 1 or not arguments[0].endswith(".zip"):
-        print(USAGE, file=sys.stderr)  # spark-submit tells what a Python archive is by its name
+    """Build what the only argument names; the exit code."""
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print(USAGE, file=sys.stderr)
         return 2
     try:
-        number = build(Path(arguments[0]))
+        print(build(Path(arguments[0])))
     except (BadInput, OSError) as error:
         print(f"kafka-rewind: {error}", file=sys.stderr)
         return 2
-    print(f"{arguments[0]}: {number} files")
     return 0
 
 

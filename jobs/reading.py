@@ -55,7 +55,10 @@ def print_rows(rows: DataFrame, limit: int, echo: Callable[[str], None]) -> None
     found = [json.loads(r["row"]) for r in as_text(head).collect()] if names else []
     cells = [[_cell(row.get(name)) for name in names] for row in found[:limit]]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
-    line = lambda values: "  ".join(v.ljust(w) for v, w in zip(values, widths, strict=True)).rstrip()  # noqa: E731  a shorthand
+
+    def line(values: list[str]) -> str:
+        return "  ".join(v.ljust(w) for v, w in zip(values, widths, strict=True)).rstrip()
+
     echo(line(names))
     for row in cells:
         echo(line(row))
@@ -96,7 +99,10 @@ def export_table(spark: SparkSession, root: str, table: str, form: str, output: 
             for row in as_text(rows).toLocalIterator():
                 file.write(row["row"] + "\n")
         else:
-            flat = [F.to_json(c).alias(c) if isinstance(rows.schema[c].dataType, (T.ArrayType, T.MapType)) else F.col(c) for c in rows.columns]
+            flat = [
+                F.to_json(c).alias(c) if isinstance(rows.schema[c].dataType, (T.ArrayType, T.MapType)) else F.col(c)
+                for c in rows.columns
+            ]
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(rows.columns)
             for row in as_text(rows.select(*flat)).toLocalIterator():

@@ -94,13 +94,22 @@ def unclean_setting(settings: Settings) -> Column:
 
 
 def _election_verdicts(
-    elections: DataFrame, brokers: DataFrame, events: DataFrame, releases: dict[str, tuple[str, bool]], settings: Settings
+    elections: DataFrame,
+    brokers: DataFrame,
+    events: DataFrame,
+    releases: dict[str, tuple[str, bool]],
+    settings: Settings,
 ) -> DataFrame:
     """ELECTIONS -> VERDICTS; failed ones get the state before from nobody, and are judged by their replicas if known."""
     none = F.array().cast(IDS)
     offline_dirs = (
         events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
-        .select("cluster", F.explode("partitions").alias("p"), F.coalesce("broker_id", F.col("fields")["broker"].try_cast("int")).alias("b"), F.col("at").alias("marked_at"))
+        .select(
+            "cluster",
+            F.explode("partitions").alias("p"),
+            F.coalesce("broker_id", F.col("fields")["broker"].try_cast("int")).alias("b"),
+            F.col("at").alias("marked_at"),
+        )
         .select("cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at")
     )
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
@@ -114,7 +123,9 @@ def _election_verdicts(
     spans = brokers.select("cluster", "broker", F.col("since").alias("up"), F.col("until").alias("down"))
     around = decisions.select(*key, F.explode("replicas").alias("broker")).join(spans, ["cluster", "broker"])
     margin = F.expr(f"INTERVAL {DOUBT_MS} MILLISECONDS")
-    overlaps = (F.col("up") <= F.col("at") + margin) & (F.col("down").isNull() | (F.col("down") >= F.col("at") - margin))
+    overlaps = (F.col("up") <= F.col("at") + margin) & (
+        F.col("down").isNull() | (F.col("down") >= F.col("at") - margin)
+    )
     covers = (F.col("up") <= F.col("at") - margin) & (F.col("down").isNull() | (F.col("down") >= F.col("at") + margin))
     by_span = around.groupBy(*key).agg(
         F.collect_set(F.when(overlaps, F.col("broker"))).alias("possible"),
@@ -125,7 +136,9 @@ def _election_verdicts(
         {
             "live_brokers": F.coalesce("live_brokers", "possible"),
             "possibly_online": F.coalesce("live_brokers", "possible", none),
-            "certainly_online": F.array_except(F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)),
+            "certainly_online": F.array_except(
+                F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)
+            ),
             "shutting_down": F.coalesce("shutting_down", none),
             "unclean_enabled": unclean_setting(settings),
         }
@@ -171,7 +184,9 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
         release, kraft = releases.get(life[0]["cluster"], (None, False))
         if release is None:
             return []
-        cluster = Cluster(Release.parse(release), kraft=kraft, elr_enabled=kraft and Release.parse(release) >= Release(4, 1))
+        cluster = Cluster(
+            Release.parse(release), kraft=kraft, elr_enabled=kraft and Release.parse(release) >= Release(4, 1)
+        )
         out = []
         for at, verdict in judge_states(cluster, life):
             row = life[at]

@@ -59,13 +59,17 @@ def load(path: str | None) -> Settings:
         given = yaml.safe_load(Path(path).read_text())
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         first = str(error).splitlines()[0]
-        raise BadInput(f"The settings file cannot be read: {path} ({first}); give a YAML file such as conf/example.yaml.") from None
+        raise BadInput(
+            f"The settings file cannot be read: {path} ({first}); give a YAML file such as conf/example.yaml."
+        ) from None
     if given is None:
         return Settings()
     names = {f.name for f in fields(Settings)}
     if not isinstance(given, dict) or set(given) - names:
         wrong = sorted(map(str, set(given) - names)) if isinstance(given, dict) else [type(given).__name__]
-        raise BadInput(f"The settings file {path} has unknown keys: {', '.join(wrong)}; known are {', '.join(sorted(names))}.")
+        raise BadInput(
+            f"The settings file {path} has unknown keys: {', '.join(wrong)}; known are {', '.join(sorted(names))}."
+        )
     return _checked(path, given)
 
 
@@ -79,11 +83,15 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
                 raise ValueError(f"time_zone {zone!r} is no text")
             ZoneInfo(zone)
     except ZoneInfoNotFoundError as error:
-        raise BadInput(f"The settings file {path} names a time zone that does not exist: {error.args[0]}; use IANA names.") from None
+        raise BadInput(
+            f"The settings file {path} names a time zone that does not exist: {error.args[0]}; use IANA names."
+        ) from None
     except (TypeError, ValueError, AttributeError) as error:
         raise BadInput(f"The settings file {path} is not understood: {error}; see conf/example.yaml.") from None
     settings = Settings(**{**given, "topics": topics, "node_time_zones": zones, "clusters": clusters})
-    for where, told in [("", settings), *((f" of topic {name}", told) for name, told in topics.items())]:
+    places: list[tuple[str, Settings | TopicSettings]] = [("", settings)]
+    places += [(f" of topic {name}", of_topic) for name, of_topic in topics.items()]
+    for where, told in places:
         _check_values(path, where, told)
     return settings
 

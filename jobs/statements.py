@@ -65,7 +65,9 @@ RECORDS = ("metadata_partition", "metadata_partition_change")  # of a metadata d
 
 def ids_of(name: str) -> Column:
     """A further field with a list of ids, as a sorted array; null if there is no such field."""
-    return F.when(F.col("fields")[name].isNotNull(), sorted_ids(F.regexp_extract_all(F.col("fields")[name], F.lit(r"(-?\d+)"))))
+    return F.when(
+        F.col("fields")[name].isNotNull(), sorted_ids(F.regexp_extract_all(F.col("fields")[name], F.lit(r"(-?\d+)")))
+    )
 
 
 def sorted_ids(ids: Column) -> Column:
@@ -131,7 +133,11 @@ def to_statements(events: DataFrame) -> DataFrame:
 
 def with_quorum_epoch(events: DataFrame) -> DataFrame:
     """EVENTS -> those of metadata dumps, each with its batch's `controller_epoch`: only 2.8 repeats it in the records."""
-    so_far = Window.partitionBy("cluster", "file_id").orderBy("line").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    so_far = (
+        Window.partitionBy("cluster", "file_id")
+        .orderBy("line")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
     epoch = F.last("controller_epoch", ignorenulls=True).over(so_far)
     return events.where("logger = 'kafka-dump-log'").withColumn("controller_epoch", epoch)
 
@@ -151,7 +157,9 @@ def _from_dump(events: DataFrame) -> DataFrame:
         .agg(F.min("topic").alias("topic"))
         .alias("names")
     )
-    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(F.col("fields")["offset"].cast("long"), "line")
+    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(
+        F.col("fields")["offset"].cast("long"), "line"
+    )
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     born = F.col("event_type") == "metadata_partition"
     steps = records.drop("topic").withColumns(
@@ -178,7 +186,8 @@ def _from_dump(events: DataFrame) -> DataFrame:
             "elr": F.last("elr", ignorenulls=True).over(before),
             "leader_epoch": F.col("start_leader_epoch")
             + F.sum(F.when(~born & F.col("led"), 1).otherwise(0)).over(before).cast("int"),
-            "partition_epoch": F.col("start_partition_epoch") + F.sum(F.when(born, 0).otherwise(1)).over(before).cast("int"),
+            "partition_epoch": F.col("start_partition_epoch")
+            + F.sum(F.when(born, 0).otherwise(1)).over(before).cast("int"),
         }
     )
     return _select(told.join(F.broadcast(names), ["cluster", "topic_id"]))

@@ -1,4 +1,4 @@
-"""What spark-submit runs: the command line, in the session that spark-submit describes (docs/how-to-spark-submit.md)."""
+"""What spark-submit runs: the command line, in the session that it describes (docs/how-to-spark-submit.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -49,19 +49,32 @@ def gather(warehouse: Warehouse) -> list[Facts]:
     """FACTS of every cluster of the published tables; reads a bounded number of rows from each."""
     read = {name: warehouse.read(name) for name in _QUERIES}
     with ThreadPoolExecutor(4) as pool:
-        found = dict(zip(_QUERIES, pool.map(lambda name: [r.asDict(recursive=True) for r in _QUERIES[name](read[name]).collect()], _QUERIES), strict=True))
+        found = dict(
+            zip(
+                _QUERIES,
+                pool.map(
+                    lambda name: [r.asDict(recursive=True) for r in _QUERIES[name](read[name]).collect()], _QUERIES
+                ),
+                strict=True,
+            )
+        )
     clusters = sorted({row["cluster"] for row in found["log_files"]})
-    return [_facts(name, {table: [r for r in rows if r["cluster"] == name] for table, rows in found.items()}) for name in clusters]
+    return [
+        _facts(name, {table: [r for r in rows if r["cluster"] == name] for table, rows in found.items()})
+        for name in clusters
+    ]
 
 
 def _first(rows: DataFrame, order: str, most: int = MOST) -> DataFrame:
     """The first rows of each cluster, with `total`, the number there are."""
-    return rows.selectExpr("*", f"row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth", "count(*) OVER (PARTITION BY cluster) AS total").where(
-        F.col("nth") <= most
-    )
+    return rows.selectExpr(
+        "*",
+        f"row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth",
+        "count(*) OVER (PARTITION BY cluster) AS total",
+    ).where(F.col("nth") <= most)
 
 
-_QUERIES = {
+_QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
     "log_files": lambda t: t.select("cluster", "path", "file_id", "kind", "kafka_versions", "node_ids", "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes", "event_lines", "reject_lines", "first_at", "last_at", "time_zone"),
     "controller_timeline": lambda t: _first(t, "controller_epoch DESC", MOST + 1),
     "partition_timeline": lambda t: t.groupBy("cluster").agg(
@@ -89,7 +102,11 @@ _QUERIES = {
 
 
 def _facts(cluster: str, found: Mapping[str, list[Row]]) -> Facts:
-    facts = Facts(cluster, streams=found["log_files"], reigns=sorted(found["controller_timeline"], key=lambda r: r["controller_epoch"]))
+    facts = Facts(
+        cluster,
+        streams=found["log_files"],
+        reigns=sorted(found["controller_timeline"], key=lambda r: r["controller_epoch"]),
+    )
     for row in found["partition_timeline"]:
         facts.states, facts.partitions, facts.topics = row["states"], row["partitions"], row["topics"]
     counts = [row for row in found["elections"] if row["nth"] is None]
@@ -151,7 +168,10 @@ def _cluster(f: Facts) -> str:
     paths = {row["file_id"]: row["path"] for row in f.streams}
     first = min((r["first_at"] for r in f.streams if r["first_at"]), default=None)
     last = max((r["last_at"] for r in f.streams if r["last_at"]), default=None)
-    total = lambda name: sum(row[name] for row in f.streams)  # noqa: E731  a shorthand
+
+    def total(name: str) -> int:
+        return sum(row[name] for row in f.streams)
+
     zones = sorted({row["time_zone"] for row in f.streams})
     lines = [
         f"Cluster {f.cluster}: {clock(first)} to {clock(last)} ({length(int((last - first).total_seconds() * 1000)) if first and last else 'no time'}), "
@@ -184,13 +204,17 @@ def versions(streams: Sequence[Row]) -> str:
     ranges = sorted({r["kafka_versions"] for r in streams if r["kafka_versions"]})
     from jobs.replay import release_of
 
-    lowest = release_of(ranges)  # type: ignore[arg-type]  # a list of str is one of str or None
+    lowest = release_of(ranges)
     if lowest is None:
         return "unknown: no message tells its release"
     from udfs.eras import Release
 
     ends = [Release.parse(r.split("..")[1]) for r in ranges if r.split("..")[1]]
-    return f"{lowest} to {min(ends)} by its messages" if ends and min(ends) >= lowest else f"{lowest} or later by its messages"
+    return (
+        f"{lowest} to {min(ends)} by its messages"
+        if ends and min(ends) >= lowest
+        else f"{lowest} or later by its messages"
+    )
 
 
 def ids(numbers: Iterable[int]) -> str:
@@ -219,12 +243,18 @@ def _outage(r: Row, paths: Mapping[str, str]) -> str:
         "controlled_shutdown": f"when broker {r['cause_broker']} was shut down",
         "fenced": f"when broker {r['cause_broker']} was fenced",
         "bounced": f"when broker {r['cause_broker']} bounced",
-    }.get(r["cause"] or "", f"when it lost leader {r['last_leader']}" if r["last_leader"] is not None else "for an unknown cause")
+    }.get(
+        r["cause"] or "",
+        f"when it lost leader {r['last_leader']}" if r["last_leader"] is not None else "for an unknown cause",
+    )
     end = {
         "clean_election": f"a clean election ended it at {clock(r['until'])[11:]}",
         "unclean_election": f"an unclean election ended it at {clock(r['until'])[11:]}",
         "topic_deletion": f"the topic was deleted at {clock(r['until'])[11:]}",
-    }.get(r["healed_by"] or "", "still offline at the end of the logs" if r["until"] is None else f"it ended at {clock(r['until'])[11:]}")
+    }.get(
+        r["healed_by"] or "",
+        "still offline at the end of the logs" if r["until"] is None else f"it ended at {clock(r['until'])[11:]}",
+    )
     failed = f", {plural(r['failed_elections'], 'election')} failed meanwhile" if r["failed_elections"] else ""
     return f"{r['topic']}-{r['partition']} had no leader for {length(r['duration_ms'])} from {clock(r['since'])[11:]}, {cause}; {end}{failed} ({proof(r, paths)})"
 
@@ -243,7 +273,7 @@ def _next_steps(root: str) -> str:
         [
             "Where to look next:",
             f'  kafka-rewind sql "SELECT * FROM offline_partitions ORDER BY duration_ms DESC" --warehouse {root}',
-            f'  kafka-rewind sql "SELECT * FROM verdicts WHERE verdict = \'violated\'" --warehouse {root}',
+            f"  kafka-rewind sql \"SELECT * FROM verdicts WHERE verdict = 'violated'\" --warehouse {root}",
             f"  kafka-rewind export partition_timeline --format csv --output timeline.csv --warehouse {root}",
         ]
     )
@@ -254,5 +284,7 @@ def refusal(outcome: Outcome) -> str:
     assert outcome.audit is not None  # a run without news is never refused
     lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
     for failure in outcome.audit.failures:
-        lines.append(f"  {failure.name}: {failure.says} - {plural(failure.rows, 'row')} do not, for example {'; '.join(failure.examples)}")
+        lines.append(
+            f"  {failure.name}: {failure.says} - {plural(failure.rows, 'row')} do not, for example {'; '.join(failure.examples)}"
+        )
     return "\n".join(lines)

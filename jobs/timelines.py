@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 
 from jobs.settings import Settings
 from jobs.statements import ids_of, to_statements, with_quorum_epoch
-from schemas.columns import IDS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 
 if TYPE_CHECKING:
@@ -29,7 +28,8 @@ def evidence(most: int = MOST_EVIDENCE) -> Column:
     """Aggregate: the earliest lines of a group as EVIDENCE."""
     lines = F.array_sort(F.collect_set(F.struct("at", "node_id", "file_id", "line")))
     return F.transform(
-        F.slice(lines, 1, most), lambda e: F.struct(e["node_id"].alias("node_id"), e["file_id"].alias("file_id"), e["line"].alias("line"))
+        F.slice(lines, 1, most),
+        lambda e: F.struct(e["node_id"].alias("node_id"), e["file_id"].alias("file_id"), e["line"].alias("line")),
     )
 
 
@@ -53,9 +53,15 @@ def to_topic_timeline(events: DataFrame) -> DataFrame:
         ).where("topic IS NOT NULL")
     )  # fmt: skip
     is_birth = F.col("event_type").isin("kraft_topic_created", "metadata_topic", "kraft_partition_created")
-    names = seen.where(is_birth & F.col("topic_id").isNotNull()).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
-    partitions = seen.where("partition IS NOT NULL").groupBy("cluster", "topic").agg(
-        (F.max("partition") + 1).alias("partitions")
+    names = (
+        seen.where(is_birth & F.col("topic_id").isNotNull())
+        .groupBy("cluster", "topic_id")
+        .agg(F.min("topic").alias("topic"))
+    )
+    partitions = (
+        seen.where("partition IS NOT NULL")
+        .groupBy("cluster", "topic")
+        .agg((F.max("partition") + 1).alias("partitions"))
     )
     born = (
         seen.where(is_birth & F.col("topic_id").isNotNull())
@@ -63,20 +69,29 @@ def to_topic_timeline(events: DataFrame) -> DataFrame:
         .agg(F.min("at").alias("since"), evidence(2).alias("evidence"))
     )
     gone = (
-        events.where(F.col("event_type").isin("kraft_topic_removed", "metadata_remove_topic") & F.col("topic_id").isNotNull())
+        events.where(
+            F.col("event_type").isin("kraft_topic_removed", "metadata_remove_topic") & F.col("topic_id").isNotNull()
+        )
         .groupBy("cluster", "topic_id")
         .agg(F.min("at").alias("until"), evidence(2).alias("ended"))
     )
     by_id = (
         born.join(gone, ["cluster", "topic_id"], "left")
-        .withColumn("incarnation", F.row_number().over(Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")) - 1)
+        .withColumn(
+            "incarnation", F.row_number().over(Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")) - 1
+        )
         .withColumn("deletion_started", F.col("until"))
     )
-    by_deletion = _by_deletion(seen.join(names.select("cluster", "topic").distinct(), ["cluster", "topic"], "left_anti"))
+    by_deletion = _by_deletion(
+        seen.join(names.select("cluster", "topic").distinct(), ["cluster", "topic"], "left_anti")
+    )
     return (
         by_id.unionByName(by_deletion)
         .join(partitions, ["cluster", "topic"], "left")
-        .withColumn("evidence", F.concat("evidence", F.coalesce("ended", F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType))))
+        .withColumn(
+            "evidence",
+            F.concat("evidence", F.coalesce("ended", F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType))),
+        )
         .select(*TOPIC_TIMELINE.columns)
     )
 
@@ -95,9 +110,14 @@ def _by_deletion(seen: DataFrame) -> DataFrame:
         F.max(ended).alias("end"),
         F.min(F.struct("at", "node_id", "file_id", "line")).alias("start"),
         # brokers may speak of a topic once more after its deletion; that alone does not create it again
-        F.max(F.col("event_type").isin("partition_state_change", "topics_changed", "leader_and_isr_request_sent")).alias("alive"),
+        F.max(
+            F.col("event_type").isin("partition_state_change", "topics_changed", "leader_and_isr_request_sent")
+        ).alias("alive"),
     )
-    as_evidence = lambda name: F.array(F.struct(f"{name}.node_id", f"{name}.file_id", f"{name}.line"))  # noqa: E731  two uses
+
+    def as_evidence(name: str) -> Column:
+        return F.array(F.struct(f"{name}.node_id", f"{name}.file_id", f"{name}.line"))
+
     return spans.where("incarnation = 0 OR alive").select(
         "cluster", "topic", "incarnation", "topic_id", "since", "deletion_started", F.col("end.at").alias("until"),
         as_evidence("start").alias("evidence"), F.when(F.col("end").isNotNull(), as_evidence("end")).alias("ended"),
@@ -126,7 +146,10 @@ def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
     Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells.
     """
     said = with_incarnation(to_statements(events), topics)
-    first = lambda name: F.get(F.array_sort(F.collect_set(name)), F.lit(0)).alias(name)  # noqa: E731
+
+    def first(name: str) -> Column:
+        return F.get(F.array_sort(F.collect_set(name)), F.lit(0)).alias(name)
+
     states = said.groupBy(*INCARNATION, "partition_epoch").agg(
         F.max("topic_id").alias("topic_id"),
         first("leader"),
@@ -147,7 +170,11 @@ def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
     for flag, names in (("keeps_leader", ("leader", "leader_epoch")), ("keeps_isr", ("isr",)), ("keeps_elr", ("elr",))):
         filled = _fill(filled, flag, names)
     after = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    whole = Window.partitionBy(*INCARNATION).orderBy("partition_epoch").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    whole = (
+        Window.partitionBy(*INCARNATION)
+        .orderBy("partition_epoch")
+        .rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    )
     never_moved = ~F.coalesce("reassigned", F.lit(False))
     return filled.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").withColumns(
         {
@@ -207,10 +234,14 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
 def _fill(states: DataFrame, flag: str, names: tuple[str, ...]) -> DataFrame:
     """Carry values both ways along runs of adjacent partition epochs that are known to have kept them."""
     order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
-    goes_on = F.coalesce(F.col(flag), F.lit(False)) & (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
+    goes_on = F.coalesce(F.col(flag), F.lit(False)) & (
+        F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch")
+    )
     run = F.sum(F.when(goes_on, 0).otherwise(1)).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    in_run = Window.partitionBy(*INCARNATION, "run").orderBy("partition_epoch").rowsBetween(
-        Window.unboundedPreceding, Window.unboundedFollowing
+    in_run = (
+        Window.partitionBy(*INCARNATION, "run")
+        .orderBy("partition_epoch")
+        .rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     )
     marked = states.withColumn("run", run)
     return marked.withColumns(
@@ -251,7 +282,11 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
     """EVENTS -> CONTROLLER_TIMELINE. ZooKeeper: who won the election; KRaft: who became the active controller, or a dump's leader changes."""
     told = events.where(F.col("event_type").isin("controller_elected", "kraft_controller_elected"))
     dumped = with_quorum_epoch(events).where("event_type = 'metadata_leader_change'")
-    elected = told.withColumn("controller_id", F.coalesce("controller_id", "node_id")).unionByName(dumped).where("controller_epoch IS NOT NULL")
+    elected = (
+        told.withColumn("controller_id", F.coalesce("controller_id", "node_id"))
+        .unionByName(dumped)
+        .where("controller_epoch IS NOT NULL")
+    )
     reigns = elected.groupBy("cluster", "controller_epoch").agg(
         F.max("controller_id").alias("controller_id"), F.min("at").alias("since"), evidence().alias("evidence")
     )
@@ -264,7 +299,11 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         "cluster", F.coalesce("controller_id", "node_id").alias("controller_id"), F.col("at").alias("resigned_at")
     )
     acted = (
-        events.where(F.col("event_type").isin("partition_state_change", "leader_and_isr_request_sent", "update_metadata_request_sent"))
+        events.where(
+            F.col("event_type").isin(
+                "partition_state_change", "leader_and_isr_request_sent", "update_metadata_request_sent"
+            )
+        )
         .groupBy("cluster", "controller_id", "controller_epoch")
         .agg(F.max("at").alias("last_act"))
     )
@@ -281,23 +320,44 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         .join(resigned, ["cluster", "controller_id"], "left")
         .withColumn(
             "resigned_at",
-            F.when((F.col("resigned_at") >= F.col("since")) & (F.col("own_next").isNull() | (F.col("resigned_at") <= F.col("own_next"))), F.col("resigned_at")),
+            F.when(
+                (F.col("resigned_at") >= F.col("since"))
+                & (F.col("own_next").isNull() | (F.col("resigned_at") <= F.col("own_next"))),
+                F.col("resigned_at"),
+            ),
         )
-        .groupBy("cluster", "controller_id", "controller_epoch", "since", "active_since", "next_since", "last_act", "evidence")
+        .groupBy(
+            "cluster",
+            "controller_id",
+            "controller_epoch",
+            "since",
+            "active_since",
+            "next_since",
+            "last_act",
+            "evidence",
+        )
         .agg(F.min("resigned_at").alias("resigned_at"))
     )
     first_end = F.least("resigned_at", "next_since")
     active_since = F.coalesce("active_since", F.when(F.col("last_act").isNull(), F.col("since")))
-    return ended.withColumn("active_since", active_since).withColumns(
-        {
-            "until": first_end,
-            "failover_ms": _ms("since", "active_since"),
-            "ended_by": F.when(first_end.isNull(), None)
-            .when(F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")), "resigned")
-            .otherwise("replaced"),
-            "overlap_ms": F.greatest(F.coalesce(_ms("next_since", "last_act"), F.lit(0)), F.lit(0)),
-        }
-    ).select(*CONTROLLER_TIMELINE.columns)
+    return (
+        ended.withColumn("active_since", active_since)
+        .withColumns(
+            {
+                "until": first_end,
+                "failover_ms": _ms("since", "active_since"),
+                "ended_by": F.when(first_end.isNull(), None)
+                .when(
+                    F.col("resigned_at").isNotNull()
+                    & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")),
+                    "resigned",
+                )
+                .otherwise("replaced"),
+                "overlap_ms": F.greatest(F.coalesce(_ms("next_since", "last_act"), F.lit(0)), F.lit(0)),
+            }
+        )
+        .select(*CONTROLLER_TIMELINE.columns)
+    )
 
 
 def _ms(since: str, until: str) -> Column:
@@ -312,9 +372,14 @@ def by_active_controller(rows: DataFrame, controllers: DataFrame) -> DataFrame:
     Standby controllers replay the same records, and a restarted one replays old ones as if they were news.
     """
     reigns = controllers.select(
-        "cluster", F.col("controller_id").alias("node_id"), F.col("since").alias("reign_since"), F.col("until").alias("reign_until")
+        "cluster",
+        F.col("controller_id").alias("node_id"),
+        F.col("since").alias("reign_since"),
+        F.col("until").alias("reign_until"),
     )
-    now = (F.col("at") >= F.col("reign_since")) & (F.col("reign_until").isNull() | (F.col("at") <= F.col("reign_until")))
+    now = (F.col("at") >= F.col("reign_since")) & (
+        F.col("reign_until").isNull() | (F.col("at") <= F.col("reign_until"))
+    )
     return rows.join(F.broadcast(reigns), ["cluster", "node_id"]).where(now).drop("reign_since", "reign_until")
 
 
@@ -340,22 +405,41 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
         }
     ).where("up")
     leaving = events.where(
-        F.col("event_type").isin("controlled_shutdown_started", "kraft_broker_controlled_shutdown_granted", "kraft_broker_controlled_shutdown_replayed")
-    ).select("cluster", F.coalesce(_field("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at"))
+        F.col("event_type").isin(
+            "controlled_shutdown_started",
+            "kraft_broker_controlled_shutdown_granted",
+            "kraft_broker_controlled_shutdown_replayed",
+        )
+    ).select(
+        "cluster", F.coalesce(_field("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at")
+    )
     left = (
         spans.join(leaving, ["cluster", "broker"], "left")
-        .withColumn("left", (F.col("leaving_at") >= F.col("since")) & (F.col("until").isNull() | (F.col("leaving_at") <= F.col("until"))))
+        .withColumn(
+            "left",
+            (F.col("leaving_at") >= F.col("since"))
+            & (F.col("until").isNull() | (F.col("leaving_at") <= F.col("until"))),
+        )
         .groupBy("cluster", "broker", "since")
         .agg(F.max("left").alias("left"))
     )
     both = F.array(F.struct("node_id", "file_id", "line"))
-    end = F.array(F.struct(F.col("end_node").alias("node_id"), F.col("end_file").alias("file_id"), F.col("end_line").alias("line")))
+    end = F.array(
+        F.struct(
+            F.col("end_node").alias("node_id"), F.col("end_file").alias("file_id"), F.col("end_line").alias("line")
+        )
+    )
     return (
         spans.join(left, ["cluster", "broker", "since"], "left")
         .withColumns(
             {
-                "started_as": F.when(F.col("how") == "there", None).when(F.col("how") == "bounced", "bounced").when(F.col("nth") == 1, "new").otherwise("returned"),
-                "ended_by": F.when(F.col("until").isNull(), None).when(F.col("left"), "controlled_shutdown").otherwise(F.col("ended_by")),
+                "started_as": F.when(F.col("how") == "there", None)
+                .when(F.col("how") == "bounced", "bounced")
+                .when(F.col("nth") == 1, "new")
+                .otherwise("returned"),
+                "ended_by": F.when(F.col("until").isNull(), None)
+                .when(F.col("left"), "controlled_shutdown")
+                .otherwise(F.col("ended_by")),
                 "evidence": F.when(F.col("end_line").isNull(), both).otherwise(F.concat(both, end)),
             }
         )
@@ -392,7 +476,9 @@ def _zk_marks(events: DataFrame) -> DataFrame:
     for frame in frames[1:]:
         marks = marks.unionByName(frame)
     # a new controller lists who is there; whoever was known and is not in the list went away before
-    listed = events.where("event_type = 'controller_context_live_brokers'").select(*base, ids_of("live_brokers").alias("live"))
+    listed = events.where("event_type = 'controller_context_live_brokers'").select(
+        *base, ids_of("live_brokers").alias("live")
+    )
     absent = (
         listed.join(F.broadcast(marks.select("cluster", "broker").distinct()), "cluster")
         .where(~F.array_contains("live", F.col("broker")))
@@ -429,7 +515,9 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
                 "rank": F.lit(0),
                 "how": F.when(up, "added").otherwise("fenced"),
                 "broker": F.coalesce(_field("broker"), F.col("broker_id")),
-                "epoch": F.coalesce(F.col("fields")["broker_epoch"].try_cast("long"), F.col("fields")["epoch"].try_cast("long")),
+                "epoch": F.coalesce(
+                    F.col("fields")["broker_epoch"].try_cast("long"), F.col("fields")["epoch"].try_cast("long")
+                ),
             }
         )
         .where("up IS NOT NULL AND broker IS NOT NULL")

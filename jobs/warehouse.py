@@ -115,7 +115,10 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
         last = runs.agg(F.max(F.col("run_id").cast("long"))).first()
         warehouse.last_run = int(last[0]) if last and last[0] is not None else 0
         published = (
-            runs.where("status = 'published'").orderBy(F.col("run_id").cast("long").desc()).select("table_versions").first()
+            runs.where("status = 'published'")
+            .orderBy(F.col("run_id").cast("long").desc())
+            .select("table_versions")
+            .first()
         )
         if published is not None:
             warehouse.versions = dict(published[0])

@@ -35,7 +35,9 @@ PARTITION_KEY = (
     column("partition", INT, "Number within the topic, from 0."),
     column("incarnation", INT, "How often the topic had been deleted before, from 0; all epochs restart with it."),
 )
-EVIDENCE_COLUMN = column("evidence", EVIDENCE, "The lines that prove the row: node, stream and first line of each record.")
+EVIDENCE_COLUMN = column(
+    "evidence", EVIDENCE, "The lines that prove the row: node, stream and first line of each record."
+)
 
 
 @dataclass(frozen=True)

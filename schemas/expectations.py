@@ -18,7 +18,9 @@ REJECT_RATIO = 0.02
 """Most rejects a stream may have per event and reject, if it has more than 20 of them: above, its release is not understood."""
 
 INCARNATION = ("cluster", "topic", "partition", "incarnation")
-_ORDERS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # table -> what its windows go by, and in which order
+_ORDERS: Mapping[
+    str, tuple[tuple[str, ...], tuple[str, ...]]
+] = {  # table -> what its windows go by, and in which order
     "partition_timeline": (INCARNATION, ("partition_epoch", "leader_epoch")),
     "elections": (INCARNATION, ("at", "leader_epoch")),
     "offline_partitions": (INCARNATION, ("since",)),
@@ -91,7 +93,10 @@ def no_overlap(table: str) -> Expectation:
 def since_before_until(*shows: str) -> Expectation:
     """No interval ends before it begins."""
     return Expectation(
-        "since_before_until", "no interval ends before it begins", lambda: F.coalesce(F.col("until") < F.col("since"), F.lit(False)), shows
+        "since_before_until",
+        "no interval ends before it begins",
+        lambda: F.coalesce(F.col("until") < F.col("since"), F.lit(False)),
+        shows,
     )
 
 
@@ -108,7 +113,12 @@ def monotone(table: str, name: str) -> Expectation:
 
 def has_evidence(table: Table) -> Expectation:
     """Each row names a line that proves it."""
-    return Expectation("has_evidence", "each row names a line that proves it", lambda: F.coalesce(F.size("evidence"), F.lit(0)) < 1, table.key)
+    return Expectation(
+        "has_evidence",
+        "each row names a line that proves it",
+        lambda: F.coalesce(F.size("evidence"), F.lit(0)) < 1,
+        table.key,
+    )
 
 
 BYTES = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes")
@@ -124,12 +134,20 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         Expectation(
             "reject_ratio",
             f"at most {REJECT_RATIO:.0%} of a stream's records in scope are rejects",
-            lambda: (F.col("reject_lines") > 20) & (F.col("reject_lines") > REJECT_RATIO * (F.col("reject_lines") + F.col("event_lines"))),
+            lambda: (
+                (F.col("reject_lines") > 20)
+                & (F.col("reject_lines") > REJECT_RATIO * (F.col("reject_lines") + F.col("event_lines")))
+            ),
             ("path", "reject_lines", "event_lines"),
         ),
     ),
     "events": (
-        Expectation("typed", "each event has a type and a logger", lambda: F.col("event_type").isNull() | F.col("logger").isNull(), ("file_id", "line")),
+        Expectation(
+            "typed",
+            "each event has a type and a logger",
+            lambda: F.col("event_type").isNull() | F.col("logger").isNull(),
+            ("file_id", "line"),
+        ),
     ),
     "topic_timeline": (no_overlap("topic_timeline"), since_before_until("cluster", "topic", "since", "until")),
     "partition_timeline": (
@@ -145,7 +163,10 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
     "broker_timeline": (no_overlap("broker_timeline"), since_before_until("cluster", "broker", "since", "until")),
     "elections": (
         Expectation(
-            "leader_if_succeeded", "an election that succeeded names its leader", lambda: F.col("succeeded") & F.col("leader").isNull(), (*INCARNATION, "at")
+            "leader_if_succeeded",
+            "an election that succeeded names its leader",
+            lambda: F.col("succeeded") & F.col("leader").isNull(),
+            (*INCARNATION, "at"),
         ),
     ),
     "offline_partitions": (no_overlap("offline_partitions"), since_before_until(*INCARNATION, "since", "until")),
@@ -162,7 +183,10 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         Expectation(
             "three_valued",
             "a verdict is holds, violated or unknown, and unknown names what is missing",
-            lambda: ~F.col("verdict").isin("holds", "violated", "unknown") | ((F.col("verdict") == "unknown") & (F.size("missing_inputs") < 1)),
+            lambda: (
+                ~F.col("verdict").isin("holds", "violated", "unknown")
+                | ((F.col("verdict") == "unknown") & (F.size("missing_inputs") < 1))
+            ),
             ("rule", "subject", "verdict"),
         ),
     ),

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TEXTS, TIME, column, table
+from schemas.columns import (
+    CLUSTER,
+    EVIDENCE_COLUMN,
+    FLAG,
+    IDS,
+    INT,
+    LONG,
+    PARTITION_KEY,
+    TEXT,
+    TEXTS,
+    TIME,
+    column,
+    table,
+)
 
 ELECTIONS = table(
     "elections",
@@ -10,8 +23,14 @@ ELECTIONS = table(
     "cluster, topic, partition, incarnation, at, leader_epoch",
     *PARTITION_KEY,
     column("at", TIME, "First proof of its outcome, UTC."),
-    column("strategy", TEXT, "`offline`, `reassign`, `preferred`, `controlled_shutdown`, `none` (epoch refreshed); null unknown."),
-    column("trigger", TEXT, "What the controller was doing: `broker_failure`, `auto`, `zk`, `admin`, ...; null unknown."),
+    column(
+        "strategy",
+        TEXT,
+        "`offline`, `reassign`, `preferred`, `controlled_shutdown`, `none` (epoch refreshed); null unknown.",
+    ),
+    column(
+        "trigger", TEXT, "What the controller was doing: `broker_failure`, `auto`, `zk`, `admin`, ...; null unknown."
+    ),
     column("controller_epoch", INT, "Epoch of the controller that elected; null not told."),
     column("previous_leader", INT, "Leader before; -1 none, null unknown."),
     column("leader", INT, "Elected broker; null if the election failed."),
@@ -25,7 +44,9 @@ ELECTIONS = table(
     column("isr", IDS, "ISR that the election wrote, sorted; null if it failed, or unknown."),
     column("unclean", FLAG, "The new leader was not in the ISR before (nor an eligible leader replica); null unknown."),
     column("succeeded", FLAG, "Whether a leader was found."),
-    column("latency_ms", LONG, "From the loss of the old leader to this election, ms; null if it was not lost, or unknown."),
+    column(
+        "latency_ms", LONG, "From the loss of the old leader to this election, ms; null if it was not lost, or unknown."
+    ),
     column("lost_records_min", LONG, "At least so many records were lost; null unknown."),
     column("lost_records_max", LONG, "At most so many records were lost; null unknown."),
     EVIDENCE_COLUMN,
@@ -39,7 +60,11 @@ OFFLINE_PARTITIONS = table(
     column("since", TIME, "First proof of leader -1, UTC."),
     column("until", TIME, "First proof of the next leader, or the deletion; null: still offline."),
     column("duration_ms", LONG, "Length, ms; to the end of the logs if it is open."),
-    column("cause", TEXT, "`broker_failure`, `controlled_shutdown`, `fenced`, `log_dir_failure`, `topic_deletion`; null unknown."),
+    column(
+        "cause",
+        TEXT,
+        "`broker_failure`, `controlled_shutdown`, `fenced`, `log_dir_failure`, `topic_deletion`; null unknown.",
+    ),
     column("cause_broker", INT, "Broker that was lost; null unknown."),
     column("last_leader", INT, "Leader before; null unknown."),
     column("last_isr", IDS, "ISR when the leader was lost, sorted; null unknown."),
@@ -77,7 +102,9 @@ ISR_CHURN = table(
     column("expands", INT, "How often it joined."),
     column("flaps", INT, "Pairs of leaving and joining again."),
     column("leader_changes", INT, "Leader changes of the partition in that hour."),
-    column("worst_out_ms", LONG, "Longest absence that began in the hour, ms; to the end of the logs if it is still out."),
+    column(
+        "worst_out_ms", LONG, "Longest absence that began in the hour, ms; to the end of the logs if it is still out."
+    ),
     column("churning", FLAG, "Whether it flapped at least as often as the threshold says (default 3)."),
 )
 

@@ -46,7 +46,9 @@ LOG_FILES = table(
     column("reject_lines", LONG, "Number of rejects."),
     column("first_at", TIME, "First time stamp, UTC; null if there is none."),
     column("last_at", TIME, "Last time stamp, UTC; null if there is none."),
-    column("kafka_versions", TEXT, "Narrowest range of releases whose messages these are, `2.4.0..2.5.1`; null unknown."),
+    column(
+        "kafka_versions", TEXT, "Narrowest range of releases whose messages these are, `2.4.0..2.5.1`; null unknown."
+    ),
     column("time_zone", TEXT, "Zone its local times were read in."),
     column("status", TEXT, "`ok`, or `no_records` where no line of it is a record's first."),
     column("prefix_hash", TEXT, "Hash of the first `size_bytes` bytes: how a grown or renamed file is known again."),
@@ -62,7 +64,11 @@ EVENTS = table(
     column("line", LONG, "Its first line in the stream, from 1."),
     column("byte_offset", LONG, "Byte at which it starts in the decompressed stream, from 0."),
     column("size_bytes", LONG, "Its bytes, further lines and line ends included."),
-    column("node_id", INT, "Node that wrote it: from the record, else its stream's other records, else the path; null unknown."),
+    column(
+        "node_id",
+        INT,
+        "Node that wrote it: from the record, else its stream's other records, else the path; null unknown.",
+    ),
     column("at", TIME, "The node's own clock in UTC; never corrected. Null where a dump line has none."),
     column("level", TEXT, "Log level; null in a metadata dump."),
     column("logger", TEXT, "Full logger name; `kafka-dump-log` for a metadata dump."),

@@ -13,13 +13,21 @@ PARTITION_TIMELINE = table(
     column("leader", INT, "Leader; -1 none, null unknown."),
     column("leader_epoch", INT, "Leader epoch."),
     column("partition_epoch", INT, "Partition epoch (zkVersion)."),
-    column("controller_epoch", INT, "Epoch of the controller that decided its leader epoch; -1 in KRaft broker logs; null not told."),
+    column(
+        "controller_epoch",
+        INT,
+        "Epoch of the controller that decided its leader epoch; -1 in KRaft broker logs; null not told.",
+    ),
     column("isr", IDS, "In-sync replicas, sorted; null unknown."),
     column("elr", IDS, "Eligible leader replicas (KIP-966), sorted; null unknown, or none in this release."),
     column("replicas", IDS, "Assignment in its order, with replicas being added or removed; null unknown."),
     column("since", TIME, "First proof of the state, UTC."),
-    column("until", TIME, "Start of the next known state, or the topic's deletion; null: still so at the end of the logs."),
-    column("availability", TEXT, "KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline; null unknown."),
+    column(
+        "until", TIME, "Start of the next known state, or the topic's deletion; null: still so at the end of the logs."
+    ),
+    column(
+        "availability", TEXT, "KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline; null unknown."
+    ),
     column("made_by", TEXT, "`leader` (its own ISR change), `controller`; null unknown."),
     column("inferred", FLAG, "True if no single line states it, and its neighbours' epochs imply it."),
     EVIDENCE_COLUMN,
@@ -34,7 +42,9 @@ CONTROLLER_TIMELINE = table(
     column("controller_epoch", INT, "Its epoch; in KRaft the quorum's leader epoch."),
     column("since", TIME, "When it was elected, UTC."),
     column("active_since", TIME, "When it was ready to serve; null if it never said so."),
-    column("until", TIME, "When it ended: it resigned, or the next was elected; null: still so at the end of the logs."),
+    column(
+        "until", TIME, "When it ended: it resigned, or the next was elected; null: still so at the end of the logs."
+    ),
     column("failover_ms", LONG, "From election to ready, ms; null if it never was."),
     column("ended_by", TEXT, "`resigned`, `replaced` (the next was elected before it said so); null: not ended."),
     column("overlap_ms", LONG, "How long it acted after the next one was elected, ms; 0 if not."),

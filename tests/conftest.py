@@ -5,8 +5,6 @@ Nothing here imports pyspark before a test asks for it: a test that does not ask
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -72,7 +70,9 @@ def cell(text: str, type_: T.DataType) -> Any:
     return text
 
 
-def read_rows(schema: T.StructType, text: str, default: dict[str, str] | None = None) -> tuple[list[str], list[list[Any]]]:
+def read_rows(
+    schema: T.StructType, text: str, default: dict[str, str] | None = None
+) -> tuple[list[str], list[list[Any]]]:
     """The columns that a table in text names in its first line, and its rows. `#` begins a comment line."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip() and not line.strip().startswith("#")]
     names = [name.strip() for name in lines[0].split("|")]
@@ -195,3 +195,57 @@ def dump(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """One run over the KRaft cluster's metadata dump alone."""
     capture = DATA / "kraft-4.1.0"
     return run_over(spark, tmp_path_factory.mktemp("dump") / "warehouse", capture, capture / "metadata-dump.txt")
+
+
+# ---- a cluster of two brokers in ten lines --------------------------------------------------------------------------
+_CONTROLLER, _STATE, _PARTITION = (
+    "(kafka.controller.KafkaController)",
+    "(state.change.logger)",
+    "(kafka.cluster.Partition)",
+)
+SMALL = {  # file -> its lines of the first night; broker 2 leads pay-in-0 and is lost
+    "broker-1/controller.log": [
+        f"10:00:00,000] INFO [Controller id=1] 1 successfully elected as the controller. Epoch incremented to 1 and epoch zk version is now 1 {_CONTROLLER}",
+        f"10:00:00,100] INFO [Controller id=1] Currently active brokers in the cluster: Set(1, 2) {_CONTROLLER}",
+        f"10:00:00,200] INFO [Controller id=1] Ready to serve as the new controller with epoch 1 {_CONTROLLER}",
+        f"10:05:00,000] INFO [Controller id=1] Newly added brokers: , deleted brokers: 2, bounced brokers: , all live brokers: 1 {_CONTROLLER}",
+        f"10:05:00,001] INFO [Controller id=1] Broker failure callback for 2 {_CONTROLLER}",
+    ],
+    "broker-1/state-change.log": [
+        f"10:00:01,000] TRACE [Controller id=1 epoch=1] Changed partition pay-in-0 from NewPartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=0, isr=List(2, 1), zkVersion=0) {_STATE}",
+        f"10:05:00,020] TRACE [Controller id=1 epoch=1] Changed partition pay-in-0 from OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=1, leaderEpoch=1, isr=List(1), zkVersion=1) {_STATE}",
+    ],
+    "broker-1/server.log": [
+        "10:00:00,000] INFO Awaiting socket connections on 0.0.0.0:9092. (kafka.network.Acceptor)",
+    ],
+}
+MORE = {  # what the second night adds: broker 2 is back in the ISR
+    "broker-1/controller.log": [
+        f"10:06:00,000] INFO [Controller id=1] Newly added brokers: 2, deleted brokers: , bounced brokers: , all live brokers: 1,2 {_CONTROLLER}",
+        f"10:06:00,001] INFO [Controller id=1] New broker startup callback for 2 {_CONTROLLER}",
+    ],
+    "broker-1/server.log": [
+        f"10:06:02,000] INFO [Partition pay-in-0 broker=1] ISR updated to [1,2] and zkVersion updated to [2] {_PARTITION}",
+    ],
+}  # fmt: skip
+
+
+def append(folder: Path, night: dict[str, list[str]]) -> None:
+    """Add a night's lines to the small cluster's logs."""
+    for name, lines in night.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        with (folder / name).open("a") as file:
+            file.writelines(f"[{DAY} {line}\n" for line in lines)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """The small cluster's logs of the first night."""
+    append(tmp_path / "logs", SMALL)
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def grow() -> Callable[[Path], None]:
+    """Adds the second night."""
+    return lambda folder: append(folder, MORE)

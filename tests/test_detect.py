@@ -234,10 +234,14 @@ kraft     | 10:00:00 | 10:00:05 | 1                 | 2,1             | 2       
 
 def test_reassignments(frame: Frame, same: Same) -> None:
     topics = "topic | incarnation | topic_id | since" + "".join(
-        f"\n{name} | 0 | {'K' if name == 'kraft' else ''} | 10:00:00" for name in ("done", "cancelled", "open", "stuck", "kraft", "order")
+        f"\n{name} | 0 | {'K' if name == 'kraft' else ''} | 10:00:00"
+        for name in ("done", "cancelled", "open", "stuck", "kraft", "order")
     )
     reigns = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
     rows = to_reassignments(
-        frame(EVENTS, ASKED), frame(PARTITION_TIMELINE, NOW), frame(TOPIC_TIMELINE, topics), frame(CONTROLLER_TIMELINE, reigns)
+        frame(EVENTS, ASKED),
+        frame(PARTITION_TIMELINE, NOW),
+        frame(TOPIC_TIMELINE, topics),
+        frame(CONTROLLER_TIMELINE, reigns),
     )
     same(rows, MOVED)

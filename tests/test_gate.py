@@ -39,7 +39,7 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
         """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
         t     | 0 | 0 | 0 | 0 | 10:00:00 | 10:00:01 | 1@f:1
         t     | 0 | 0 | 0 | 0 | 10:00:01 |          | 1@f:2""",
-        "keys_unique", 2, '"partition_epoch":0',
+        "keys_unique", 1, '"partition_epoch":0',
     ),
     "no key": (
         "partition_timeline",

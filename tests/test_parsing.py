@@ -259,6 +259,21 @@ def test_a_reader_that_raises_costs_its_record_only(logger: str, monkeypatch: py
     assert int(account["reject_bytes" if logger == SCL else "other_bytes"]) == len(data)
 
 
+def test_the_text_goes_before_the_prefix() -> None:
+    row = only(line(SCL, (FOLLOWS % 1).replace("[Broker id=3]", "[Partition refunds-7 broker=5]")))
+    assert (row["topic"], row["partition"], row["broker_id"], row["node_id"]) == ("pay-in", 0, 5, 5)
+
+
+def test_of_a_value_told_twice_the_later_counts_if_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = next(rule for rule in RULES if rule.sample.startswith("[Broker id=4] Follower pay-in-3 starts at"))
+    same = {"previous_leader_epoch": "leader_epoch", "high_watermark": "start_offset", "leader": "start_offset"}
+    marks = tuple((same.get(name, name), kind) for name, kind in rule.marks)
+    monkeypatch.setitem(vars(rule), "marks", marks)
+    row = only(line(SCL, (FOLLOWS % 1).replace("watermark 7", "watermark 8")))
+    assert row["leader_epoch"] == 4
+    assert row["fields"] == [("start_offset", "8")]
+
+
 def test_a_selected_logger_has_no_rejects() -> None:
     data = line("kafka.server.ReplicaManager", "Nothing that Kafka says") + b"\tat x\n"
     rows, account = columnar(data)

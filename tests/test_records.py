@@ -100,9 +100,11 @@ DUMP_LINES: dict[str, tuple[str, dict[str, Any]]] = {
 def test_dump_line(case: str) -> None:
     line, expected = DUMP_LINES[case]
     head = DUMP.head.fullmatch(line.encode())
-    assert head and head["at"] == b"1617000000123"
+    assert head
+    assert head["at"] == b"1617000000123"
     read = read_message("kafka-dump-log", line)
-    assert read is not None and read.pop("offset") == "12"
+    assert read is not None
+    assert read.pop("offset") == "12"
     assert {key: value for key, value in read.items() if key != "version"} == expected
 
 
@@ -171,7 +173,8 @@ def test_previous_and_new_state_are_kept_apart() -> None:
 
 def test_examples_in_the_documentation() -> None:
     failed, tried = doctest.testmod(records)
-    assert tried and not failed
+    assert tried
+    assert not failed
 
 
 @pytest.mark.skipif(not CAPTURES.exists(), reason=f"no {CAPTURES}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Frame, Same
 
-RANGES = {  # ranges of a cluster's streams -> its release
+RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cluster's streams -> its release
     "the lowest that all allow": (["1.1.0..3.1.2", "2.4.0.."], Release(2, 4)),
     "streams that do not tell": ([None, "2.4.0..2.4.1"], Release(2, 4)),
     "none tells": ([None, None], None),

@@ -34,8 +34,9 @@ CONTRACT = {  # names that other programs read; `cluster` is in every table but 
     "offline_partitions": "topic partition incarnation since until duration_ms cause cause_broker last_leader last_isr"
     " healed_by failed_elections evidence",
     "isr_changes": "topic partition incarnation at kind made_by added removed isr leader lag evidence",
-    "isr_churn": "topic partition incarnation follower hour shrinks expands flaps leader_changes worst_out_ms churning"
-    .replace(" incarnation", ""),
+    "isr_churn": "topic partition incarnation follower hour shrinks expands flaps leader_changes worst_out_ms churning".replace(
+        " incarnation", ""
+    ),
     "reassignments": "topic partition incarnation since until original_replicas target_replicas adding_replicas"
     " removing_replicas phase state blocked_by evidence",
     "verdicts": "rule subject topic partition at verdict expected actual missing_inputs explanation evidence",
@@ -91,7 +92,9 @@ def test_each_published_table_has_a_suite() -> None:
 
 
 # ---- the house ------------------------------------------------------------------------------------------------------
-MODULES = sorted(path.relative_to(ROOT) for package in ("schemas", "udfs", "jobs") for path in (ROOT / package).rglob("*.py"))
+MODULES = sorted(
+    path.relative_to(ROOT) for package in ("schemas", "udfs", "jobs") for path in (ROOT / package).rglob("*.py")
+)
 MAY_IMPORT = {"schemas": {"schemas"}, "udfs": {"schemas", "udfs"}, "jobs": {"schemas", "udfs", "jobs"}}
 
 
@@ -140,7 +143,9 @@ def test_what_we_know_imports_no_spark() -> None:
 def test_help_imports_no_spark(command: str) -> None:
     arguments = [*command.split(), "--help"]
     heavy = "{'pyspark', 'pandas', 'pyarrow', 'numpy', 'great_expectations'}"
-    said = python(f"import sys; from jobs.cli import main; main({arguments}, standalone_mode=False); print(sorted({heavy} & set(sys.modules)))")
+    said = python(
+        f"import sys; from jobs.cli import main; main({arguments}, standalone_mode=False); print(sorted({heavy} & set(sys.modules)))"
+    )
     assert said.startswith("Usage:")
     assert said.endswith("[]\n")
 

@@ -162,5 +162,3 @@ def test_the_rules_name_fields_as_the_jobs_read_them(names: str) -> None:
     read = read_message(*READ[names])
     assert read is not None
     assert {name.strip() for name in names.split(",")} <= set(read)
-
-

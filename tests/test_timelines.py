@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jobs.settings import Settings, TopicSettings
-from jobs.timelines import to_broker_timeline, to_controller_timeline, to_partition_timeline, to_states, to_topic_timeline
+from jobs.timelines import (
+    to_broker_timeline,
+    to_controller_timeline,
+    to_partition_timeline,
+    to_states,
+    to_topic_timeline,
+)
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE
 

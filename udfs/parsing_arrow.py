@@ -1,7 +1,7 @@
 """The columnar interpreter of the rules: framed records in, Arrow batches out. It runs in Spark's Python workers.
 
 Records are matched one by one and gathered by rule; their values are gathered by column, across all rules, and become
-Arrow arrays together, some 50,000 records at a time. Equal texts are read only once. `udfs.parsing` is the plain form;
+Arrow arrays together, some 20,000 records at a time. Equal texts are read only once. `udfs.parsing` is the plain form;
 a test proves that both agree.
 """
 
@@ -28,9 +28,9 @@ from udfs.rule import COLUMNS, KINDS, Kind, Rule
 from udfs.rulebook import RULES, candidates
 from udfs.scopes import is_whole
 
-FLUSH_RECORDS = 50_000
+FLUSH_RECORDS = 20_000
 """Records that become one batch, or fewer if they fill FLUSH_BYTES; bounds what a range of any size takes in memory."""
-FLUSH_BYTES = 32 << 20
+FLUSH_BYTES = 16 << 20
 
 REASONS = ("no rule knows this message", "a value of this message cannot be read", "the time of this record is none")
 NO_RULE, NO_VALUE, NO_TIME = range(len(RULES), len(RULES) + len(REASONS))
@@ -255,8 +255,9 @@ class Gathered:
         codes[unread] = NO_VALUE
         codes[micros == clock.NO_TIME] = NO_TIME
         is_event = codes < len(RULES)
-        whole = {logger: _is_whole(logger or self._layout.logger.encode()) for logger in set(loggers)}
-        is_kept = is_event | np.array([whole[logger] for logger in loggers])
+        is_kept = is_event.copy()
+        for row in np.flatnonzero(~is_event).tolist():  # also what a rule knew, but could not read
+            is_kept[row] = _is_whole(loggers[row] or self._layout.logger.encode())
         details: list[bytes | None] = [None] * n
         for row in np.flatnonzero((head_sizes < sizes) | ~is_event).tolist():
             if is_event[row]:

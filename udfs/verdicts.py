@@ -122,7 +122,14 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Kind
 
 def _verdict(rule: str, judgement: Judgement) -> Verdict:
     finding = Finding(rule, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing)
-    return Verdict(rule, judgement.verdict, judgement.expected or None, judgement.actual or None, judgement.missing, explain(finding))
+    return Verdict(
+        rule,
+        judgement.verdict,
+        judgement.expected or None,
+        judgement.actual or None,
+        judgement.missing,
+        explain(finding),
+    )
 
 
 def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, Verdict]]:
@@ -131,7 +138,14 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
     for finding in check_sequence(cluster, states):
         yield (
             finding.at,
-            Verdict(finding.rule, finding.verdict, finding.expected or None, finding.actual or None, finding.missing, explain(finding)),
+            Verdict(
+                finding.rule,
+                finding.verdict,
+                finding.expected or None,
+                finding.actual or None,
+                finding.missing,
+                explain(finding),
+            ),
         )
 
 
@@ -139,7 +153,9 @@ def _state(row: Row) -> State:
     """A PARTITION_TIMELINE row (with `trigger` and `live_brokers` of its election) as the invariants take it."""
     live, replicas, isr = row.get("live_brokers"), row["replicas"], tuple(row["isr"])
     trigger = "leader" if row["made_by"] == "leader" else row.get("trigger")
-    if row["partition_epoch"] == 0 and replicas is not None:  # the timeline sorts ISRs; a newborn's is in assignment order
+    if (
+        row["partition_epoch"] == 0 and replicas is not None
+    ):  # the timeline sorts ISRs; a newborn's is in assignment order
         trigger, isr = "new", tuple(r for r in replicas if r in isr) + tuple(r for r in isr if r not in replicas)
     return State(
         leader=row["leader"],

@@ -118,9 +118,13 @@ RULES = (
         r"to UpdateMetadata request sent by controller (-?\d++) epoch (-?\d++) with correlation id (\d++)",
         ("broker_id", *STATE_FIELDS, *SENDER, "correlation_id"),
         "=",
-        (("broker_id", 1, "", "]*"), *state_cuts(2))
-        + (("controller_id", 10, "*controller ", " *"), ("controller_epoch", 10, "* epoch ", " *"))
-        + (("correlation_id", 10, "* id ", ""),),
+        (
+            ("broker_id", 1, "", "]*"),
+            *state_cuts(2),
+            ("controller_id", 10, "*controller ", " *"),
+            ("controller_epoch", 10, "* epoch ", " *"),
+            ("correlation_id", 10, "* id ", ""),
+        ),
     ),
     Rule(
         "received_leader_and_isr",
@@ -132,9 +136,13 @@ RULES = (
         + r"correlation id (\d++) from controller (-?\d++) epoch (-?\d++)",
         ("broker_id", *STATE_FIELDS, "correlation_id", *SENDER),
         "=",
-        (("broker_id", 1, "", "]*"), *state_cuts(2))
-        + (("correlation_id", 12, "* id ", " *"), ("controller_id", 12, "*controller ", " *"))
-        + (("controller_epoch", 12, "* epoch ", ""),),
+        (
+            ("broker_id", 1, "", "]*"),
+            *state_cuts(2),
+            ("correlation_id", 12, "* id ", " *"),
+            ("controller_id", 12, "*controller ", " *"),
+            ("controller_epoch", 12, "* epoch ", ""),
+        ),
     ),
     Rule(
         "sending_update_metadata",
@@ -145,8 +153,12 @@ RULES = (
         + r"offlineReplicas=\[[^\]]*+\]\) to brokers \w*+\(([^)]*+)\) for partition \S++",
         (*SENDER, *STATE_FIELDS, "brokers"),
         "=",
-        (("controller_id", 1, "", " *"), ("controller_epoch", 2, "", "]*"), *state_cuts(3))
-        + (("brokers", 11, "*Set(", ")*"),),
+        (
+            ("controller_id", 1, "", " *"),
+            ("controller_epoch", 2, "", "]*"),
+            *state_cuts(3),
+            ("brokers", 11, "*Set(", ")*"),
+        ),
     ),
     Rule(
         "sending_leader_and_isr",
@@ -158,8 +170,13 @@ RULES = (
         + r"to broker (-?\d++) for partition \S++",
         (*SENDER, "transition", *STATE_FIELDS, "broker_id"),
         "=",
-        (("controller_id", 1, "", " *"), ("controller_epoch", 2, "", "]*"), ("transition", 2, "*Sending ", " *"))
-        + (*state_cuts(3), ("broker_id", 13, "*broker ", " *")),
+        (
+            ("controller_id", 1, "", " *"),
+            ("controller_epoch", 2, "", "]*"),
+            ("transition", 2, "*Sending ", " *"),
+            *state_cuts(3),
+            ("broker_id", 13, "*broker ", " *"),
+        ),
     ),
     Rule(
         "ignored_leader_and_isr",
@@ -183,8 +200,15 @@ RULES = (
         CONTROLLER + r"Changed state of replica (\d++) for partition (\S+)-(\d++) from (\w++) to (\w++)",
         (*SENDER, "broker_id", "topic", "partition", "was", "now"),
         " ",
-        (("controller_id", 1, "id=", ""), ("controller_epoch", 2, "epoch=", "]"), ("broker_id", 7, "", ""))
-        + (("topic", 10, "", "-*"), ("partition", 10, "*-", ""), ("was", 12, "", ""), ("now", 14, "", "")),
+        (
+            ("controller_id", 1, "id=", ""),
+            ("controller_epoch", 2, "epoch=", "]"),
+            ("broker_id", 7, "", ""),
+            ("topic", 10, "", "-*"),
+            ("partition", 10, "*-", ""),
+            ("was", 12, "", ""),
+            ("now", 14, "", ""),
+        ),
     ),
     Rule(
         "handling_leader_and_isr",
@@ -194,9 +218,16 @@ RULES = (
         + TRANSITION,
         ("broker_id", "correlation_id", *SENDER, "transition", "topic", "partition", "leader"),
         " ",
-        (("broker_id", 1, "id=", "]"), ("correlation_id", 6, "", ""), ("controller_id", 9, "", ""))
-        + (("controller_epoch", 11, "", ""), ("transition", 14, "", ""), ("topic", 18, "", "-*"))
-        + (("partition", 18, "*-", ""), ("leader", 21, "", "")),
+        (
+            ("broker_id", 1, "id=", "]"),
+            ("correlation_id", 6, "", ""),
+            ("controller_id", 9, "", ""),
+            ("controller_epoch", 11, "", ""),
+            ("transition", 14, "", ""),
+            ("topic", 18, "", "-*"),
+            ("partition", 18, "*-", ""),
+            ("leader", 21, "", ""),
+        ),
     ),
     Rule(
         "completed_leader_and_isr",
@@ -206,9 +237,16 @@ RULES = (
         + TRANSITION,
         ("broker_id", "correlation_id", *SENDER, "transition", "topic", "partition", "leader"),
         " ",
-        (("broker_id", 1, "id=", "]"), ("correlation_id", 6, "", ""), ("controller_id", 9, "", ""))
-        + (("controller_epoch", 11, "", ""), ("transition", 14, "", ""), ("topic", 18, "", "-*"))
-        + (("partition", 18, "*-", ""), ("leader", 21, "", "")),
+        (
+            ("broker_id", 1, "id=", "]"),
+            ("correlation_id", 6, "", ""),
+            ("controller_id", 9, "", ""),
+            ("controller_epoch", 11, "", ""),
+            ("transition", 14, "", ""),
+            ("topic", 18, "", "-*"),
+            ("partition", 18, "*-", ""),
+            ("leader", 21, "", ""),
+        ),
     ),
     Rule(
         "received_response",

@@ -1,0 +1,124 @@
+"""How fast logs become typed rows: megabytes per CPU second, beside the floors of the same session.
+
+`python tests/benchmarks/parse.py --size-mb 200 [--rounds 5]` makes input of that size from data/zk-2.4.1 and measures
+
+- text scan: Spark's text source into a noop sink, the least any reader of these bytes costs;
+- count: the same, counted;
+- transport floor: the text sent to a Python worker and dropped there;
+- framing: our range readers with line numbers and byte offsets, nothing parsed;
+- parse: framing and parsing to typed columns, the ingest's own reader, into a noop sink.
+
+CPU seconds of the whole process tree, rounds interleaved, the first dropped, medians. Ratios hold where absolute
+figures move with the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+sys.path.insert(0, str(Path(__file__).parent))
+from generate_logs import CAPTURE, generate
+
+from jobs.ingest import read_ranges, survey_all
+from jobs.session import session
+from udfs.streams import Range, ranges
+
+
+def cpu_seconds() -> float:
+    """User and system seconds of this process and all below it, ended ones included."""
+    stats = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(") ")[2].split()
+        except OSError:  # ended meanwhile; its parent has its time
+            continue
+        stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family, ticks = {os.getpid()}, 0
+    for process in sorted(stats):
+        if process in family or stats[process][0] in family:
+            family.add(process)
+            ticks += stats[process][1]
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Take everything, give one number."""
+    rows = sum(batch.num_rows for batch in batches)
+    yield pa.RecordBatch.from_pydict({"rows": pa.array([rows], pa.int64())})
+
+
+def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Frame the ranges in the worker, count records."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from udfs.framing import Stretch, frames
+        from udfs.streams import LAYOUT_BY_NAME, open_range
+
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                task, records = tasks[number], 0
+                with open_range(task) as stream:
+                    for part in frames(stream, LAYOUT_BY_NAME[task.layout], task.start, task.end, task.first_line):
+                        records += 0 if isinstance(part, Stretch) else len(part)
+                yield pa.RecordBatch.from_pydict({"rows": pa.array([records], pa.int64())})
+
+    return work
+
+
+def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str, Callable[[], DataFrame]]:
+    """What is measured, by name; the first is the scan."""
+    rows = T.StructType([T.StructField("rows", T.LongType())])
+    tasks = [t for i, s in enumerate(survey_all(spark, paths, {})) for t in ranges(s, f"file{i}", "UTC")]
+    text = spark.read.option("recursiveFileLookup", "true").text(folder)
+    numbers = spark.range(0, len(tasks), 1, len(tasks))
+    return {
+        "text scan": lambda: text,
+        "count": lambda: text.groupBy().count(),
+        "transport floor": lambda: text.mapInArrow(dropped, rows),
+        "framing": lambda: numbers.mapInArrow(framed(tasks), rows),
+        "parse": lambda: read_ranges(spark, tasks),
+    }
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description="Measure parsing against the text-scan and transport floors.")
+    parser.add_argument("--size-mb", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, session({"spark.master": "local[2]"}) as spark:
+        size = generate(CAPTURE / "logs", Path(folder), asked.size_mb * 10**6) / 1e6
+        paths = [str(path) for path in sorted(Path(folder).rglob("*.log"))]
+        engines = contestants(spark, folder, paths)
+        spent: dict[str, list[float]] = {name: [] for name in engines}
+        walls: dict[str, list[float]] = {name: [] for name in engines}
+        for number in range(asked.rounds + 1):
+            for name, engine in engines.items():
+                before, began = cpu_seconds(), time.perf_counter()
+                engine().write.format("noop").mode("overwrite").save()
+                if number:
+                    spent[name].append(cpu_seconds() - before)
+                    walls[name].append(time.perf_counter() - began)
+        medians = {name: statistics.median(seconds) for name, seconds in spent.items()}
+        print(f"{size:.0f} MB, {asked.rounds} rounds, CPU seconds of the process tree: median (least-most)")
+        for name, median in medians.items():
+            print(
+                f"{name:16} {median:7.2f} ({min(spent[name]):.2f}-{max(spent[name]):.2f})  {size / median:7.1f} MB/CPU-s  "
+                f"{statistics.median(walls[name]):6.2f} s wall  x scan {medians['text scan'] / median:.3f}  "
+                f"x count {medians['count'] / median:.3f}  x transport {medians['transport floor'] / median:.3f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Every capture against its truth: `python tests/proofs/prove_truth.py [CAPTURE...]` prints the scores.
+
+Runs `nightly` over each capture of ../shared/captures (or data/, where that is absent), KRaft ones from their logs and
+again from their metadata dump alone. Fails if a table of a proven release scores a precision below 1.0, if a record of
+a wholly scoped logger is unknown, or if a decision is called violated.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jobs.nightly import nightly
+from jobs.reading import as_text
+from jobs.session import session
+from jobs.settings import Settings
+from jobs.warehouse import open_warehouse
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLES = ("partition_timeline", "elections", "offline_partitions", "controller_timeline", "broker_timeline")
+PROVEN = ("zk-2.4.1", "kraft-4.1.0")
+"""Captures whose precision must be 1.0; the figures of the others are printed."""
+
+
+def compare() -> Any:
+    """The scorer, tests/truth/compare.py."""
+    spec = importlib.util.spec_from_file_location("compare", ROOT / "tests" / "truth" / "compare.py")
+    if spec is None or spec.loader is None:
+        raise ValueError("tests/truth/compare.py is not there")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any) -> list[str]:
+    """Run over one set of logs, print the figures; what is wrong."""
+    wrong: list[str] = []
+    proven = capture.name in PROVEN
+    with tempfile.TemporaryDirectory() as folder:
+        warehouse = open_warehouse(spark, f"{folder}/warehouse", create=True)
+        began = time.monotonic()
+        outcome = nightly(warehouse, [str(logs)], Settings(), "default", lambda said: None)
+        print(f"\n{capture.name}, {logs.name}: {time.monotonic() - began:.0f} s")
+        if outcome.audit is None or outcome.audit.failures:
+            failures = (
+                [f"{f.name} ({f.rows} rows)" for f in outcome.audit.failures] if outcome.audit else ["nothing read"]
+            )
+            print(f"  refused: {', '.join(failures)}")
+            return [f"{capture.name}: the gate refused: {', '.join(failures)}"]
+        rejects = warehouse.read("rejects").count()
+        violated = warehouse.read("verdicts").where("verdict = 'violated'").count()
+        print(f"  rejects {rejects}, violated verdicts {violated}")
+        if rejects or (violated and proven):
+            wrong.append(f"{capture.name}: {rejects} rejects, {violated} violated")
+        truth = scorer.Truth(str(capture))
+        for table in TABLES:
+            path = Path(folder) / f"{table}.jsonl"
+            path.write_text("".join(f"{row['row']}\n" for row in as_text(warehouse.read(table)).collect()))
+            score = scorer.score(truth, table, scorer.candidate(str(path), table))
+            kept = (
+                "truth",
+                "candidate",
+                "ignored",
+                "recall",
+                "precision",
+                "recall_of_recoverable",
+                "time_agreement",
+                "unclean_equal",
+            )
+            print(f"  {table:20} " + "  ".join(f"{k} {score[k]}" for k in kept if k in score))
+            if proven and score["precision"] != 1.0:
+                wrong.append(f"{capture.name}: precision of {table} is {score['precision']}")
+    return wrong
+
+
+def main(names: list[str]) -> int:
+    """Prove all captures, or those named."""
+    shared = ROOT.parent / "shared" / "captures"
+    captures = sorted(p for p in (shared if shared.is_dir() else ROOT / "data").iterdir() if (p / "logs").is_dir())
+    scorer = compare()
+    wrong: list[str] = []
+    with session({"spark.master": "local[2]"}) as spark:
+        for capture in captures:
+            if names and capture.name not in names:
+                continue
+            wrong += prove(spark, capture, capture / "logs", scorer)
+            if (capture / "metadata-dump.txt").exists():
+                wrong += prove(spark, capture, capture / "metadata-dump.txt", scorer)
+    print("\n" + ("\n".join(wrong) or "proven"))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

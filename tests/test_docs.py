@@ -1,0 +1,67 @@
+"""Every command in README and docs is run, and README's screen is what the command prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from jobs.cli import main
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PLACEHOLDER = re.compile(r"\bLOGS\b|\bDIR\b|\bFILE\b|\.\.\.")
+
+
+def commands(page: Path) -> list[str]:
+    """The command lines in a page's plain code blocks; those with placeholders are forms, not commands."""
+    blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    return [line for line in lines if line.startswith(("kafka-rewind ", "make ")) and not PLACEHOLDER.search(line)]
+
+
+READING = sorted(
+    {c for page in PAGES for c in commands(page) if c.startswith(("kafka-rewind sql", "kafka-rewind export"))}
+)
+TARGETS = sorted({c for page in PAGES for c in commands(page) if c.startswith("make ")})
+
+
+def test_readme_begins_with_the_two_commands() -> None:
+    assert commands(ROOT / "README.md")[:2] == ["make demo", "make test"]
+
+
+@pytest.mark.parametrize("command", TARGETS)
+def test_make_knows_the_target(command: str) -> None:
+    dry = subprocess.run([*shlex.split(command), "-n"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert dry.returncode == 0, dry.stderr
+
+
+@pytest.mark.parametrize("command", READING)
+def test_a_reading_command_works(command: str, zk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "demo-warehouse").symlink_to(zk.warehouse.root)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    assert result.output.strip() or "--output" in command
+
+
+def test_the_demo_runs_what_readme_says() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    assert "kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse" in makefile
+    assert "kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse" in commands(ROOT / "README.md")
+
+
+def test_the_screen_in_readme_is_what_the_demo_prints(zk: Run) -> None:
+    from jobs.summary import gather, screen
+
+    printed = screen(gather(zk.warehouse), "demo-warehouse")
+    shown = re.findall(r"^```text\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
+    assert shown.strip().splitlines() == printed.strip().splitlines()

@@ -1,0 +1,167 @@
+"""Nights as they come: a kill, a second run, growth, a refusal. Readers see whole runs only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+import jobs.ingest
+import jobs.nightly
+from jobs.cli import main
+from jobs.nightly import Outcome, nightly, releases
+from jobs.reading import as_text
+from jobs.settings import Settings
+from jobs.warehouse import Warehouse, open_warehouse
+from schemas.ingest import LOG_FILES
+from schemas.tables import BY_NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.conftest import Frame
+
+TABLES = [name for name in BY_NAME if name != "runs"]
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing catches it."""
+
+
+def killed(*_: Any, **__: Any) -> None:
+    raise Killed
+
+
+def run(spark: SparkSession, root: Path, logs: Path) -> Outcome:
+    """A nightly run as the command does it."""
+    return nightly(open_warehouse(spark, str(root), create=True), [str(logs)], Settings(), "default", lambda _: None)
+
+
+def seen(spark: SparkSession, root: Path) -> dict[str, list[str]]:
+    """What readers see of each table: its rows as texts, sorted."""
+    warehouse = open_warehouse(spark, str(root), create=False)
+    return {name: sorted(row["row"] for row in as_text(warehouse.read(name)).collect()) for name in TABLES}
+
+
+def comparable(tables: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The same without run ids and the ids of streams, which depend on when they were first seen."""
+    ids = {}
+    for row in map(json.loads, tables["log_files"]):
+        ids[row["file_id"]] = Path(row["path"]).name
+
+    def plain(text: str) -> str:
+        for file_id, name in ids.items():
+            text = text.replace(file_id, name)
+        row = json.loads(text)
+        return json.dumps({key: value for key, value in row.items() if key not in ("run_id",)})
+
+    return {name: sorted(map(plain, rows)) for name, rows in tables.items()}
+
+
+def runs(warehouse: Warehouse) -> list[tuple[str, str]]:
+    return sorted((row["run_id"], row["status"]) for row in warehouse.read("runs").collect())
+
+
+def test_nights(
+    spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "warehouse"
+
+    # the very first run is killed amid its first tables: there is nothing to see
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(jobs.ingest, "_write_streams", killed)
+        run(spark, root, small)
+    half = Warehouse(spark, str(root))
+    assert half.exists("events")
+    assert not half.exists("runs")
+
+    # run again it is the first night: 2 was lost, 1 leads
+    assert run(spark, root, small).published
+    first = seen(spark, root)
+    assert len(first["events"]) == 7
+    assert [json.loads(row)["leader"] for row in first["partition_timeline"]] == [2, 1]
+    [election] = map(json.loads, first["elections"])
+    assert (election["leader"], election["strategy"], election["trigger"], election["unclean"]) == (
+        1,
+        "offline",
+        "broker_failure",
+        False,
+    )
+    assert election["live_brokers"] == [1]
+    assert [json.loads(row)["broker"] for row in first["broker_timeline"] if '"ended_by":"session_expired"' in row] == [
+        2
+    ]
+    warehouse = open_warehouse(spark, str(root), create=False)
+    assert runs(warehouse) == [("1", "published")]
+    assert set(warehouse.versions) == set(TABLES)
+
+    # a second run over the same logs adds its own row and nothing else
+    pinned = dict(warehouse.versions)
+    outcome = run(spark, root, small)
+    assert (outcome.published, outcome.news) == (True, False)
+    warehouse = open_warehouse(spark, str(root), create=False)
+    assert runs(warehouse) == [("1", "published"), ("2", "published")]
+    assert warehouse.versions == pinned
+    counts = [dict(row["rows"]) for row in warehouse.read("runs").collect()]
+    assert counts[0] == counts[1] == {name: len(rows) for name, rows in first.items()}
+
+    # the next night is killed after most tables were written
+    grow(small)
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(jobs.nightly, "to_verdicts", killed)
+        run(spark, root, small)
+    assert Warehouse(spark, str(root)).version("elections") > pinned["elections"]
+    assert open_warehouse(spark, str(root), create=False).versions == pinned
+    assert seen(spark, root) == first
+
+    # run again it gives what one clean run over all logs gives
+    assert run(spark, root, small).published
+    second = seen(spark, root)
+    assert run(spark, tmp_path / "clean", small).published
+    assert comparable(second) == comparable(seen(spark, tmp_path / "clean"))
+    assert len(second["events"]) == 10
+    assert [json.loads(row)["isr"] for row in second["partition_timeline"]] == [[1, 2], [1], [1, 2]]
+
+    # too many records that no rule knows: refused, said, and invisible
+    with (small / "broker-1" / "state-change.log").open("a") as file:
+        file.writelines(
+            f"[2026-11-21 10:07:00,{i:03}] INFO [Controller id=1 epoch=1] Nobody wrote this (state.change.logger)\n"
+            for i in range(25)
+        )
+    said = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
+    assert said.exit_code == 3
+    assert "The data gate refused run 4; readers still see the run before it." in said.stderr
+    assert "log_files.reject_ratio: at most 2% of a stream's records in scope are rejects - 1 row" in said.stderr
+    assert '"reject_lines":25,"event_lines":2' in said.stderr
+    assert seen(spark, root) == second
+    warehouse = open_warehouse(spark, str(root), create=False)
+    assert runs(warehouse) == [("1", "published"), ("2", "published"), ("3", "published"), ("4", "refused")]
+
+    # without them the next run takes back what was refused
+    append_nothing = (small / "broker-1" / "state-change.log").read_text().splitlines(keepends=True)[:2]
+    (small / "broker-1" / "state-change.log").write_text("".join(append_nothing))
+    assert run(spark, root, small).published
+    assert seen(spark, root) == second
+
+
+def test_progress_is_said_stage_by_stage(zk: Any) -> None:
+    assert [line for line in zk.said if line.endswith(" ...")] == [
+        f"{stage} ..." for stage in ("ingest", "timelines", "detect", "replay", "audit", "publish")
+    ]
+    assert list(zk.outcome.seconds) == ["take back", "ingest", "timelines", "detect", "replay", "audit", "publish"]
+
+
+def test_releases_of_clusters(frame: Frame) -> None:
+    text = """
+    cluster | kafka_versions | role       | kind
+    zk      | 2.4.0..2.5.1   | broker     | apache
+    zk      | 1.1.0..3.1.2   | broker     | apache
+    zk      |                |            | apache
+    dump    | 2.8.0..        |            | metadata_dump
+    dark    |                | broker     | apache
+    """
+    assert releases(frame(LOG_FILES, text)) == {"zk": ("2.4", False), "dump": ("2.8", True)}

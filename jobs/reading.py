@@ -37,7 +37,7 @@ def query_tables(spark: SparkSession, root: str, query: str) -> DataFrame:
     try:
         rows = spark.sql(query)
     except PySparkException as error:
-        first = str(error).splitlines()[0]
+        first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise BadInput(f"The query is not understood: {first} Tables are {', '.join(sorted(BY_NAME))}.") from None
     return rows
 

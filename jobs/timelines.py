@@ -175,10 +175,11 @@ def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
         .orderBy("partition_epoch")
         .rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     )
-    never_moved = ~F.coalesce("reassigned", F.lit(False))
+    never_moved = ~F.coalesce("reassigned", F.lit(False)) & (F.size(F.collect_set("replicas").over(whole)) == 1)
     return filled.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").withColumns(
         {
-            # a partition that was never reassigned has one assignment; of others only what is said of a state counts
+            # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
+            # (KRaft logs no word of a reassignment that only removes replicas and is done at once)
             "replicas": F.coalesce("replicas", F.when(never_moved, F.first("replicas", ignorenulls=True).over(whole))),
             "topic_id": F.max("topic_id").over(Window.partitionBy(*INCARNATION)),
             # a leader writes the epoch it was elected under; a later reign may send the same state as its own

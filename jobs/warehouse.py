@@ -138,6 +138,10 @@ def check_root(root: str, *, create: bool) -> None:
     parent = os.path.abspath(root)
     while not os.path.exists(parent):
         parent = os.path.dirname(parent)
+    if not os.path.isdir(parent):
+        raise BadInput(
+            f"The warehouse path goes through a file: {parent}; give a folder, it is created if it does not exist."
+        )
     if create and not os.access(parent, os.W_OK):
         raise BadInput(f"The warehouse cannot be written: {root}; check the permissions of {parent}.")
 

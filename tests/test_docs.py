@@ -24,7 +24,7 @@ PLACEHOLDER = re.compile(r"\bLOGS\b|\bDIR\b|\bFILE\b|\.\.\.")
 def commands(page: Path) -> list[str]:
     """The command lines in a page's plain code blocks; those with placeholders are forms, not commands."""
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
-    lines = [line.strip() for block in blocks for line in block.splitlines()]
+    lines = [line.partition("   #")[0].strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith(("kafka-rewind ", "make ")) and not PLACEHOLDER.search(line)]
 
 

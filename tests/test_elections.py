@@ -1,6 +1,9 @@
 """ZooKeeper elections against tables worked out by hand from the algorithm reference, and what must always hold."""
 
+from collections.abc import Sequence
 from itertools import pairwise
+from random import Random
+from typing import Any, TypedDict
 
 import pytest
 from hypothesis import given
@@ -35,9 +38,10 @@ from udfs.reassignment import Lists, reassign_to, zk_reassign_trace
 from udfs.state_machines import starting_partition_state, starting_replica_state
 
 FAILED, NONE_ONLINE = Refused("StateChangeFailed"), Refused("NoReplicaOnline")
+Ids = Sequence[int]
 
 
-def release(text):
+def release(text: str) -> Release:
     return Release.parse(text)
 
 
@@ -55,19 +59,19 @@ RELEASES = {  # text -> release, minor release it belongs to
 
 
 @pytest.mark.parametrize("case", RELEASES)
-def test_release(case):
+def test_release(case: str) -> None:
     text, parsed, line = RELEASES[case]
     assert Release.parse(text) == parsed
     assert parsed.line == line
 
 
 @pytest.mark.parametrize("text", ["", "kafka", "3.x", "1.2.3.4.5", "-1"])
-def test_no_release(text):
+def test_no_release(text: str) -> None:
     with pytest.raises(ValueError, match="Not a Kafka release"):
         Release.parse(text)
 
 
-def test_releases_are_ordered_as_released():
+def test_releases_are_ordered_as_released() -> None:
     assert list(MINOR_RELEASES) == sorted(MINOR_RELEASES)
     assert MINOR_RELEASES[-1] < TRUNK
     assert [str(one) for one in releases_between(release("0.10.2"), release("1.1"))] == [
@@ -96,24 +100,26 @@ ERAS = {  # release, KRaft -> era
 
 
 @pytest.mark.parametrize(("text", "kraft"), ERAS)
-def test_era(text, kraft):
+def test_era(text: str, kraft: bool) -> None:
     assert era_of(release(text), kraft=kraft) == ERAS[text, kraft]
 
 
 @pytest.mark.parametrize(("text", "kraft"), [("0.7.2", False), ("4.0.0", False), ("trunk", False), ("2.7.2", True)])
-def test_no_era(text, kraft):
+def test_no_era(text: str, kraft: bool) -> None:
     with pytest.raises(ValueError, match=r"no (KRaft|ZooKeeper) controller"):
         era_of(release(text), kraft=kraft)
 
 
-def test_protocol_without_iv_is_the_last_of_its_release():
+def test_protocol_without_iv_is_the_last_of_its_release() -> None:
     order = ["0.8.2.X", "0.10.0-IV1", "0.10.2-IV0", "2.7-IV0", "2.7-IV2", "2.7", "3.6-IV0", "3.6", "4.0-IV0"]
     assert [ProtocolVersion.parse(text) for text in order] == sorted(ProtocolVersion.parse(text) for text in order)
 
 
 # --- A.2 to A.5, B ----------------------------------------------------------------------------------------------------
 
-OFFLINE = {  # release, assigned, isr, online, unclean allowed -> choice
+OFFLINE: dict[
+    str, tuple[str, Ids, Ids, Ids, bool, Choice | Refused]
+] = {  # release, assigned, isr, online, unclean allowed -> choice
     "ISR order decides at first": ("0.8.1", [1, 2, 3], [3, 2], [2, 3], False, Choice(3, (3, 2), (2, 3))),
     "then assignment order": ("0.8.2", [1, 2, 3], [3, 2], [2, 3], False, Choice(2, (3, 2), (2, 3))),
     "the dead leave the ISR": ("2.4", [1, 2, 3], [3, 1, 2], [3], False, Choice(3, (3,), (3,))),
@@ -131,12 +137,12 @@ OFFLINE = {  # release, assigned, isr, online, unclean allowed -> choice
 
 
 @pytest.mark.parametrize("case", OFFLINE)
-def test_offline(case):
-    text, *given_, choice = OFFLINE[case]
-    assert elect_offline(release(text), *given_) == choice
+def test_offline(case: str) -> None:
+    text, assigned, isr, online, unclean_enabled, choice = OFFLINE[case]
+    assert elect_offline(release(text), assigned, isr, online, unclean_enabled) == choice
 
 
-REASSIGNED = {  # release, target, isr, online -> choice
+REASSIGNED: dict[str, tuple[str, Ids, Ids, Ids, Choice | Refused]] = {  # release, target, isr, online -> choice
     "0.8.0 does not consult the ISR": ("0.8.0", [4, 5], [5], [4, 5], Choice(4, (5,), (4, 5))),
     "later the ISR counts": ("0.8.1", [4, 5], [5], [4, 5], Choice(5, (5,), (4, 5))),
     "target order, dead passed over, all told": ("2.4", [4, 5, 6], [6, 5, 4], [6, 5], Choice(5, (6, 5, 4), (4, 5, 6))),
@@ -147,12 +153,14 @@ REASSIGNED = {  # release, target, isr, online -> choice
 
 
 @pytest.mark.parametrize("case", REASSIGNED)
-def test_reassigned(case):
-    text, *given_, choice = REASSIGNED[case]
-    assert elect_reassigned(release(text), *given_) == choice
+def test_reassigned(case: str) -> None:
+    text, target, isr, online, choice = REASSIGNED[case]
+    assert elect_reassigned(release(text), target, isr, online) == choice
 
 
-PREFERRED = {  # release, assigned, isr, leader, online -> choice
+PREFERRED: dict[
+    str, tuple[str, Ids, Ids, int, Ids, Choice | Refused]
+] = {  # release, assigned, isr, leader, online -> choice
     "the first takes over, the ISR stays": ("3.9", [1, 2], [2, 1], 2, [1, 2], Choice(1, (2, 1), (1, 2))),
     "it leads already": ("1.0", [1, 2], [1, 2], 1, [1, 2], Refused("LeaderElectionNotNeeded")),
     "it leads already, the epoch moves": ("2.1", [1, 2], [1, 2], 1, [1, 2], Choice(1, (1, 2), (1, 2))),
@@ -163,12 +171,13 @@ PREFERRED = {  # release, assigned, isr, leader, online -> choice
 
 
 @pytest.mark.parametrize("case", PREFERRED)
-def test_preferred(case):
-    text, *given_, choice = PREFERRED[case]
-    assert elect_preferred(release(text), *given_) == choice
+def test_preferred(case: str) -> None:
+    text, assigned, isr, leader, online, choice = PREFERRED[case]
+    assert elect_preferred(release(text), assigned, isr, leader, online) == choice
 
 
-SHUTDOWN = {  # release, assigned, isr, leader, alive, shutting down, offline -> choice
+Shutdown = tuple[str, Ids, Ids, int, Ids, Ids, Ids, Choice | Refused]
+SHUTDOWN: dict[str, Shutdown] = {  # release, assigned, isr, leader, alive, shutting down, offline -> choice
     "0.8.0 drops the leader by itself": ("0.8.0", [1, 2], [1, 2], 1, [1, 2], [], [], Choice(2, (2,), (1, 2))),
     "ISR order, even a dead one": ("0.9", [1, 2, 3], [3, 2, 1], 1, [1, 2], [1], [], Choice(3, (3, 2), (1, 2))),
     "assignment order, alive": ("0.10.0", [1, 2, 3], [3, 2, 1], 1, [1, 2], [1], [], Choice(2, (3, 2), (1, 2))),
@@ -190,12 +199,13 @@ SHUTDOWN = {  # release, assigned, isr, leader, alive, shutting down, offline ->
 
 
 @pytest.mark.parametrize("case", SHUTDOWN)
-def test_controlled_shutdown(case):
-    text, *given_, choice = SHUTDOWN[case]
-    assert elect_controlled_shutdown(release(text), *given_) == choice
+def test_controlled_shutdown(case: str) -> None:
+    text, assigned, isr, leader, alive, leaving, offline, choice = SHUTDOWN[case]
+    chosen = elect_controlled_shutdown(release(text), assigned, isr, leader, alive, leaving, offline)
+    assert chosen == choice
 
 
-def test_who_moves_on_shutdown():
+def test_who_moves_on_shutdown() -> None:
     assert moves_on_shutdown(release("3.9"), [1, 2], leader=1, leaving=1)
     assert not moves_on_shutdown(release("3.9"), [1, 2], leader=2, leaving=1)
     assert not moves_on_shutdown(release("3.9"), [1], leader=1, leaving=1)
@@ -203,12 +213,12 @@ def test_who_moves_on_shutdown():
     assert moves_on_shutdown(release("2.0"), [1, 2], leader=1, leaving=1, topic_deleting=True)
 
 
-def test_failed_directories_count_from_1_0():
+def test_failed_directories_count_from_1_0() -> None:
     assert online_replicas(release("0.11"), [1, 2, 3], [3], [2]) == {1, 2}
     assert online_replicas(release("1.0"), [1, 2, 3], [3], [2]) == {1}
 
 
-RECOVERY = {  # release, unclean, before, protocol -> after
+RECOVERY: dict[str, tuple[str, bool, str, str | None, str | None]] = {  # release, unclean, before, protocol -> after
     "not yet invented": ("3.1", True, RECOVERED, None, None),
     "unclean starts it": ("3.2", True, RECOVERED, "3.2-IV0", RECOVERING),
     "an old protocol never does": ("3.9", True, RECOVERED, "3.1-IV0", RECOVERED),
@@ -217,34 +227,35 @@ RECOVERY = {  # release, unclean, before, protocol -> after
 
 
 @pytest.mark.parametrize("case", RECOVERY)
-def test_recovery(case):
+def test_recovery(case: str) -> None:
     text, unclean, before, protocol, after = RECOVERY[case]
     parsed = ProtocolVersion.parse(protocol) if protocol else None
     assert recovery_after(release(text), unclean, before, parsed) == after
 
 
-def test_unclean_default_turned_with_0_11():
+def test_unclean_default_turned_with_0_11() -> None:
     assert unclean_default(release("0.10.2.2"))
     assert not unclean_default(release("0.11"))
-    dead = {"assigned": [1, 2], "isr": [1], "leader": 1, "leader_epoch": 3, "alive": [2]}
+    dead: dict[str, Any] = {"assigned": [1, 2], "isr": [1], "leader": 1, "leader_epoch": 3, "alive": [2]}
     assert zk_elect(release("0.10.2"), "offline", **dead) == Elected(2, (2,), 4, (2,), True, None)
     assert zk_elect(release("0.11"), "offline", **dead) == NONE_ONLINE
 
 
-def test_a_newer_controller_has_taken_over():
-    healthy = {"assigned": [1, 2], "isr": [1, 2], "leader": 1, "leader_epoch": 3, "alive": [2]}
-    epochs = {"controller_epoch": 5, "stored_controller_epoch": 6}
+def test_a_newer_controller_has_taken_over() -> None:
+    healthy: dict[str, Any] = {"assigned": [1, 2], "isr": [1, 2], "leader": 1, "leader_epoch": 3, "alive": [2]}
+    epochs: dict[str, Any] = {"controller_epoch": 5, "stored_controller_epoch": 6}
     assert zk_elect(release("3.9"), "offline", **healthy, **epochs) == FAILED
 
 
-def test_birth():
+def test_birth() -> None:
     assert zk_new_partition(release("3.9"), [3, 1, 2], [1, 2]) == Elected(1, (1, 2), 0, (1, 2), False, RECOVERED)
     assert zk_new_partition(release("0.8.0"), [3], [1, 2]) == FAILED
 
 
 # --- A.6 --------------------------------------------------------------------------------------------------------------
 
-REQUESTS = {  # release, type, leader, isr, further -> answer, for assignment [1, 2] and brokers 1 and 2 alive
+# release, type, leader, isr, further -> answer, for assignment [1, 2] and brokers 1 and 2 alive
+REQUESTS: dict[str, tuple[str, str, int, Ids, dict[str, Any], tuple[str, int, tuple[int, ...], int]]] = {
     "not the controller": ("3.9", "UNCLEAN", -1, [1], {"is_controller": False}, ("NOT_CONTROLLER", -1, (1,), 0)),
     "no such partition": (
         *("3.9", "UNCLEAN", -1, [1], {"partition_known": False}),
@@ -264,21 +275,22 @@ REQUESTS = {  # release, type, leader, isr, further -> answer, for assignment [1
 
 
 @pytest.mark.parametrize("case", REQUESTS)
-def test_request(case):
+def test_request(case: str) -> None:
     text, kind, leader, isr, further, answer = REQUESTS[case]
     outcome = zk_elect_request(release(text), kind, assigned=[1, 2], leader=leader, isr=isr, alive=[1, 2], **further)
     assert outcome == ElectionAnswer(*answer)
 
 
 @pytest.mark.parametrize(("text", "kind"), [("2.1", "PREFERRED"), ("2.3", "UNCLEAN"), ("3.9", "ONLINE")])
-def test_request_not_known_to_the_release(text, kind):
+def test_request_not_known_to_the_release(text: str, kind: str) -> None:
     with pytest.raises(ValueError, match="election"):
         zk_elect_request(release(text), kind, assigned=[1], leader=1, isr=[1], alive=[1])
 
 
 # --- C.1 --------------------------------------------------------------------------------------------------------------
 
-REMOVALS = {  # release, replica, leader, isr, unclean allowed -> removal, for assignment [1, 2, 3], leader epoch 5
+# release, replica, leader, isr, unclean allowed -> removal, for assignment [1, 2, 3], leader epoch 5
+REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, Removal]] = {
     "a follower": ("2.4", 2, 1, [1, 2, 3], None, Removal(True, 1, (1, 3), 6, (1, 3))),
     "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, Removal(True, -1, (2,), 6, (2, 3))),
     "0.8.0 tells the leader": ("0.8.0", 2, 1, [1, 2, 3], None, Removal(True, 1, (1, 3), 6, (1,))),
@@ -292,21 +304,29 @@ REMOVALS = {  # release, replica, leader, isr, unclean allowed -> removal, for a
 
 
 @pytest.mark.parametrize("case", REMOVALS)
-def test_removal(case):
+def test_removal(case: str) -> None:
     text, replica, leader, isr, unclean, removal = REMOVALS[case]
-    known = {"assigned": [1, 2, 3], "leader": leader, "isr": isr, "leader_epoch": 5, "unclean_enabled": unclean}
+    known: dict[str, Any] = {
+        "assigned": [1, 2, 3],
+        "leader": leader,
+        "isr": isr,
+        "leader_epoch": 5,
+        "unclean_enabled": unclean,
+    }
     assert zk_remove_replica(release(text), replica, **known) == removal
 
 
-def test_removal_under_a_newer_controller():
-    known = {"assigned": [1, 2], "leader": 1, "isr": [1, 2], "leader_epoch": 5}
-    epochs = {"controller_epoch": 1, "stored_controller_epoch": 2}
+def test_removal_under_a_newer_controller() -> None:
+    known: dict[str, Any] = {"assigned": [1, 2], "leader": 1, "isr": [1, 2], "leader_epoch": 5}
+    epochs: dict[str, Any] = {"controller_epoch": 1, "stored_controller_epoch": 2}
     assert zk_remove_replica(release("3.9"), 1, **known, **epochs) == FAILED
 
 
 # --- E ----------------------------------------------------------------------------------------------------------------
 
-REASSIGNMENTS = {  # release, assigned (1 leads), target, alive, caught up -> leader, epoch, isr, error, completed
+# release, assigned (1 leads), target, alive, caught up -> leader, epoch, isr, error, completed
+Reassigned = tuple[str, Ids, Ids, Ids, Ids, int, int, tuple[int, ...], str | None, bool]
+REASSIGNMENTS: dict[str, Reassigned] = {
     "[a] to [b] costs 3": ("1.1", [1], [2], [1, 2], [2], 2, 3, (2,), None, True),
     "0.8.0 does not bump at the start": ("0.8.0", [1], [2], [1, 2], [2], 2, 2, (2,), None, True),
     "0.8.0 keeps leader and epoch": ("0.8.0", [1, 2], [1], [1, 2], [], 1, 1, (1,), None, True),
@@ -322,7 +342,7 @@ REASSIGNMENTS = {  # release, assigned (1 leads), target, alive, caught up -> le
 
 
 @pytest.mark.parametrize("case", REASSIGNMENTS)
-def test_zk_reassignment(case):
+def test_zk_reassignment(case: str) -> None:
     text, assigned, target, alive, caught_up, leader, epoch, isr, error, completed = REASSIGNMENTS[case]
     outcome = zk_reassign_trace(
         release(text), assigned, target, leader=1, isr=assigned, leader_epoch=0, alive=alive, catch_up_order=caught_up
@@ -331,7 +351,7 @@ def test_zk_reassignment(case):
     assert (outcome.error, outcome.completed) == (error, completed)
 
 
-def test_a_lagging_replica_that_was_there_is_not_new():
+def test_a_lagging_replica_that_was_there_is_not_new() -> None:
     outcome = zk_reassign_trace(
         *(release("2.4"), [1, 2], [2, 3]), leader=1, isr=[1], leader_epoch=0, alive=[1, 2, 3], catch_up_order=[3, 2]
     )
@@ -340,7 +360,7 @@ def test_a_lagging_replica_that_was_there_is_not_new():
     assert outcome.final.isr == (3, 2)
 
 
-def test_deletion_has_no_states_of_its_own_in_0_8_0():
+def test_deletion_has_no_states_of_its_own_in_0_8_0() -> None:
     for text, states in {"0.8.0": 1, "0.8.1": 3}.items():
         outcome = zk_reassign_trace(release(text), [1, 2], [1], leader=1, isr=[1, 2], leader_epoch=0, alive=[1, 2])
         deletion = [move for step in outcome.steps for move in step.replica_transitions]
@@ -354,13 +374,15 @@ STOPS = {"3.4": False, "3.4.0": False, "3.4.1": True, "3.5": True}  # release ->
 
 
 @pytest.mark.parametrize("text", STOPS)
-def test_stop_replica_with_an_equal_epoch(text):
+def test_stop_replica_with_an_equal_epoch(text: str) -> None:
     epochs = {"known_controller_epoch": 1, "request_controller_epoch": 1}
     answer = stop_replica(release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9)
     assert answer.applied == STOPS[text]
 
 
-EQUAL_EPOCHS = {  # release, further -> is LeaderAndIsr with an equal leader epoch obeyed
+EQUAL_EPOCHS: dict[
+    str, tuple[str, dict[str, Any], bool]
+] = {  # release, further -> is LeaderAndIsr with an equal leader epoch obeyed
     "brings a topic id": ("3.0", {"topic_id_matches": None}, True),
     "too early for that": ("2.8", {"topic_id_matches": None}, False),
     "from a migrating controller": ("3.4", {"from_migrating_kraft": True}, True),
@@ -369,16 +391,16 @@ EQUAL_EPOCHS = {  # release, further -> is LeaderAndIsr with an equal leader epo
 
 
 @pytest.mark.parametrize("case", EQUAL_EPOCHS)
-def test_leader_and_isr_with_an_equal_epoch(case):
+def test_leader_and_isr_with_an_equal_epoch(case: str) -> None:
     text, further, applied = EQUAL_EPOCHS[case]
-    epochs = {"known_controller_epoch": 1, "request_controller_epoch": 1}
+    epochs: dict[str, Any] = {"known_controller_epoch": 1, "request_controller_epoch": 1}
     answer = leader_and_isr(
         release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9, in_replicas=True, **further
     )
     assert answer.applied == applied
 
 
-def test_update_metadata():
+def test_update_metadata() -> None:
     assert update_metadata(release("3.9"), known_controller_epoch=3, request_controller_epoch=4).applied
     stale = update_metadata(release("3.9"), known_controller_epoch=3, request_controller_epoch=2)
     assert (stale.applied, stale.error, stale.known_controller_epoch) == (False, "STALE_CONTROLLER_EPOCH", 3)
@@ -393,7 +415,7 @@ GAUGES = {  # release -> preferred imbalance, offline partitions with broker 1 l
 
 
 @pytest.mark.parametrize("text", GAUGES)
-def test_gauges(text):
+def test_gauges(text: str) -> None:
     partitions = [
         Led((1, 2), 1, (1, 2)),
         Led((1, 2), -1, (2,)),
@@ -411,7 +433,7 @@ def test_gauges(text):
         assert offline_partitions_count(release(text), partitions, alive=[1, 3], shutting_down=[1]) == offline
 
 
-def test_a_new_controller_classes_what_it_finds():
+def test_a_new_controller_classes_what_it_finds() -> None:
     assert [starting_partition_state(*found) for found in ((None, False), (1, True), (-1, False))] == [
         *("NewPartition", "OnlinePartition", "OfflinePartition")
     ]
@@ -422,7 +444,7 @@ def test_a_new_controller_classes_what_it_finds():
 
 
 @given(st.data(), st.integers(1, 6), st.integers(1, 8))
-def test_striped_placement_is_even(data, count, partitions):
+def test_striped_placement_is_even(data: st.DataObject, count: int, partitions: int) -> None:
     fences = data.draw(st.lists(st.booleans(), min_size=count, max_size=count).filter(lambda all_: not all(all_)))
     brokers = [StripedBroker(id_, data.draw(st.sampled_from("abc")), fenced) for id_, fenced in enumerate(fences)]
     factor = data.draw(st.integers(1, count))
@@ -440,8 +462,21 @@ ZK_RELEASES = st.sampled_from([one for one in MINOR_RELEASES if one < Release(4)
 REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
 
 
+class Known(TypedDict):
+    """Keyword arguments of `zk_elect`."""
+
+    assigned: list[int]
+    isr: list[int]
+    leader: int
+    leader_epoch: int
+    alive: list[int]
+    shutting_down: list[int]
+    target: list[int]
+    unclean_enabled: bool
+
+
 @st.composite
-def partitions(draw):
+def partitions(draw: st.DrawFn) -> Known:
     """Keyword arguments of `zk_elect` for a partition whose ISR is within its assignment."""
     assigned = draw(REPLICAS)
     isr = draw(st.permutations(assigned))[: draw(st.integers(1, len(assigned)))]
@@ -463,7 +498,7 @@ STRATEGIES = ["offline", "reassign", "preferred", "controlled_shutdown"]
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(known=partitions(), at=ZK_RELEASES)
-def test_elections_keep_their_promises(strategy, known, at):
+def test_elections_keep_their_promises(strategy: str, known: Known, at: Release) -> None:
     outcome = zk_elect(at, strategy, **known)
     if isinstance(outcome, Refused):
         return
@@ -484,19 +519,32 @@ def test_elections_keep_their_promises(strategy, known, at):
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @given(known=partitions(), at=ZK_RELEASES, order=st.randoms(use_true_random=False))
-def test_the_order_of_brokers_does_not_matter(strategy, known, at, order):
-    shuffled = {name: order.sample(known[name], len(known[name])) for name in ("alive", "shutting_down")}
-    assert zk_elect(at, strategy, **known) == zk_elect(at, strategy, **(known | shuffled))
+def test_the_order_of_brokers_does_not_matter(strategy: str, known: Known, at: Release, order: Random) -> None:
+    alive = order.sample(known["alive"], len(known["alive"]))
+    shutting_down = order.sample(known["shutting_down"], len(known["shutting_down"]))
+    shuffled: Known = {**known, "alive": alive, "shutting_down": shutting_down}
+    assert zk_elect(at, strategy, **known) == zk_elect(at, strategy, **shuffled)
 
 
 @given(known=partitions(), at=ZK_RELEASES)
-def test_removing_a_replica_twice(known, at):
+def test_removing_a_replica_twice(known: Known, at: Release) -> None:
     replica = known["assigned"][0]
-    given_ = {name: known[name] for name in ("assigned", "unclean_enabled")}
-    once = zk_remove_replica(
-        at, replica, **given_, leader=known["leader"], isr=known["isr"], leader_epoch=known["leader_epoch"]
-    )
-    twice = zk_remove_replica(at, replica, **given_, leader=once.leader, isr=once.isr, leader_epoch=once.leader_epoch)
+
+    def remove(leader: int, isr: Ids, leader_epoch: int) -> Removal:
+        removal = zk_remove_replica(
+            at,
+            replica,
+            assigned=known["assigned"],
+            leader=leader,
+            isr=isr,
+            leader_epoch=leader_epoch,
+            unclean_enabled=known["unclean_enabled"],
+        )
+        assert isinstance(removal, Removal)
+        return removal
+
+    once = remove(known["leader"], known["isr"], known["leader_epoch"])
+    twice = remove(once.leader, once.isr, once.leader_epoch)
     assert (twice.leader, twice.isr) == (once.leader, once.isr)
     assert twice.written == (once.isr == (replica,))
     assert twice.leader_epoch - once.leader_epoch == twice.written
@@ -505,7 +553,9 @@ def test_removing_a_replica_twice(known, at):
 
 
 @given(assigned=REPLICAS, first=REPLICAS, second=REPLICAS)
-def test_the_latest_reassignment_wins_and_cancelling_returns_to_the_origin(assigned, first, second):
+def test_the_latest_reassignment_wins_and_cancelling_returns_to_the_origin(
+    assigned: list[int], first: list[int], second: list[int]
+) -> None:
     pending = reassign_to(Lists(tuple(assigned)), first)
     overridden = reassign_to(pending, second)
     assert [id_ for id_ in overridden.replicas if id_ not in overridden.removing] == second
@@ -515,7 +565,7 @@ def test_the_latest_reassignment_wins_and_cancelling_returns_to_the_origin(assig
 
 
 @given(assigned=REPLICAS, target=REPLICAS, at=ZK_RELEASES)
-def test_a_finished_reassignment_ends_at_its_target(assigned, target, at):
+def test_a_finished_reassignment_ends_at_its_target(assigned: list[int], target: list[int], at: Release) -> None:
     everybody = range(7)
     outcome = zk_reassign_trace(
         *(at, assigned, target),

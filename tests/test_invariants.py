@@ -1,12 +1,14 @@
 """Invariants against tables worked out by hand from the algorithm reference; the algorithms' own output breaks none."""
 
+from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.elections import Elected, online_replicas, zk_elect, zk_new_partition, zk_remove_replica
+from udfs.elections import Elected, Removal, online_replicas, zk_elect, zk_new_partition, zk_remove_replica
 from udfs.eras import MINOR_RELEASES, ProtocolVersion, Release
 from udfs.invariants import (
     HOLDS,
@@ -31,16 +33,20 @@ ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True, protocol=
 START = State(1, 5, (1, 2), partition_epoch=7, controller_epoch=3, replicas=(1, 2, 3), online=frozenset({1, 2, 3}))
 
 
-def after(leader=1, epochs=(6, 8), isr=(1, 2), **further):
+def after(
+    leader: int = 1, epochs: tuple[int, int | None] = (6, 8), isr: tuple[int, ...] = (1, 2), **further: Any
+) -> State:
     """START a change later."""
     return replace(START, leader=leader, leader_epoch=epochs[0], partition_epoch=epochs[1], isr=isr, **further)
 
 
-def verdicts(cluster, *states):
+def verdicts(cluster: Cluster, *states: State) -> dict[tuple[str, int], str]:
     return {(finding.rule, finding.at): finding.verdict for finding in check_sequence(cluster, states)}
 
 
-PAIRS = {  # cluster, state after START, rule -> verdict; None: the rule does not apply
+PAIRS: dict[
+    str, tuple[Cluster, State, str, str | None]
+] = {  # cluster, state after START, rule -> verdict; None: the rule does not apply
     "leader in the ISR": (ZK, after(2, isr=(2,)), "J1", HOLDS),
     "leader outside": (ZK, after(2, isr=(3,)), "J1", VIOLATED),
     "a leader and no ISR": (ZK, after(2, isr=()), "J1", VIOLATED),
@@ -108,12 +114,12 @@ PAIRS = {  # cluster, state after START, rule -> verdict; None: the rule does no
 
 
 @pytest.mark.parametrize("case", PAIRS)
-def test_pair(case):
+def test_pair(case: str) -> None:
     cluster, state, rule, verdict = PAIRS[case]
     assert verdicts(cluster, START, state).get((rule, 1)) == verdict
 
 
-BIRTHS = {  # state -> verdict of J15
+BIRTHS: dict[str, tuple[State, str | None]] = {  # state -> verdict of J15
     "as it should be": (State(2, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), HOLDS),
     "not the first in sync": (State(3, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
     "not in assignment order": (State(3, 0, (3, 2), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
@@ -124,12 +130,13 @@ BIRTHS = {  # state -> verdict of J15
 
 
 @pytest.mark.parametrize("case", BIRTHS)
-def test_birth(case):
+def test_birth(case: str) -> None:
     state, verdict = BIRTHS[case]
     assert verdicts(ZK, state).get(("J15", 0)) == verdict
 
 
-LISTS = {  # isr, elr, last known, min ISR -> verdict of J21
+Ids = tuple[int, ...]
+LISTS: dict[str, tuple[Ids, Ids, Ids, int | None, str]] = {  # isr, elr, last known, min ISR -> verdict of J21
     "disjoint below min ISR": ((1,), (2,), (), 2, HOLDS),
     "twice in": ((1,), (1,), (), 2, VIOLATED),
     "the last known leader is eligible too": ((), (1, 2), (1,), 2, HOLDS),
@@ -144,33 +151,33 @@ LISTS = {  # isr, elr, last known, min ISR -> verdict of J21
 
 
 @pytest.mark.parametrize("case", LISTS)
-def test_lists(case):
+def test_lists(case: str) -> None:
     isr, elr, last_known, min_isr, verdict = LISTS[case]
     state = replace(START, isr=isr, elr=elr, last_known_elr=last_known, min_isr=min_isr)
     assert verdicts(replace(KRAFT, elr_enabled=True), state)["J21", 0] == verdict
     assert ("J21", 0) not in verdicts(KRAFT, state)
 
 
-def test_a_preferred_election_may_take_an_eligible_replica():
+def test_a_preferred_election_may_take_an_eligible_replica() -> None:
     empty = replace(START, leader=-1, isr=(), elr=(1, 2))
     assert verdicts(KRAFT, empty, after(1, isr=(1,), elr=(2,), trigger="preferred"))["J10", 1] == HOLDS
     assert verdicts(KRAFT, replace(empty, elr=()), after(1, isr=(1,), trigger="preferred"))["J10", 1] == VIOLATED
 
 
-def test_removed_replicas_may_linger_in_the_elr():
+def test_removed_replicas_may_linger_in_the_elr() -> None:
     state = replace(START, isr=(1,), elr=(2,), replicas=(1,), min_isr=2)
     cluster = replace(KRAFT, elr_enabled=True)
     assert verdicts(cluster, state)["J21", 0] == VIOLATED
     assert verdicts(cluster, replace(state, departing=frozenset({2})))["J21", 0] == HOLDS
 
 
-def test_a_version_below_the_leader_epoch():
+def test_a_version_below_the_leader_epoch() -> None:
     assert version_ahead(State(1, 5, (1,), 5)).verdict == HOLDS
     assert version_ahead(State(1, 5, (1,), 4)).verdict == VIOLATED
     assert version_ahead(State(1, 5, (1,))).verdict == UNKNOWN
 
 
-CLAIMS = {  # (epoch, controller) -> rules violated
+CLAIMS: dict[str, tuple[list[tuple[int, int]], list[str]]] = {  # (epoch, controller) -> rules violated
     "succession with a gap": ([(4, 1), (5, 2), (7, 1)], []),
     "the same line twice": ([(4, 1), (4, 1)], []),
     "an old epoch again": ([(4, 1), (5, 2), (4, 1)], ["J4"]),
@@ -179,13 +186,13 @@ CLAIMS = {  # (epoch, controller) -> rules violated
 
 
 @pytest.mark.parametrize("case", CLAIMS)
-def test_claims(case):
+def test_claims(case: str) -> None:
     claims, rules = CLAIMS[case]
     assert violations(check_controllers(claims)) == rules
 
 
-def test_choice_is_explained_by_some_plausible_online_set():
-    def decide(online):
+def test_choice_is_explained_by_some_plausible_online_set() -> None:
+    def decide(online: Collection[int]) -> tuple[int, tuple[int, ...]] | None:
         elected = zk_elect(
             *(Release(3, 9), "offline"),
             assigned=[1, 2, 3],
@@ -203,7 +210,7 @@ def test_choice_is_explained_by_some_plausible_online_set():
     assert check_choice(decide, None, {3}, {2, 3}).verdict == VIOLATED
 
 
-def test_transitions():
+def test_transitions() -> None:
     path = [("NewPartition", "OnlinePartition"), ("OnlinePartition", "NonExistentPartition")]
     assert [finding.verdict for finding in check_transitions(Release(3, 9), path)] == [HOLDS, VIOLATED]
     torn = [("NewReplica", "OnlineReplica"), ("OfflineReplica", "OnlineReplica")]
@@ -212,20 +219,20 @@ def test_transitions():
         list(check_transitions(Release(3, 9), [("NewReplica", "OnlinePartition")]))
 
 
-def test_what_brokers_were_sent():
+def test_what_brokers_were_sent() -> None:
     received = [START, replace(START, leader=2), replace(START, leader_epoch=9), replace(START, leader=-2)]
     assert [(one.at, one.verdict) for one in check_received([START], received)] == [
         *((0, HOLDS), (1, VIOLATED), (2, UNKNOWN))
     ]
 
 
-def test_gauge_and_broker_epochs():
+def test_gauge_and_broker_epochs() -> None:
     path = [("NewPartition", "OfflinePartition"), ("OfflinePartition", "OnlinePartition")]
     assert [finding.verdict for finding in check_offline_gauge(path, [1, 1])] == [HOLDS, VIOLATED]
     assert [finding.verdict for finding in check_broker_epochs([3, 8, 8])] == [HOLDS, VIOLATED]
 
 
-def test_findings_in_words():
+def test_findings_in_words() -> None:
     found = {(one.rule, one.at): explain(one) for one in check_sequence(ZK, [START, after(2, (6, None), isr=(3,))])}
     assert found["J1", 1] == "J1 is violated: expected the leader in the ISR, found leader 2, ISR [3]."
     assert found["J3", 1].startswith("J3 can not be judged without partition_epoch: ")
@@ -242,13 +249,21 @@ ROUNDS = st.lists(
 
 
 @given(ZK_RELEASES, ROUNDS, st.booleans())
-def test_zookeeper_histories_break_no_rule(at, rounds, unclean):
+def test_zookeeper_histories_break_no_rule(
+    at: Release, rounds: list[tuple[frozenset[int], str]], unclean: bool
+) -> None:
     assigned = (3, 1, 2, 4)
     born = zk_new_partition(at, assigned, online_replicas(at, assigned))
+    assert isinstance(born, Elected)
     states = [State(born.leader, 0, born.isr, 0, 1, assigned, "new", frozenset(assigned))]
     for online, trigger in rounds:
         now = states[-1]
-        known = {"assigned": assigned, "leader": now.leader, "isr": now.isr, "leader_epoch": now.leader_epoch}
+        known: dict[str, Any] = {
+            "assigned": assigned,
+            "leader": now.leader,
+            "isr": now.isr,
+            "leader_epoch": now.leader_epoch,
+        }
         if trigger == "leader":
             joined = sorted(online - set(now.isr))[:1]
             if now.leader == -1 or not joined:
@@ -256,6 +271,7 @@ def test_zookeeper_histories_break_no_rule(at, rounds, unclean):
             change = replace(now, isr=(*now.isr, *joined))
         elif trigger == "replica_offline":
             removal = zk_remove_replica(at, assigned[0], **known, unclean_enabled=unclean)
+            assert isinstance(removal, Removal)
             if not removal.written:
                 continue
             change = replace(now, leader=removal.leader, isr=removal.isr, leader_epoch=removal.leader_epoch)
@@ -270,8 +286,8 @@ def test_zookeeper_histories_break_no_rule(at, rounds, unclean):
                 leader_epoch=elected.leader_epoch,
                 recovery=elected.recovery,
             )
-        moved = {"partition_epoch": now.partition_epoch + 1, "trigger": trigger, "online": online}
-        states.append(replace(change, **moved, unclean_enabled=unclean))
+        change = replace(change, trigger=trigger, online=online, unclean_enabled=unclean)
+        states.append(replace(change, partition_epoch=len(states)))
     findings = list(check_sequence(Cluster(at), states))
     assert violations(findings) == []
     assert all(finding.verdict == HOLDS for finding in findings)
@@ -282,7 +298,9 @@ def test_zookeeper_histories_break_no_rule(at, rounds, unclean):
     st.lists(st.tuples(st.frozensets(st.integers(1, 3)), st.sampled_from(Kind)), max_size=8),
     st.booleans(),
 )
-def test_kraft_histories_break_no_rule(at, rounds, elr_enabled):
+def test_kraft_histories_break_no_rule(
+    at: Release, rounds: list[tuple[frozenset[int], Kind]], elr_enabled: bool
+) -> None:
     elr_enabled = elr_enabled and at >= Release(4, 1)
     metadata_version = ProtocolVersion(at, 0)
     settings = Settings(at, metadata_version, elr_enabled=elr_enabled, min_isr=2)
@@ -301,7 +319,7 @@ def test_kraft_histories_break_no_rule(at, rounds, elr_enabled):
     assert violations(check_sequence(cluster, states)) == []
 
 
-def _state(partition, online, trigger):
+def _state(partition: Registration, online: frozenset[int], trigger: str | None) -> State:
     return State(
         *(partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch, 1, partition.replicas),
         *(trigger, online),

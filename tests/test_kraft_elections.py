@@ -1,5 +1,9 @@
 """KRaft partition changes against tables worked out by hand from the algorithm reference, and what must always hold."""
 
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,19 +35,22 @@ from udfs.reassignment import (
 )
 
 NOBODY = -1
+Ids = Sequence[int]
+IdTuple = tuple[int, ...]  # as records and registrations hold them
 
 
-def settings(text, metadata_version="3.9-IV0", **further):
+def settings(text: str, metadata_version: str = "3.9-IV0", **further: Any) -> Settings:
     return Settings(Release.parse(text), ProtocolVersion.parse(metadata_version), **further)
 
 
-def partition(isr, leader, **further):
+def partition(isr: Iterable[int], leader: int, **further: Any) -> Registration:
     return Registration((1, 2, 3), tuple(isr), leader, leader_epoch=5, partition_epoch=9, **further)
 
 
 # --- A.8 and A.9 ------------------------------------------------------------------------------------------------------
 
-CHANGES = {  # release, metadata version, isr, leader, wanted ISR, acceptable, kind -> record
+# release, metadata version, isr, leader, wanted ISR, acceptable, kind -> record
+CHANGES: dict[str, tuple[str, str, Ids, int, IdTuple | None, Ids, str, Change | None]] = {
     "the leader stays if it may": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "ONLINE", None),
     "preferred takes over": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Change(leader=1)),
     "preferred is out of sync": ("3.2", "3.2-IV0", [2], 2, None, [1, 2], "PREFERRED", None),
@@ -76,31 +83,31 @@ CHANGES = {  # release, metadata version, isr, leader, wanted ISR, acceptable, k
 
 
 @pytest.mark.parametrize("case", CHANGES)
-def test_change(case):
+def test_change(case: str) -> None:
     text, metadata_version, isr, leader, wanted_isr, acceptable, kind, record = CHANGES[case]
     given_ = settings(text, metadata_version), partition(isr, leader), acceptable, kind, Wanted(isr=wanted_isr)
     assert partition_change(*given_) == record
 
 
-def test_shrinking_bumps_in_migration():
+def test_shrinking_bumps_in_migration() -> None:
     change = partition_change(
         settings("3.6", "3.6-IV0", zk_migration=True), partition([1, 2], 1), [1], "ONLINE", Wanted(isr=(1,))
     )
     assert change == Change(1, (1,))
 
 
-def test_a_leader_reports_the_end_of_recovery():
+def test_a_leader_reports_the_end_of_recovery() -> None:
     recovering = partition([1], 1, recovery=RECOVERING)
     wanted = Wanted(isr=(1,), recovery=RECOVERED)
     assert partition_change(settings("3.9"), recovering, [1], "ONLINE", wanted) == Change(recovery=RECOVERED)
 
 
-def test_a_topic_setting_mattered_to_3_0():
+def test_a_topic_setting_mattered_to_3_0() -> None:
     given_ = partition([1], 1), [2], Kind.ONLINE, Wanted(isr=())
     assert partition_change(settings("3.1", "3.1-IV0"), *given_, topic_allows_unclean=True) == Change(2, (2,))
 
 
-def test_epochs_after_a_record():
+def test_epochs_after_a_record() -> None:
     before = partition([1, 2], 1)
     assert apply_change(before, None) == before
     after = apply_change(before, Change(isr=(1,)))
@@ -108,7 +115,8 @@ def test_epochs_after_a_record():
     assert apply_change(before, Change(leader=1)).leader_epoch == 6
 
 
-ACCEPTABLE = {  # release, unfenced, in controlled shutdown, offline directories, further -> who may lead
+# release, unfenced, in controlled shutdown, offline directories, further -> who may lead
+ACCEPTABLE: dict[str, tuple[str, Ids, Ids, Ids, dict[str, int], set[int]]] = {
     "shutting down counts not before 3.3": ("3.2", [1, 2], [2], [], {}, {1, 2}),
     "KIP-841": ("3.3", [1, 2], [2], [], {}, {1}),
     "directories before 3.7": ("3.6", [1, 2], [], [2], {}, {1, 2}),
@@ -119,12 +127,12 @@ ACCEPTABLE = {  # release, unfenced, in controlled shutdown, offline directories
 
 
 @pytest.mark.parametrize("case", ACCEPTABLE)
-def test_acceptable(case):
+def test_acceptable(case: str) -> None:
     text, unfenced, leaving, offline, further, who = ACCEPTABLE[case]
     assert acceptable_brokers(Release.parse(text), unfenced, leaving, offline, **further) == who
 
 
-def test_kinds():
+def test_kinds() -> None:
     assert election_kind("broker", topic_allows_unclean=True) == Kind.UNCLEAN
     assert election_kind("alter_partition", topic_allows_unclean=False) == Kind.ONLINE
     assert election_kind("reassignment", topic_allows_unclean=True) == Kind.ONLINE
@@ -135,7 +143,9 @@ def test_kinds():
 
 # --- A.10 -------------------------------------------------------------------------------------------------------------
 
-ELR = {  # release, isr, leader, elr, last known, wanted ISR, unclean shutdown, acceptable, kind -> record; min ISR 2
+# release, isr, leader, elr, last known, wanted ISR, unclean shutdown, acceptable, kind -> record; min ISR 2
+Eligible = tuple[str, Ids, int, Ids, Ids, IdTuple | None, IdTuple, Ids, str, Change | None]
+ELR: dict[str, Eligible] = {
     "at min ISR nobody is kept": ("4.1", [1], 1, [2], [], (1, 2), (), [1, 2], "ONLINE", Change(isr=(1, 2), elr=())),
     "below it leavers are eligible": ("4.1", [1, 2], 1, [], [], (1,), (), [1], "ONLINE", Change(isr=(1,), elr=(2,))),
     "not after an unclean shutdown": ("4.1", [1, 2], 1, [], [], (1,), (2,), [1], "ONLINE", Change(isr=(1,))),
@@ -169,7 +179,7 @@ ELR = {  # release, isr, leader, elr, last known, wanted ISR, unclean shutdown, 
 
 
 @pytest.mark.parametrize("case", ELR)
-def test_eligible_leader_replicas(case):
+def test_eligible_leader_replicas(case: str) -> None:
     text, isr, leader, elr, last_known, wanted, unclean_shutdown, acceptable, kind, record = ELR[case]
     given_ = (
         settings(text, "4.0-IV1", elr_enabled=True, min_isr=2),
@@ -179,7 +189,7 @@ def test_eligible_leader_replicas(case):
     assert partition_change(*given_) == record
 
 
-def test_min_isr_is_capped_at_the_replication_factor():
+def test_min_isr_is_capped_at_the_replication_factor() -> None:
     alone = Registration((1,), (1,), 1)
     emptied = partition_change(settings("4.1", elr_enabled=True, min_isr=3), alone, [], "ONLINE", Wanted(isr=()))
     assert emptied == Change(NOBODY, (), elr=(1,), last_known_elr=(1,))
@@ -188,13 +198,13 @@ def test_min_isr_is_capped_at_the_replication_factor():
     assert back == Change(1, (1,), elr=(), last_known_elr=())
 
 
-def test_last_known_elr_without_last_known_leader():
+def test_last_known_elr_without_last_known_leader() -> None:
     given_ = settings("3.9", elr_enabled=True, min_isr=2, last_known_leader=False), partition([1, 2], 1)
     change = partition_change(*given_, [1], "ONLINE", Wanted(isr=(1,), unclean_shutdown=(2,)))
     assert change == Change(isr=(1,), last_known_elr=(2,))
 
 
-def test_no_eligible_leader_replicas_before_3_7():
+def test_no_eligible_leader_replicas_before_3_7() -> None:
     with pytest.raises(ValueError, match="no eligible leader replicas"):
         partition_change(settings("3.6", elr_enabled=True), partition([1], 1), [1])
 
@@ -202,7 +212,7 @@ def test_no_eligible_leader_replicas_before_3_7():
 # --- 2.8, requests, birth ---------------------------------------------------------------------------------------------
 
 
-def test_2_8_fences_and_unfences():
+def test_2_8_fences_and_unfences() -> None:
     assert fence_2_8(partition([1, 2, 3], 2), 2) == Change(1, (1, 3))
     assert fence_2_8(partition([1, 2], 1), 2) == Change(1, (1,))
     assert fence_2_8(partition([1], 1), 1) == Change(leader=NOBODY)
@@ -214,7 +224,8 @@ def test_2_8_fences_and_unfences():
         partition_change(settings("2.8"), partition([1], 1), [1])
 
 
-REQUESTS = {  # release, type, isr, leader, acceptable, topic allows unclean -> answer
+# release, type, isr, leader, acceptable, topic allows unclean -> answer
+REQUESTS: dict[str, tuple[str, str, Ids, int, Ids, bool, tuple[str, int, IdTuple, int]]] = {
     "already preferred": ("3.1", "PREFERRED", [1, 2], 1, [1, 2], False, ("ELECTION_NOT_NEEDED", 1, (1, 2), 0)),
     "already preferred in 3.0": ("3.0", "PREFERRED", [1, 2], 1, [1, 2], False, ("NONE", 1, (1, 2), 0)),
     "preferred takes over": ("4.1", "PREFERRED", [1, 2], 2, [1, 2], False, ("NONE", 1, (1, 2), 1)),
@@ -228,7 +239,7 @@ REQUESTS = {  # release, type, isr, leader, acceptable, topic allows unclean -> 
 
 
 @pytest.mark.parametrize("case", REQUESTS)
-def test_request(case):
+def test_request(case: str) -> None:
     text, kind, isr, leader, acceptable, by_topic, answer = REQUESTS[case]
     outcome = kraft_elect_request(
         settings(text), partition(isr, leader), acceptable, kind, topic_allows_unclean=by_topic
@@ -236,7 +247,8 @@ def test_request(case):
     assert outcome == ElectionAnswer(*answer)
 
 
-BIRTHS = {  # release, unfenced, in controlled shutdown, manual -> ISR or error, for assignment [2, 1]
+# release, unfenced, in controlled shutdown, manual -> ISR or error, for assignment [2, 1]
+BIRTHS: dict[str, tuple[str, Ids, Ids, bool, IdTuple | str]] = {
     "2.8 takes all": ("2.8", [], [], True, (2, 1)),
     "the fenced left out": ("3.0", [1], [], False, (1,)),
     "shutting down left out from 3.3": ("3.2", [1, 2], [2], False, (2, 1)),
@@ -247,7 +259,7 @@ BIRTHS = {  # release, unfenced, in controlled shutdown, manual -> ISR or error,
 
 
 @pytest.mark.parametrize("case", BIRTHS)
-def test_birth(case):
+def test_birth(case: str) -> None:
     text, unfenced, leaving, manual, expected = BIRTHS[case]
     born = kraft_new_partition(Release.parse(text), [2, 1], unfenced, leaving, manual=manual)
     if isinstance(expected, str):
@@ -258,7 +270,8 @@ def test_birth(case):
 
 # --- E.4 --------------------------------------------------------------------------------------------------------------
 
-COMPLETIONS = {  # release, replicas, adding, removing, ISR -> done with ISR, or None
+# release, replicas, adding, removing, ISR -> done with ISR, or None
+COMPLETIONS: dict[str, tuple[str, IdTuple, IdTuple, IdTuple, Ids, Completed | None]] = {
     "nothing pending": ("3.9", (1, 2), (), (), [1, 2], None),
     "one added lags": ("3.9", (3, 1, 2), (3,), (2,), [1, 2], None),
     "one that stays lags": ("3.8", (3, 1, 2), (3,), (), [3, 1], None),
@@ -271,18 +284,18 @@ COMPLETIONS = {  # release, replicas, adding, removing, ISR -> done with ISR, or
 
 
 @pytest.mark.parametrize("case", COMPLETIONS)
-def test_completion(case):
+def test_completion(case: str) -> None:
     text, replicas, adding, removing, isr, done = COMPLETIONS[case]
     assert kraft_reassign_complete(Release.parse(text), Lists(replicas, adding, removing), isr) == done
 
 
-def test_completion_is_part_of_the_change_that_allows_it():
+def test_completion_is_part_of_the_change_that_allows_it() -> None:
     pending = Registration((3, 1, 2), (1, 2), 2, adding=(3,), removing=(2,))
     change = partition_change(settings("3.9"), pending, [1, 2, 3], "ONLINE", Wanted(isr=(1, 2, 3)))
     assert change == Change(3, (1, 3), replicas=(3, 1), adding=(), removing=())
 
 
-def test_a_lost_replica_bumps_the_epoch_of_the_leader_that_stays():
+def test_a_lost_replica_bumps_the_epoch_of_the_leader_that_stays() -> None:
     pending = Registration((1, 2), (1, 2), 1)
     change = partition_change(settings("4.1"), pending, [1, 2], "ONLINE", Wanted(replicas=(1, 2), removing=(2,)))
     assert change == Change(1, (1,), replicas=(1,))
@@ -295,8 +308,11 @@ BROKERS = st.integers(0, 5)
 METADATA = st.sampled_from(["3.1-IV0", "3.5-IV2", "3.6-IV0", "4.1-IV1"]).map(ProtocolVersion.parse)
 
 
+Asked = tuple[Settings, Registration, list[int], IdTuple]
+
+
 @st.composite
-def changes(draw):
+def changes(draw: st.DrawFn) -> Asked:
     """Settings, partition, acceptable brokers and wanted ISR: who leaves it may not lead; no pending reassignment."""
     at = draw(BUILDERS)
     elr_enabled = at >= Release(3, 7) and draw(st.booleans())
@@ -314,7 +330,7 @@ def changes(draw):
 
 
 @given(changes(), st.sampled_from(Kind))
-def test_changes_keep_their_promises(change, kind):
+def test_changes_keep_their_promises(change: Asked, kind: Kind) -> None:
     given_, before, acceptable, wanted = change
     record = partition_change(given_, before, acceptable, kind, Wanted(isr=wanted))
     after = apply_change(before, record)
@@ -334,14 +350,14 @@ def test_changes_keep_their_promises(change, kind):
 
 
 @given(changes(), st.sampled_from([Kind.PREFERRED, Kind.ONLINE]))
-def test_preferred_and_online_are_never_unclean(change, kind):
+def test_preferred_and_online_are_never_unclean(change: Asked, kind: Kind) -> None:
     given_, before, acceptable, wanted = change
     after = apply_change(before, partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)))
     assert after.leader in (NOBODY, before.leader, *(wanted or (*before.elr, *before.isr)))
 
 
 @given(changes(), st.sampled_from(Kind), st.randoms(use_true_random=False))
-def test_the_order_of_brokers_does_not_matter(change, kind, order):
+def test_the_order_of_brokers_does_not_matter(change: Asked, kind: Kind, order: Random) -> None:
     given_, before, acceptable, wanted = change
     shuffled = order.sample(acceptable, len(acceptable))
     assert partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)) == partition_change(
@@ -350,7 +366,7 @@ def test_the_order_of_brokers_does_not_matter(change, kind, order):
 
 
 @given(changes(), st.sampled_from(Kind))
-def test_the_same_change_again_changes_nothing(change, kind):
+def test_the_same_change_again_changes_nothing(change: Asked, kind: Kind) -> None:
     given_, before, acceptable, wanted = change
     after = apply_change(before, partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)))
     modern = given_.release >= Release(3, 8)
@@ -362,7 +378,7 @@ REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
 
 
 @given(REPLICAS, REPLICAS)
-def test_a_plan_on_nothing_pending_can_be_cancelled(current, target):
+def test_a_plan_on_nothing_pending_can_be_cancelled(current: list[int], target: list[int]) -> None:
     plan = kraft_reassign_plan(current, target)
     assert kraft_reassign_lists(Lists(tuple(current)), target) == plan
     assert plan.replicas[: len(target)] == tuple(target)

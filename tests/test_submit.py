@@ -5,6 +5,7 @@ The commands are those of docs/how-to-spark-submit.md. The checkout is on nobody
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
@@ -46,6 +48,34 @@ spark.executor.extraJavaOptions  -XX:+UseParallelGC -XX:TieredStopAtLevel=1
 """
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A master's URL, and the folder in which its worker's executors run and log."""
+
+    url: str
+    work: Path
+
+    def imports(self) -> dict[str, str]:
+        """By module the file from which the executors' Python took it, of our packages and Great Expectations."""
+        return dict(line.split(" ", 1) for line in (self.work / "imports").read_text().splitlines())
+
+
+PROBE = """
+import sys
+from importlib.machinery import PathFinder
+
+class Probe:
+    def find_spec(name, path=None, target=None):
+        if name.split(".")[0] in ("jobs", "schemas", "udfs", "great_expectations"):
+            found = PathFinder.find_spec(name, path)
+            with open({told!r}, "a") as file:
+                file.write(f"{{name}} {{found and found.origin}}\\n")
+
+sys.meta_path.insert(0, Probe)
+"""
+"""What the executors' Python runs at its start: it notes where modules come from."""
+
+
 def commands() -> list[str]:
     """The shell commands that the guide shows: building the three files, and running them."""
     return re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / "how-to-spark-submit.md").read_text(), re.M | re.S)
@@ -55,7 +85,9 @@ def commands() -> list[str]:
 def daemon(command: list[str], env: Mapping[str, str], cwd: Path, log: Path) -> Iterator[Path]:
     """A process of ours, its output in a file; stopped with its children at the end, whatever happens."""
     with log.open("wb") as out:
-        process = subprocess.Popen(command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True)
+        process = subprocess.Popen(
+            command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True, preexec_fn=_end_with_us
+        )
     try:
         yield log
     finally:
@@ -66,6 +98,12 @@ def daemon(command: list[str], env: Mapping[str, str], cwd: Path, log: Path) -> 
             process.kill()
         _end_group(process.pid)
         process.wait()
+
+
+def _end_with_us() -> None:
+    """Ask Linux to end this process with its parent: a test run that is killed leaves no daemon behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def _end_group(pid: int) -> None:
@@ -90,7 +128,7 @@ def said(log: Path, pattern: str) -> str:
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of all processes: loopback only, this Python, no checkout on the path, and no one's settings."""
     conf = tmp_path_factory.mktemp("conf")
-    (conf / "spark-defaults.conf").write_text(CLUSTERS_OWN)
+    (conf / "spark-defaults.conf").write_text(f"{CLUSTERS_OWN}\nspark.executorEnv.PYTHONPATH  {conf / 'probe'}\n")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and k != "PYTHONPATH"}
     return kept | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -102,11 +140,15 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def cluster(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a master with one worker of 2 cores, all on loopback, on free ports."""
+def cluster(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master with one worker of 2 cores, all on loopback, on free ports."""
     if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
         pytest.skip("needs Java")
     folder = tmp_path_factory.mktemp("cluster")
+    (folder / "work").mkdir()
+    probe = Path(env["SPARK_CONF_DIR"]) / "probe" / "sitecustomize.py"
+    probe.parent.mkdir()
+    probe.write_text(PROBE.format(told=str(folder / "work" / "imports")))
     start = [str(Path(sys.executable).parent / "spark-class")]
     here = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
     master = [*start, "org.apache.spark.deploy.master.Master", *here]
@@ -115,7 +157,7 @@ def cluster(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> It
         url = said(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
         with daemon([*worker, "--work-dir", str(folder / "work"), url], env, folder, folder / "worker.log"):
             said(log, r"Registering worker (127\.0\.0\.1:\d+) with 2 cores")
-            yield url
+            yield Cluster(url, folder / "work")
 
 
 def shell(command: str, env: Mapping[str, str], cwd: Path, seconds: float) -> subprocess.CompletedProcess[str]:
@@ -174,15 +216,19 @@ def of_the_content(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_cluster_writes_the_tables_of_a_local_run(
-    cluster: str, job: Path, env: dict[str, str], zk: Run, tmp_path: Path
+    cluster: Cluster, job: Path, env: dict[str, str], zk: Run, tmp_path: Path
 ) -> None:
-    where = {"JOB": str(job), "MASTER": cluster, "LOGS": str(LOGS), "WAREHOUSE": str(tmp_path / "warehouse")}
+    where = {"JOB": str(job), "MASTER": cluster.url, "LOGS": str(LOGS), "WAREHOUSE": str(tmp_path / "warehouse")}
     # A time zone far from UTC, which must not show anywhere.
     done = shell(commands()[1], env | where | {"TZ": "Asia/Kolkata"}, tmp_path, RUN_S)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]
     assert "Cluster default: 2026-11-21 11:44:15.962 to" in done.stdout
     assert " ERROR " not in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+    loaded = cluster.imports()
+    assert "udfs.parsing_arrow" in loaded
+    assert {name: path for name, path in loaded.items() if "kafka-rewind.zip" not in path} == {}
+    assert "great_expectations" not in loaded  # the driver's alone
     theirs, ours = published(tmp_path / "warehouse"), published(Path(zk.warehouse.root))
     assert set(theirs) == set(ours) == set(BY_NAME)
     for name in ours:
@@ -192,9 +238,14 @@ def test_a_cluster_writes_the_tables_of_a_local_run(
 
 
 def test_bad_input_is_one_sentence_and_its_exit_code_comes_through(
-    cluster: str, job: Path, env: dict[str, str], tmp_path: Path
+    cluster: Cluster, job: Path, env: dict[str, str], tmp_path: Path
 ) -> None:
-    where = {"JOB": str(job), "MASTER": cluster, "LOGS": "/no/such/folder", "WAREHOUSE": str(tmp_path / "warehouse")}
+    where = {
+        "JOB": str(job),
+        "MASTER": cluster.url,
+        "LOGS": "/no/such/folder",
+        "WAREHOUSE": str(tmp_path / "warehouse"),
+    }
     done = shell(commands()[1], env | where, tmp_path, RUN_S)
     assert done.returncode == 2, done.stderr
     assert "kafka-rewind: This file or folder does not exist: /no/such/folder;" in done.stdout

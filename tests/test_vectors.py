@@ -1,7 +1,9 @@
 """Every shared vector holds for every minor release of its range, both ends and all between."""
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,10 @@ from udfs.elections import Elected, Refused
 from udfs.eras import MINOR_RELEASES, ProtocolVersion, Release, releases_between
 from udfs.reassignment import Lists
 
-VECTORS = {
+Given = dict[str, Any]  # a part of a vector, or what is compared with one
+Operation = Callable[[Release, Given], Given]
+
+VECTORS: dict[str, Given] = {
     f"{path.stem}: {vector['name']}": vector
     for path in sorted((Path(__file__).parent / "vectors").glob("*.json"))
     for vector in json.loads(path.read_text(encoding="utf-8"))
@@ -36,7 +41,7 @@ REQUEST_FIELDS = {
 }
 
 
-def releases(era):
+def releases(era: str) -> list[tuple[Release, bool]]:
     """(release, is it KRaft) for an era such as `zk:0.8.0..1.0,zk:2.1..3.9`, `kraft:3.9` or `any`."""
     if era == "any":
         zk = [(release, False) for release in MINOR_RELEASES if release < Release(4)]
@@ -50,7 +55,7 @@ def releases(era):
     return found
 
 
-def zk_elect(release, given):
+def zk_elect(release: Release, given: Given) -> Given:
     protocol = given.get("inter_broker_protocol")
     outcome = elections.zk_elect(
         release,
@@ -62,7 +67,7 @@ def zk_elect(release, given):
     return {"result": "error" if isinstance(outcome, Refused) else "elected", **vars(outcome)}
 
 
-def zk_elect_request(release, given):
+def zk_elect_request(release: Release, given: Given) -> Given:
     outcome = elections.zk_elect_request(
         release,
         given["election_type"],
@@ -74,7 +79,7 @@ def zk_elect_request(release, given):
     return vars(outcome)
 
 
-def zk_new_partition(release, given):
+def zk_new_partition(release: Release, given: Given) -> Given:
     online = elections.online_replicas(release, given["alive"], given.get("shutting_down", ()))
     born = elections.zk_new_partition(release, given["assignment"], online)
     if isinstance(born, Elected):
@@ -82,7 +87,7 @@ def zk_new_partition(release, given):
     return {"result": "error", "partition_state": "NewPartition", **vars(born)}
 
 
-def zk_remove_replica(release, given):
+def zk_remove_replica(release: Release, given: Given) -> Given:
     return vars(
         elections.zk_remove_replica(
             release,
@@ -97,7 +102,7 @@ def zk_remove_replica(release, given):
     )
 
 
-def kraft_new_partition(release, given):
+def kraft_new_partition(release: Release, given: Given) -> Given:
     born = kraft_elections.kraft_new_partition(
         release,
         given["assignment"],
@@ -108,10 +113,11 @@ def kraft_new_partition(release, given):
     return {"result": "error" if isinstance(born, Refused) else "created", **vars(born)}
 
 
-def kraft_change(release, given):
-    partition = kraft_elections.Registration(
-        **{name: tuple(value) if isinstance(value, list) else value for name, value in given["partition"].items()}
-    )
+def kraft_change(release: Release, given: Given) -> Given:
+    fields: Given = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given["partition"].items()
+    }
+    partition = kraft_elections.Registration(**fields)
     settings = kraft_elections.Settings(
         release,
         ProtocolVersion.parse(given["metadata_version"]),
@@ -120,13 +126,12 @@ def kraft_change(release, given):
         min_isr=given.get("min_isr", 1),
         last_known_leader=given.get("last_known_leader_enabled", True),
     )
-    wanted = kraft_elections.Wanted(
-        **{
-            name.removeprefix("target_"): tuple(given[name])
-            for name in ("target_isr", "target_replicas", "target_adding", "target_removing", "unclean_shutdown")
-            if name in given
-        }
-    )
+    asked: Given = {
+        name.removeprefix("target_"): tuple(given[name])
+        for name in ("target_isr", "target_replicas", "target_adding", "target_removing", "unclean_shutdown")
+        if name in given
+    }
+    wanted = kraft_elections.Wanted(**asked)
     change = kraft_elections.partition_change(
         settings, partition, given["acceptable"], given.get("election", "ONLINE"), wanted
     )
@@ -134,16 +139,16 @@ def kraft_change(release, given):
     return {"record": record, "after": vars(kraft_elections.apply_change(partition, change))}
 
 
-def lists(given):
+def lists(given: Given) -> Lists:
     return Lists(tuple(given["replicas"]), tuple(given["adding"]), tuple(given["removing"]))
 
 
-def kraft_reassign_complete(release, given):
+def kraft_reassign_complete(release: Release, given: Given) -> Given:
     done = reassignment.kraft_reassign_complete(release, lists(given), given["target_isr"])
     return {"completed": False} if done is None else {"completed": True, "replicas": done.replicas, "isr": done.isr}
 
 
-def zk_reassign(release, given):
+def zk_reassign(release: Release, given: Given) -> reassignment.Reassignment:
     return reassignment.zk_reassign_trace(
         release,
         given["assignment"],
@@ -156,18 +161,18 @@ def zk_reassign(release, given):
     )
 
 
-def zk_reassign_trace(release, given):
+def zk_reassign_trace(release: Release, given: Given) -> Given:
     steps = zk_reassign(release, given).steps
     return {"states": [{**vars(step), "assignment_set": step.assignment, "isr_set": step.isr} for step in steps]}
 
 
-def zk_reassign_final(release, given):
+def zk_reassign_final(release: Release, given: Given) -> Given:
     outcome = zk_reassign(release, given)
     return {**vars(outcome), **vars(outcome.final), "isr_set": outcome.final.isr}
 
 
-def place(function):
-    def run(_, given):
+def place(function: Callable[..., placement.Assignment]) -> Operation:
+    def run(_: Release, given: Given) -> Given:
         racks = {int(broker): rack for broker, rack in given.get("racks", {}).items()}
         try:
             placed = function(
@@ -185,11 +190,11 @@ def place(function):
     return run
 
 
-def place_striped(_, given):
+def place_striped(_: Release, given: Given) -> Given:
     brokers = [placement.StripedBroker(**broker) for broker in given["brokers"]]
-    draws = iter(given["draws"])
+    draws: Iterator[tuple[int, int]] = iter(given["draws"])
 
-    def draw(bound):
+    def draw(bound: int) -> int:
         expected_bound, value = next(draws)
         assert bound == expected_bound
         return value
@@ -199,23 +204,23 @@ def place_striped(_, given):
     return {"assignment": placed}
 
 
-def transition(release, given):
+def transition(release: Release, given: Given) -> Given:
     return {"valid": state_machines.is_legal(release, given["from"], given["to"])}
 
 
-def requested(function):
-    def run(release, given):
+def requested(function: Callable[..., broker_requests.Answer]) -> Operation:
+    def run(release: Release, given: Given) -> Given:
         answer = function(release, **{name: given[name] for name in REQUEST_FIELDS & given.keys()})
         return {**vars(answer), "known_controller_epoch_after": answer.known_controller_epoch}
 
     return run
 
 
-def led(given):
+def led(given: Given) -> list[controller_metrics.Led]:
     return [controller_metrics.Led(tuple(one["replicas"]), one["leader"]) for one in given["partitions"]]
 
 
-def leader_imbalance(_, given):
+def leader_imbalance(_: Release, given: Given) -> Given:
     ratios = controller_metrics.leader_imbalance(led(given))
     return {
         "ratio": {str(broker): ratio for broker, ratio in ratios.items()},
@@ -223,12 +228,12 @@ def leader_imbalance(_, given):
     }
 
 
-def offline_counter(_, given):
+def offline_counter(_: Release, given: Given) -> Given:
     trace = list(controller_metrics.offline_counter(map(tuple, given["transitions"])))
     return {"trace": trace, "count": trace[-1]}
 
 
-def check_sequence(release, given, kraft=False):
+def check_sequence(release: Release, given: Given, kraft: bool = False) -> Given:
     renamed = {"assignment": "replicas", "alive": "online"}
     typed = {"isr": tuple, "replicas": tuple, "online": frozenset}
     states = []
@@ -238,12 +243,12 @@ def check_sequence(release, given, kraft=False):
     return {"violations": invariants.violations(invariants.check_sequence(invariants.Cluster(release, kraft), states))}
 
 
-def check_controllers(_, given):
+def check_controllers(_: Release, given: Given) -> Given:
     claims = [(claim["epoch"], claim["controller"]) for claim in given["claims"]]
     return {"violations": invariants.violations(invariants.check_controllers(claims))}
 
 
-OPERATIONS = {
+OPERATIONS: dict[str, Operation] = {
     "zk_elect": zk_elect,
     "zk_elect_request": zk_elect_request,
     "zk_new_partition": zk_new_partition,
@@ -280,7 +285,7 @@ OPERATIONS = {
 }
 
 
-def agrees(actual, expected, key=""):
+def agrees(actual: Any, expected: Any, key: str = "") -> bool:
     """Whether `actual` has all of `expected`; order counts except under a key that ends in `_set`."""
     if isinstance(expected, dict):
         return isinstance(actual, dict) and all(
@@ -290,11 +295,11 @@ def agrees(actual, expected, key=""):
         if key.endswith("_set"):
             return sorted(actual) == sorted(expected)
         return len(actual) == len(expected) and all(map(agrees, actual, expected))
-    return actual == expected
+    return bool(actual == expected)
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_vector(name):
+def test_vector(name: str) -> None:
     vector = VECTORS[name]
     given, expected = vector["input"], vector["expected"]
     span = releases(vector["era"])
@@ -305,5 +310,5 @@ def test_vector(name):
         assert agrees(actual, expected), f"Kafka {release}: {actual}"
 
 
-def test_all_vectors_are_here():
+def test_all_vectors_are_here() -> None:
     assert len(VECTORS) == 139

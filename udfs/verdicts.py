@@ -68,10 +68,11 @@ def _judge(
     if not is_kraft:
         return check_choice(lambda online: _zk(row, release, online, allowed), logged, certain, possible)
     kinds = [kraft.Kind.ONLINE, kraft.Kind.PREFERRED, *([kraft.Kind.UNCLEAN] if allowed else [])]
-    tried = [
-        check_choice(lambda online, k=kind: _kraft(row, release, online, k, elr_enabled), logged, certain, possible)  # type: ignore[misc]
-        for kind in kinds
-    ]
+
+    def tried_as(kind: kraft.Kind) -> Judgement:
+        return check_choice(lambda online: _kraft(row, release, online, kind, elr_enabled), logged, certain, possible)
+
+    tried = [tried_as(kind) for kind in kinds]
     return next((judgement for judgement in tried if judgement.verdict == "holds"), tried[0])
 
 

@@ -101,7 +101,7 @@ def state_cuts(first: int) -> tuple[tuple[str, int, str, str], ...]:
         "], zkVersion",
         ", replicas",
     )
-    before = ("'", "", None, "", "", "[", "")
+    before = ("'", "", "", "", "", "[", "")
     names = ("topic", "partition", None, "leader", "leader_epoch", "isr", "partition_epoch")
     cuts = [(n, first + i, b, a) for i, (n, b, a) in enumerate(zip(names, before, after, strict=True)) if n]
     return (*cuts, ("replicas", first + 7, "[", "]*"))
@@ -318,7 +318,8 @@ def times(block: bytes, starts: np.ndarray) -> np.ndarray:
     days, which = np.unique((text[starts[:, None] + DAY] - 48) @ DAY_DIGITS, return_inverse=True)
     epoch = date(1970, 1, 1)
     since = [(date(day // 10_000, day // 100 % 100, day % 100) - epoch).days for day in days.tolist()]
-    return (np.array(since, np.int64)[which] * 86_400_000 + clock) * 1000
+    at: np.ndarray = (np.array(since, np.int64)[which] * 86_400_000 + clock) * 1000
+    return at
 
 
 def long_head(record: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes]:
@@ -411,8 +412,8 @@ def list_column(texts: Iterable[bytes]) -> pa.Array:
     return pa.array(lists, pa.list_(pa.int32())).take(pa.array(taken))
 
 
-def string_column(texts: Iterable[bytes]) -> pa.Array:
-    """Text; raises if it is not UTF-8."""
+def string_column(texts: Iterable[bytes | None]) -> pa.Array:
+    """Text, null for None; raises if it is not UTF-8."""
     return pa.array(texts, pa.binary()).cast(pa.string())
 
 
@@ -557,7 +558,9 @@ def polars_fields(kind: int, rows: list[tuple[bytes, ...]], messages: list[bytes
     rule = RULES[kind - 1]
     if not rule.cuts:
         return regex_fields(kind, rows, messages)
-    pieces = pl.from_arrow(string_column(messages)).str.split(rule.delimiter)
+    texts = pl.from_arrow(string_column(messages))
+    assert isinstance(texts, pl.Series)  # an array is one column
+    pieces = texts.str.split(rule.delimiter)
 
     def cut(piece: int, before: str, after: str) -> pl.Expr:
         text = pl.col("pieces").list.get(piece, null_on_oob=True)
@@ -574,7 +577,10 @@ def polars_fields(kind: int, rows: list[tuple[bytes, ...]], messages: list[bytes
         return text.str.strip_suffix(after) if after else text
 
     types = dict.fromkeys(INTS, pl.Int32)
-    wanted = [cut(*how).cast(types.get(name, pl.String)).alias(name) for name, *how in rule.cuts]
+    wanted = [
+        cut(piece, before, after).cast(types.get(name, pl.String)).alias(name)
+        for name, piece, before, after in rule.cuts
+    ]
     table = pl.DataFrame({"pieces": pieces}).select(wanted).to_arrow()
     columns = {name: table[name].combine_chunks() for name in table.column_names}
     for name in LISTS:
@@ -670,7 +676,10 @@ def tasks_of(paths: list[str], size: int = TASK_BYTES) -> list[list[Range]]:
     return list(tasks.values())
 
 
-def over_tasks(spark: SparkSession, tasks: list[list[Range]], read: Callable, schema: T.StructType) -> DataFrame:
+TaskReader = Callable[[int, list[Range]], Iterator[pa.RecordBatch]]
+
+
+def over_tasks(spark: SparkSession, tasks: list[list[Range]], read: TaskReader, schema: T.StructType) -> DataFrame:
     """`read(number, task)` gives the batches of a task; one partition each."""
 
     def batches(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -698,7 +707,7 @@ def with_lines_before(spark: SparkSession, tasks: list[list[Range]]) -> list[lis
     for number, count in over_tasks(spark, tasks, count_lines, schema).collect():
         lines.setdefault(number, []).append(count)
     before: dict[int, int] = {}
-    counted = []
+    counted: list[list[Range]] = []
     for number, task in enumerate(tasks):
         counted.append([])
         for part, count in zip(task, lines[number], strict=True):
@@ -828,6 +837,14 @@ def number_after(text: str, *anchors: str) -> int | None:
     return next((int(match[1]) for match in found if match), None)
 
 
+def found_in(text: str, pattern: str) -> re.Match[str]:
+    """The first match; the oracle stops at a message that has none."""
+    found = re.search(pattern, text)
+    if found is None:
+        raise ValueError(f"no {pattern} in {text[:200]!r}")
+    return found
+
+
 def oracle_fields(message: str) -> dict[str, object]:
     """Kind and fields of a message of state.change.logger; nothing if it is of no kind we type."""
     body = message.split("] ", 1)[-1]
@@ -850,16 +867,16 @@ def oracle_fields(message: str) -> dict[str, object]:
             elif pair[1] == "topicName":
                 fields["topic"] = pair["quoted"]
     if kind == "changed_partition":
-        fields["isr"] = [int(id_) for id_ in re.search(r"isr=List\((.*?)\)", body)[1].split(",") if id_]
+        fields["isr"] = [int(id_) for id_ in found_in(body, r"isr=List\((.*?)\)")[1].split(",") if id_]
     if kind == "sending_update_metadata":
-        fields["brokers"] = [int(id_) for id_ in re.search(r"brokers \w+\((.*?)\)", body)[1].split(",") if id_]
+        fields["brokers"] = [int(id_) for id_ in found_in(body, r"brokers \w+\((.*?)\)")[1].split(",") if id_]
     if "topic" not in fields and kind != "received_response":
-        topic, _, partition = re.search(r"artition (\S+)", body)[1].rpartition("-")
+        topic, _, partition = found_in(body, r"artition (\S+)")[1].rpartition("-")
         fields |= {"topic": topic, "partition": int(partition)}
     if kind.startswith("changed"):
-        fields["was"], fields["now"] = re.search(r" from (\w+) to (\w+)", body).groups()
+        fields["was"], fields["now"] = found_in(body, r" from (\w+) to (\w+)").groups()
     if kind in ("sending_leader_and_isr", "handling_leader_and_isr", "completed_leader_and_isr"):
-        fields["transition"] = re.search(r"become-\w+", body)[0]
+        fields["transition"] = found_in(body, r"become-\w+")[0]
     if kind in ("handling_leader_and_isr", "completed_leader_and_isr"):
         fields["leader"] = number_after(body, "with leader ")
     if kind == "ignored_leader_and_isr":
@@ -893,7 +910,10 @@ def oracle_record(lines: list[bytes]) -> dict[str, object]:
     """What one record says."""
     texts = [line.decode().rstrip("\n") for line in lines]
     last = next((i for i, text in enumerate(texts) if re.search(r" \([\w.$]+\)$", text)), len(texts) - 1)
-    *when, level, said = ORACLE_HEAD.fullmatch("\n".join(texts[: last + 1])).groups()
+    head = ORACLE_HEAD.fullmatch("\n".join(texts[: last + 1]))
+    if head is None:
+        raise ValueError(f"no head in {texts[0][:200]!r}")
+    *when, level, said = head.groups()
     message, _, logger = said.rpartition(" (") if re.search(r" \([\w.$]+\)$", said) else (said, "", "")
     message = message.lstrip(" ")
     days = (date(*map(int, when[:3])) - date(1970, 1, 1)).days
@@ -953,7 +973,9 @@ def summary(events: DataFrame) -> dict[str, int]:
     figures.append(crc(EVENTS.names).alias("row_sum"))
     if "line" in events.columns:
         figures.append(crc([*EVENTS.names, *PLACES]).alias("placed_sum"))
-    return events.agg(*figures).first().asDict()
+    row = events.agg(*figures).first()
+    assert row is not None  # without groups there is one row
+    return row.asDict()
 
 
 # ------------------------------------------------------------------------------------------------------------ measuring
@@ -983,7 +1005,8 @@ def session() -> SparkSession:
         "PYTHONPATH": str(Path(__file__).parent),
         "POLARS_MAX_THREADS": "1",
     }
-    settings = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.ui.enabled": "false"}
+    settings: dict[str, bool | float | int | str | None] = {"spark.ui.enabled": "false"}
+    settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     # A's generated method is too large for the JVM to compile; with this limit Spark cuts it up, 1.4 x faster.
     settings |= {"spark.sql.codegen.hugeMethodLimit": "8000"}
     settings |= {"spark.sql.session.timeZone": "UTC", "spark.driver.memory": "6g", "spark.sql.shuffle.partitions": "2"}

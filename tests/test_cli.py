@@ -1,0 +1,191 @@
+"""The command line: what is wrong is said in one sentence, with exit code 2, and nothing is written."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jobs import session as session_module
+from jobs.cli import main
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LINE = "[2026-11-21 10:00:00,000] INFO [Controller id=1] Resigned (kafka.controller.KafkaController)\n"
+
+
+def command(*arguments: str) -> Result:
+    return CliRunner().invoke(main, list(arguments))
+
+
+def refused(said: Result, *words: str) -> None:
+    """Exit code 2 and one sentence on standard error that holds these words."""
+    assert said.exit_code == 2
+    assert said.stdout == ""
+    lines = [line for line in said.stderr.splitlines() if line != "starting Spark ..."]
+    assert len(lines) == 1, said.stderr
+    assert lines[0].startswith("kafka-rewind: ")
+    for word in words:
+        assert word in lines[0]
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """A folder with one log."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "controller.log").write_text(LINE)
+    return folder
+
+
+@pytest.fixture
+def no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts Spark fails the test."""
+
+    def session() -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(session_module, "session", session)
+
+
+@pytest.mark.usefixtures("no_jvm")
+class TestWithoutSpark:
+    """Bad usage and bad paths are said before Spark starts."""
+
+    def test_missing_folder(self, tmp_path: Path) -> None:
+        said = command("nightly", str(tmp_path / "none"), "--warehouse", str(tmp_path / "w"))
+        refused(said, "file or folder does not exist", str(tmp_path / "none"), "give a log file")
+        assert not (tmp_path / "w").exists()
+
+    def test_pattern_that_matches_nothing(self, tmp_path: Path) -> None:
+        said = command("nightly", str(tmp_path / "*.log"), "--warehouse", str(tmp_path / "w"))
+        refused(said, "pattern matches no file", "*.log")
+
+    def test_empty_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "logs").mkdir()
+        said = command("nightly", str(tmp_path / "logs"), "--warehouse", str(tmp_path / "w"))
+        refused(said, "This folder holds no files", "give the folder that Kafka's logs are in")
+        assert not (tmp_path / "w").exists()
+
+    def test_unreadable_file(self, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def denied(path: str, *_: str) -> None:
+            raise PermissionError(13, "Permission denied", path)
+
+        monkeypatch.setattr("udfs.streams.open", denied, raising=False)  # root may read what nobody may
+        said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"))
+        refused(said, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
+        assert not (tmp_path / "w").exists()
+
+    def test_no_regular_file(self, logs: Path, tmp_path: Path) -> None:
+        os.mkfifo(logs / "pipe")
+        refused(command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "no regular file", "pipe")
+
+    def test_link_to_nowhere(self, logs: Path, tmp_path: Path) -> None:
+        (logs / "link.log").symlink_to(tmp_path / "none")
+        refused(command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "link.log")
+
+    def test_warehouse_that_is_a_file(self, logs: Path, tmp_path: Path) -> None:
+        (tmp_path / "w").write_text("mine")
+        refused(command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "The warehouse path is a file")
+        refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path / "w")), "The warehouse path is a file")
+        assert (tmp_path / "w").read_text() == "mine"
+
+    def test_no_warehouse_to_read(self, tmp_path: Path) -> None:
+        for arguments in (("sql", "SELECT 1"), ("export", "elections")):
+            refused(
+                command(*arguments, "--warehouse", str(tmp_path / "w")),
+                "There is no warehouse in",
+                "kafka-rewind nightly LOGS",
+            )
+
+    def test_bad_settings(self, logs: Path, tmp_path: Path) -> None:
+        conf = tmp_path / "conf.yaml"
+        conf.write_text("churn_flap: 3")
+        said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--conf", str(conf))
+        refused(said, "unknown keys: churn_flap")
+        refused(command("nightly", str(logs), "--conf", str(tmp_path / "none.yaml")), "cannot be read")
+        assert not (tmp_path / "w").exists()
+
+    def test_export_that_cannot_be(self, tmp_path: Path) -> None:
+        (tmp_path / "w").mkdir()
+        at = ("--warehouse", str(tmp_path / "w"))
+        refused(command("export", "election", *at), "There is no table election", "elections")
+        refused(command("export", "elections", "--format", "parquet", *at), "--output")
+        refused(command("export", "elections", "--output", str(tmp_path), *at), "The output is a folder")
+        refused(command("export", "elections", "--output", str(tmp_path / "none" / "f"), *at), "folder does not exist")
+
+    @pytest.mark.parametrize(
+        ("arguments", "says"),
+        [
+            (["nightly", "logs", "--no-such-option"], "No such option '--no-such-option'"),
+            (["nightly"], "Missing argument 'LOGS"),
+            (["nightl", "logs"], "No such command 'nightl'"),
+            (["export", "elections", "--format", "xml"], "'xml' is not one of 'jsonl', 'csv', 'parquet'"),
+            (["sql", "SELECT 1", "--limit", "ten"], "'ten' is not a valid integer"),
+        ],
+    )
+    def test_bad_usage(self, arguments: list[str], says: str) -> None:
+        said = command(*arguments)
+        assert said.exit_code == 2
+        assert says in said.stderr
+        assert "Traceback" not in said.stderr
+
+    def test_debug_shows_the_trace(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("KAFKA_REWIND_DEBUG", "")
+        said = command("--debug", "nightly", str(tmp_path / "none"))
+        assert said.exit_code == 2
+        assert "Traceback" in said.stderr
+        assert "kafka-rewind: This file or folder does not exist" in said.stderr
+
+    def test_an_error_nobody_expected_is_a_sentence_too(self, logs: Path, tmp_path: Path) -> None:
+        """Here the fixture's own error stands for it."""
+        refused(
+            command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "Spark was started (--debug shows where)"
+        )
+
+
+@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22"])
+def test_an_old_java_is_said(version: str, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`java` is whatever JAVA_HOME says."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(session_module.NoJava, match="Kafka Rewind needs Java 17 or later"):
+        session_module.check_java()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.2\"' >&2\n")
+    session_module.check_java()
+    java.unlink()
+    with pytest.raises(session_module.NoJava):
+        session_module.check_java()
+
+
+@pytest.mark.usefixtures("spark")
+class TestWithSpark:
+    """What only reading tells."""
+
+    def test_file_that_is_no_log(self, tmp_path: Path) -> None:
+        (tmp_path / "notes.txt").write_text("not a log\n")
+        said = command("nightly", str(tmp_path / "notes.txt"), "--warehouse", str(tmp_path / "w"))
+        assert said.exit_code == 2
+        assert "None of the 1 files is a Kafka log" in said.stderr
+        assert "Traceback" not in said.stderr
+        assert not (tmp_path / "w").exists()
+
+    def test_broken_archive(self, logs: Path, tmp_path: Path) -> None:
+        (logs / "server.log.gz").write_bytes(gzip.compress(LINE.encode() * 100)[:-9])
+        said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"))
+        assert said.exit_code == 2
+        assert f"This file cannot be read: {logs / 'server.log.gz'}" in said.stderr
+        assert not (tmp_path / "w").exists()
+
+    def test_folder_that_is_no_warehouse(self, spark: SparkSession, tmp_path: Path) -> None:
+        refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path)), "There is no warehouse in")
+        assert spark.sparkContext is not None  # the session of others is left running
+        assert list(tmp_path.iterdir()) == []

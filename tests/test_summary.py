@@ -1,0 +1,144 @@
+"""The screen a run ends with: the words, and the figures of the two real clusters."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.summary import Facts, clock, gather, ids, length, plural, screen, short, size, versions
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
+LENGTHS = {
+    None: "for an unknown time",
+    14: "14 ms",
+    999: "999 ms",
+    17_800: "17.8 s",
+    59_949: "59.9 s",
+    200_000: "3 min 20 s",
+    7_500_000: "2 h 5 min",
+}
+PLURALS = {
+    (1, "partition"): "1 partition",
+    (2, "partition"): "2 partitions",
+    (0, "flap"): "0 flaps",
+    (1200, "pass"): "1,200 passes",
+}
+RANGES = {  # ranges of the streams -> the sentence
+    (): "unknown: no message tells its release",
+    (None,): "unknown: no message tells its release",
+    ("1.1.0..2.5.1", "2.4.0..", "2.0.0..2.4.1"): "2.4 to 2.4.1 by its messages",
+    ("3.0.0..",): "3.0 or later by its messages",
+    ("2.4.0..", "1.0.0..2.0.1"): "2.4 or later by its messages",  # streams that contradict each other
+}
+
+
+@pytest.mark.parametrize("ms", LENGTHS)
+def test_length(ms: int | None) -> None:
+    assert length(ms) == LENGTHS[ms]
+
+
+@pytest.mark.parametrize("given", PLURALS)
+def test_plural(given: tuple[int, str]) -> None:
+    assert plural(*given) == PLURALS[given]
+
+
+@pytest.mark.parametrize("ranges", RANGES)
+def test_versions(ranges: tuple[str | None, ...]) -> None:
+    assert versions([{"kafka_versions": told} for told in ranges]) == RANGES[ranges]
+
+
+def test_small_words() -> None:
+    assert clock(datetime(2026, 11, 21, 11, 47, 34, 963000)) == "2026-11-21 11:47:34.963"
+    assert clock(None) == "now"
+    assert (size(99_999), size(6_600_000)) == ("99,999 bytes", "6.6 MB")
+    assert (ids([0, 1]), ids([])) == ("0, 1", "unknown")
+    assert short("/var/log/broker-3/state-change.log") == "broker-3/state-change.log"
+
+
+def test_a_cluster_in_words() -> None:
+    """Facts by hand: an open outage, a healed one, an unclean election, a violation, a reject."""
+    at, later = datetime(2026, 11, 21, 10), datetime(2026, 11, 21, 10, 3, 20)
+    stream = {
+        "cluster": "pay", "path": "/logs/broker-1/state-change.log", "file_id": "f", "kafka_versions": "2.4.0..2.4.1", "node_ids": [1],
+        **dict.fromkeys(("size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "held_back_bytes"), 1000),
+        "event_lines": 12, "reject_lines": 1, "first_at": at, "last_at": later, "time_zone": "UTC",
+    }  # fmt: skip
+    where = {"evidence": [{"node_id": 1, "file_id": "f", "line": 7}]}
+    outage = {"topic": "t", "partition": 0, "since": at, "last_leader": 2, "failed_elections": 0, **where}
+    facts = Facts(
+        "pay",
+        streams=[stream],
+        reigns=[{"controller_id": 1, "controller_epoch": 4, "since": at, "until": None, "total": 1}],
+        partitions=3, topics=1, states=9, elections={"held": 2, "failed": 1, "unclean": 1},
+        unclean=[{"topic": "t", "partition": 1, "leader": 3, "leader_epoch": 6, "at": at, "isr_before": [1], **where}],
+        offline=[
+            {**outage, "until": None, "duration_ms": 200_000, "cause": "broker_failure", "cause_broker": 2, "healed_by": None},
+            {**outage, "until": later, "duration_ms": 14, "cause": None, "cause_broker": None, "healed_by": "clean_election", "failed_elections": 1},
+        ],
+        offline_count=2, offline_open=1, verdicts={"holds": 5, "violated": 1},
+        violated=[{"rule": "J1", "subject": "t-0#0", "at": at, "expected": "a", "actual": "b", **where}],
+        rejects=[{"count": 2, "skeleton": "Never seen <n>", "first": {"file_id": "f", "line": 9}}],
+    )  # fmt: skip
+    said = screen([facts], "/w").splitlines()
+    proof = "(broker-1/state-change.log:7)"
+    assert (
+        said[0]
+        == "Cluster pay: 2026-11-21 10:00:00.000 to 2026-11-21 10:03:20.000 (3 min 20 s), local times read as UTC"
+    )
+    for line in (
+        "  Kafka        2.4 to 2.4.1 by its messages",
+        '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
+        "  controllers  1 reign: 1 (epoch 4) 10:00:00.000 to the end",
+        "  partitions   3 in 1 topic, 9 committed states; elections: 2 held, 1 failed, 1 unclean",
+        "  offline      2 intervals without a leader, 1 still open at the end of the logs, longest first:",
+        f"    t-0 had no leader for 3 min 20 s from 10:00:00.000, when broker 2 failed; still offline at the end of the logs {proof}",
+        f"    t-0 had no leader for 14 ms from 10:00:00.000, when it lost leader 2; a clean election ended it at 10:03:20.000, 1 election failed meanwhile {proof}",
+        f"    t-1 got leader 3 at 10:00:00.000 in leader epoch 6, ISR was 1 {proof}",
+        "  reassigned   none",
+        "  replay       5 decisions as the algorithm says, 1 not, 0 unknown for lack of inputs",
+        f"    J1 on t-0#0 at 10:00:00.000: expected a, found b {proof}",
+    ):
+        assert line in said
+    assert said[-4] == "Where to look next:"
+    assert all("--warehouse /w" in line for line in said[-3:])
+
+
+def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
+    """Figures of data/README.md: 29 partitions, 3 unclean elections, 24 outages of which none is open, 4 reigns."""
+    said = screen(gather(zk.warehouse), zk.warehouse.root)
+    lines = {line.split()[0]: line for line in said.splitlines() if line.startswith("  ") and line[2] != " "}
+    assert said.startswith(
+        "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), local times read as UTC\n"
+    )
+    assert "2.4 to 2.4.1" in lines["Kafka"]
+    assert "nodes 0, 1, 2, 3, 4" in lines["logs"]
+    assert "rejected 0 bytes" in lines["logs"]
+    assert "4 reigns: 3 (epoch 1)" in lines["controllers"]
+    assert "0 (epoch 4) 11:46:45.431 to the end" in lines["controllers"]
+    assert "29 in 5 topics, 358 committed states" in lines["partitions"]
+    assert lines["partitions"].endswith("3 unclean")
+    assert "24 intervals without a leader, 0 still open" in lines["offline"]
+    assert "3 unclean elections, each may have lost records:" in lines["unclean"]
+    assert "12 completed" in lines["reassigned"]
+    assert ", 0 not, " in lines["replay"]
+    assert (
+        "    payments-0 had no leader for 17.8 s from 11:47:34.963, when broker 1 failed; a clean election ended it at 11:47:52.714"
+        in said
+    )
+    for partition, epoch in ((0, 6), (1, 7), (3, 6)):
+        assert f"    unclean_ok-{partition} got leader 2 at 11:47:37.28" in said
+        assert f"in leader epoch {epoch}, ISR was 1 (broker-0/state-change.log:" in said
+
+
+def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
+    said = screen(gather(kraft.warehouse), kraft.warehouse.root)
+    assert "nodes 0, 1, 2, 3, 4, 100, 101, 102" in said
+    assert "rejected 0 bytes" in said
+    assert "4 reigns: 100 (epoch 2) 11:50:02.513" in said
+    assert "  unclean      7 unclean elections, each may have lost records:" in said
+    assert "1 cancelled, 11 completed" in said
+    assert ", 0 not, " in said

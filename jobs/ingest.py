@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse
 from schemas.columns import INT, TEXT
@@ -72,6 +73,7 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
         return News((), seen_again=True)
     size = sum(rows[i]["size_bytes"] for i in fresh)
     say(f"reading {len(fresh)} streams, {size / 1e6:.1f} MB")
+    size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
     parsed = read_ranges(warehouse.spark, tasks).persist()
     try:
         for account in parsed.where("record = 'account'").select("file_id", "fields").collect():

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Say = Callable[[str], None]
-SHUFFLE_BYTES = 64 << 20
-"""Bytes of events for each shuffle partition."""
 
 
 @dataclass
@@ -70,7 +68,6 @@ def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, clust
     changed = bool(news.clusters)
     versions, rows, violations = dict(warehouse.versions), _last_rows(warehouse), {}
     if changed:
-        _size_shuffles(warehouse)
         _derive(warehouse, news.clusters, settings, stage)
         with stage("audit"):
             versions = _versions(warehouse)
@@ -101,16 +98,6 @@ def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, clust
     if outcome.published:
         warehouse.versions = versions
     return outcome
-
-
-def _size_shuffles(warehouse: Warehouse) -> None:
-    """As many shuffle partitions as the events need, in a session of our own; elsewhere the cluster's settings count."""
-    conf = warehouse.spark.conf
-    if conf.get("spark.kafka_rewind.own_session", "false") != "true":
-        return
-    told = warehouse.newest("log_files").agg(F.sum("event_bytes")).first()
-    parts = int(told[0] or 0) // SHUFFLE_BYTES if told else 0
-    conf.set("spark.sql.shuffle.partitions", str(max(warehouse.spark.sparkContext.defaultParallelism, parts)))
 
 
 class _Stages:

@@ -22,6 +22,12 @@ NOT_NEEDED = (  # of Delta's dependencies only delta-storage is not in Spark's o
     "com.fasterxml.*:*", "com.github.luben:*", "com.google.*:*", "commons-*:*", "javax.*:*", "jakarta.*:*",
     "io.airlift:*", "io.unitycatalog:*", "io.delta:delta-kernel-*", "org.antlr:*",
 )  # fmt: skip
+OWN = "spark.kafka_rewind.own_session"
+"""Set in a session that we built: `size_session` may then change it."""
+SMALL_BYTES = 64 << 20
+"""Logs up to this size are small: below it, compiling each query to Java costs more than running it uncompiled."""
+SHUFFLE_BYTES = 64 << 20
+"""Bytes of logs for each shuffle partition."""
 SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the same for spark-submit
     "spark.app.name": "kafka-rewind",
     "spark.master": "local[*]",
@@ -30,8 +36,10 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
-    "spark.kafka_rewind.own_session": "true",  # jobs.nightly sizes shuffles by the input
+    OWN: "true",
     "spark.sql.shuffle.partitions": "2",
+    "spark.sql.codegen.wholeStage": "false",  # compiling costs more than small data does; `size_session` turns it on
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.databricks.delta.snapshotPartitions": "2",
@@ -73,6 +81,20 @@ DEBUG = "KAFKA_REWIND_DEBUG"
 
 GIVEN = ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION")
 """Environment variables by which spark-submit and Databricks say that the JVM, its master and its sizes are theirs."""
+
+
+def size_session(spark: SparkSession, size_bytes: int) -> None:
+    """Fit a session of our own to the logs it works on: shuffle partitions, and whether queries are compiled.
+
+    A session that somebody else configured is left alone.
+    """
+    if spark.conf.get(OWN, "false") != "true":
+        return
+    small = size_bytes <= SMALL_BYTES
+    parts = max(spark.sparkContext.defaultParallelism, size_bytes // SHUFFLE_BYTES)
+    spark.conf.set("spark.sql.shuffle.partitions", str(parts))
+    spark.conf.set("spark.sql.codegen.wholeStage", "false" if small else "true")
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")
 
 
 @contextmanager

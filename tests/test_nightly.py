@@ -127,7 +127,7 @@ def test_nights(
     # the next night is killed after the timelines were written
     grow(small)
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.nightly.detect, "to_elections", killed)
+        patch.setattr("jobs.detect.to_elections", killed)
         with pytest.raises(Killed):
             run(spark, root, small)
     assert Warehouse(spark, str(root)).version("partition_timeline") > at_first["partition_timeline"]

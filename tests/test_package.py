@@ -26,6 +26,8 @@ NOT_THE_CLUSTERS = {  # of the embedded session's settings those that hold on on
     "spark.driver.extraJavaOptions",
     "spark.sql.shuffle.partitions",
     "spark.sql.adaptive.enabled",
+    "spark.sql.codegen.wholeStage",
+    "spark.sql.codegen.factoryMode",
     "spark.kafka_rewind.own_session",
     "spark.sql.sources.parallelPartitionDiscovery.threshold",
     "spark.databricks.delta.properties.defaults.checkpointInterval",

@@ -16,9 +16,9 @@ BAD_INPUT, REFUSED = 2, 3
 class Quiet(click.Group):
     """A group whose commands end in one sentence where others print usage or a trace; `--debug` shows the trace."""
 
-    def main(self, *args: Any, **extra: Any) -> Any:
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
+            code = super().main(*args, standalone_mode=False, **extra)
         except click.exceptions.NoArgsIsHelpError as error:
             click.echo(error.format_message(), err=True)
             sys.exit(BAD_INPUT)
@@ -29,6 +29,8 @@ class Quiet(click.Group):
         except click.Abort:
             click.echo("kafka-rewind: stopped; nothing was published.", err=True)
             sys.exit(BAD_INPUT)
+        if not standalone_mode:
+            return code
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from generate_logs import CAPTURE, generate
 
 from jobs.ingest import read_ranges, survey_all
-from jobs.session import session
+from jobs.session import session, size_session
 from udfs.streams import Range, ranges
 
 
@@ -99,6 +99,7 @@ def main() -> None:
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, session({"spark.master": "local[2]"}) as spark:
         size = generate(CAPTURE / "logs", Path(folder), asked.size_mb * 10**6) / 1e6
+        size_session(spark, int(size * 1e6))
         paths = [str(path) for path in sorted(Path(folder).rglob("*.log"))]
         engines = contestants(spark, folder, paths)
         spent: dict[str, list[float]] = {name: [] for name in engines}

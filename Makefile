@@ -7,16 +7,16 @@ export GX_ANALYTICS_ENABLED := false
 
 .PHONY: demo test prove bench lint format zip clean
 
-demo: $(SETUP) java  ## the main job on the logs in data/
+demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
-test: $(SETUP) java  ## the whole suite, under 10 minutes on 2 cores
+test: java $(SETUP)  ## the whole suite, under 10 minutes on 2 cores
 	@$(BIN)/python -m pytest
 
-prove: $(SETUP) java  ## longer proofs on all captures in ../shared; prints its figures
+prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
 	@for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || exit 1; done
 
-bench: $(SETUP) java  ## parsing against the text-scan and transport floors; SIZE_MB=200
+bench: java $(SETUP)  ## parsing against the text-scan and transport floors; SIZE_MB=200
 	@$(BIN)/python tests/benchmarks/parse.py --size-mb $(or $(SIZE_MB),200)
 
 lint: $(SETUP)  ## formatter, linter and strict types over everything

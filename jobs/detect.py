@@ -9,17 +9,12 @@ from pyspark.sql import functions as F
 
 from jobs.activities import with_activity
 from jobs.settings import Settings
-from jobs.timelines import INCARNATION, by_active_controller, line_as_evidence, with_incarnation
+from jobs.timelines import INCARNATION, by_active_controller, line_as_evidence, milliseconds, with_incarnation
 from schemas.columns import EVIDENCE, IDS
 from schemas.findings import ELECTIONS, ISR_CHANGES, ISR_CHURN, OFFLINE_PARTITIONS, REASSIGNMENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-
-def milliseconds(since: str, until: str) -> Column:
-    """Milliseconds between two time columns."""
-    return ((F.unix_micros(until) - F.unix_micros(since)) / 1000).cast("long")
 
 
 # ---- elections ------------------------------------------------------------------------------------------------------

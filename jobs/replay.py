@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
+from jobs.statements import number_of
 from jobs.timelines import INCARNATION
 from schemas.columns import IDS
 from schemas.findings import VERDICTS
@@ -107,7 +108,7 @@ def _election_verdicts(
         .select(
             "cluster",
             F.explode("partitions").alias("p"),
-            F.coalesce("broker_id", F.col("fields")["broker"].try_cast("int")).alias("b"),
+            F.coalesce("broker_id", number_of("broker")).alias("b"),
             F.col("at").alias("marked_at"),
         )
         .select("cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at")

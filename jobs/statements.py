@@ -75,7 +75,8 @@ def sorted_ids(ids: Column) -> Column:
     return F.array_sort(ids.cast(IDS))
 
 
-def _number(name: str) -> Column:
+def number_of(name: str) -> Column:
+    """A further field as an int; null if there is no such field, or it is no int."""
     return F.col("fields")[name].try_cast("int")
 
 
@@ -97,7 +98,7 @@ def to_statements(events: DataFrame) -> DataFrame:
         events.where(F.col("event_type").isin(*WHOLE) & F.col("partition_epoch").isNotNull()),
         isr=sorted_ids(F.col("isr")),
         elr=ids_of("elr"),
-        controller_epoch=F.coalesce(_number("state_controller_epoch"), F.col("controller_epoch")),
+        controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
     )
     by_leader = _select(
         events.where(F.col("event_type").isin(*BY_LEADER) & F.col("partition_epoch").isNotNull()),
@@ -119,9 +120,9 @@ def to_statements(events: DataFrame) -> DataFrame:
     )
     before = _select(
         changes,
-        leader=_number("old_leader"),
-        leader_epoch=_number("old_leader_epoch"),
-        partition_epoch=_number("old_partition_epoch"),
+        leader=number_of("old_leader"),
+        leader_epoch=number_of("old_leader_epoch"),
+        partition_epoch=number_of("old_partition_epoch"),
         isr=ids_of("old_isr"),
         replicas=F.lit(None).cast(IDS),
         elr=ids_of("old_elr"),

@@ -12,7 +12,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
-from jobs.statements import ids_of, to_statements, with_quorum_epoch
+from jobs.statements import ids_of, number_of, to_statements, with_quorum_epoch
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 
 if TYPE_CHECKING:
@@ -346,7 +346,7 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         .withColumns(
             {
                 "until": first_end,
-                "failover_ms": _ms("since", "active_since"),
+                "failover_ms": milliseconds("since", "active_since"),
                 "ended_by": F.when(first_end.isNull(), None)
                 .when(
                     F.col("resigned_at").isNotNull()
@@ -354,15 +354,15 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
                     "resigned",
                 )
                 .otherwise("replaced"),
-                "overlap_ms": F.greatest(F.coalesce(_ms("next_since", "last_act"), F.lit(0)), F.lit(0)),
+                "overlap_ms": F.greatest(F.coalesce(milliseconds("next_since", "last_act"), F.lit(0)), F.lit(0)),
             }
         )
         .select(*CONTROLLER_TIMELINE.columns)
     )
 
 
-def _ms(since: str, until: str) -> Column:
-    """Milliseconds between two times."""
+def milliseconds(since: str, until: str) -> Column:
+    """Milliseconds between two time columns."""
     return ((F.unix_micros(until) - F.unix_micros(since)) / 1000).cast("long")
 
 
@@ -412,7 +412,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
             "kraft_broker_controlled_shutdown_replayed",
         )
     ).select(
-        "cluster", F.coalesce(_field("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at")
+        "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at")
     )
     left = (
         spans.join(leaving, ["cluster", "broker"], "left")
@@ -446,10 +446,6 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
         )
         .select(*BROKER_TIMELINE.columns)
     )
-
-
-def _field(name: str) -> Column:
-    return F.col("fields")[name].try_cast("int")
 
 
 _MARK = ["cluster", "broker", "epoch", "at", "rank", "up", "how", "node_id", "file_id", "line"]
@@ -515,7 +511,7 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
                 "up": up,
                 "rank": F.lit(0),
                 "how": F.when(up, "added").otherwise("fenced"),
-                "broker": F.coalesce(_field("broker"), F.col("broker_id")),
+                "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
                 "epoch": F.coalesce(
                     F.col("fields")["broker_epoch"].try_cast("long"), F.col("fields")["epoch"].try_cast("long")
                 ),

@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from cpu_time import cpu_seconds
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -979,23 +980,6 @@ def summary(events: DataFrame) -> dict[str, int]:
 
 
 # ------------------------------------------------------------------------------------------------------------ measuring
-
-
-def cpu_seconds() -> float:
-    """User and system time of this process and all below it, the ended ones too."""
-    stats = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(") ")[2].split()
-        except OSError:  # ended meanwhile; its parent has its time
-            continue
-        stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    family, ticks = {os.getpid()}, 0
-    for process in sorted(stats):
-        if process in family or stats[process][0] in family:
-            family.add(process)
-            ticks += stats[process][1]
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def session() -> SparkSession:

@@ -15,7 +15,6 @@ figures move with the machine.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import sys
 import tempfile
@@ -28,28 +27,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 sys.path.insert(0, str(Path(__file__).parent))
+from cpu_time import cpu_seconds
 from generate_logs import CAPTURE, generate
 
 from jobs.ingest import read_ranges, survey_all
 from jobs.session import session, size_session
 from udfs.streams import Range, ranges
-
-
-def cpu_seconds() -> float:
-    """User and system seconds of this process and all below it, ended ones included."""
-    stats = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            fields = (folder / "stat").read_text().rpartition(") ")[2].split()
-        except OSError:  # ended meanwhile; its parent has its time
-            continue
-        stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    family, ticks = {os.getpid()}, 0
-    for process in sorted(stats):
-        if process in family or stats[process][0] in family:
-            family.add(process)
-            ticks += stats[process][1]
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

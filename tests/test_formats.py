@@ -1,0 +1,118 @@
+"""A stream's format is told by its begin, whatever stands before the first record, and is known again by its name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from udfs.formats import Format, format_named, format_of, is_whole, splittable
+from udfs.layouts import LAYOUTS
+
+LINE = b"[2024-02-29 23:59:59,999] INFO x (state.change.logger)\n"
+OPEN_LINE = b"2024-02-29 23:59:59,999 INFO kafka.controller.KafkaController: x\n"
+NOISE = b"===> User\nuid=1000(appuser) gid=1000(appuser)\nSLF4J: Class path contains\nkafka 23:28:59.07 INFO  ==> x\n"
+
+
+@pytest.mark.parametrize("encoding", ["", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("wrapper", ["", "compose", "cri/json", "ansi/compose"])
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.name)
+def test_names(encoding: str, wrapper: str, layout: object) -> None:
+    format_ = Format(encoding, wrapper, layout)  # type: ignore[arg-type]  # ids= wants an object
+    assert format_named(format_.name) == format_
+
+
+@pytest.mark.parametrize(
+    "name", ["", "x", "compose", "apache/compose", "x/apache", "compose/utf-16-le/apache", "/apache"]
+)
+def test_what_is_no_name(name: str) -> None:
+    with pytest.raises(ValueError, match="no format"):
+        format_named(name)
+
+
+SAMPLES = {  # begin of a stream -> name of its format
+    "apache": (LINE, "apache"),
+    "noise first": (NOISE * 200 + LINE, "apache"),
+    "noise first, compose": (
+        b"".join(b"kafka  | " + line + b"\n" for line in (NOISE * 99 + LINE).split(b"\n")),
+        "compose/apache",
+    ),
+    "a stack trace of grep's looks": (LINE + b"java.io.IOException: gone\n" * 50, "apache"),
+    "one line that is prefixed, for it is torn": (LINE * 9 + b"a:" + LINE, "apache"),
+    "a table in a message": (LINE + b"name | value\n" * 20 + LINE, "apache"),
+    "JSON in a message": (LINE + b'{"a": 1}\n' * 20 + LINE, "apache"),
+    "most lines decide": (OPEN_LINE + LINE * 3, "apache"),
+    "most lines decide, the other way": (OPEN_LINE * 3 + LINE, "cloudera"),
+    "half of the lines coloured": (LINE * 3 + b"\x1b[31m" + LINE * 3, "ansi/apache"),
+    "cut within a record": (LINE * 3 + LINE[:30], "apache"),
+    "UTF-16, cut within a character": (b"\xff\xfe" + (LINE * 2).decode().encode("utf-16-le")[:-1], "utf-16-le/apache"),
+    "UTF-16, cut within a pair": (
+        b"\xff\xfe" + (LINE.decode() + "\U0001f600").encode("utf-16-le")[:-2],
+        "utf-16-le/apache",
+    ),
+    "objects of many lines": (
+        json.dumps({"a": [1] * 50, "message": LINE.decode()}, indent=1).encode(),
+        "json/apache",
+    ),
+    "two layers": (b"2024-02-29T23:59:59Z stdout F kafka-1  | " + LINE, "cri/compose/apache"),
+}
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_format_of(case: str) -> None:
+    sample, name = SAMPLES[case]
+    found = format_of(sample)
+    assert found is not None
+    assert found.name == name
+
+
+@pytest.mark.parametrize(
+    "sample", [b"", NOISE, b"\0" * 999, b"\xff\xfe", b"\xff\xfe\0", b"{}" * 99, b'{"message": "x"}\n']
+)
+def test_no_format(sample: bytes) -> None:
+    assert format_of(sample) is None
+
+
+TAILS: dict[tuple[str, bytes], bool] = {  # format, unterminated end of a stream -> whether it is a whole record
+    ("apache", LINE[:-1]): True,
+    ("apache", LINE[:-1] + b"\r"): True,
+    ("apache", LINE[:-3]): False,
+    ("apache", b"\tat x"): False,
+    ("apache", b" (state.change.logger)"): False,
+    ("apache", b"\0" * 9 + LINE[:-1]): True,
+    ("apache", b"\0" * 9): False,
+    ("cloudera", OPEN_LINE[:-1]): False,
+    ("compose/apache", b"kafka  | " + LINE[:-1]): True,
+    ("compose/apache", b"kafka  | " + LINE[:-3]): False,
+    ("compose/apache", b"kafk"): False,
+    ("json/apache", b'{"message": "' + LINE[:-1] + b'"}'): True,
+    ("json/apache", b'{"message": "' + LINE[:-1] + b'"'): False,
+    ("json-file/apache", b'{"log":"' + LINE[:-1] + b'\\n","stream":"stdout"}'): True,
+    ("utf-16-le/apache", LINE[:-1].decode().encode("utf-16-le")): True,
+    ("utf-16-le/apache", LINE[:-2].decode().encode("utf-16-le")): False,
+    ("utf-16-be/apache", LINE[:-1].decode().encode("utf-16-be")): True,
+    ("metadata_dump", b'| offset: 1 CreateTime: 7 payload: {"a":{}}'): True,
+    ("metadata_dump", b'| offset: 1 CreateTime: 7 payload: {"a":{}'): False,
+    ("metadata_dump", b"baseOffset: 1 CreateTime: 7 isvalid: true"): True,
+    ("metadata_dump", b"baseOffset: 1 CreateTime: 7 isval"): False,
+}
+
+
+@pytest.mark.parametrize("case", TAILS)
+def test_is_whole(case: tuple[str, bytes]) -> None:
+    name, tail = case
+    assert is_whole(format_named(name), tail) is TAILS[case]
+
+
+SPLITTABLE = {
+    "apache": True,
+    "spring": True,
+    "metadata_dump": True,
+    "bare_metadata_dump": False,
+    "compose/apache": False,
+}
+
+
+@pytest.mark.parametrize("name", [*SPLITTABLE, "utf-16-le/apache"])
+def test_splittable(name: str) -> None:
+    assert splittable(format_named(name)) is SPLITTABLE.get(name, False)

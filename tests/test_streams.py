@@ -1,23 +1,28 @@
-"""Which files are found, how they are opened and known again, and what of them is read."""
+"""How streams are surveyed and known again by their content, and that ranges of them hold each record once."""
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import hashlib
-import lzma
+import io
 import os
+import pickle
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from udfs import streams
+from udfs import sources, streams
+from udfs.formats import format_named
 from udfs.framing import Stretch, frames
-from udfs.streams import BadInput, Survey, find, known_streams, node_of_path, open_range, open_stream, ranges, survey
+from udfs.sources import Limits, Source
+from udfs.streams import BadInput, Range, Survey, groups, known_streams, open_range, open_ranges, ranges
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"
 TWO = b"[2024-03-01 00:00:00,000] TRACE a (b) c (state.change.logger)\n"
+HOLE = bytes(70_000)
 
 
 def write(path: Path, data: bytes = ONE) -> str:
@@ -26,144 +31,86 @@ def write(path: Path, data: bytes = ONE) -> str:
     return str(path)
 
 
-# ------------------------------------------------------------------------------------------------------------- finding
+def survey(path: str, known: streams.Known | None = None, zone_of: streams.ZoneOf = streams.utc) -> Survey:
+    """Of a file that is one stream."""
+    (found,) = streams.survey(path, known or {}, zone_of)
+    return found
 
 
-def test_files_folders_and_globs_each_file_once(tmp_path: Path) -> None:
-    a, b, c = (write(tmp_path / name) for name in ("a.log", "deep/er/b.log", "deep/c.log.1"))
-    assert find([str(tmp_path)]) == [a, c, b]
-    assert find([b, str(tmp_path / "deep"), str(tmp_path / "*.log"), a]) == [a, c, b]
-    assert find([str(tmp_path / "**" / "*.log")]) == [a, b]
-    assert find([str(tmp_path / "d*")]) == [c, b]
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:32]
 
 
-def test_paths_are_absolute_and_sorted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = sorted(write(tmp_path / name) for name in ("z.log", "a/b.log", "a.log"))
-    monkeypatch.chdir(tmp_path)
-    assert find(["z.log", "a.log", "a"]) == files
-
-
-def test_hidden_files_are_left_out_unless_named(tmp_path: Path) -> None:
-    seen, hidden = write(tmp_path / "a.log"), write(tmp_path / ".a.log.swp")
-    write(tmp_path / ".git" / "b.log")
-    assert find([str(tmp_path)]) == [seen]
-    assert find([hidden]) == [hidden]
-
-
-def test_a_loop_of_links_ends(tmp_path: Path) -> None:
-    a = write(tmp_path / "logs" / "a.log")
-    (tmp_path / "logs" / "again").symlink_to(tmp_path / "logs")
-    (tmp_path / "logs" / "up").symlink_to(tmp_path)
-    assert find([str(tmp_path / "logs")]) == [a]
-
-
-def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
-    write(tmp_path / "a.log")
-    (tmp_path / "b.log").symlink_to(tmp_path / "a.log")
-    assert len(find([str(tmp_path)])) == 2
-
-
-def test_a_file_whose_name_looks_like_a_glob(tmp_path: Path) -> None:
-    odd = write(tmp_path / "a[1].log")
-    assert find([odd]) == [odd]
-
-
-def a_pipe(folder: Path) -> Path:
-    os.mkfifo(folder / "pipe")
-    return folder / "pipe"
-
-
-def a_link_to_nothing(folder: Path) -> Path:
-    (folder / "link").symlink_to("nothing")
-    return folder / "link"
-
-
-REFUSED: dict[str, tuple[Callable[[Path], Path], str]] = {  # what is given -> part of the sentence
-    "missing": (lambda folder: folder / "none.log", "does not exist"),
-    "a pattern without match": (lambda folder: folder / "*.log", "matches no file"),
-    "an empty folder": (lambda folder: folder, "holds no files"),
-    "a pipe": (a_pipe, "no regular file"),
-    "a link to nothing": (a_link_to_nothing, "no regular file"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_refused(case: str, tmp_path: Path) -> None:
-    make, sentence = REFUSED[case]
-    given = make(tmp_path)
-    with pytest.raises(BadInput, match=sentence) as refused:
-        find([str(given)])
-    assert str(given) in str(refused.value)
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read(tmp_path: Path) -> None:
-    path = Path(write(tmp_path / "a" / "a.log"))
-    path.chmod(0)
-    with pytest.raises(BadInput, match="cannot be read"):
-        find([str(tmp_path)])
-    path.parent.chmod(0)
-    with pytest.raises(BadInput, match="folder cannot be read"):
-        find([str(tmp_path)])
-    path.parent.chmod(0o700)
-
-
-# --------------------------------------------------------------------------------------------------------- compression
-
-PACKERS: dict[str, Callable[[bytes], bytes]] = {
-    "plain": lambda data: data,
-    "gzip": gzip.compress,
-    "gzip, two members": lambda data: gzip.compress(data[:100]) + gzip.compress(data[100:]),
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
-}
-
-
-@pytest.mark.parametrize("name", PACKERS)
-def test_compression_makes_no_difference(name: str, tmp_path: Path) -> None:
-    data = (ONE + TWO) * 50
-    plain, packed = write(tmp_path / "a.log", data), write(tmp_path / "b", PACKERS[name](data))
-    with open_stream(packed) as stream:
-        assert stream.read() == data
-    ours, theirs = survey(plain, {}), survey(packed, {})
-    assert theirs.plain == (name == "plain")
-    same = ("size", "digest", "layout", "held_back", "error")
-    assert [getattr(ours, key) for key in same] == [getattr(theirs, key) for key in same]
-    assert len(ranges(theirs, "f", "UTC")) == 1
-
-
-@pytest.mark.parametrize("name", [name for name in PACKERS if name != "plain"])
-def test_a_broken_archive_is_told_and_raises_nothing(name: str, tmp_path: Path) -> None:
-    packed = PACKERS[name]((ONE + TWO + os.urandom(2000)) * 50)
-    middle = len(packed) // 2
-    for i, broken in enumerate((packed[:middle], packed[:middle] + b"\xff" * 50 + packed[middle + 50 :])):
-        assert survey(write(tmp_path / str(i), broken), {}).error
-
-
-def test_a_file_that_went_away(tmp_path: Path) -> None:
-    assert survey(str(tmp_path / "gone"), {}).error
+def records(task: Range, stream: io.RawIOBase | object) -> tuple[list[tuple[int, int]], int]:
+    """(line, offset) of each record of a range, and all bytes that it accounts for."""
+    places: list[tuple[int, int]] = []
+    size = 0
+    for part in frames(stream, format_named(task.format), task.start, task.end, task.first_line):  # type: ignore[arg-type]
+        if isinstance(part, Stretch):
+            size += part.size
+        else:
+            places += zip(part.lines.tolist(), part.offsets.tolist(), strict=True)
+            size += int(part.sizes.sum())
+    return places, size
 
 
 # ----------------------------------------------------------------------------------------------------------- surveying
 
 
-def digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
-
-
 def test_survey(tmp_path: Path) -> None:
-    path = write(tmp_path / "a.log", ONE + TWO)
-    assert survey(path, {}) == Survey(path, len(ONE + TWO), digest(ONE + TWO), None, 0, "apache", True, (0,), 0)
+    data = ONE + TWO
+    path = write(tmp_path / "broker-1" / "a.log", data)
+    found = survey(path)
+    assert found == Survey(
+        source=Source(path),
+        size=len(data),
+        digest=digest(data),
+        format="apache",
+        splittable=True,
+        line_counts=(0,),
+        checks=found.checks,
+        node=3,
+        inode=os.stat(path).st_ino,
+    )
+    assert pickle.loads(pickle.dumps(found)) == found
 
 
 NO_LOGS = {"nothing": b"", "prose": b"no log\n" * 50, "zero bytes": b"\0" * 5000, "no line end": b"x" * 5000}
 
 
+@pytest.mark.parametrize("block", [512, 1 << 20])
 @pytest.mark.parametrize("case", NO_LOGS)
-def test_what_is_no_log_has_no_layout_and_no_ranges(case: str, tmp_path: Path) -> None:
-    found = survey(write(tmp_path / "a", NO_LOGS[case]), {})
-    assert (found.size, found.layout, found.held_back, found.error) == (len(NO_LOGS[case]), None, 0, None)
-    assert ranges(found, "f", "UTC") == []
+def test_what_is_no_log_has_no_ranges(case: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_BLOCK", block)
+    found = survey(write(tmp_path / "a", NO_LOGS[case]))
+    assert (found.size, found.format, found.held_back) == (len(NO_LOGS[case]), None, 0)
+    assert (found.status, found.error) == ("no_records", None)
+    assert ranges(found, "f") == []
+
+
+LATE = {  # what stands before the first record of a log
+    "a hole of NULs": HOLE,
+    "more prose than a sample is long": b"===> Configuring ...\n" * 20_000,
+    "another program's times": b"12:30:01 INFO  ==> Setting up\n" * 20_000,
+    "a hole and then prose": HOLE + b"nohup: ignoring input\n" * 20_000,
+    "one line without end": b"x" * 400_000 + b"\n",
+}
+
+
+@pytest.mark.parametrize("block", [1 << 12, 1 << 16, 1 << 20])
+@pytest.mark.parametrize("case", LATE)
+def test_records_are_found_however_late_they_begin(
+    case: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "_BLOCK", block)
+    data = LATE[case] + ONE + TWO
+    found = survey(write(tmp_path / "a.log", data))
+    assert (found.format, found.node, found.held_back, found.size) == ("apache", 3, 0, len(data))
+    (task,) = ranges(found, "f")
+    with open_range(task) as stream:
+        places, size = records(task, stream)
+    assert [line for line, _ in places] == [data.count(b"\n") - 1, data.count(b"\n")]
+    assert size == len(data)
 
 
 HELD_BACK = {  # end of a file -> bytes held back
@@ -174,42 +121,123 @@ HELD_BACK = {  # end of a file -> bytes held back
     "cut in a stack trace": (TWO + b"\tat a.B", 7),
     "a stack trace": (TWO + b"\tat a.B\n", 0),
     "CRLF cut between": (TWO[:-1] + b"\r", 0),
+    "NULs up to a block's border": (TWO + bytes(5000), 5000),
+    "a line of megabytes": (TWO + b"x" * (5 << 20), 5 << 20),
 }
 
 
 @pytest.mark.parametrize("case", HELD_BACK)
 def test_held_back(case: str, tmp_path: Path) -> None:
     end, held = HELD_BACK[case]
-    found = survey(write(tmp_path / "a.log", ONE + end), {})
+    found = survey(write(tmp_path / "a.log", ONE + end))
     assert found.held_back == held
-    (task,) = ranges(found, "f", "UTC")
+    (task,) = ranges(found, "f")
     with open_range(task) as stream:
         assert stream.read() == (ONE + end)[: len(ONE + end) - held]
 
 
+UTF_16 = {"utf-16-le": b"\xff\xfe", "utf-16-be": b"\xfe\xff"}
+
+
+@pytest.mark.parametrize("encoding", UTF_16)
+def test_line_ends_of_utf_16(encoding: str) -> None:
+    """U+0A0A and U+010A hold the byte of a line end and are none."""
+    text = UTF_16[encoding] + "a\n\u0a0a\u010a\u0a01b".encode(encoding)
+    format_ = format_named("apache").__class__(encoding, "", format_named("apache").layout)
+    for start in range(4):
+        assert streams._line_end(format_, text[start:], len(text) - start, start) == 6 - start
+    assert streams._line_end(format_, text[6:], len(text) - 6, 6) == 0
+    assert streams._line_end(format_, text, 5, 0) == 0
+    assert streams._line_end(None, b"a\nb\n", 3, 0) == 2
+
+
+@pytest.mark.parametrize("sizes", [[9], [3, 3, 3], [1] * 9, [2, 7], [7, 2], [5, 0, 4]])
+def test_of_a_long_line_the_middle_is_left_out(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, kept in ((5, b"abcdefghi"), (3, b"abcghi"), (1, b"ai")):
+        monkeypatch.setattr(streams, "_LINE", most)
+        line, rest = b"", b"abcdefghi"
+        for size in sizes:
+            line, rest = streams._shortened(line, rest[:size]), rest[size:]
+        assert line == kept
+
+
+# -------------------------------------------------------------------------------------------------------- known again
+
 OLD = (ONE + TWO) * 20
-KNOWN = {  # a stream seen before, the stream now -> whether it is known again
+KNOWN: dict[str, tuple[bytes, bytes, bool]] = {  # a stream seen before, the stream now -> whether it is known again
     "the same": (OLD, OLD, True),
     "grown": (OLD, OLD + TWO, True),
-    "grown from a cut line": (OLD + TWO[:30], OLD + TWO + ONE, True),
-    "shorter": (OLD, OLD[:-1], False),
+    "grown from a cut record": (OLD + TWO[:30], OLD + TWO + ONE, True),
+    "grown from a cut date": (OLD + TWO[:5], OLD + TWO + ONE, True),
+    "grown behind a hole": (HOLE + OLD, HOLE + OLD + TWO, True),
+    "grown from nothing but a hole": (HOLE, HOLE + OLD, True),
+    # The following are streams of their own; records that they share with others are found by comparing records.
+    "shorter, such as a late copy": (OLD, OLD[:-1], False),
+    "copytruncate: begun anew": (OLD, TWO * 3, False),
+    "copytruncate: begun anew, the writer kept its offset": (OLD, bytes(len(OLD)) + TWO, False),
     "the same first kilobyte": (OLD, OLD[:1024] + b"x" + OLD[1025:], False),
+    "the same first kilobyte, longer": (OLD, OLD[:1024] + OLD, False),
     "another end": (OLD, OLD[:-2] + b"x\n" + TWO, False),
+    "trimmed at the head": (OLD, OLD[len(ONE) :], False),
     "another": (OLD, TWO + OLD, False),
 }
 
 
-@pytest.mark.parametrize("block", [64, 8 << 20])
+def plain(data: bytes) -> bytes:
+    return data
+
+
+def in_a_tar_gz(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:gz") as archive:
+        entry = tarfile.TarInfo("logs/a.log")
+        entry.size = len(data)
+        archive.addfile(entry, io.BytesIO(data))
+    return sink.getvalue()
+
+
+def in_a_zip(data: bytes) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w") as archive:
+        archive.writestr("logs/a.log", data)
+    return sink.getvalue()
+
+
+FORMS: dict[str, Callable[[bytes], bytes]] = {
+    "server.log.2": plain,
+    "server.log.2024-02-29-23.gz": gzip.compress,
+    "bundle.tgz": in_a_tar_gz,
+    "bundle.zip": in_a_zip,
+}
+
+
+@pytest.mark.parametrize("block", [64, 1 << 20])
 @pytest.mark.parametrize("case", KNOWN)
 def test_known_again(case: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "_BLOCK", block)
+    monkeypatch.setattr(streams, "_BLOCK", block if case.count("hole") == 0 else 1 << 16)
     old, new, same = KNOWN[case]
-    seen = survey(write(tmp_path / "old.log", old), {})
+    seen = survey(write(tmp_path / "old.log", old))
     known = known_streams([(seen.size, seen.digest, "first"), (7, digest(b"another"), "second")])
-    for name, data in (("renamed.log.2", new), ("twin.gz", gzip.compress(new))):
-        found = survey(write(tmp_path / name, data), known)
+    for name, pack in FORMS.items():
+        found = survey(write(tmp_path / name, pack(new)), known)
         assert (found.known_as, found.known_size) == (("first", len(old)) if same else (None, 0))
-        assert found.digest == digest(new)
+        assert (found.digest, found.size) == (digest(new), len(new))
+
+
+def test_delivered_twice_in_one_run_it_has_one_digest(tmp_path: Path) -> None:
+    paths = [write(tmp_path / name, pack(OLD)) for name, pack in FORMS.items()]
+    assert {survey(path).digest for path in paths} == {digest(OLD)}
+
+
+@pytest.mark.parametrize("cut", [len(TWO) // 2, 3, len(TWO) - 1])
+def test_a_stream_that_grows_from_the_middle_of_a_record_has_each_record_once(cut: int, tmp_path: Path) -> None:
+    first = survey(write(tmp_path / "a.log", ONE + TWO[:cut]))
+    assert first.size - first.held_back == (len(ONE) if cut < len(TWO) - 1 else len(ONE + TWO) - 1)
+    second = survey(write(tmp_path / "a.log.1", ONE + TWO + ONE), known_streams([(first.size, first.digest, "f")]))
+    assert (second.known_as, second.held_back) == ("f", 0)
+    (task,) = ranges(second, "f")
+    with open_range(task) as stream:
+        assert records(task, stream) == ([(1, 0), (2, len(ONE)), (3, len(ONE + TWO))], len(ONE + TWO + ONE))
 
 
 def test_the_longest_stream_seen_before_counts(tmp_path: Path) -> None:
@@ -218,11 +246,117 @@ def test_the_longest_stream_seen_before_counts(tmp_path: Path) -> None:
     assert survey(write(tmp_path / "y", ONE + ONE + TWO), known).known_as == "a"
 
 
+def test_nothing_is_grown_from_an_empty_stream(tmp_path: Path) -> None:
+    assert survey(write(tmp_path / "x"), known_streams([(0, digest(b""), "empty")])).known_as is None
+
+
 def test_known_streams_of_one_length() -> None:
     assert known_streams([(3, "aa", "x"), (3, "bb", "y"), (4, "cc", "z")]) == {
         3: {"aa": "x", "bb": "y"},
         4: {"cc": "z"},
     }
+
+
+# ----------------------------------------------------------------------------------------------- damage and refusals
+
+
+def test_a_file_that_was_cut_short_is_read_and_its_good_copy_is_known_again(tmp_path: Path) -> None:
+    data = b"".join(TWO.replace(b"a", b"%d" % (i * 7919 % 10007)) for i in range(5000))
+    packed = gzip.compress(data)
+    cut = survey(write(tmp_path / "a.log.gz", packed[: len(packed) // 2]))
+    assert (cut.status, cut.format) == ("truncated", "apache")
+    assert cut.error == (
+        f"This file is damaged: {tmp_path}/a.log.gz (it ends early); the {cut.size} bytes before that are read, "
+        "replace it."
+    )
+    assert cut.digest == digest(data[: cut.size])
+    assert cut.size > len(data) // 3
+    (task,) = ranges(cut, "f")
+    with open_range(task) as stream:
+        assert stream.read() == data[: cut.size - cut.held_back]
+    for _, stream in open_ranges(task.path, [task]):
+        assert stream.read() == data[: cut.size - cut.held_back]
+    whole = survey(write(tmp_path / "again.gz", packed), known_streams([(cut.size, cut.digest, "f")]))
+    assert (whole.known_as, whole.status, whole.error) == ("f", "ok", None)
+
+
+def test_what_gives_no_byte_is_refused(tmp_path: Path) -> None:
+    for i, data in enumerate((gzip.compress(ONE)[:11], b"\x1f\x8b\x08" + b"\xff" * 50)):
+        found = survey(write(tmp_path / str(i), data))
+        assert (found.status, found.size, ranges(found, "f")) == ("refused", 0, [])
+        assert found.error is not None
+        assert str(tmp_path / str(i)) in found.error
+
+
+def test_a_file_that_went_away(tmp_path: Path) -> None:
+    assert survey(str(tmp_path / "gone")).status == "refused"
+
+
+def test_a_bundle_has_a_survey_for_each_member_and_each_refusal(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:gz") as archive:
+        for name, data in (("broker-1/a.log", TWO), ("../b.log", ONE), ("broker-2/c.log.gz", gzip.compress(TWO))):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    path = write(tmp_path / "x.tgz", sink.getvalue())
+    found = list(streams.survey(path, {}))
+    assert [(s.source.member, s.status, s.node, s.size) for s in found] == [
+        ("broker-1/a.log", "ok", 1, len(TWO)),
+        ("../b.log", "refused", None, 0),
+        ("broker-2/c.log.gz", "ok", 2, len(TWO)),
+    ]
+
+
+def test_a_bomb_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.gz", gzip.compress(bytes(8 << 20)))
+    (found,) = streams.survey(path, {}, limits=Limits(unpacked_bytes=4 << 20))
+    assert (found.status, found.size) == ("refused", 0)
+    assert found.error == f"This file decompresses to more than 4194304 bytes: {path}; raise the limit or leave it out."
+
+
+# -------------------------------------------------------------------------------------------------- nodes, zones, turns
+
+
+WRITERS = {  # records, folder -> node
+    "a record names it": (ONE, "broker-1", 3),
+    "only the folder does": (TWO, "broker-1", 1),
+    "nothing does": (TWO, "logs", None),
+    "most of several": (ONE + ONE.replace(b"id=3", b"id=4") * 2, "broker-1", 4),
+}
+
+
+@pytest.mark.parametrize("case", WRITERS)
+def test_node_and_zone(case: str, tmp_path: Path) -> None:
+    data, folder, node = WRITERS[case]
+    asked: list[tuple[int | None, str]] = []
+
+    def zone_of(of: int | None, name: str) -> str:
+        asked.append((of, name))
+        return "Europe/Berlin" if of == node else "UTC"
+
+    path = write(tmp_path / folder / "a.log", data)
+    found = survey(path, zone_of=zone_of)
+    assert (found.node, found.zone) == (node, "Europe/Berlin")
+    assert asked[-1] == (node, path)
+    assert [task.zone for task in ranges(found, "f")] == ["Europe/Berlin"]
+
+
+def at(time: str) -> bytes:
+    return TWO.replace(b"2024-03-01 00:00:00", b"2024-10-27 " + time.encode())
+
+
+@pytest.mark.parametrize("before", [b"", HOLE])
+def test_an_hour_that_comes_twice(before: bytes, tmp_path: Path) -> None:
+    """Berlin's clocks went back from 03:00 to 02:00."""
+    minutes = [f"{hour:02}:{minute:02}:00" for hour in (1, 2) for minute in range(60)]
+    first = b"".join(map(at, minutes))
+    second = b"".join(map(at, minutes[60:]))
+    found = survey(write(tmp_path / "a.log", before + first + second), zone_of=lambda node, name: "Europe/Berlin")
+    ((offset, _),) = found.turns
+    assert len(before + first) - len(TWO) < offset <= len(before + first)
+    (task,) = ranges(found, "f")
+    assert task.turns == found.turns
 
 
 # -------------------------------------------------------------------------------------------------------------- ranges
@@ -236,49 +370,166 @@ def test_ranges_hold_each_record_once(
     monkeypatch.setattr(streams, "SEGMENT", segment)
     monkeypatch.setattr(streams, "_BLOCK", 64)
     data = b"before\n" + (ONE + TWO + b"\tat x\n" * 3) * 30 + end
-    found = survey(write(tmp_path / "a.log", data), {})
-    tasks = ranges(found, "f", "UTC")
+    found = survey(write(tmp_path / "a.log", data))
+    tasks = ranges(found, "f")
     assert [task.start for task in tasks] == list(range(0, len(data) - len(end), segment))
     assert all(task.first_line == data.count(b"\n", 0, task.start) + 1 for task in tasks)
     lines: list[int] = []
     size = found.held_back
-    for task in tasks:
-        with open_range(task) as stream:
-            for part in frames(stream, streams.LAYOUT_BY_NAME[task.layout], task.start, task.end, task.first_line):
-                if isinstance(part, Stretch):
-                    size += part.size
-                else:
-                    lines += part.lines.tolist()
-                    size += int((part.ends - part.starts).sum())
+    for task, stream in open_ranges(tasks[0].path, tasks):
+        places, read = records(task, stream)
+        lines += [line for line, _ in places]
+        size += read
     assert lines == [line for first in range(2, 152, 5) for line in (first, first + 1)]
     assert size == len(data)
 
 
+@pytest.mark.parametrize("segment", [256, 1 << 20])
+@pytest.mark.parametrize("pack", FORMS.values(), ids=FORMS)
+def test_ranges_of_bundles(
+    pack: Callable[[bytes], bytes], segment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "SEGMENT", segment)
+    monkeypatch.setattr(streams, "_BLOCK", 64)
+    data = (ONE + TWO) * 30
+    tasks = ranges(survey(write(tmp_path / "x", pack(data))), "f")
+    assert (len(tasks) > 1) == (pack is plain and segment == 256)
+    places = [place for task, stream in open_ranges(tasks[0].path, tasks[::-1]) for place in records(task, stream)[0]]
+    assert [line for line, _ in places] == list(range(1, 61))
+
+
+def test_many_members_are_read_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:gz") as archive:
+        for i in range(5):
+            entry = tarfile.TarInfo(f"broker-{i}/a.log")
+            entry.size = len(ONE) * (i + 1)
+            archive.addfile(entry, io.BytesIO(ONE * (i + 1)))
+    path = write(tmp_path / "x.tgz", sink.getvalue())
+    tasks = [task for i, s in enumerate(streams.survey(path, {})) for task in ranges(s, f"f{i}")]
+    assert groups(tasks) == [tasks]
+    walks: list[str] = []
+    walk = sources.walk_bundle
+
+    def counted(path: str, *rest: object) -> object:
+        walks.append(path)
+        return walk(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(streams, "walk_bundle", counted)
+    read = [(task.file_id, stream.read()) for task, stream in open_ranges(path, tasks[::2])]
+    assert read == [("f0", ONE), ("f2", ONE * 3), ("f4", ONE * 5)]
+    assert walks == [path]
+
+
+def test_behind_the_last_wanted_member_nothing_is_decompressed(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:gz") as archive:
+        for name, data in (("a.log", ONE), ("zeros", bytes(8 << 20))):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    path = write(tmp_path / "x.tgz", sink.getvalue())
+    (task,) = [task for one in streams.survey(path, {}) for task in ranges(one, "f")]
+    limits = Limits(unpacked_bytes=4 << 20)
+    assert [stream.read() for _, stream in open_ranges(path, [task], limits)] == [ONE]
+
+
+def test_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "SEGMENT", 100)
+
+    def task(path: str, member: str, start: int, end: int | None, limit: int, direct: bool) -> Range:
+        return Range("f", path, member, "apache", "UTC", start, end, limit, 1, limit, 0, (), (), direct)
+
+    big = [task("big.log", "", 0, 100, 150, True), task("big.log", "", 100, None, 150, True)]
+    tgz = [task("x.tgz", str(i), 0, None, 90, False) for i in range(3)]
+    zipped = [task("x.zip", str(i), 0, None, 40, True) for i in range(3)]
+    assert groups([*zipped, *big, *tgz]) == [tgz, big[:1], zipped[:2], big[1:], zipped[2:]]
+    assert groups([]) == []
+
+
+def test_ranges_travel_as_rows(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    found = survey(write(tmp_path / "a.log", b"".join(map(at, ("02:30:00", "02:59:00", "02:00:00", "02:40:00")))))
+    (task,) = ranges(found, "f")
+    for one in (task, Range(**{**task.__dict__, "end": 7, "turns": ((3, 1), (9, 2))})):
+        schema = pa.schema(
+            [(name, pa.type_for_alias(type_)) for name, type_ in streams.RANGE_COLUMNS.items() if "<" not in type_]
+            + [(name, pa.list_(pa.int64())) for name, type_ in streams.RANGE_COLUMNS.items() if "<" in type_]
+        )
+        table = pa.Table.from_pylist([one.to_row()], schema)
+        assert Range.from_row(table.to_pylist()[0]) == one
+        assert set(one.to_row()) == set(streams.RANGE_COLUMNS)
+
+
 def test_a_range_closes_its_file(tmp_path: Path) -> None:
-    (task,) = ranges(survey(write(tmp_path / "a.log"), {}), "f", "UTC")
+    (task,) = ranges(survey(write(tmp_path / "a.log")), "f")
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
     with open_range(task) as stream:
-        inner = stream._stream  # type: ignore[attr-defined]
-    assert inner.closed
+        stream.read(1)
+    if before is not None:
+        assert len(os.listdir("/proc/self/fd")) == before
 
 
-# --------------------------------------------------------------------------------------------------------------- nodes
+# --------------------------------------------------------------------------------- files that change while they are read
 
-NODES = {  # path -> node
-    "/logs/broker-3/server.log": 3,
-    "/logs/controller_101/controller.log": 101,
-    "/logs/kafka2/server.log": 2,
-    "/logs/KAFKA.7/old/server.log": 7,
-    "/broker-1/broker-2/server.log": 2,
-    "/logs/broker-/server.log": None,
-    "/logs/broker/server.log": None,
-    "/logs/rack-3/server.log": None,
-    "/logs/3/server.log": None,
-    "/logs/kafka-2.4.1/server.log": None,
-    "/logs/broker-20240101123000/server.log": None,
-    "/logs/host/broker-3": None,
+
+def test_what_is_written_after_the_survey_waits(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.log", ONE + TWO[:9])
+    tasks = ranges(survey(path), "f")
+    with open(path, "ab") as log:
+        log.write(TWO[9:] + ONE)
+    assert [stream.read() for _, stream in open_ranges(path, tasks)] == [ONE]
+
+
+def test_a_log_that_was_renamed_since_the_survey_is_found(tmp_path: Path) -> None:
+    path = write(tmp_path / "server.log", ONE)
+    tasks = ranges(survey(path), "f")
+    os.rename(path, tmp_path / "server.log.2024-02-29-23")
+    assert [stream.read() for _, stream in open_ranges(path, tasks)] == [ONE]
+    write(tmp_path / "server.log", TWO * 9)
+    assert [stream.read() for _, stream in open_ranges(path, tasks)] == [ONE]
+    with open_range(tasks[0]) as stream:
+        assert stream.read() == ONE
+
+
+def read_all(path: str, tasks: list[Range]) -> None:
+    for task, stream in open_ranges(path, tasks):
+        records(task, stream)
+
+
+REWRITTEN = {  # a file of ONE, TWO and a cut line, between survey and reading
+    "emptied": b"",
+    "shorter": ONE,
+    "begun anew, shorter": TWO,
+    "begun anew, longer": TWO * 9,
+    "a hole in front": bytes(len(ONE + TWO)) + ONE,
+    "another end of the held back line": ONE + TWO + b"[2024-02-29 23:00:00",
 }
 
 
-@pytest.mark.parametrize("path", NODES)
-def test_node_of_path(path: str) -> None:
-    assert node_of_path(path) == NODES[path]
+@pytest.mark.parametrize("segment", [64, 1 << 20])
+@pytest.mark.parametrize("case", REWRITTEN)
+def test_a_log_that_was_cut_since_the_survey_ends_the_run(
+    case: str, segment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "SEGMENT", segment)
+    monkeypatch.setattr(streams, "_BLOCK", 64)
+    path = write(tmp_path / "server.log", ONE + TWO + b"[2024-03-01 00:00:00")
+    tasks = ranges(survey(path), "f")
+    read_all(path, tasks)
+    with open(path, "r+b") as log:
+        log.truncate(0)
+        log.write(REWRITTEN[case])
+    with pytest.raises(BadInput, match=f"This file changed while it was read: {path}; run again"):
+        read_all(path, tasks)
+
+
+def test_a_log_that_went_away_since_the_survey_ends_the_run(tmp_path: Path) -> None:
+    path = write(tmp_path / "server.log", ONE)
+    tasks = ranges(survey(path), "f")
+    os.remove(path)
+    with pytest.raises(BadInput, match="changed while it was read"):
+        list(open_ranges(path, tasks))
+    with pytest.raises(BadInput):
+        open_range(tasks[0])

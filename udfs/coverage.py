@@ -1,0 +1,240 @@
+"""From when to when which node's log of which kind is there, and where it is not: a span without logs is not a span
+without change (design, rule 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+TOLERANCE = timedelta(hours=1)
+"""A silence up to this long is no hole. Kafka's logs rotate by the hour, so that a file that is missing leaves more; and
+quiet brokers say something about once in ten minutes."""
+
+DUMP = "metadata_dump"  # one log of the whole cluster: silence in it means that nothing changed
+EXPECTED = ("state_change", "controller", "server")
+_LONG_LIST = 8
+
+
+class Span(NamedTuple):
+    """A time in which a node's log of one kind is there; both ends are records. `node_id` None: nobody knows whose."""
+
+    node_id: int | None
+    kind: str
+    since: datetime
+    until: datetime
+    records: int
+
+
+Interval = tuple[datetime, datetime]
+Stretch = tuple[int, int, int]
+"""Since and until in microseconds, and the number of records, of one node and kind."""
+
+
+# ---- what is there --------------------------------------------------------------------------------------------------
+def stretches(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) -> list[Stretch]:
+    """Times of records, in any order -> since, until and number of each stretch without a longer silence, in order."""
+    if not len(micros):
+        return []
+    silence = tolerance // timedelta(microseconds=1)
+    first, last = int(micros.min()), int(micros.max())
+    if last - first <= silence:
+        return [(first, last, len(micros))]
+    times = np.sort(micros)
+    begins = np.append(0, np.flatnonzero(np.diff(times) > silence) + 1)
+    ends = np.append(begins[1:], len(times))
+    firsts, lasts = times[begins], times[ends - 1]
+    return list(zip(firsts.tolist(), lasts.tolist(), (ends - begins).tolist(), strict=True))
+
+
+def join(parts: Iterable[Stretch], tolerance: timedelta = TOLERANCE) -> list[Stretch]:
+    """Stretches of parts of a stream, in any order -> those of the whole, as `stretches` would give them."""
+    silence = tolerance // timedelta(microseconds=1)
+    joined: list[Stretch] = []
+    for since, until, number in sorted(parts):
+        if joined and since - joined[-1][1] <= silence:
+            begin, end, before = joined[-1]
+            joined[-1] = begin, max(end, until), before + number
+        else:
+            joined.append((since, until, number))
+    return joined
+
+
+def covered(spans: Iterable[Span], tolerance: timedelta = TOLERANCE) -> list[Span]:
+    """LOG_COVERAGE: the spans of each node and kind, joined where no longer silence is between them; in order."""
+    joined: list[Span] = []
+    for span in sorted(spans, key=lambda s: (s.node_id is None, s.node_id or 0, s.kind, s.since, s.until)):
+        last = joined[-1] if joined else None
+        if last and last[:2] == span[:2] and span.since - last.until <= tolerance:
+            joined[-1] = last._replace(until=max(last.until, span.until), records=last.records + span.records)
+        else:
+            joined.append(span)
+    return joined
+
+
+# ---- what is not ----------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Hole:
+    """A time in which logs are missing, open at both ends. No nodes: of any node; no kind: of any kind."""
+
+    nodes: tuple[int, ...]
+    role: str
+    kind: str | None
+    since: datetime
+    until: datetime
+    never: bool = False  # there is no such log at any time
+
+
+def holes(
+    coverage: Sequence[Span],
+    roles: Mapping[int, str] | None = None,
+    tolerance: timedelta = TOLERANCE,
+    most: int = 6,
+) -> list[str]:
+    """The holes of one cluster's LOG_COVERAGE that matter, worst first, as sentences; beyond `most` only their number.
+
+    `roles` names what a node is where it is no `broker`. A node's silence is a hole if most nodes of its role were not
+    silent then; so a log that has nothing to say all night is none.
+    """
+    found = find_holes(coverage, roles or {}, tolerance)
+    spans = [span for span in coverage if span.kind != DUMP]
+    days = {day.date() for span in spans for day in (span.since, span.until)}
+    since, until = (min(s.since for s in spans), max(s.until for s in spans)) if spans else (None, None)
+    clock = "%H:%M" if len(days) == 1 else "%Y-%m-%d %H:%M"
+    clock += "" if tolerance >= timedelta(minutes=10) else ":%S"
+    told = [_sentence(hole, since, until, clock) for hole in found[:most]]
+    return [*told, f"and {len(found) - most} more holes"] if len(found) > most else told
+
+
+def find_holes(coverage: Sequence[Span], roles: Mapping[int, str], tolerance: timedelta = TOLERANCE) -> list[Hole]:
+    """The holes of `holes`, worst first: of the cluster, then of whole nodes, then of kinds; longer ones first."""
+    spans = [span for span in coverage if span.kind != DUMP]
+    if not spans:
+        return []
+    whole = min(span.since for span in spans), max(span.until for span in spans)
+    nodes = sorted({span.node_id for span in spans if span.node_id is not None})
+    kinds = sorted({span.kind for span in spans})
+
+    def there(node: int | None = None, kind: str | None = None) -> list[Interval]:
+        """When there are logs of this node (None: of any) and this kind."""
+        some = [s for s in spans if node in (None, s.node_id) and kind in (None, s.kind)]
+        return _union([(s.since, s.until) for s in some], tolerance)
+
+    by_node = {node: there(node) for node in nodes}
+    by_kind = {(node, kind): there(node, kind) for node in nodes for kind in kinds}
+    silent = _gaps(whole, there(), tolerance)
+    general = [Hole((), "node", None, *gap) for gap in silent]
+    if not any(span.kind == DUMP for span in coverage):
+        general += [Hole((), "node", kind, *whole, never=True) for kind in EXPECTED if kind not in kinds]
+    if "controller" in kinds:  # only the active one has much to say, and each change of leaders makes it speak
+        quiet = _less(_gaps(whole, there(kind="controller"), tolerance), silent, tolerance)
+        changed = [one for (_, kind), one in by_kind.items() if kind == "state_change" and one]
+        general += [Hole((), "node", "controller", *gap) for gap in quiet if _most(changed, gap)]
+    absent: list[Hole] = []
+    partial: list[Hole] = []
+    for node in nodes:
+        others = [other for other in nodes if other != node and _role(roles, other) == _role(roles, node)]
+        gaps = _less(_gaps(whole, by_node[node], tolerance), silent, tolerance)
+        away = [gap for gap in gaps if _most([by_node[other] for other in others], gap)]
+        absent += [Hole((node,), _role(roles, node), None, *gap) for gap in away]
+        for kind in kinds:
+            if kind == "controller":
+                continue
+            have = [by_kind[other, kind] for other in others]
+            if not by_kind[node, kind]:
+                if 0 < len(have) <= 2 * sum(map(bool, have)):
+                    partial.append(Hole((node,), _role(roles, node), kind, *whole, never=True))
+                continue
+            quiet = _less(_gaps(whole, by_kind[node, kind], tolerance), silent + away, tolerance)
+            partial += [Hole((node,), _role(roles, node), kind, *gap) for gap in quiet if _most(have, gap)]
+    return [hole for some in (general, absent, partial) for hole in _grouped(some, tolerance)]
+
+
+def _role(roles: Mapping[int, str], node: int) -> str:
+    return roles.get(node, "broker")
+
+
+def _most(others: Collection[Sequence[Interval]], gap: Interval) -> bool:
+    """Whether at least half of the others, and one, were not silent in a gap, its edges left out.
+
+    There all of them may have written about the same thing, a moment apart, before all fell silent.
+    """
+    edge = (gap[1] - gap[0]) / 12
+    since, until = gap[0] + edge, gap[1] - edge
+    return 0 < len(others) <= 2 * sum(any(a < until and b > since for a, b in one) for one in others)
+
+
+def _union(intervals: Iterable[Interval], tolerance: timedelta) -> list[Interval]:
+    """Intervals joined where no more than `tolerance` is between them, in order."""
+    joined: list[Interval] = []
+    for since, until in sorted(intervals):
+        if joined and since - joined[-1][1] <= tolerance:
+            joined[-1] = joined[-1][0], max(joined[-1][1], until)
+        else:
+            joined.append((since, until))
+    return joined
+
+
+def _gaps(whole: Interval, intervals: Sequence[Interval], tolerance: timedelta) -> list[Interval]:
+    """What of a whole no interval covers, if longer than `tolerance`; intervals in order, apart from each other."""
+    begins = [whole[0], *(until for _, until in intervals)]
+    ends = [*(since for since, _ in intervals), whole[1]]
+    return [(a, b) for a, b in zip(begins, ends, strict=True) if b - a > tolerance]
+
+
+def _less(gaps: Iterable[Interval], told: Iterable[Interval], tolerance: timedelta) -> list[Interval]:
+    """Gaps without what is told elsewhere."""
+    apart = _union(told, timedelta(0))
+    return [
+        part
+        for a, b in gaps
+        for part in _gaps((a, b), [(max(a, c), min(b, d)) for c, d in apart if c < b and d > a], tolerance)
+    ]
+
+
+def _grouped(found: Iterable[Hole], tolerance: timedelta) -> list[Hole]:
+    """Holes of several nodes at about the same time as one, in which all of them are silent; longest first."""
+    groups: list[Hole] = []
+    for hole in sorted(found, key=lambda h: (h.since, h.until, h.nodes)):
+        for i, group in enumerate(groups):
+            same = (group.role, group.kind, group.never) == (hole.role, hole.kind, hole.never)
+            near = abs(group.since - hole.since) <= tolerance and abs(group.until - hole.until) <= tolerance
+            both = max(group.since, hole.since), min(group.until, hole.until)
+            if same and near and hole.nodes and both[1] - both[0] > tolerance:
+                groups[i] = replace(group, nodes=group.nodes + hole.nodes, since=both[0], until=both[1])
+                break
+        else:
+            groups.append(hole)
+    return sorted(groups, key=lambda h: (not h.never, h.since - h.until, -len(h.nodes), h.since, h.nodes))
+
+
+def _sentence(hole: Hole, since: datetime | None, until: datetime | None, clock: str) -> str:
+    """`no state-change log of broker 3 between 02:10 and 05:00 (nothing written, or not given)`."""
+    what = "log" if hole.kind is None else f"{hole.kind.replace('_', '-')} log"
+    if hole.never:
+        when = ""
+    elif hole.since == since:
+        when = f" before {hole.until.strftime(clock)}"
+    elif hole.until == until:
+        when = f" after {hole.since.strftime(clock)}"
+    else:
+        when = f" between {hole.since.strftime(clock)} and {hole.until.strftime(clock)}"
+    why = "not given" if hole.never else "down, or not given" if hole.nodes and not hole.kind else "nothing written, or not given"  # fmt: skip
+    return f"no {what} of {_names(hole)}{when} ({why})"
+
+
+def _names(hole: Hole) -> str:
+    """`broker 3`, `brokers 1, 2 and 3`, `any node`."""
+    if not hole.nodes:
+        return "any node"
+    names = [str(node) for node in sorted(hole.nodes)]
+    if len(names) == 1:
+        return f"{hole.role} {names[0]}"
+    if len(names) > _LONG_LIST:
+        names = [*names[: _LONG_LIST - 1], f"{len(names) - _LONG_LIST + 1} more"]
+    return f"{hole.role}s {', '.join(names[:-1])} and {names[-1]}"

@@ -14,6 +14,7 @@ from udfs.rule import COLUMNS, Kind, Rule
 from udfs.rulebook import candidates
 
 _SPLIT = re.compile(SPLIT)
+_TEN_DIGITS = re.compile(r"\d{10}")
 _PYTHON_TYPES = {"int": int, "text": str, "ids": list, "partitions": list}
 
 
@@ -67,7 +68,10 @@ def read_value(name: str, kind: Kind, raw: bytes) -> dict[str, Any]:
         if key not in COLUMNS:
             found[key] = as_text(value)
             continue
-        held = _held(value) if isinstance(value, _PYTHON_TYPES[COLUMNS[key]]) else None
+        if not isinstance(value, _PYTHON_TYPES[COLUMNS[key]]):
+            held = None
+        else:
+            held = value if isinstance(value, list) and _all_fits(text) else _held(value)
         if held is not None:
             found[key] = held
         if held is not value and held != value:
@@ -79,6 +83,14 @@ def as_text(value: Any) -> str:
     """A further field as it is stored: text as it is, a list of ids as `1,2,3`; half a surrogate pair as `\\udNNN`."""
     text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
+def _all_fits(text: str) -> bool:
+    """Whether all that can be read of a text fits, to spare looking at each part of a long list.
+
+    JSON, known by its quotes, has more ways to write a number or a character.
+    """
+    return text.isascii() and '"' not in text and not _TEN_DIGITS.search(text)
 
 
 def _fits(value: Any) -> bool:

@@ -1,39 +1,48 @@
 """The columnar interpreter of the rules: framed records in, Arrow batches out. It runs in Spark's Python workers.
 
-Records are matched one by one and gathered by rule; their values are gathered by column, across all rules, and become
-Arrow arrays together, some 20,000 records at a time. Equal texts are read only once. `udfs.parsing` is the plain form;
-a test proves that both agree.
+Which rule knows a record, and where its values stand, its form tells (`udfs.forms`); here the values of all records of
+a batch are cut out of its bytes together, column by column, without a Python object for each. Only what a column holds
+in another shape than its digits or its text is read by Python, each different text once. `udfs.parsing` is the plain
+form of the same; a test proves that both agree.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import lru_cache
 from typing import Any, BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from udfs import clock
+from udfs.coverage import stretches
+from udfs.cuts import Array, Flags, Rows, Text, offsets, spread, text
+from udfs.escapes import protected
+from udfs.formats import Format
+from udfs.forms import SINGLE, Form, Lines, Mark, book_of
 from udfs.framing import Frames, Longs, Stretch, frames
-from udfs.layouts import Head, Layout
 from udfs.parsing import read_value
 from udfs.prefixes import read_prefix
-from udfs.rule import COLUMNS, KINDS, Kind, Rule
-from udfs.rulebook import RULES, candidates
-from udfs.scopes import is_whole
+from udfs.rule import COLUMNS, Kind
+from udfs.rulebook import RULES
+from udfs.scopes import covers
+from udfs.skeletons import skeleton
 
-FLUSH_RECORDS = 20_000
+FLUSH_RECORDS = 25_000
 """Records that become one batch, or fewer if they fill FLUSH_BYTES; bounds what a range of any size takes in memory."""
-FLUSH_BYTES = 16 << 20
+FLUSH_BYTES = 8 << 20
 
-REASONS = ("no rule knows this message", "a value of this message cannot be read", "the time of this record is none")
-NO_RULE, NO_VALUE, NO_TIME = range(len(RULES), len(RULES) + len(REASONS))
+REASONS = (
+    "no rule knows this message",
+    "a value of this message cannot be read",
+    "the time of this record is none",
+    "its logger is missing: the line is torn or cut",
+)
+NO_RULE, NO_VALUE, NO_TIME, NO_LOGGER = range(len(RULES), len(RULES) + len(REASONS))
 
 _IDS = pa.list_(pa.int32())
 _STATE = pa.struct(
@@ -64,11 +73,14 @@ FIELDS: Any = pa.map_(pa.string(), pa.string())
 _CELLS: list[tuple[str, pa.DataType]] = [
     ("record", pa.string()),
     ("file_id", pa.string()),
+    ("channel", pa.string()),
     ("line", pa.int64()),
     ("byte_offset", pa.int64()),
     ("size_bytes", pa.int64()),
+    ("head_bytes", pa.int64()),
     ("node_id", pa.int32()),
     ("at", pa.timestamp("us", tz="UTC")),
+    ("clock", pa.string()),
     ("level", pa.string()),
     ("logger", pa.string()),
     ("event_type", pa.string()),
@@ -76,17 +88,17 @@ _CELLS: list[tuple[str, pa.DataType]] = [
     ("fields", FIELDS),
     ("message", pa.string()),
     ("detail", pa.string()),
+    ("skeleton", pa.string()),
 ]
+_SILENCE = timedelta(minutes=1)  # longer ones are told, see Account.spans
+_MICROSECOND = timedelta(microseconds=1)
 SCHEMA = pa.schema(_CELLS)
-"""What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason."""
+"""What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason, its
+`message` all its bytes (`udfs.escapes`), and only it has a `skeleton`."""
 
 _EVENT_TYPES = pa.array([*(rule.event_type for rule in RULES), *REASONS], pa.string())
 _RECORDS = pa.array(["event"] * len(RULES) + ["reject"] * len(REASONS), pa.string())
-Flags = npt.NDArray[np.bool_]
-Array = Any
-"""An Arrow array; the stubs of pyarrow know neither `take` by numbers nor maps as they are used here."""
-
-_CODES = {id(rule): code for code, rule in enumerate(RULES)}
+_MARKS = pa.array(clock.MARKS, pa.string())
 
 
 class Numbered(dict[Any, int]):
@@ -96,23 +108,12 @@ class Numbered(dict[Any, int]):
         number = self[thing] = len(self)
         return number
 
-    def all(self, things: Sequence[Any]) -> Longs:
-        """The numbers of some things."""
-        return np.fromiter(map(self.__getitem__, things), np.int64, len(things))
-
-
-def text(raw: Sequence[bytes | None]) -> Array:
-    """Bytes -> strings; bytes that are not UTF-8 as `\\xNN`."""
-    try:
-        return pa.array(raw, pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid:
-        return pa.array([None if b is None else b.decode("utf-8", "backslashreplace") for b in raw], pa.string())
-
 
 @dataclass
 class Account:
-    """What became of the bytes of one range, and what its records tell of the stream."""
+    """What became of the bytes of one range and channel, and what its records tell of the stream."""
 
+    channel: str = ""
     event_bytes: int = 0
     detail_bytes: int = 0
     reject_bytes: int = 0
@@ -122,364 +123,473 @@ class Account:
     first_at: int | None = None  # microseconds, UTC
     last_at: int | None = None
     nodes: Counter[str] = field(default_factory=Counter)  # `broker 3`: records that name it as their writer
+    kinds: Counter[str] = field(default_factory=Counter)  # records in scope by kind of log, `state_change`
+    spans: defaultdict[str, list[tuple[int, int, int]]] = field(default_factory=lambda: defaultdict(list))
+    """By kind of log the times, microseconds, in which all its records are: first, last, number."""
     versions: set[tuple[str, str]] = field(default_factory=set)  # release ranges of the rules used
 
     def fields(self) -> dict[str, str]:
-        """As text, for the `fields` of an `account` row."""
-        numbers = {name: str(value) for name, value in vars(self).items() if isinstance(value, int)}
-        numbers["nodes"] = ",".join(f"{node}={count}" for node, count in sorted(self.nodes.items()))
-        numbers["versions"] = ",".join(f"{since}..{until}" for since, until in sorted(self.versions))
-        return numbers
+        """As text, for the `fields` of an `account` row; spans as `server=records:first:last`, a kind maybe several times."""
+        told = {name: str(value) for name, value in vars(self).items() if isinstance(value, int | str)}
+        told["nodes"] = ",".join(f"{node}={count}" for node, count in sorted(self.nodes.items()))
+        told["kinds"] = ",".join(f"{kind}={count}" for kind, count in sorted(self.kinds.items()))
+        told["spans"] = ",".join(f"{kind}={n}:{a}:{b}" for kind, some in sorted(self.spans.items()) for a, b, n in some)
+        told["versions"] = ",".join(f"{since}..{until}" for since, until in sorted(self.versions))
+        return told
+
+    def add_times(self, kind: str, times: Longs) -> None:
+        """The times of records of a kind, at least one."""
+        first, last = int(times.min()), int(times.max())
+        if np.abs(np.diff(times)).max(initial=0) <= _SILENCE // _MICROSECOND:
+            self.spans[kind].append((first, last, len(times)))
+        else:
+            self.spans[kind] += stretches(times, _SILENCE)
+        self.first_at = first if self.first_at is None else min(first, self.first_at)
+        self.last_at = last if self.last_at is None else max(last, self.last_at)
 
 
 def read_range(
-    stream: BinaryIO, layout: Layout, zone: str, file_id: str, start: int, end: int | None, first_line: int
+    stream: BinaryIO,
+    format_: Format,
+    zone: str,
+    file_id: str,
+    start: int,
+    end: int | None,
+    first_line: int,
+    turns: clock.Turns | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """All records that start in [start, end) of a stream as batches of SCHEMA, in order, and last one `account` row."""
-    account = Account()
-    gathered = Gathered(layout, zone, file_id, account)
-    for part in frames(stream, layout, start, end, first_line):
+    """All records that start in [start, end) of a stream as batches of SCHEMA, in order, and last an `account` row for
+    each channel; `turns` is what `folds.FoldFinder` found in the stream."""
+    accounts = {"": Account()}
+    for gathered in _gathered(frames(stream, format_, start, end, first_line), format_, zone, turns, file_id, accounts):
+        batch = gathered.batch()
+        if batch.num_rows:
+            yield batch
+    told = [list(account.fields().items()) for account in accounts.values()]
+    columns = {"record": ["account"] * len(told), "file_id": [file_id] * len(told), "channel": list(accounts)}
+    yield _batch(
+        {**{name: pa.array(cells) for name, cells in columns.items()}, "fields": pa.array(told, FIELDS)}, len(told)
+    )
+
+
+def _gathered(
+    parts: Iterator[Frames | Stretch],
+    format_: Format,
+    zone: str,
+    turns: clock.Turns | None,
+    file_id: str,
+    accounts: dict[str, Account],
+) -> Iterator[Gathered]:
+    """The records of a range, as many together as make a batch."""
+    gathered = Gathered(format_, zone, turns, file_id, accounts)
+    for part in parts:
         if isinstance(part, Stretch):
-            account.other_bytes += part.size
+            accounts[""].other_bytes += part.size
             continue
         gathered.add(part)
         if gathered.is_full():
-            yield gathered.batch()
-            gathered = Gathered(layout, zone, file_id, account)
-    if gathered.heads:
-        yield gathered.batch()
-    fields = pa.array([list(account.fields().items())], FIELDS)
-    yield _batch({"record": pa.array(["account"]), "file_id": pa.array([file_id]), "fields": fields}, 1)
-
-
-@dataclass
-class Found:
-    """Records of one rule: their rows, and the groups of its pattern."""
-
-    rows: list[int] = field(default_factory=list)
-    groups: list[tuple[bytes | None, ...]] = field(default_factory=list)
+            yield gathered
+            gathered = Gathered(format_, zone, turns, file_id, accounts)
+    if gathered.blocks:
+        yield gathered
 
 
 class Gathered:
     """Records of one range that will be one batch: events and rejects by row. What is neither is only counted."""
 
-    def __init__(self, layout: Layout, zone: str, file_id: str, account: Account) -> None:
-        self.heads: list[Head] = []  # by row
-        self._layout, self._zone, self._file_id, self._account = layout, zone, file_id, account
-        self._bytes = 0
-        self._found: dict[int, Found] = {}  # by code of the rule
-        self._routes = _Routes(layout.logger.encode(), self._found)
-        self._prefixes = _Prefixes()
-        self._blocks: list[tuple[Frames, Longs]] = []  # with the numbers of the records kept
-        self._first_rows: list[int] = []  # of each block
-        self._numbers: list[
-            tuple[Longs, ...]
-        ] = []  # of the records kept: line, offset, size, head's size, time, prefix
+    def __init__(
+        self, format_: Format, zone: str, turns: clock.Turns | None, file_id: str, accounts: dict[str, Account]
+    ) -> None:
+        self.blocks: list[tuple[Frames, Lines]] = []
+        self._layout, self._zone, self._turns = format_.layout, zone, turns
+        self._file_id, self._accounts = file_id, accounts
+        self._book = book_of(format_.layout)
+        self._singles: list[Form] = []
+        self._records = self._bytes = 0
+
+    def add(self, block: Frames) -> None:
+        """Find the forms of a block's records."""
+        self.blocks.append((block, self._book.read(block, self._singles)))
+        self._records += len(block)
+        self._bytes += len(block.data)
 
     def is_full(self) -> bool:
         """Whether it is time to make a batch."""
-        return len(self.heads) >= FLUSH_RECORDS or self._bytes >= FLUSH_BYTES
-
-    def add(self, block: Frames) -> None:
-        """Find the rule of each record of a block."""
-        prefixes, routes = self._prefixes, self._routes
-        row = len(self.heads)
-        kept: list[int] = []
-        numbers: list[int] = []
-        for i, (_, _, message, prefix, word, logger) in enumerate(block.heads):
-            number = prefixes[prefix]
-            numbers.append(number)
-            if number:
-                behind = len(prefix)
-            else:  # no known prefix: part of the message
-                behind = 0
-                if prefix:
-                    word = message.partition(b" ")[0]
-            is_known_whole, tries = routes[logger, word]
-            for fullmatch, rows, groups in tries:
-                m = fullmatch(message, behind)
-                if m is not None:
-                    rows.append(row)
-                    groups.append(m.groups())
-                    break
-            else:
-                if not is_known_whole:
-                    continue
-            kept.append(i)
-            row += 1
-        self.heads += block.heads if len(kept) == len(block) else [block.heads[i] for i in kept]
-        at = [head[0] for head in block.heads]
-        if self._layout.time == "local":
-            micros = clock.to_utc(clock.local_micros(at), self._zone)
-        else:
-            micros = clock.epoch_micros(at)
-        sizes = block.ends - block.starts
-        index = np.array(kept, np.int64)
-        spoken = np.array(numbers, np.int64)
-        columns = (block.lines, block.starts + block.offset, sizes, block.head_ends - block.starts, micros, spoken)
-        self._numbers.append(tuple(column[index] for column in columns))
-        self._blocks.append((block, index))
-        self._first_rows.append(row - len(kept))
-        self._bytes += len(block.data)
-        self._account.other_bytes += int(sizes.sum() - sizes[index].sum())
-        self._count_all(micros, spoken)
-
-    def _count_all(self, micros: Longs, prefixes: Longs) -> None:
-        """What all records of a block tell of their stream, whether kept or not."""
-        account = self._account
-        times = micros[micros != clock.NO_TIME]
-        if len(times):
-            first, last = int(times.min()), int(times.max())
-            account.first_at = first if account.first_at is None else min(first, account.first_at)
-            account.last_at = last if account.last_at is None else max(last, account.last_at)
-        for number, count in enumerate(np.bincount(prefixes).tolist()):
-            told = self._prefixes.told[number]
-            for role in ("broker_id", "controller_id"):
-                if count and told.get("node") is not None and told.get(role) == told["node"]:
-                    account.nodes[f"{role[:-3]} {told['node']}"] += count
-                    break
+        return self._records >= FLUSH_RECORDS or self._bytes >= FLUSH_BYTES
 
     def batch(self) -> pa.RecordBatch:
-        """The records as one batch of SCHEMA, in order; adds them to the account."""
-        n = len(self.heads)
-        codes = np.full(n, NO_RULE, np.int64)
-        values = Values(n)
-        for code, found in self._found.items():
-            if found.rows:
-                rows = np.array(found.rows, np.int64)
-                codes[rows] = code
-                values.add(RULES[code], rows, found.groups)
-        _, levels, messages, _, _, loggers = (list(parts) for parts in zip(*self.heads, strict=True))
-        lines, offsets, sizes, head_sizes, micros, prefixes = map(np.concatenate, zip(*self._numbers, strict=True))
-        columns, unread = values.columns(self._prefixes.told, prefixes)
-        codes[unread] = NO_VALUE
-        codes[micros == clock.NO_TIME] = NO_TIME
+        """The records as one batch of SCHEMA, in order; adds them to their accounts."""
+        rows = self._rows()
+        lines, places, sizes, head_sizes = (
+            np.concatenate([getattr(block, name) for block, _ in self.blocks])
+            for name in ("lines", "offsets", "sizes", "head_sizes")
+        )
+        micros, marks, is_wrong = self._times(rows, places)
+        told, prefix = _prefixes(rows)
+        codes = np.array([_code(form) for form in rows.forms], np.int64)[rows.form]
+        is_whole = np.array([form.is_whole for form in rows.forms], np.bool_)[rows.form]
+        kept = np.flatnonzero((codes < len(RULES)) | is_whole)
+        values = Values(rows.those(kept), told, prefix[kept])
+        columns = values.columns()
+        codes[kept[values.unread]] = NO_VALUE
+        codes[is_wrong & (codes < len(RULES))] = NO_TIME
         is_event = codes < len(RULES)
-        is_kept = is_event.copy()
-        for row in np.flatnonzero(~is_event).tolist():  # also what a rule knew, but could not read
-            is_kept[row] = _is_whole(loggers[row] or self._layout.logger.encode())
-        details: list[bytes | None] = [None] * n
-        for row in np.flatnonzero((head_sizes < sizes) | ~is_event).tolist():
-            if is_event[row]:
-                details[row] = self._record(row, Frames.detail)
-            else:
-                messages[row] = self._record(row, Frames.raw)
-        self._count_kept(codes, sizes, head_sizes, is_event, is_kept)
-        numbered_levels, numbered_loggers = Numbered(), Numbered()
-        level, logger = numbered_levels.all(levels), numbered_loggers.all(loggers)
+        self._count(rows, codes, is_event, is_event | is_whole, sizes, head_sizes, micros, told, prefix)
+        columns |= _texts(rows.those(kept), is_event[kept])
+        columns |= _said_by_form(rows, kept)
         columns |= {
-            "record": _RECORDS.take(codes),
-            "file_id": pa.repeat(pa.scalar(self._file_id), n),
-            "line": pa.array(lines),
-            "byte_offset": pa.array(offsets),
-            "size_bytes": pa.array(sizes),
-            "node_id": self._prefixes.column("node", pa.int32()).take(prefixes),
-            "at": pa.array(micros, mask=micros == clock.NO_TIME).cast(pa.timestamp("us", tz="UTC")),
-            "level": text([name or None for name in numbered_levels]).take(level),
-            "logger": text([name or self._layout.logger.encode() for name in numbered_loggers]).take(logger),
-            "event_type": _EVENT_TYPES.take(codes),
-            "message": text(messages),
-            "detail": text(details),
+            "record": _RECORDS.take(pa.array(codes[kept])),
+            "file_id": pa.repeat(pa.scalar(self._file_id), len(kept)),
+            "channel": self._channels().take(pa.array(kept)),
+            "line": pa.array(lines[kept]),
+            "byte_offset": pa.array(places[kept]),
+            "size_bytes": pa.array(sizes[kept]),
+            "head_bytes": pa.array(head_sizes[kept]),
+            "node_id": _told_column(told, "node", pa.int32()).take(pa.array(prefix[kept])),
+            "at": pa.array(micros[kept], mask=micros[kept] == clock.NO_TIME).cast(pa.timestamp("us", tz="UTC")),
+            "clock": _MARKS.take(pa.array(marks[kept])),
+            "event_type": _EVENT_TYPES.take(pa.array(codes[kept])),
         }
-        batch = _batch(columns, n)
-        return batch if is_kept.all() else batch.filter(pa.array(is_kept))
+        batch = _batch(columns, len(kept))
+        is_lost = ~(is_event | is_whole)[kept]  # a rule knew it, but could not read it
+        return batch.filter(pa.array(~is_lost)) if is_lost.any() else batch
 
-    def _record(self, row: int, part: Callable[[Frames, int], bytes]) -> bytes:
-        """Some bytes of the record in a row, from its block."""
-        number = bisect_right(self._first_rows, row) - 1
-        block, index = self._blocks[number]
-        return part(block, int(index[row - self._first_rows[number]]))
+    def _rows(self) -> Rows:
+        """All records of the blocks, and the forms that they have."""
+        blocks = [block for block, _ in self.blocks]
+        bases = np.cumsum([0, *(len(block.data) for block in blocks)])[:-1].tolist()
 
-    def _count_kept(self, codes: Longs, sizes: Longs, heads: Longs, is_event: Flags, is_kept: Flags) -> None:
-        account = self._account
-        account.event_bytes += int(heads[is_event].sum())
-        account.detail_bytes += int((sizes - heads)[is_event].sum())
-        account.event_lines += int(is_event.sum())
-        account.reject_bytes += int(sizes[is_kept & ~is_event].sum())
-        account.reject_lines += int((is_kept & ~is_event).sum())
-        account.other_bytes += int(sizes[~is_kept].sum())
-        account.versions |= {(RULES[c].since, RULES[c].until) for c in np.unique(codes[is_event]).tolist()}
+        def joined(parts: list[Longs]) -> Longs:
+            return np.concatenate([part + base for part, base in zip(parts, bases, strict=True)])
+
+        known = self._book.forms
+        found = np.concatenate([lines.forms for _, lines in self.blocks])
+        used, form = _numbered_anew(np.where(found >= SINGLE, found - SINGLE + len(known), found))
+        starts = joined([block.starts for block in blocks])
+        number_starts = joined([lines.number_starts for _, lines in self.blocks])
+        return Rows(
+            text=Text(
+                b"".join([block.data for block in blocks]),
+                number_starts,
+                joined([lines.number_ends for _, lines in self.blocks]),
+            ),
+            forms=[known[n] if n < len(known) else self._singles[n - len(known)] for n in used.tolist()],
+            form=form,
+            starts=starts,
+            head_ends=joined([block.head_ends for block in blocks]),
+            ends=joined([block.ends for block in blocks]),
+            first_numbers=np.searchsorted(number_starts, starts),
+        )
+
+    def _channels(self) -> Array:
+        """The channel of each record."""
+        names = pa.array([block.channel for block, _ in self.blocks], pa.string())
+        return names.take(pa.array(np.repeat(np.arange(len(self.blocks)), [len(block) for block, _ in self.blocks])))
+
+    def _times(self, rows: Rows, places: Longs) -> tuple[Longs, clock.Marks, Flags]:
+        """When each record was written, microseconds UTC or NO_TIME; the mark of that time; and where the record has a
+        time stamp that is none."""
+        if self._layout.batches:
+            stamps = [head[0] for block, _ in self.blocks for head in block.heads]
+            found = clock.micros_of(stamps)
+            is_there = np.fromiter(map(bool, stamps), np.bool_, len(stamps))
+        else:
+            starts, ends = rows.whole([form.at for form in rows.forms])
+            is_there = ends > starts
+            found = _stamps(rows.text, starts, ends)
+        micros, marks = clock.to_utc(found.micros, self._zone, places, self._turns, found.is_utc)
+        return micros, marks, is_there & (micros == clock.NO_TIME)
+
+    def _count(
+        self,
+        rows: Rows,
+        codes: Longs,
+        is_event: Flags,
+        is_kept: Flags,
+        sizes: Longs,
+        head_sizes: Longs,
+        micros: Longs,
+        told: list[Mapping[str, Any]],
+        prefix: Longs,
+    ) -> None:
+        """Add all records to their channels' accounts."""
+        kinds = Numbered()
+        kind = np.array([kinds[_log_kind(form.logger)] for form in rows.forms], np.int64)[rows.form]
+        first = 0
+        for channel, block in _runs([(block.channel, len(block)) for block, _ in self.blocks]):
+            some = slice(first, first := first + block)
+            account = self._accounts.setdefault(channel, Account(channel))
+            event, kept, size, head = is_event[some], is_kept[some], sizes[some], head_sizes[some]
+            account.event_bytes += int(head[event].sum())
+            account.detail_bytes += int((size - head)[event].sum())
+            account.event_lines += int(event.sum())
+            account.reject_bytes += int(size[kept & ~event].sum())
+            account.reject_lines += int((kept & ~event).sum())
+            account.other_bytes += int(size[~kept].sum())
+            used = np.flatnonzero(np.bincount(codes[some][event], minlength=1))
+            account.versions |= {(RULES[code].since, RULES[code].until) for code in used.tolist()}
+            for name, number in kinds.items():
+                mine = kind[some] == number
+                if count := int((mine & kept).sum()):
+                    account.kinds[name] += count
+                times = micros[some][mine & (micros[some] != clock.NO_TIME)]
+                if len(times):
+                    account.add_times(name, times)
+            for number, count in enumerate(np.bincount(prefix[some]).tolist()):
+                if count and (writer := _writer(told[number])):
+                    account.nodes[writer] += count
 
 
-# How to match a rule, and where to put the row and the groups of a match.
-Try = tuple[Callable[[bytes, int], re.Match[bytes] | None], list[int], list[tuple[bytes | None, ...]]]
+def _numbered_anew(numbers: Longs) -> tuple[Longs, Longs]:
+    """The different numbers in order, and for each number its place among them."""
+    used = np.flatnonzero(np.bincount(numbers))
+    order = np.zeros(int(used[-1]) + 1 if len(used) else 0, np.int64)
+    order[used] = np.arange(len(used))
+    return used, order[numbers]
 
 
-class _Routes(dict[tuple[bytes, bytes], tuple[bool, list[Try]]]):
-    """By logger and first word: whether the logger is wholly in scope, and the rules to try."""
-
-    def __init__(self, default_logger: bytes, found: dict[int, Found]) -> None:
-        self._default, self._found = default_logger, found
-
-    def __missing__(self, key: tuple[bytes, bytes]) -> tuple[bool, list[Try]]:
-        logger = key[0] or self._default
-        tries: list[Try] = []
-        for rule in candidates(logger, key[1]):
-            found = self._found.setdefault(_CODES[id(rule)], Found())
-            tries.append((rule.pattern.fullmatch, found.rows, found.groups))
-        self[key] = _is_whole(logger), tries
-        return self[key]
+def _runs(parts: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Names with lengths, those of equal neighbours added up."""
+    found: list[tuple[str, int]] = []
+    for name, length in parts:
+        if found and found[-1][0] == name:
+            length += found.pop()[1]
+        found.append((name, length))
+    return found
 
 
-class _Prefixes(dict[bytes, int]):
-    """Numbers known prefixes from 1; 0 is none, or one that is not known."""
+def _code(form: Form) -> int:
+    """Index in RULES, or why a record of this form is no event."""
+    return form.rule if form.rule is not None else NO_RULE if form.logger else NO_LOGGER
 
-    def __init__(self) -> None:
-        self[b""] = 0
-        self.told: list[Mapping[str, Any]] = [{}]  # by number
 
-    def __missing__(self, prefix: bytes) -> int:
-        told = read_prefix(prefix)
-        self[prefix] = 0 if told is None else len(self.told)
-        if told is not None:
-            self.told.append(told)
-        return self[prefix]
+def _writer(told: Mapping[str, Any]) -> str | None:
+    """`broker 3`, if a prefix tells who writes, and as what."""
+    roles = (role for role in ("broker", "controller") if told.get("node") is not None)
+    return next((f"{role} {told['node']}" for role in roles if told.get(f"{role}_id") == told["node"]), None)
 
-    def column(self, name: str, type_: pa.DataType) -> Array:
-        """What each prefix tells, by number."""
-        return pa.array([told.get(name) for told in self.told], type_)
+
+_KINDS = {  # kind of log, after the files of Kafka's own configuration -> its loggers
+    "state_change": ("state.change.logger",),
+    "controller": ("kafka.controller", "kafka.controller.", "org.apache.kafka.controller."),
+    "metadata_dump": ("kafka-dump-log",),
+}
 
 
 @lru_cache(maxsize=4096)
-def _is_whole(logger: bytes) -> bool:
-    return is_whole(logger.decode("utf-8", "backslashreplace"))
+def _log_kind(logger: bytes) -> str:
+    """Which log a logger writes to; `server` is all that has none of its own."""
+    name = logger.decode("utf-8", "backslashreplace")
+    return next((kind for kind, loggers in _KINDS.items() if covers(loggers, name)), "server")
 
 
-@dataclass
-class Pool:
-    """Marked values of several rules that are read alike."""
-
-    raw: list[bytes | None] = field(default_factory=list)
-    _rows: list[Longs] = field(default_factory=list)
-    _ranks: list[int] = field(default_factory=list)
-    _names: list[int] = field(default_factory=list)
-
-    def add(self, raw: Sequence[bytes | None], rows: Longs, rank: int, name: int = 0) -> None:
-        """One mark of one rule; `rank` is its place in the rule."""
-        self.raw.extend(raw)
-        self._rows.append(rows)
-        self._ranks.append(rank)
-        self._names.append(name)
-
-    def places(self) -> tuple[Longs, Longs, Longs]:
-        """Row, rank and name of each value."""
-        lengths = [len(rows) for rows in self._rows]
-        return np.concatenate(self._rows), np.repeat(self._ranks, lengths), np.repeat(self._names, lengths)
+def _stamps(text: Text, starts: Longs, ends: Longs) -> clock.Stamps:
+    """Time stamps as times; the usual ones together."""
+    usual = np.flatnonzero(ends - starts == 23)
+    micros = np.full(len(starts), clock.NO_TIME, np.int64)
+    is_utc = np.zeros(len(starts), np.bool_)
+    micros[usual] = clock.matrix_micros(text.codes[starts[usual, None] + np.arange(23)])
+    rest = np.flatnonzero((micros == clock.NO_TIME) & (ends > starts))
+    if len(rest):
+        found = clock.micros_of(text.raw(starts[rest], ends[rest]))
+        micros[rest], is_utc[rest] = found.micros, found.is_utc
+    return clock.Stamps(micros, is_utc)
 
 
-Chunk = tuple[Longs, Longs, Array]  # rows, ranks and values of a column, before they are put in order
+def _prefixes(rows: Rows) -> tuple[list[Mapping[str, Any]], Longs]:
+    """What each different prefix tells, and which of them each row has."""
+    found = rows.text.binaries(*rows.whole([form.prefix for form in rows.forms])).dictionary_encode()
+    return [read_prefix(prefix) or {} for prefix in found.dictionary.to_pylist()], _numbers(found.indices)
+
+
+def _numbers(array: Array) -> Longs:
+    """An Arrow array of numbers, none of them null."""
+    found: Longs = array.to_numpy().astype(np.int64)
+    return found
+
+
+def _told_column(told: Sequence[Mapping[str, Any]], name: str, kind: pa.DataType) -> Array:
+    return pa.array([one.get(name) for one in told], kind)
+
+
+def _said_by_form(rows: Rows, kept: Longs) -> dict[str, Array]:
+    """Columns that are the same in all lines of a form."""
+    form = pa.array(rows.form[kept])
+    levels = text([form.level or None for form in rows.forms])
+    return {"level": levels.take(form), "logger": text([form.logger or None for form in rows.forms]).take(form)}
+
+
+def _texts(rows: Rows, is_event: Flags) -> dict[str, Array]:
+    """Message and further lines of events; of rejects all of it, and its skeleton."""
+    starts, ends = rows.whole([form.message for form in rows.forms])
+    events, rejects = np.flatnonzero(is_event), np.flatnonzero(~is_event)
+    raw = [protected(part) for part in rows.text.raw(rows.starts[rejects], rows.ends[rejects])]
+    messages = rows.text.raw(starts[rejects], ends[rejects])
+    skeletons = [skeleton(message.decode("utf-8", "backslashreplace")) for message in messages]
+    more = events[rows.head_ends[events] < rows.ends[events]]
+    details = _without_line_end(rows.text, rows.head_ends[more], rows.ends[more])
+    n = len(rows)
+    return {
+        "message": _column([(0, events, rows.text.strings(starts[events], ends[events])), (0, rejects, text(raw))], n),
+        "detail": _column([(0, more, rows.text.strings(rows.head_ends[more], details))], n),
+        "skeleton": _column([(0, rejects, pa.array(skeletons, pa.string()))], n),
+    }
+
+
+def _without_line_end(text: Text, starts: Longs, ends: Longs) -> Longs:
+    """Where parts end if the line ends at their end are left out."""
+    ends = ends.copy()
+    while True:
+        last = text.codes[ends - 1]
+        longer = (ends > starts) & ((last == 10) | (last == 13))
+        if not longer.any():
+            return ends
+        ends -= longer
+
+
+Chunk = tuple[int, Longs, Array]  # layer, rows in order and values of a column; in one layer each row comes once
+Pairs = tuple[int, Longs, Longs, Array]  # layer, rows, names and values of `fields`
+
+
+def _column(chunks: list[Chunk], n: int) -> Array:
+    """Values by row; null where there are none. Of a row's values the one of the highest layer counts."""
+    ordered = [_there(chunk) for chunk in sorted(chunks, key=lambda chunk: chunk[0])]
+    all_rows, arrays = zip(*ordered, strict=True)
+    if len(arrays) == 1 and len(all_rows[0]) == n:
+        return arrays[0]
+    if arrays[0].type == pa.int32():
+        numbers, is_null = np.zeros(n, np.int32), np.ones(n, np.bool_)
+        for rows, values in ordered:
+            numbers[rows] = values.to_numpy()
+            is_null[rows] = False
+        return pa.array(numbers, mask=is_null)
+    where = np.full(n, -1)
+    first = 0
+    for rows in all_rows:
+        where[rows] = np.arange(first, first + len(rows))
+        first += len(rows)
+    return pa.concat_arrays(arrays).take(pa.array(where, mask=where < 0))
+
+
+def _there(chunk: Chunk) -> tuple[Longs, Array]:
+    """Rows and values of a chunk without the nulls."""
+    _, rows, values = chunk
+    if not values.null_count:
+        return rows, values
+    return rows[values.is_valid().to_numpy(zero_copy_only=False)], values.drop_null()
 
 
 class Values:
-    """Columns and fields of the records of a batch. Of a name told twice in one record the later value counts."""
+    """Columns and `fields` of the records of a batch; what the text tells goes before what the prefix tells."""
 
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._names = Numbered()  # of fields
-        self._fields = Pool()
-        self._texts: defaultdict[str, Pool] = defaultdict(Pool)  # by column
-        self._ints: defaultdict[str, Pool] = defaultdict(Pool)
-        self._others: defaultdict[tuple[str, Kind], Pool] = defaultdict(Pool)  # need Python, by name and kind
-
-    def add(self, rule: Rule, rows: Longs, groups: list[tuple[bytes | None, ...]]) -> None:
-        """The values of all records of one rule."""
-        for rank, ((name, kind), raw) in enumerate(zip(rule.marks, zip(*groups, strict=True), strict=True)):
-            if kind.spreads:
-                self._others["", kind].add(raw, rows, rank)
-            elif name not in COLUMNS:
-                self._fields.add(raw, rows, rank, self._names[name])
-            elif kind.read is int and COLUMNS[name] == "int":
-                self._ints[name].add(raw, rows, rank)
-            elif kind.read is None and COLUMNS[name] == "text":
-                self._texts[name].add(raw, rows, rank)
-            else:
-                self._others[name, kind].add(raw, rows, rank)
-
-    def columns(self, prefixes: list[Mapping[str, Any]], prefix: Longs) -> tuple[dict[str, Array], Longs]:
-        """All columns and `fields`, and the rows of records of which a value cannot be read.
-
-        `prefixes` is what each prefix tells, `prefix` the number of each row's; what the text tells goes before it.
-        """
+    def __init__(self, rows: Rows, told: list[Mapping[str, Any]], prefix: Longs) -> None:
+        self._rows, self._told, self._prefix = rows, told, prefix
         self._chunks: defaultdict[str, list[Chunk]] = defaultdict(list)
-        self._field_chunks: list[tuple[Longs, Longs, Longs, Array]] = []
+        self._pairs: list[Pairs] = []
+        self._names = Numbered()  # of fields
         self._unread = [np.zeros(0, np.int64)]
-        for name in COLUMNS:
-            if any(name in told for told in prefixes):
-                said = pa.array([told.get(name) for told in prefixes], COLUMN_TYPES[name])
-                self._chunks[name].append((np.arange(self._n), np.full(self._n, -1), said.take(prefix)))
-        for name, pool in self._texts.items():
-            self._chunks[name].append((*pool.places()[:2], text(pool.raw)))
-        for name, pool in self._ints.items():
-            try:
-                numbers = text(pool.raw).cast(pa.int32())
-            except pa.ArrowInvalid:  # a number of more than 32 bits
-                self._read(name, KINDS["int"], pool)
-            else:
-                self._chunks[name].append((*pool.places()[:2], numbers))
-        for (name, kind), pool in self._others.items():
-            self._read(name, kind, pool)
-        if self._fields.raw:
-            self._field_chunks.append((*self._fields.places(), text(self._fields.raw)))
-        columns = {name: self._column(chunks) for name, chunks in self._chunks.items()}
-        columns["fields"] = self._maps()
-        return columns, np.concatenate(self._unread)
 
-    def _read(self, name: str, kind: Kind, pool: Pool) -> None:
+    @property
+    def unread(self) -> Longs:
+        """Rows of which a value cannot be read; known when the columns are."""
+        return np.concatenate(self._unread)
+
+    def columns(self) -> dict[str, Array]:
+        """All columns that have a value, and `fields`."""
+        rows = self._rows
+        for name, kind in COLUMN_TYPES.items():
+            if any(name in told for told in self._told):
+                said = _told_column(self._told, name, kind)
+                self._chunks[name].append((-1, np.arange(len(rows)), said.take(pa.array(self._prefix))))
+        for (how, name, kind, layer), marks in self._alike().items():
+            mine, which = rows.of_forms(list(marks))
+            if not len(mine):
+                continue
+            if how == "int":
+                firsts, negative = (
+                    np.array([getattr(m, key) for m in marks.values()]) for key in ("first", "is_negative")
+                )
+                self._chunks[name].append((layer, mine, rows.integers(mine, firsts[which], negative[which])))
+            elif how == "ids":
+                firsts, counts = (np.array([getattr(m, key) for m in marks.values()]) for key in ("first", "count"))
+                self._chunks[name].append((layer, mine, rows.lists(mine, firsts[which], counts[which])))
+            else:
+                starts, ends = rows.cut(mine, [mark.span for mark in marks.values()], which)
+                if how == "text":
+                    self._chunks[name].append((layer, mine, rows.text.strings(starts, ends)))
+                else:
+                    assert kind is not None
+                    self._read(name, kind, layer, mine, rows.text.binaries(starts, ends))
+        columns = {name: _column(chunks, len(rows)) for name, chunks in self._chunks.items()}
+        columns["fields"] = self._maps()
+        return columns
+
+    def _alike(self) -> Mapping[tuple[str, str, Kind | None, int], dict[int, Mark]]:
+        """The marks of all forms, those together that are read together; by index of their form."""
+        alike: defaultdict[tuple[str, str, int, int], dict[int, Mark]] = defaultdict(dict)
+        for i, form in enumerate(self._rows.forms):
+            for mark in form.marks:
+                by_kind = id(mark.kind) if mark.how == "python" else 0
+                alike[mark.how, mark.name, by_kind, mark.layer][i] = mark
+        kinds = {id(mark.kind): mark.kind for marks in alike.values() for mark in marks.values()}
+        return {(how, name, kinds.get(kind), layer): marks for (how, name, kind, layer), marks in alike.items()}
+
+    def _read(self, name: str, kind: Kind, layer: int, rows: Longs, raw: Array) -> None:
         """Values that need Python: each different text is read once."""
-        numbered = Numbered()
-        codes = numbered.all(pool.raw)
-        rows, ranks, _ = pool.places()
+        found = raw.dictionary_encode()
+        codes = _numbers(found.indices)
         told: list[dict[str, Any]] = []
-        for number, raw in enumerate(numbered):
+        for number, one in enumerate(found.dictionary.to_pylist()):
             try:
-                told.append({} if raw is None else read_value(name, kind, raw))
+                told.append(read_value(name, kind, one))
             except Exception:  # whatever a reader stumbles over: its record becomes a reject
                 told.append({})
                 self._unread.append(rows[codes == number])
         for column in dict.fromkeys(key for one in told for key in one if key in COLUMNS):
-            values = pa.array([one.get(column) for one in told], COLUMN_TYPES[column])
-            self._chunks[column].append((rows, ranks, values.take(codes)))
+            self._chunks[column].append(
+                (layer, rows, _told_column(told, column, COLUMN_TYPES[column]).take(found.indices))
+            )
         pairs = [[(self._names[key], value) for key, value in one.items() if key not in COLUMNS] for one in told]
         lengths = np.array([len(some) for some in pairs], np.int64)
         if lengths.any():
             names = np.array([name for some in pairs for name, _ in some], np.int64)
             values = pa.array([value for some in pairs for _, value in some], pa.string())
             counts = lengths[codes]
-            ends = np.cumsum(counts)
-            firsts = (np.cumsum(lengths) - lengths)[codes] - (ends - counts)  # of each text's pairs, less those before
-            index = np.repeat(firsts, counts) + np.arange(ends[-1])
-            taken = values.take(index)
-            self._field_chunks.append((np.repeat(rows, counts), np.repeat(ranks, counts), names[index], taken))
-
-    def _column(self, chunks: list[Chunk]) -> Array:
-        """Values by row; null where there are none."""
-        all_rows, all_ranks, arrays = zip(*chunks, strict=True)
-        rows, ranks, values = np.concatenate(all_rows), np.concatenate(all_ranks), pa.concat_arrays(arrays)
-        there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-        there = there[np.argsort(ranks[there], kind="stable")]
-        where = np.full(self._n, -1)
-        where[rows[there]] = there  # of equal rows the last one counts
-        return values.take(pa.array(where, mask=where < 0))
+            index = spread((np.cumsum(lengths) - lengths)[codes], counts)
+            self._pairs.append((layer, np.repeat(rows, counts), names[index], values.take(pa.array(index))))
 
     def _maps(self) -> Array:
-        """A map for each row, its keys in order; a null value is left out."""
-        if not self._field_chunks:
-            return pa.array([[]] * self._n, FIELDS)
-        all_rows, all_ranks, all_names, arrays = zip(*self._field_chunks, strict=True)
-        rows, ranks, names = map(np.concatenate, (all_rows, all_ranks, all_names))
-        values = pa.concat_arrays(arrays)
-        there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        """A map for each row, its keys in order."""
+        rows = self._rows
+        marks = [mark for form in rows.forms for mark in form.fields]
+        lengths = np.array([len(form.fields) for form in rows.forms], np.int64)
+        counts = lengths[rows.form]
+        owners = np.repeat(np.arange(len(rows)), counts)
+        which = spread((np.cumsum(lengths) - lengths)[rows.form], counts)
+        names = np.array([self._names[mark.name] for mark in marks], np.int64)[which]
+        values = rows.text.strings(*rows.cut(owners, [mark.span for mark in marks], which))
         keys = sorted(self._names)
-        key = np.argsort(np.argsort(list(self._names)))[names]
-        place = (rows * len(keys) + key)[there]
-        order = np.lexsort((ranks[there], place))
-        order = order[np.append(place[order][1:] != place[order][:-1], True)] if len(order) else order
-        there = there[order]
-        offsets = np.append(0, np.cumsum(np.bincount(rows[there], minlength=self._n)))
-        items = values.take(there)
-        named: Array = pa.array(keys, pa.string()).take(key[there])
-        ends: Array = pa.array(offsets, pa.int32())
-        return pa.MapArray.from_arrays(ends, named, items, type=FIELDS)
+        key = np.argsort(np.argsort(list(self._names)))  # place among the sorted names, by number
+        if self._pairs:
+            layers = np.array([mark.layer for mark in marks], np.int64)[which]
+            owners, names, values = self._merged(owners, names, layers, values, key)
+            counts = np.bincount(owners, minlength=len(rows))
+        named: Array = pa.array(keys, pa.string()).take(pa.array(key[names]))
+        return pa.MapArray.from_arrays(offsets(counts), named, values, type=FIELDS)
+
+    def _merged(
+        self, owners: Longs, names: Longs, layers: Longs, values: Array, key: Longs
+    ) -> tuple[Longs, Longs, Array]:
+        """Rows, names and values of fields together with those that readers told, in order of row and name; of one name
+        the one of the highest layer."""
+        rows = np.concatenate([owners, *(pairs[1] for pairs in self._pairs)])
+        named = np.concatenate([names, *(pairs[2] for pairs in self._pairs)])
+        layer = np.concatenate([layers, *(np.full(len(pairs[1]), pairs[0]) for pairs in self._pairs)])
+        place = rows * len(key) + key[named]
+        order = np.lexsort((layer, place))
+        order = order[np.append(place[order][1:] != place[order][:-1], True)]
+        taken = pa.concat_arrays([values, *(pairs[3] for pairs in self._pairs)]).take(pa.array(order))
+        return rows[order], named[order], taken
 
 
 def _batch(columns: Mapping[str, Array], n: int) -> pa.RecordBatch:

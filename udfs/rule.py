@@ -99,7 +99,7 @@ KINDS: Mapping[str, Kind] = {
     "letters": Kind(r"[a-z ]+"),  # words of prose
     "text": Kind(r".*?"),
     "rest": Kind(r".*"),
-    "uuid": Kind(r"[\w-]{22}"),
+    "uuid": Kind(r"[\w-]+"),  # 22 characters, or what a poster put in their place
     "some": Kind(r"(?:Some\(|Optional\[)?[\w-]+[)\]]?", _unless_none),
     "topic": Kind(r"[\w.-]+"),
     "tp": Kind(r"\[[\w.-]+, ?\d+\]|\([\w.-]+, ?\d+\)|[\w.-]+-\d+", _tp, spreads=True),
@@ -111,6 +111,11 @@ KINDS: Mapping[str, Kind] = {
     "fetched": Kind(r".*", values.fetched),
     "names": Kind(r"[\w.,\[\]-]+", values.partition_names),  # one or more partitions without blanks
     "request": Kind(r".*?", values.request, spreads=True),
+    "printed_control_request": Kind(
+        r"(?:Name:|\(type=)(?:LeaderAndIsr?|UpdateMetadata|StopReplica)Request.*|\{controller_id=.*",
+        values.request,
+        spreads=True,
+    ),
     "alter_request": Kind(r".*", values.alter_request),
     "named_replicas": Kind(r".*?", values.named_replicas),  # partitions with their replicas, or else by name
     "unsent": Kind(r".*?", values.unsent),  # partitions with their states, or else by name
@@ -148,6 +153,10 @@ _PIECE = re.compile(
     r"|(?P<literal>(?:(?!<\?|\?>|<(?:_|[a-z][a-z0-9_]*)(?::[a-z_]+)?>).)+)",
     re.DOTALL,
 )
+
+
+_WRITTEN = re.compile(rb"\d+")  # in a pattern; `\d` itself has no digit
+_COUNTED = re.compile(rb"\{\d+\}")
 
 
 @dataclass(frozen=True)
@@ -189,6 +198,15 @@ class Rule:
             else:
                 parts.append("(?:" if m[0] == "<?" else ")?")
         return re.compile("".join(parts).encode(), re.DOTALL)
+
+    @cached_property
+    def loose(self) -> re.Pattern[bytes] | None:
+        """The pattern with any number for each number that the rule writes out; None if it writes out none.
+
+        It tells which messages the rule might know had they other digits.
+        """
+        loose = _WRITTEN.sub(rb"\\d+", _COUNTED.sub(b"+", self.pattern.pattern))
+        return None if loose == self.pattern.pattern else re.compile(loose, re.DOTALL)
 
     @cached_property
     def first_word(self) -> bytes | None:

@@ -20,6 +20,7 @@ from udfs.rules import (
     kraft_settings,
     metadata_dump,
     partition,
+    process,
     server,
     state_change,
 )
@@ -30,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     *controller.RULES,
     *partition.RULES,
     *server.RULES,
+    *process.RULES,
     *kraft.RULES,
     *kraft_brokers.RULES,
     *kraft_events.RULES,

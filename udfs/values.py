@@ -199,7 +199,7 @@ _RESPONSE = re.compile(
     r"(?P<api>LeaderAndIsr|UpdateMetadata|StopReplica)Response"
     r"\((?P<correlation_id>\d+),(?:Map\((?P<map>.*)\),)?(?P<code>-?\d+)\)"
     r"|(?:\{error_code=|\w+\(errorCode=)(?P<error_code>-?\d+)"
-    r"(?:, ?(?:partition_errors|partitions|partitionErrors)=(?P<errors>.*))?(?:,_tagged_fields=\{\})?[})]"
+    r"(?:, ?(?:partition_errors|partitions|partitionErrors)=(?P<errors>.*)|,_tagged_fields=\{\})?[})]"
 )
 _APIS = {"LeaderAndIsr": "LEADER_AND_ISR", "UpdateMetadata": "UPDATE_METADATA", "StopReplica": "STOP_REPLICA"}
 
@@ -213,7 +213,7 @@ def response(text: str) -> dict[str, Any]:
     if m["api"]:  # 0.8.2 only; later the line names it outside
         found["api"], found["correlation_id"] = _APIS[m["api"]], int(m["correlation_id"])
     errors = m["map"] if m["map"] is not None else m["errors"]
-    return found if errors is None else {**found, "partition_errors": errors}
+    return found if errors is None else {**found, "partition_errors": errors.removesuffix(",_tagged_fields={}")}
 
 
 _PREFERRED = re.compile(r"Preferred replica (\d+) ")

@@ -8,16 +8,15 @@ from pathlib import Path
 
 def cpu_seconds() -> float:
     """User and system seconds of this process and all below it, ended ones included."""
-    stats = {}
+    parent: dict[int, int] = {}
+    ticks: dict[int, int] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             fields = (folder / "stat").read_text().rpartition(") ")[2].split()
         except OSError:  # ended meanwhile; its parent has its time
             continue
-        stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    family, ticks = {os.getpid()}, 0
-    for process in sorted(stats):
-        if process in family or stats[process][0] in family:
-            family.add(process)
-            ticks += stats[process][1]
-    return ticks / os.sysconf("SC_CLK_TCK")
+        parent[int(folder.name)], ticks[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family = [os.getpid()]
+    for process in family:  # grows while it is walked; ids say nothing of who came first, for they are used again
+        family += [child for child, its_parent in parent.items() if its_parent == process]
+    return sum(ticks[process] for process in family) / os.sysconf("SC_CLK_TCK")

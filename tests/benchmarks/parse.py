@@ -6,7 +6,8 @@
 - count: the same, counted;
 - transport floor: the text sent to a Python worker and dropped there;
 - framing: our range readers with line numbers and byte offsets, nothing parsed;
-- parse: framing and parsing to typed columns, the ingest's own reader, into a noop sink.
+- dropped: framing and parsing to typed columns in the worker, and nothing handed to Spark;
+- parse: the same, the ingest's own reader, into a noop sink.
 
 CPU seconds of the whole process tree, rounds interleaved, the first dropped, medians. Ratios hold where absolute
 figures move with the machine.
@@ -32,6 +33,7 @@ from generate_logs import CAPTURE, generate
 
 from jobs.ingest import read_ranges, survey_all
 from jobs.session import session, size_session
+from jobs.settings import Settings
 from udfs.streams import Range, ranges
 
 
@@ -45,15 +47,39 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     """Frame the ranges in the worker, count records."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from udfs.formats import format_named
         from udfs.framing import Stretch, frames
-        from udfs.streams import LAYOUT_BY_NAME, open_range
+        from udfs.streams import open_range
 
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 task, records = tasks[number], 0
                 with open_range(task) as stream:
-                    for part in frames(stream, LAYOUT_BY_NAME[task.layout], task.start, task.end, task.first_line):
+                    for part in frames(stream, format_named(task.format), task.start, task.end, task.first_line):
                         records += 0 if isinstance(part, Stretch) else len(part)
+                yield pa.RecordBatch.from_pydict({"rows": pa.array([records], pa.int64())})
+
+    return work
+
+
+def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Parse the ranges in the worker, count rows."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import gc
+
+        from udfs.formats import format_named
+        from udfs.parsing_arrow import read_range
+        from udfs.streams import open_range
+
+        gc.disable()  # as in the ingest
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                task = tasks[number]
+                place = (task.file_id, task.start, task.end, task.first_line)
+                with open_range(task) as stream:
+                    found = read_range(stream, format_named(task.format), task.zone, *place, task.turns)
+                    records = sum(part.num_rows for part in found)
                 yield pa.RecordBatch.from_pydict({"rows": pa.array([records], pa.int64())})
 
     return work
@@ -62,7 +88,8 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str, Callable[[], DataFrame]]:
     """What is measured, by name; the first is the scan."""
     rows = T.StructType([T.StructField("rows", T.LongType())])
-    tasks = [t for i, s in enumerate(survey_all(spark, paths, {})) for t in ranges(s, f"file{i}", "UTC")]
+    surveys = survey_all(spark, paths, {}, Settings())
+    tasks = [task for i, surveyed in enumerate(surveys) for task in ranges(surveyed, f"file{i}")]
     text = spark.read.option("recursiveFileLookup", "true").text(folder)
     numbers = spark.range(0, len(tasks), 1, len(tasks))
     return {
@@ -70,6 +97,7 @@ def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str,
         "count": lambda: text.groupBy().count(),
         "transport floor": lambda: text.mapInArrow(dropped, rows),
         "framing": lambda: numbers.mapInArrow(framed(tasks), rows),
+        "dropped": lambda: numbers.mapInArrow(parsed(tasks), rows),
         "parse": lambda: read_ranges(spark, tasks),
     }
 

@@ -1,0 +1,395 @@
+"""What the lines of a log have in common: lines that differ in their digits only have one form, and are matched once.
+
+    [2024-02-29 23:59:59,999] TRACE [Broker id=3] Stopped fetchers as part of become-follower for 17 partitions (...)
+
+The form of this line is the line with a mark for each number. Which rule knows the form, and after which of its numbers
+each value begins and ends, is found by the rule's pattern from the first such line; all others look it up. Logs say the
+same few hundred or thousand things again and again, so hardly a line is matched, and the values of all lines are cut
+out of the bytes in compiled loops (`udfs.parsing_arrow`).
+
+That holds while it does not matter which digits they are, and how many (up to nine; longer numbers are marked
+otherwise, for no column holds them). It is tried out for each form with other digits, see `_is_loose`. A line for
+which it matters, such as one whose rule writes digits out, is matched by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from udfs.framing import Frames, Longs
+from udfs.layouts import Layout, full_logger, read_head
+from udfs.parsing import split_prefix
+from udfs.prefixes import read_prefix
+from udfs.rule import COLUMNS, KINDS, Kind, Rule
+from udfs.rulebook import RULES, candidates
+from udfs.scopes import is_whole
+from udfs.values import partition_name
+
+MOST_FORMS = 20_000
+"""Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB."""
+SINGLE = 1 << 40
+"""From this number on forms are those of single lines, which are not remembered."""
+SHORT = 9
+"""Digits of a number that any column of numbers holds."""
+
+_DIGITS = b"0123456789"
+_MARK, _LONG_MARK = 1, 2  # bytes that stand for a number in a key
+_NUMBER = re.compile(rb"\d+")
+
+
+class Span(NamedTuple):
+    """Where a value stands in the lines of a form: begin and end, each as an offset from the end of a number of the
+    line, counted from 0; number -1 is the begin of the line."""
+
+    after: int
+    offset: int
+    end_after: int
+    end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked value. `layer`: of two marks of one line that may fill the same column the one with the higher counts.
+
+    `how` it is read: `int` and `ids` from the digits of the line's numbers `first`, of which there are `count`; `text`
+    as it is; `field` the same for `fields`; `python` by the reader of its kind.
+    """
+
+    how: str
+    name: str
+    kind: Kind
+    layer: int
+    span: Span
+    first: int = 0
+    count: int = 1
+    is_negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What is the same in all lines of a form."""
+
+    rule: int | None  # index in RULES; None: no rule knows it
+    is_whole: bool  # whether each record of the logger must be known
+    level: bytes
+    logger: bytes  # empty if there is none: the line is torn or cut
+    at: Span
+    prefix: Span  # empty if there is none that is known
+    message: Span
+    marks: tuple[Mark, ...]  # of columns
+    fields: tuple[Mark, ...]  # of `fields`, by name
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The records of a block with their forms, and the numbers in the block: byte positions in its data, in order."""
+
+    forms: Longs
+    number_starts: Longs
+    number_ends: Longs
+
+
+class Book:
+    """The forms of one layout met so far, by number."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.forms: list[Form] = []
+        self._layout = layout
+        self._numbers: dict[bytes, int] = {}  # by key
+        self._strict: set[bytes] = set()  # keys of lines whose digits matter
+
+    @property
+    def size(self) -> int:
+        """How much is remembered: forms, and lines known to have none."""
+        return len(self._numbers) + len(self._strict)
+
+    def read(self, block: Frames, singles: list[Form]) -> Lines:
+        """The forms of a block's records. Those of single lines are added to `singles`; theirs are numbers from SINGLE on."""
+        data = np.frombuffer(block.data, np.uint8)
+        starts, ends = numbers(data)
+        keys = _keys(data, starts, ends)
+        mine = keys[: len(block)] if _is_each_a_line(block, data) else [keys[i] for i in _lines(block, data)]
+        forms = np.fromiter(map(self._numbers.get, mine, repeat(-1)), np.int64, len(block))
+        odd = _odd(block, data)
+        forms[odd] = -1
+        strange = set(odd.tolist())
+        for i in np.flatnonzero(forms < 0).tolist():
+            forms[i] = self._learn(block, i, None if i in strange else mine[i], singles)
+        return Lines(forms, starts, ends)
+
+    def _learn(self, block: Frames, i: int, key: bytes | None, singles: list[Form]) -> int:
+        """The number of the form of one record; without a key it is its own."""
+        if key in self._numbers:
+            return self._numbers[key]
+        place = int(block.starts[i]), int(block.head_ends[i]), int(block.ends[i])
+        may_be_loose = key is not None and key not in self._strict
+        form, is_loose = _form(self._layout, block.data, *place, may_be_loose=may_be_loose)
+        if key is None or not is_loose:
+            self._strict |= {key} if may_be_loose and key is not None else set()
+            singles.append(form)
+            return SINGLE + len(singles) - 1
+        self.forms.append(form)
+        self._numbers[key] = len(self.forms) - 1
+        return self._numbers[key]
+
+
+@lru_cache(maxsize=4)
+def _shelf(layout: Layout) -> list[Book]:
+    return [Book(layout)]
+
+
+def book_of(layout: Layout) -> Book:
+    """The forms of a layout that this process knows."""
+    shelf = _shelf(layout)
+    if shelf[0].size > MOST_FORMS:
+        shelf[0] = Book(layout)
+    return shelf[0]
+
+
+def forget() -> None:
+    """Forget all forms; for tests that change rules."""
+    _shelf.cache_clear()
+
+
+def numbers(data: npt.NDArray[np.uint8]) -> tuple[Longs, Longs]:
+    """Where each run of digits begins and ends."""
+    is_digit = np.zeros(len(data) + 2, np.bool_)
+    np.less(data - np.uint8(48), 10, out=is_digit[1:-1])
+    edges = np.flatnonzero(is_digit[1:] != is_digit[:-1])
+    return edges[::2], edges[1::2]
+
+
+def _keys(data: npt.NDArray[np.uint8], starts: Longs, ends: Longs) -> list[bytes]:
+    """Each line of a block with a mark for each number; one too many if the block ends with a line end."""
+    marked = data.copy()
+    marked[starts] = _MARK
+    long = ends - starts > SHORT
+    if long.any():
+        marked[starts[long]] = _LONG_MARK
+    return marked.tobytes().translate(None, _DIGITS).split(b"\n")
+
+
+def _is_each_a_line(block: Frames, data: npt.NDArray[np.uint8]) -> bool:
+    """Whether the lines of a block are its records, one each."""
+    begins = np.append(0, block.head_ends[:-1])
+    is_tight = np.array_equal(block.starts, begins) and np.array_equal(block.head_ends, block.ends)
+    return is_tight and bool((data[block.head_ends[:-1] - 1] == 10).all())
+
+
+def _lines(block: Frames, data: npt.NDArray[np.uint8]) -> list[int]:
+    """For each record the line of the block that it begins on, from 0."""
+    found: list[int] = np.searchsorted(np.flatnonzero(data == 10), block.starts).tolist()
+    return found
+
+
+def _odd(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:
+    """Records whose first line is not one whole line of the block, and those that hold marks."""
+    odd = (block.starts > 0) & (data[np.maximum(block.starts - 1, 0)] != 10)
+    odd |= (block.head_ends < len(data)) & (data[block.head_ends - 1] != 10)
+    if any(bytes([mark]) in block.data for mark in (_MARK, _LONG_MARK)):
+        marks = np.flatnonzero((data == _MARK) | (data == _LONG_MARK))
+        odd |= np.searchsorted(marks, block.starts) != np.searchsorted(marks, block.head_ends)
+    return np.flatnonzero(odd)
+
+
+# ---------------------------------------------------------------------------------------------------- one line's form
+
+
+class _Head(NamedTuple):
+    """What a first line says, places counted from its begin; `is_usual` where all of it is there."""
+
+    at: tuple[int, int]
+    message: tuple[int, int]
+    prefix: bytes
+    level: bytes
+    logger: bytes
+    is_usual: bool
+
+
+def _head(layout: Layout, data: bytes, start: int, head_end: int, end: int) -> _Head:
+    """The first line of the record at [start, end)."""
+    m = layout.head.match(data, start, head_end)
+    if m is None:
+        at, level, message, prefix, _, logger = read_head(layout, data, start, head_end, end)
+        first, begin = data.find(at, start), data.rfind(message, start, head_end)
+        spans = (first, first + len(at)), (begin, begin + len(message))
+    else:
+        level, message, prefix, logger = (m[name] or b"" for name in ("level", "message", "prefix", "logger"))
+        spans = m.span("at") if m["at"] else (start, start), m.span("message") if message else (start, start)
+        if layout.short_loggers:
+            logger = full_logger(logger, message)
+    places = [(first - start, last - start) for first, last in spans]
+    return _Head(places[0], places[1], prefix, level, logger or layout.logger.encode(), m is not None)
+
+
+def _form(layout: Layout, data: bytes, start: int, head_end: int, end: int, may_be_loose: bool) -> tuple[Form, bool]:
+    """The form of a record's first line, and whether it is one for all such lines."""
+    head = _head(layout, data, start, head_end, end)
+    line = Digits(data[start:head_end])
+    begin, message = head.message[0], line.text[slice(*head.message)]
+    behind = len(head.prefix) if head.prefix and read_prefix(head.prefix) is not None else 0
+    found = _find(head.logger, message, behind)
+    marks: list[Mark] = []
+    if found is not None:
+        rule, match = found
+        for group, (name, kind) in enumerate(rule.marks, 1):
+            if match[group] is not None:
+                place = match.start(group) + begin, match.end(group) + begin
+                marks += _marks(line, name, kind, place, marks)
+    form = Form(
+        rule=None if found is None else _INDEX[id(found[0])],
+        is_whole=_is_whole(head.logger) if head.logger else speaks_in_scope(message),
+        level=head.level,
+        logger=head.logger,
+        at=line.span(*head.at),
+        prefix=line.span(begin, begin + behind),
+        message=line.span(*head.message),
+        marks=tuple(mark for mark in marks if mark.how != "field"),
+        fields=tuple(sorted(_last(mark for mark in marks if mark.how == "field"), key=lambda mark: mark.name)),
+    )
+    if not may_be_loose or not head.is_usual or _NUMBER.search(head.logger):
+        return form, False
+    edges = [line.place(edge) for edge in (*head.at, *head.message)]
+    return form, None not in edges and _is_loose(head.logger, message, behind, found)
+
+
+_IN_SCOPE = re.compile(
+    rb"\[(?:Controller |QuorumController |Broker id=|Partition |\w*StateMachine |\w+ state machine on |RaftManager "
+    rb"|Topic Deletion Manager |ControllerEventThread |RequestSendThread |Channel manager |Controller-\d+-to-)"
+    rb"|Controller \d+ epoch |Broker \d+ |Partition \["
+)
+
+
+def speaks_in_scope(message: bytes) -> bool:
+    """Whether the prefix of a message is one that only loggers wholly in scope have.
+
+    A record that has lost its logger is judged by it, for it says the same however a stream is cut.
+    """
+    return _IN_SCOPE.match(message) is not None
+
+
+_INDEX = {id(rule): i for i, rule in enumerate(RULES)}
+Found = tuple[Rule, re.Match[bytes]]
+
+
+def _find(logger: bytes, message: bytes, behind: int) -> Found | None:
+    """The rule that knows a message, and its match; `behind` is where the prefix ends."""
+    for rule in candidates(logger, message[behind:]):
+        if m := rule.pattern.fullmatch(message, behind):
+            return rule, m
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _is_whole(logger: bytes) -> bool:
+    return is_whole(logger.decode("utf-8", "backslashreplace"))
+
+
+class Digits:
+    """A text and the numbers in it, by which places in it are told."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        places = [m.span() for m in _NUMBER.finditer(text)]
+        self.starts = [start for start, _ in places]
+        self.ends = [end for _, end in places]
+
+    def place(self, position: int) -> tuple[int, int] | None:
+        """A position as a number of the text and an offset from its end; None within a number."""
+        number = bisect_right(self.ends, position) - 1
+        if number + 1 < len(self.starts) and self.starts[number + 1] < position:
+            return None
+        return number, position - (self.ends[number] if number >= 0 else 0)
+
+    def span(self, start: int, end: int) -> Span:
+        """A part of the text. What begins or ends within a number is told from the begin: right for this text only."""
+        return Span(*(self.place(start) or (-1, start)), *(self.place(end) or (-1, end)))
+
+    def within(self, start: int, end: int) -> range:
+        """The numbers in a part of the text."""
+        return range(bisect_left(self.starts, start), bisect_right(self.ends, end))
+
+
+def _is_loose(logger: bytes, message: bytes, behind: int, found: Found | None) -> bool:
+    """Whether other digits would give the same rule with the same values, after the same numbers.
+
+    Tried with all numbers of one digit and of three, which no rule writes out. Rules that do write digits out, or
+    count characters, must have no part in it at all.
+    """
+    if any(rule.loose and rule.loose.fullmatch(message, behind) for rule in candidates(logger, message[behind:])):
+        return False
+    told = _places(message, behind, found)
+    if told is None:
+        return False
+    for digits in (b"8", b"758"):
+        other = _NUMBER.sub(lambda m, digits=digits: m[0] if len(m[0]) > SHORT else digits, message)  # type: ignore[misc]
+        prefix, _ = split_prefix(other)
+        if _places(other, len(prefix), _find(logger, other, len(prefix))) != told:
+            return False
+    return True
+
+
+def _places(message: bytes, behind: int, found: Found | None) -> list[object] | None:
+    """Where in a message its prefix and its values end, told by its numbers; None if one does within a number."""
+    text = Digits(message)
+    places: list[object] = [text.place(behind)]
+    if found is not None:
+        rule, m = found
+        places += [text.place(p) if p >= 0 else -1 for group in range(1, len(rule.marks) + 1) for p in m.span(group)]
+        return None if None in places else [rule.event_type, id(rule), *places]
+    return None if None in places else places
+
+
+def _marks(line: Digits, name: str, kind: Kind, place: tuple[int, int], before: Sequence[Mark]) -> Iterator[Mark]:
+    """How a marked value is read from the lines of a form; `before` are the marks before it."""
+    start, end = place
+    text = line.text[start:end]
+    inside = line.within(start, end)
+    is_short = all(line.ends[i] - line.starts[i] <= SHORT for i in inside)
+
+    def mark(
+        how: str, name: str, start: int, end: int, first: int = 0, count: int = 1, is_negative: bool = False
+    ) -> Mark:
+        layer = 1 + max((m.layer for m in before if _may_clash(m, how, name)), default=-1)
+        return Mark(how, name, kind, layer, line.span(start, end), first, count, is_negative)
+
+    if kind is KINDS["tp"] and is_short and inside:
+        topic = len(partition_name(text.decode("utf-8", "backslashreplace"))[0].encode())
+        start += text[:1] in (b"[", b"(")
+        yield mark("text", "topic", start, start + topic)
+        yield mark("int", "partition", start, end, inside[-1])
+    elif kind.spreads:
+        yield mark("python", "", start, end)
+    elif name not in COLUMNS:
+        yield mark("field", name, start, end)
+    elif COLUMNS[name] == "int" and kind.read is int and len(inside) == 1 and is_short:
+        yield mark("int", name, start, end, inside[0], is_negative=text[:1] == b"-")
+    elif COLUMNS[name] == "ids" and kind in _ID_LISTS and is_short and b"-" not in text and b"brokerId=" not in text:
+        yield mark("ids", name, start, end, inside[0] if inside else 0, len(inside))
+    elif COLUMNS[name] == "text" and kind.read is None:
+        yield mark("text", name, start, end)
+    else:
+        yield mark("python", name, start, end)
+
+
+_ID_LISTS = [KINDS[name] for name in ("ids", "csv", "list")]
+
+
+def _may_clash(mark: Mark, how: str, name: str) -> bool:
+    """Whether two values may be for the same column or field."""
+    spreads = not mark.name or not name or "python" in (mark.how, how)  # a reader may tell more than its name
+    return spreads or mark.name == name
+
+
+def _last(marks: Iterator[Mark]) -> list[Mark]:
+    """Of marks of one name the last."""
+    return list({mark.name: mark for mark in marks}.values())

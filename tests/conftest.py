@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -28,6 +29,11 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "data"
 DAY = "2026-11-21"
 TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "2g", "spark.app.name": "kafka-rewind-tests"}
+
+
+# Properties are tried on the same examples in each run, and a busy machine fails none of them.
+settings.register_profile("suite", deadline=None, derandomize=True)
+settings.load_profile("suite")
 
 
 @pytest.fixture(scope="session")

@@ -45,12 +45,17 @@ _FORMS = tuple(
             r"|KafkaHealthcheck )(?P<broker_id>\d+)\]:?,?"
         ),
         r"\[\w+ (?:broker id|brokerId)=(?P<broker_id>\d+)\]",
+        r"\[ControllerRegistrationManager id=(?P<node>\d+) incarnation=[\w-]+\]",
         r"\[(?:KRaftMigrationDriver id|\w+ controller id)=(?P<controller_id>\d+)\]",
         r"\[\w+ (?:id|nodeId)=(?P<node>\d+)\]",
         r"\[(?:MetadataLog|RaftLog) partition=[\w-]+(?:, nodeId=(?P<node>\d+))?\]",
         r"\[(?:Log|UnifiedLog|LogLoader|LocalLog|MergedLog) partition=(?P<tp>[\w.-]+-\d+), dir=[^\]]*\]",
         r"\[LeaderEpochCache (?P<tp>[\w.-]+-\d+)\]",
-        r"\[ReplicaFetcherThread-\d+-\d+\][:,]|\[LogDirFailureHandler\]:|\[ZooKeeperClient[\w ]*\]",
+        r"\[ReplicaFetcherThread-\d+-\d+\][:,]|\[LogDirFailureHandler\]:|\[Zoo[Kk]eeperClient[\w ]*\]:?",
+        r"\[(?:Log|Admin) Manager on Broker (?P<broker_id>\d+)\]:?",
+        r"\[(?:zk-)?broker-(?:-1|(?P<broker_id>\d+))-to-controller-[\w-]+\]:",  # -1: it has no id yet
+        r"\[controller-(?P<node>\d+)-to-controller-[\w-]+\]:",
+        r"\[(?:Broker|Node)ToControllerChannelManager (?:broker|id)=(?P<broker_id>\d+) name=\w+\]:?",
         r"\[kafka-(?P<node>\d+)-raft-[\w-]+-thread\]:",
         r"\[[\w-]+(?:-thread|-reaper|Manager|Reaper)(?:-\w+)?\][:,]",
     )

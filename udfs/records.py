@@ -338,6 +338,25 @@ def new_controller(text: str) -> dict[str, Any]:
     return {} if text == "(none)" else {"new_controller_id": text}
 
 
+def candidate_key(text: str) -> dict[str, Any]:
+    """A candidate for the quorum's leadership: its id, or `ReplicaKey(id=102, directoryId=...)` of which the id."""
+    key = re.search(r"\bid=(\d+)", text)
+    return {"candidate": key[1] if key else text}
+
+
+def controller_node(text: str) -> dict[str, Any]:
+    """A node of the cluster that is the controller now: `host:9093 (id: 101 rack: null)`, in 2.8 only its id."""
+    node = re.search(r"\(id: (-?\d+) ", text)
+    return (
+        {"new_controller_id": text}
+        if text.isdigit()
+        else {
+            **({"new_controller_id": node[1]} if node else {}),
+            "new_controller": text,
+        }
+    )
+
+
 def event(text: str) -> dict[str, Any]:
     """A controller event: `alterPartition`, up to 3.1 `alterIsr(735877098)`."""
     name, _, identity = text.rstrip(")").partition("(")
@@ -470,10 +489,14 @@ PATTERNS: Mapping[str, str] = {  # kind -> its pattern; the text itself is what 
     "zero": r"0",
     "minus_one": r"-1",
     "new": r"new",
+    "optional_id": r"OptionalInt(?:\[\d+\]|\.empty)|\d+",
+    "control_api": r"LEADER_AND_ISR|UPDATE_METADATA|STOP_REPLICA",
+    "controller_type": r"KRaft|ZK",
+    "isr_task": r"isr-[\w-]+|auto-leader-rebalance-task",
     "id": r"[\w-]+",
     "json": r"\{.*\}",
     "name": r"[A-Za-z]\w*",
-    "control": r"SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters",
+    "control": r"SnapshotHeader|SnapshotFooter|KRaftVersion",
     "other_record": rf"(?!(?:{'|'.join(STATE_RECORDS)})_RECORD\")\w+",
 }
 READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kind -> its pattern, what it gives
@@ -509,7 +532,9 @@ READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kin
     "raft_any": (r"\w+\(.*?\)", raft_state),
     "vote": (r"\(.*?\)", vote),
     "new_controller": (r"-?\d+|\(none\)", new_controller),
-    "event": (r"[\w-]+(?:\[[^\]]*\])?(?:\(\d+\))?", event),
+    "candidate_key": (r"\d+|ReplicaKey\(.*?\)", candidate_key),
+    "controller_node": (r".*", controller_node),
+    "event": (r"[\w-]+(?:\[[^\]]*\])?(?:\(\w+\))?", event),
     "context": (r"[\w-]+(?:\[\d+\])?", context),
     "config_resource": (r"\(.*?\)", config_resource),
     "created_topics": (r"CreatableTopic\(.*", created_topics),

@@ -24,7 +24,7 @@ NODE = "<?Node(?><?id:?><?<_:text> (id: ?><target_broker:int><?,host:<_:text>?><
 # a broker's request after its restart
 STALE_EPOCH = (
     " due to stale broker epoch <broker_epoch:int><? and local broker epoch "
-    "<current_broker_epoch:some>?> for broker <broker>"
+    "<?None?><?Some(<current_broker_epoch:int>)?>?> for broker <broker>"
 )
 
 RULES: tuple[Rule, ...] = (
@@ -68,7 +68,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "controller_epoch": 8, "epoch_zk_version": "23"},
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_election_lost",
@@ -77,7 +77,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Broker 2 has been elected as the controller, so stopping the election process.",
         reads={"controller_id": 1, "new_controller_id": "2"},
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_election_lost",
@@ -86,7 +86,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Broker 2 was elected as controller instead of broker 1",
         reads={"controller_id": 1, "new_controller_id": "2"},
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_election_raced",
@@ -98,7 +98,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1},
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_election_failed",
@@ -113,7 +113,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1},
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_move_already_happened",
@@ -122,7 +122,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Controller has already moved when trying to trigger controller movement",
         reads={"controller_id": 1},
         since="2.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_info_legacy_format",
@@ -191,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         sample="[PartitionStateMachine controllerId=1] Initializing partition state",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -200,7 +200,7 @@ RULES: tuple[Rule, ...] = (
         sample="[PartitionStateMachine controllerId=1] Triggering online partition state changes",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -209,7 +209,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ReplicaStateMachine controllerId=1] Initializing replica state",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -218,7 +218,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ReplicaStateMachine controllerId=1] Triggering online replica state changes",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -227,7 +227,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ReplicaStateMachine controllerId=1] Triggering offline replica state changes",
         reads={"controller_id": 1},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -236,7 +236,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Registering handlers",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -245,7 +245,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Deleting log dir event notifications",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -254,7 +254,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Deleting isr change notifications",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -263,7 +263,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Initializing controller context",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -272,7 +272,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Fetching topic deletions in progress",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -281,7 +281,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Initializing topic deletion manager",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_failover_step",
@@ -290,7 +290,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Sending update metadata request",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_epoch_initialized",
@@ -362,7 +362,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Ready to serve as the new controller with epoch 8",
         reads={"controller_id": 1, "controller_epoch": 8},
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_resigning",
@@ -380,7 +380,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Resigning",
         reads={"controller_id": 1},
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_resigned",
@@ -398,7 +398,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Resigned",
         reads={"controller_id": 1},
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_forced_resign",
@@ -407,7 +407,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Forcing the controller to resign",
         reads={"controller_id": 1},
         since="0.9.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_zk_session_expired",
@@ -430,7 +430,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Starting the controller scheduler",
         reads={"controller_id": 1},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_token_scheduler_started",
@@ -439,7 +439,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Starting the token expiry check scheduler",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_context_live_brokers",
@@ -448,7 +448,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Currently active brokers in the cluster: Set(4, 5)",
         reads={"controller_id": 1, "live_brokers": "Set(4, 5)"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_context_shutting_down_brokers",
@@ -457,7 +457,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Currently shutting brokers in the cluster: Set()",
         reads={"controller_id": 1, "shutting_down_brokers": "Set()"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_context_topics",
@@ -466,7 +466,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Current list of topics in the cluster: Set(pay-in, refunds)",
         reads={"controller_id": 1, "topics": "Set(pay-in, refunds)"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_context_broker_epochs",
@@ -475,7 +475,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Initialized broker epochs cache: Map(4 -> 313, 5 -> 348)",
         reads={"controller_id": 1, "broker_epochs": "Map(4 -> 313, 5 -> 348)"},
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_partition_state_machine_started",
@@ -491,7 +491,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_replica_state_machine_started",
@@ -507,7 +507,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_partition_state_machine_stopped",
@@ -516,7 +516,7 @@ RULES: tuple[Rule, ...] = (
         sample="[PartitionStateMachine controllerId=1] Stopped partition state machine",
         reads={"controller_id": 1},
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_replica_state_machine_stopped",
@@ -525,7 +525,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ReplicaStateMachine controllerId=1] Stopped replica state machine",
         reads={"controller_id": 1},
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_all_leaders",
@@ -557,7 +557,7 @@ RULES: tuple[Rule, ...] = (
             ],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_change_listener_fired",
@@ -589,7 +589,7 @@ RULES: tuple[Rule, ...] = (
             "live_brokers": "4,5,6",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_change_failed",
@@ -607,7 +607,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Updated broker epochs cache: Map(4 -> 313, 5 -> 348)",
         reads={"controller_id": 1, "broker_epochs": "Map(4 -> 313, 5 -> 348)"},
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_startup",
@@ -616,7 +616,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] New broker startup callback for 4,5",
         reads={"controller_id": 1, "brokers": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_failure",
@@ -625,7 +625,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Broker failure callback for 4,5",
         reads={"controller_id": 1, "brokers": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_removed_from_shutting_down",
@@ -634,7 +634,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Removed 5 from list of shutting down brokers.",
         reads={"controller_id": 1, "brokers": "5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_failure_no_partitions",
@@ -661,7 +661,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "old_host": "k6.pay", "broker": "6", "host": "k6b.pay", "port": "9092"},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_info_changed",
@@ -670,7 +670,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Broker info update callback for 6",
         reads={"controller_id": 1, "broker": "6"},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_registration_ignored_features",
@@ -685,7 +685,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "brokers": "4,5"},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_modifications_handler_registered",
@@ -694,7 +694,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Register BrokerModifications handler for Set(4, 5)",
         reads={"controller_id": 1, "brokers": "Set(4, 5)"},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_modifications_handler_unregistered",
@@ -703,7 +703,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Unregister BrokerModifications handler for Set(4, 5)",
         reads={"controller_id": 1, "brokers": "Set(4, 5)"},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_started",
@@ -712,7 +712,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Shutting down broker 6",
         reads={"controller_id": 1, "broker": "6"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_shutting_down_brokers",
@@ -721,7 +721,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] All shutting down brokers: 4,5",
         reads={"controller_id": 1, "shutting_down_brokers": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_live_brokers",
@@ -730,7 +730,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Live brokers: 4,5",
         reads={"controller_id": 1, "live_brokers": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_stale_broker_epoch",
@@ -745,7 +745,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "broker_epoch": "23", "broker": "6", "current_broker_epoch": "23"},
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_change_listener_fired",
@@ -787,7 +787,7 @@ RULES: tuple[Rule, ...] = (
             ],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_change_failed",
@@ -820,7 +820,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partition_modification_listener_fired",
@@ -851,7 +851,7 @@ RULES: tuple[Rule, ...] = (
             ],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partitions_add_skipped_topic_deleting",
@@ -862,7 +862,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "partition_ids": "4,5", "topic": "pay-in"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partitions_add_failed",
@@ -882,7 +882,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Restoring the partition replica assignment for topic pay-in",
         reads={"controller_id": 1, "topic": "pay-in"},
         since="2.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partition_change_ignored_topic_deleting",
@@ -891,7 +891,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Ignoring partition change during topic deletion as no new partitions are added",
         reads={"controller_id": 1},
         since="2.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_listener_fired",
@@ -900,7 +900,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Delete topics listener fired for topics pay-in,refunds to be deleted",
         reads={"controller_id": 1, "topics": "pay-in,refunds"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_requested",
@@ -909,7 +909,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Starting topic deletion for topics pay-in,refunds",
         reads={"controller_id": 1, "topics": "pay-in,refunds"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_unknown_topics",
@@ -918,7 +918,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Ignoring request to delete non-existing topics pay-in,refunds",
         reads={"controller_id": 1, "topics": "pay-in,refunds"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_disabled",
@@ -927,7 +927,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Topic Deletion Manager 1] Removing Set(pay-in) since delete topic is disabled",
         reads={"controller_id": 1, "topics": "Set(pay-in)"},
         since="0.10.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_queue",
@@ -936,7 +936,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] List of topics to be deleted: pay-in,refunds",
         reads={"controller_id": 1, "topics": "pay-in,refunds"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_ineligible",
@@ -945,7 +945,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] List of topics ineligible for deletion: pay-in,refunds",
         reads={"controller_id": 1, "topics": "pay-in,refunds"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_manager_init",
@@ -960,7 +960,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "topics": "Set(pay-in)", "ineligible_topics": "HashSet(refunds)"},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_restart_on_broker",
@@ -982,7 +982,7 @@ RULES: tuple[Rule, ...] = (
             "brokers": "4,5",
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_waiting",
@@ -1000,7 +1000,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Topic Deletion Manager 1] Handling deletion for topics pay-in,refunds",
         reads={"controller_id": 1, "topics": "pay-in,refunds"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_started",
@@ -1009,7 +1009,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Topic Deletion Manager 1] Deletion of topic pay-in (re)started",
         reads={"controller_id": 1, "topic": "pay-in"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_in_progress",
@@ -1035,7 +1035,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Topic Deletion Manager 1] Deletion of topic pay-in successfully completed",
         reads={"controller_id": 1, "topic": "pay-in"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_not_retried",
@@ -1067,7 +1067,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}],
         },
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_retry",
@@ -1096,7 +1096,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Topic Deletion Manager 1] Halted deletion of topics pay-in due to replica deletion failure",
         reads={"controller_id": 1, "topics": "pay-in", "reason": "replica deletion failure"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_replica_failed",
@@ -1113,7 +1113,7 @@ RULES: tuple[Rule, ...] = (
             "topics": "Set(pay-in)",
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_replica_started",
@@ -1145,7 +1145,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}],
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_dead_replicas",
@@ -1162,7 +1162,7 @@ RULES: tuple[Rule, ...] = (
             "topic": "pay-in",
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_callback",
@@ -1210,7 +1210,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "broker": "6", "error": "NONE", "partition_errors": "Map(pay-in-3 -> NONE)"},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_deletion_all_replicas_deleted_check",
@@ -1271,7 +1271,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "to_state": "OnlinePartition"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "state_machine_replicas_failed",
@@ -1280,7 +1280,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ReplicaStateMachine controllerId=1] Error while moving some replicas to OfflineReplica state",
         reads={"controller_id": 1, "to_state": "OfflineReplica"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "state_machine_controller_moved",
@@ -1295,7 +1295,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "to_state": "OnlinePartition"},
         since="2.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partition_init_live_replicas",
@@ -1477,7 +1477,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "election_bad_version",
@@ -1505,7 +1505,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="2.7.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "isr_removal_bad_version",
@@ -1533,7 +1533,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="2.7.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "replica_not_in_assignment",
@@ -1551,7 +1551,7 @@ RULES: tuple[Rule, ...] = (
             "removing_replicas": "5",
         },
         since="2.5.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "unclean_election_enabled_default",
@@ -1560,7 +1560,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Unclean leader election has been enabled by default",
         reads={"controller_id": 1},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "unclean_election_enabled_topic",
@@ -1569,7 +1569,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Unclean leader election has been enabled for topic pay-in",
         reads={"controller_id": 1, "topic": "pay-in"},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_isr_removal_started",
@@ -1633,7 +1633,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Updating leader epoch for partition pay-in-3",
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_epoch_updated",
@@ -1642,7 +1642,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Updated leader epoch for partition pay-in-3 to 12, zkVersion=31",
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3, "leader_epoch": 12, "partition_epoch": 31},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_listener_fired",
@@ -1685,7 +1685,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_completed_list",
@@ -1697,7 +1697,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_skipped_deleting_list",
@@ -1712,7 +1712,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_resuming",
@@ -1724,7 +1724,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_started",
@@ -1756,7 +1756,7 @@ RULES: tuple[Rule, ...] = (
             "trigger": "AutoTriggered",
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_failed",
@@ -1797,7 +1797,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Error completing replica leader election (PREFERRED) for partition pay-in-3",
         reads={"controller_id": 1, "election_type": "PREFERRED", "topic": "pay-in", "partition": 3},
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "replica_election_controller_moved",
@@ -1812,7 +1812,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "election_type": "PREFERRED", "topic": "pay-in", "partition": 3},
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_skipped_deleting",
@@ -1863,7 +1863,7 @@ RULES: tuple[Rule, ...] = (
             "trigger": "AutoTriggered",
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "replica_election_skipped_deleting",
@@ -1883,7 +1883,7 @@ RULES: tuple[Rule, ...] = (
             "trigger": "AutoTriggered",
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_waiting",
@@ -1920,7 +1920,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}],
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_completed",
@@ -1929,7 +1929,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Partition pay-in-3 completed preferred replica leader election. New leader is 4",
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3, "leader": 4},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "preferred_election_not_completed",
@@ -1944,7 +1944,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3, "preferred_leader": "5", "leader": 4},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "auto_rebalance_check",
@@ -1953,7 +1953,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Checking need to trigger auto leader balancing",
         reads={"controller_id": 1},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "auto_rebalance_check",
@@ -1962,7 +1962,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Processing automatic preferred replica leader election",
         reads={"controller_id": 1},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "auto_rebalance_preferred_map",
@@ -1989,7 +1989,7 @@ RULES: tuple[Rule, ...] = (
             ],
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "auto_rebalance_imbalance_ratio",
@@ -1998,7 +1998,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Leader imbalance ratio for broker 6 is 0.25",
         reads={"controller_id": 1, "broker": "6", "imbalance_ratio": "0.25"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_listener_fired",
@@ -2089,7 +2089,7 @@ RULES: tuple[Rule, ...] = (
             "removing_replicas": "5",
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_assignment_updated",
@@ -2117,7 +2117,7 @@ RULES: tuple[Rule, ...] = (
             "removing_replicas": "5",
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_path_updated",
@@ -2221,7 +2221,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "target_replicas": "Set(4, 5)", "topic": "pay-in", "partition": 3},
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_still_lagging",
@@ -2284,7 +2284,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Error completing reassignment of partition pay-in-3",
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_controller_moved",
@@ -2299,7 +2299,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3},
         since="2.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_skipped_deleting",
@@ -2313,7 +2313,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_already_assigned",
@@ -2343,7 +2343,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "leader": 4, "topic": "pay-in", "partition": 3, "target_replicas": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_leader_alive",
@@ -2358,7 +2358,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "leader": 4, "topic": "pay-in", "partition": 3, "target_replicas": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_leader_dead",
@@ -2373,7 +2373,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "leader": 4, "topic": "pay-in", "partition": 3, "target_replicas": "4,5"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_removed_from_zk",
@@ -2388,7 +2388,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "partitions": [{"topic": "pay-in", "partition": 3, "replicas": [4, 5]}]},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_zk_path_deleted",
@@ -2399,7 +2399,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_zk_failed",
@@ -2415,7 +2415,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}],
         },
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "isr_notification_listener_registered",
@@ -2469,7 +2469,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="0.9.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "isr_notification_invalid_json",
@@ -2502,7 +2502,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Ignoring AlterPartition due to unknown broker 6",
         reads={"controller_id": 1, "broker": "6"},
         since="3.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_isr_rejected_stale_broker_epoch",
@@ -2512,7 +2512,7 @@ RULES: tuple[Rule, ...] = (
             "[Controller id=1] Ignoring AlterIsr due to stale broker epoch 23 and local broker epoch Some(348) "
             "for broker 6"
         ),
-        reads={"controller_id": 1, "broker_epoch": "23", "current_broker_epoch": "Some(348)", "broker": "6"},
+        reads={"controller_id": 1, "broker_epoch": "23", "current_broker_epoch": "348", "broker": "6"},
         since="2.7.0",
         until="3.1.2",
     ),
@@ -2524,9 +2524,9 @@ RULES: tuple[Rule, ...] = (
             "[Controller id=1] Ignoring AlterPartition due to stale broker epoch 23 and local broker epoch "
             "Some(348) for broker 6"
         ),
-        reads={"controller_id": 1, "broker_epoch": "23", "current_broker_epoch": "Some(348)", "broker": "6"},
+        reads={"controller_id": 1, "broker_epoch": "23", "current_broker_epoch": "348", "broker": "6"},
         since="3.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_isr_updating",
@@ -2538,7 +2538,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3}, {"topic": "refunds", "partition": 0}],
         },
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_isr_updated",
@@ -2569,7 +2569,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="3.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_isr_failed",
@@ -2578,7 +2578,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Failed to update ISR for partition pay-in-3",
         reads={"controller_id": 1, "topic": "pay-in", "partition": 3},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_isr_failed_bad_version",
@@ -2601,7 +2601,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_isr_error",
@@ -2656,7 +2656,7 @@ RULES: tuple[Rule, ...] = (
             ],
         },
         since="3.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_partition_rejected_recovering",
@@ -2683,7 +2683,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="3.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_partition_rejected_recovery_state",
@@ -2710,7 +2710,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="3.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "alter_partition_rejected_ineligible",
@@ -2732,7 +2732,7 @@ RULES: tuple[Rule, ...] = (
             "isr": [4, 5],
         },
         since="3.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "log_dir_event_listener_registered",
@@ -2759,7 +2759,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Handling log directory failure for brokers 4,5",
         reads={"controller_id": 1, "brokers": "4,5"},
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_request_dropped_broker_offline",
@@ -2780,7 +2780,7 @@ RULES: tuple[Rule, ...] = (
             "target_broker": "4",
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_connecting_to_broker",
@@ -2789,7 +2789,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Channel manager on controller 1]: Controller 1 trying to connect to broker 4",
         reads={"controller_id": 1, "target_broker": "4"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_connected_to_broker",
@@ -2801,7 +2801,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "target_broker": "4"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_connection_failed",
@@ -2813,7 +2813,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "target_broker": "4"},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_request_send_failed",
@@ -2825,7 +2825,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "target_broker": "4"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_request_retry",
@@ -2850,7 +2850,7 @@ RULES: tuple[Rule, ...] = (
             "target_broker": "4",
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_remove_broker_failed",
@@ -2859,7 +2859,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Channel manager on controller 1]: Error while removing broker by the controller",
         reads={"controller_id": 1},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "update_metadata_skipped_no_leader",
@@ -2871,7 +2871,7 @@ RULES: tuple[Rule, ...] = (
         sample="Leader not yet assigned for partition pay-in-3. Skip sending UpdateMetadataRequest.",
         reads={"topic": "pay-in", "partition": 3},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_batch",
@@ -2925,7 +2925,7 @@ RULES: tuple[Rule, ...] = (
             "error": "java.lang.IllegalStateException: shutting down",
         },
         since="0.9.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_batch_update_metadata_unsent",
@@ -2959,7 +2959,7 @@ RULES: tuple[Rule, ...] = (
             "error": "java.lang.IllegalStateException: shutting down",
         },
         since="0.9.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_batch_stop_replica_unsent",
@@ -2978,7 +2978,7 @@ RULES: tuple[Rule, ...] = (
             "error": "java.lang.IllegalStateException: shutting down",
         },
         since="0.9.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_event_failed",
@@ -2987,7 +2987,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ControllerEventThread controllerId=1] Error processing event BrokerChange",
         reads={"controller_id": 1, "event": "BrokerChange"},
         since="0.11.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_event_listener_failed",
@@ -3007,7 +3007,7 @@ RULES: tuple[Rule, ...] = (
         sample="[ControllerEventThread controllerId=1] Uncaught error processing event BrokerChange",
         reads={"controller_id": 1, "event": "BrokerChange"},
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_event_controller_moved",
@@ -3018,7 +3018,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "event": "BrokerChange"},
         since="2.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_event_unexpected",
@@ -3030,7 +3030,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "event": "BrokerChange"},
         since="2.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "feature_znode_written",
@@ -3041,7 +3041,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "path": "/feature", "contents": "FeatureZNode(2,Enabled,Map())"},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "producer_ids_rejected_unknown_broker",
@@ -3050,7 +3050,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Ignoring AllocateProducerIds due to unknown broker 6",
         reads={"controller_id": 1, "broker": "6"},
         since="3.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "producer_ids_rejected_stale_broker_epoch",
@@ -3059,7 +3059,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] Ignoring AllocateProducerIds due to stale broker epoch 23 for broker 6",
         reads={"controller_id": 1, "broker_epoch": "23", "broker": "6"},
         since="3.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_thread_starting",
@@ -3068,7 +3068,7 @@ RULES: tuple[Rule, ...] = (
         sample="[RequestSendThread controllerId=1] Starting",
         reads={"controller_id": 1},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_thread_stopped",
@@ -3077,7 +3077,7 @@ RULES: tuple[Rule, ...] = (
         sample="[RequestSendThread controllerId=1] Stopped",
         reads={"controller_id": 1},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_thread_stopping",
@@ -3086,7 +3086,7 @@ RULES: tuple[Rule, ...] = (
         sample="[RequestSendThread controllerId=1] Shutting down",
         reads={"controller_id": 1},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_thread_stop_completed",
@@ -3095,7 +3095,7 @@ RULES: tuple[Rule, ...] = (
         sample="[RequestSendThread controllerId=1] Shutdown completed",
         reads={"controller_id": 1},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_thread_error",
@@ -3104,7 +3104,7 @@ RULES: tuple[Rule, ...] = (
         sample="[RequestSendThread controllerId=1] Error due to",
         reads={"controller_id": 1},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "noise_jmx_logger_registered",
@@ -3125,7 +3125,7 @@ RULES: tuple[Rule, ...] = (
         sample="[RequestSendThread controllerId=1] ShutdownInitiated latch count reached zero. Shutdown called.",
         reads={"controller_id": 1},
         since="1.1.0",
-        until="1.1.1",
+        until="3.9.2",
     ),
     Rule(
         "producer_ids_block_acquired",
@@ -3141,7 +3141,7 @@ RULES: tuple[Rule, ...] = (
             "zk_path_version": "1",
         },
         since="3.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "producer_ids_block_read",
@@ -3157,7 +3157,7 @@ RULES: tuple[Rule, ...] = (
             "zk_path_version": "1",
         },
         since="3.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "producer_ids_block_missing",
@@ -3166,7 +3166,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1] There is no producerId block yet (Zk path version 1), creating the first block",
         reads={"controller_id": 1, "zk_path_version": "1"},
         since="3.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "feature_znode_inconsistent",
@@ -3178,7 +3178,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "path": "/feature", "contents": "Features{}"},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "feature_update_failed",
@@ -3194,6 +3194,6 @@ RULES: tuple[Rule, ...] = (
             "error": "org.apache.kafka.common.errors.FeatureUpdateFailedException: refused",
         },
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
 )

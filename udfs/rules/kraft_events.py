@@ -596,7 +596,7 @@ RULES: tuple[Rule, ...] = (
         CONTROLLER,
         text=(
             "maybeCompleteAuthorizerInitialLoad: <?completing authorizer initial load at last committed "
-            "offset <committed_offset:int>.?><?can't proceed because lastCommittedOffset = "
+            "offset <committed_offset:int>.?><?can't proceed because lastCommittedOffset<? ?> = "
             "<committed_offset:int>, but highWatermark = <high_watermark>.?><?highWatermark not set.?>"
         ),
         sample=(

@@ -318,9 +318,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_snapshot_creating",
         ("org.apache.kafka.image.publisher.SnapshotGenerator",),
-        text="Creating new KRaft snapshot file <snapshot:text> because <reason:text>.",
+        text="Creating new KRaft snapshot file <?snapshot ?><snapshot:text> because <reason:text>.",
         sample=(
-            "[SnapshotGenerator id=101] Creating new KRaft snapshot file 00000000000000000640-0000000008 "
+            "[SnapshotGenerator id=101] Creating new KRaft snapshot file snapshot 00000000000000000640-0000000008 "
             "because we have replayed at least 20971520 bytes."
         ),
         reads={"snapshot": "00000000000000000640-0000000008", "reason": "we have replayed at least 20971520 bytes"},
@@ -330,10 +330,10 @@ RULES: tuple[Rule, ...] = (
         "metadata_snapshot_disabled",
         ("org.apache.kafka.image.publisher.SnapshotGenerator",),
         text=(
-            "Not emitting <snapshot:word> despite the fact that <_:text> because snapshots are disabled; <reason:rest>"
+            "Not emitting <?snapshot ?><snapshot:word> despite the fact that <_:text> because snapshots are disabled; <reason:rest>"
         ),
         sample=(
-            "[SnapshotGenerator id=101] Not emitting 00000000000000000640-0000000008 despite the fact that "
+            "[SnapshotGenerator id=101] Not emitting snapshot 00000000000000000640-0000000008 despite the fact that "
             "we have replayed at least 20971520 bytes because snapshots are disabled; the reason"
         ),
         reads={"snapshot": "00000000000000000640-0000000008", "reason": "the reason"},
@@ -342,7 +342,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_snapshot_scheduling",
         ("org.apache.kafka.image.publisher.SnapshotGenerator",),
-        text="Resetting the snapshot counters because we just read <snapshot:text>.",
+        text="Resetting the snapshot counters because we just read <?snapshot ?><snapshot:text>.",
         sample=(
             "[SnapshotGenerator id=101] Resetting the snapshot counters because we just read "
             "00000000000000000640-0000000008."
@@ -387,15 +387,15 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_snapshot_written",
         ("org.apache.kafka.image.publisher.SnapshotEmitter",),
-        text="Successfully wrote <snapshot:rest>",
-        sample="[SnapshotEmitter id=101] Successfully wrote 00000000000000000640-0000000008",
+        text="Successfully wrote <?snapshot ?><snapshot:rest>",
+        sample="[SnapshotEmitter id=101] Successfully wrote snapshot 00000000000000000640-0000000008",
         reads={"snapshot": "00000000000000000640-0000000008"},
         since="3.4.0",
     ),
     Rule(
         "metadata_snapshot_failed",
         ("org.apache.kafka.image.publisher.SnapshotEmitter",),
-        text="Not generating <snapshot:text> because it already exists.",
+        text="Not generating <?snapshot ?><snapshot:text> because it already exists.",
         sample=("[SnapshotEmitter id=101] Not generating 00000000000000000640-0000000008 because it already exists."),
         reads={"snapshot": "00000000000000000640-0000000008"},
         since="3.4.0",
@@ -403,7 +403,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_snapshot_failed",
         ("org.apache.kafka.image.publisher.SnapshotEmitter",),
-        text="Encountered error while writing <snapshot:rest>",
+        text="Encountered error while writing <?snapshot ?><snapshot:rest>",
         sample="[SnapshotEmitter id=101] Encountered error while writing 00000000000000000640-0000000008",
         reads={"snapshot": "00000000000000000640-0000000008"},
         since="3.4.0",
@@ -453,7 +453,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "metadata_acls_loading",
-        ("org.apache.kafka.metadata.publisher.AclPublisher",),
+        ("org.apache.kafka.metadata.publisher.AclPublisher", "kafka.server.metadata.AclPublisher"),
         text="<?AclPublisher <role:word> id=<_:int>?>Loading authorizer snapshot at offset <offset>",
         sample="AclPublisher controller id=101Loading authorizer snapshot at offset 640",
         reads={"role": "controller", "offset": "640"},
@@ -522,9 +522,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_feature_updated",
         PUBLISHER,
-        text="Feature share.version has been updated to version <feature_level:int>",
+        text="Feature <feature:word> has been updated to version <feature_level:int>",
         sample="[BrokerMetadataPublisher id=4] Feature share.version has been updated to version 7",
-        reads={"broker_id": 4, "feature_level": "7"},
+        reads={"broker_id": 4, "feature": "share.version", "feature_level": "7"},
         since="4.1.0",
     ),
     Rule(

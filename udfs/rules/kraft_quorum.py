@@ -221,7 +221,7 @@ RULES: tuple[Rule, ...] = (
             "raft_epoch": "8",
             "result": "granted",
         },
-        since="3.9.0",
+        since="3.0.0",
     ),
     Rule(
         "raft_fetch_failed",
@@ -368,35 +368,46 @@ RULES: tuple[Rule, ...] = (
         since="4.0.0",
     ),
     Rule(
+        "raft_vote_cast",
+        QUORUM,
+        text="Voted for candidate <candidate:candidate_key> in epoch <raft_epoch:int>",
+        sample=(
+            "[RaftManager id=101] Voted for candidate ReplicaKey(id=102, directoryId=r7YzA2bCdE9fGhIj_KlMnO) in epoch 8"
+        ),
+        reads={"candidate": "102", "raft_epoch": "8"},
+        since="3.9.0",
+        until="3.9.2",
+    ),
+    Rule(
         "raft_voter_key_mismatch",
         CLIENT,
         text=(
-            "A replica <?<replica:int> ?>sent a voter key (<voter_key:text>) in the VOTE request that "
-            "doesn't match the local key (<_:int>, <local_directory_id:text>); rejecting the vote"
+            "<?A replica<? <replica:int>?>?><?Candidate?> sent a voter key (<voter_key:text>) in the VOTE request "
+            "that doesn't match the local key (<_:optional_id>, <local_directory_id:text>); rejecting the vote"
         ),
         sample=(
             "[RaftManager id=101] A replica 102 sent a voter key (ReplicaKey(id=101, "
-            "directoryId=r7YzA2bCdE9fGhIj_KlMnO)) in the VOTE request that doesn't match the local key (101, "
-            "d8FgH1jKLm-NoPq_RsTu5w); rejecting the vote"
+            "directoryId=r7YzA2bCdE9fGhIj_KlMnO)) in the VOTE request that doesn't match the local key "
+            "(OptionalInt[101], d8FgH1jKLm-NoPq_RsTu5w); rejecting the vote"
         ),
         reads={
             "replica": "102",
             "voter_key": "ReplicaKey(id=101, directoryId=r7YzA2bCdE9fGhIj_KlMnO)",
             "local_directory_id": "d8FgH1jKLm-NoPq_RsTu5w",
         },
-        since="4.0.0",
+        since="3.9.0",
     ),
     Rule(
         "raft_voter_key_mismatch",
         CLIENT,
         text=(
             "Leader sent a voter key (<voter_key:text>) in the BEGIN_QUORUM_EPOCH request that doesn't match "
-            "the local key (<_:int>, <local_directory_id:text>); returning INVALID_VOTER_KEY"
+            "the local key (<_:optional_id>, <local_directory_id:text>); returning INVALID_VOTER_KEY"
         ),
         sample=(
             "[RaftManager id=101] Leader sent a voter key (ReplicaKey(id=101, "
             "directoryId=r7YzA2bCdE9fGhIj_KlMnO)) in the BEGIN_QUORUM_EPOCH request that doesn't match the "
-            "local key (7, d8FgH1jKLm-NoPq_RsTu5w); returning INVALID_VOTER_KEY"
+            "local key (OptionalInt[101], d8FgH1jKLm-NoPq_RsTu5w); returning INVALID_VOTER_KEY"
         ),
         reads={
             "voter_key": "ReplicaKey(id=101, directoryId=r7YzA2bCdE9fGhIj_KlMnO)",
@@ -788,7 +799,7 @@ RULES: tuple[Rule, ...] = (
         text="Latest kraft.version is <kraft_version:text> at offset <offset>",
         sample="[RaftManager id=101] Latest kraft.version is KRAFT_VERSION_1 at offset 640",
         reads={"kraft_version": "KRAFT_VERSION_1", "offset": "640"},
-        since="4.0.0",
+        since="3.9.0",
     ),
     Rule(
         "raft_voters_without_overlap",

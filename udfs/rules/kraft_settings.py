@@ -137,11 +137,11 @@ RULES: tuple[Rule, ...] = (
         CONFIGURATION,
         text=(
             "Generating cluster-level min.insync.replicas of <min_insync_replicas:int><?. Removing "
-            "broker-level min.insync.replicas for brokers: <brokers:rest>?>"
+            "broker-level min.insync.replicas for brokers: <brokers:text>?><?.?>"
         ),
         sample=(
             "[QuorumController id=101] Generating cluster-level min.insync.replicas of 1. Removing "
-            "broker-level min.insync.replicas for brokers: 4, 5"
+            "broker-level min.insync.replicas for brokers: 4, 5."
         ),
         reads={"controller_id": 101, "min_insync_replicas": "1", "brokers": "4, 5"},
         since="4.0.0",
@@ -149,7 +149,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_elr_safety_records",
         CONFIGURATION,
-        text="Removing broker-level min.insync.replicas for brokers: <brokers:rest>",
+        text="Removing broker-level min.insync.replicas for brokers: <brokers:text><?.?>",
         sample="[QuorumController id=101] Removing broker-level min.insync.replicas for brokers: 4, 5",
         reads={"controller_id": 101, "brokers": "4, 5"},
         since="4.0.0",
@@ -203,6 +203,17 @@ RULES: tuple[Rule, ...] = (
         sample="[QuorumController id=101] Invalid metadata.version 7. the reason",
         reads={"controller_id": 101, "feature_level": "7", "reason": "the reason"},
         since="3.3.0",
+    ),
+    Rule(
+        "kraft_feature_rejected",
+        FEATURES,
+        text=(
+            "Unsupported metadata.version downgrade from <previous_feature_level:int> to <feature_level:int>. "
+            "<reason:rest>"
+        ),
+        sample="[QuorumController id=101] Unsupported metadata.version downgrade from 27 to 7. the reason",
+        reads={"controller_id": 101, "previous_feature_level": "27", "feature_level": "7", "reason": "the reason"},
+        since="4.2.0",
     ),
     Rule(
         "kraft_feature_unknown",

@@ -14,6 +14,7 @@ from udfs.rule import Rule
 
 DUMP = ("kafka-dump-log",)
 HEAD = "| offset: <offset> <_:text><?partitionLeaderEpoch: <controller_epoch> <_:text>?>"  # 2.8 repeats the epoch here
+PAYLOAD = f"<?{HEAD}?><?|?><? ?>payload: "  # with `--skip-record-metadata` it stands alone, behind a blank
 SAMPLE = "| offset: 640 CreateTime: 1764000000123 keySize: -1 valueSize: 30 sequence: -1 headerKeys: [] "
 
 
@@ -24,7 +25,7 @@ def record(
     return Rule(
         f"metadata_{type_.lower()}",
         DUMP,
-        text=f'{HEAD}payload: {{"type":"{type_}_RECORD","version":<version:int>,"data":<data:{kind}>}}',
+        text=f'{PAYLOAD}{{"type":"{type_}_RECORD","version":<version:int>,"data":<data:{kind}>}}',
         sample=f'{SAMPLE}payload: {{"type":"{type_}_RECORD","version":{version},"data":{data}}}',
         reads={"offset": "640", "version": str(version), **reads},
         since=since,
@@ -183,7 +184,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_record",
         DUMP,
-        text=HEAD + 'payload: {"type":"<record_type:other_record>","version":<version:int>,"data":<data:json>}',
+        text=PAYLOAD + '{"type":"<record_type:other_record>","version":<version:int>,"data":<data:json>}',
         sample=SAMPLE
         + (
             'payload: {"type":"CLIENT_QUOTA_RECORD","version":0,"data":{"entity":[{"entityType":"user",'
@@ -202,7 +203,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_record_undecoded",
         DUMP,
-        text=HEAD + "payload: Error at <_:int>, skipping. <reason:rest>",
+        text=PAYLOAD + "Error at <_:int>, skipping. <reason:rest>",
         sample=SAMPLE + "payload: Error at 640, skipping. Unknown metadata id 99",
         reads={"offset": "640", "reason": "Unknown metadata id 99"},
         since="2.8.0",
@@ -250,6 +251,18 @@ RULES: tuple[Rule, ...] = (
             "data": '{"version":0,"lastContainedLogTimestamp":1764000000100}',
         },
         since="3.1.0",
+    ),
+    Rule(
+        "metadata_voters",
+        DUMP,
+        text=HEAD + "KRaftVoters<?:?> <data:controller_record>",
+        sample=(
+            "| offset: 640 CreateTime: 1764000000123 keySize: 4 valueSize: 90 sequence: -1 headerKeys: [] "
+            'KRaftVoters {"version":0,"voters":[{"voterId":101,"voterDirectoryId":"r7YzA2bCdE9fGhIj_KlMnO",'
+            '"endpoints":[],"kRaftVersionFeature":{"minSupportedVersion":0,"maxSupportedVersion":1}}]}'
+        ),
+        reads={"offset": "640", "version": "0", "voters": "[101]"},
+        since="3.9.0",
     ),
     Rule(
         "metadata_batch",

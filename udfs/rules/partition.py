@@ -37,7 +37,7 @@ RULES: tuple[Rule, ...] = (
         text=(
             "Shrinking ISR <?for partition <tp> ?>from <old_isr:csv> to <isr:csv><?. Leader: (highWatermark: "
             "<high_watermark>, endOffset: <leader_end_offset:int>). Out of sync replicas: "
-            "<out_of_sync_replicas:rest>?>"
+            "<out_of_sync_replicas:text><?.?>?>"
         ),
         sample=(
             "[Partition pay-in-3 broker=4] Shrinking ISR from 4,6,5 to 4,5. Leader: (highWatermark: 880, "
@@ -51,7 +51,7 @@ RULES: tuple[Rule, ...] = (
             "isr": [4, 5],
             "high_watermark": "880",
             "leader_end_offset": "902",
-            "out_of_sync_replicas": "(brokerId: 6, endOffset: 881, lastCaughtUpTimeMs: unknown).",
+            "out_of_sync_replicas": "(brokerId: 6, endOffset: 881, lastCaughtUpTimeMs: unknown)",
         },
         since="0.8.0",
     ),
@@ -139,6 +139,14 @@ RULES: tuple[Rule, ...] = (
         sample="[Partition pay-in-3 broker=4] No checkpointed highwatermark is found for partition pay-in-3",
         reads={"topic": "pay-in", "partition": 3, "broker_id": 4},
         since="0.8.1",
+    ),
+    Rule(
+        "replica_log_exists",
+        PARTITION,
+        text="<?Future ?><?Unified?>Log already exists.",
+        sample="[Partition pay-in-3 broker=4] Future UnifiedLog already exists.",
+        reads={"topic": "pay-in", "partition": 3, "broker_id": 4},
+        since="2.4.0",
     ),
     Rule(
         "replica_log_loaded",
@@ -642,8 +650,8 @@ RULES: tuple[Rule, ...] = (
         PARTITION,
         text=(
             "Skipping creation of log because there are potentially offline log directories and log may already "
-            "exist there. directoryId=<directory_id:some>, topicId=<topic_id:some>, "
-            "targetLogDirectoryId=<target_directory_id:some>"
+            "exist there. directoryId=<?None?><?Some(<directory_id:id>)?>, topicId=<topic_id:some>, "
+            "targetLogDirectoryId=<?None?><?Some(<target_directory_id:id>)?>"
         ),
         sample=(
             "[Partition pay-in-3 broker=4] Skipping creation of log because there are potentially offline log "
@@ -654,9 +662,9 @@ RULES: tuple[Rule, ...] = (
             "topic": "pay-in",
             "partition": 3,
             "broker_id": 4,
-            "directory_id": "Some(h5K2vX8bQ0-3mJtR_wYz1A)",
+            "directory_id": "h5K2vX8bQ0-3mJtR_wYz1A",
             "topic_id": "h5K2vX8bQ0-3mJtR_wYz1A",
-            "target_directory_id": "Some(h5K2vX8bQ0-3mJtR_wYz1A)",
+            "target_directory_id": "h5K2vX8bQ0-3mJtR_wYz1A",
         },
         since="3.7.0",
     ),

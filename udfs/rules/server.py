@@ -1,8 +1,8 @@
 """Selected rules of the broker process: replicas, log directories, fetchers, ZooKeeper, start and stop.
 
 What else these loggers write is no decision about a partition, a broker or a controller (log-formats, sections 10.1
-to 10.4, 10.15, 10.16, 10.19 and 10.25). `replica_log_created`, `log_truncated` and `zk_session_*` go beyond it: the
-first tells `min.insync.replicas`, the others who lost records, and why a broker left.
+to 10.4, 10.15, 10.16, 10.19 and 10.25). `replica_log_created`, the truncations, the fetchers' errors and `zk_session_*`
+go beyond it: the first tells `min.insync.replicas`, the others who lost records, and why a broker left.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from udfs.rule import Rule
 REPLICA_MANAGER = ("kafka.server.ReplicaManager",)
 LOG_DIRS = ("kafka.server.LogDirFailureChannel", "org.apache.kafka.storage.internals.log.LogDirFailureChannel")
 DIR_FAILURE_HANDLER = ("kafka.server.ReplicaManager", "kafka.server.ReplicaManager$")
-LOG_MANAGER = ("kafka.log.LogManager", "kafka.log.LogManager$")
+LOG_MANAGER = (
+    "kafka.log.LogManager",
+    "kafka.log.LogManager$",
+    "org.apache.kafka.storage.internals.log.LogManager",
+)
 LOG = ("kafka.log.Log", "kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog")
 EPOCH_CACHE = (
     "kafka.server.epoch.LeaderEpochFileCache",
@@ -47,7 +51,7 @@ HEALTH_CHECK = (
     "kafka.server.KafkaZooKeeper",
     "kafka.server.KafkaZooKeeper$",
 )
-SESSION = ("kafka.zookeeper.ZooKeeperClient", "kafka.zookeeper.ZooKeeperClient$")
+SESSION = ("kafka.zookeeper.ZooKeeperClient", "kafka.zookeeper.ZooKeeperClient$", "kafka.controller.ZookeeperClient")
 OLD_SESSION = ("org.I0Itec.zkclient.ZkClient",)
 APP_INFO = ("org.apache.kafka.common.utils.AppInfoParser",)
 # an epoch and the one before, up to 2.0.0
@@ -153,7 +157,8 @@ RULES: tuple[Rule, ...] = (
         "become_leader_failed",
         REPLICA_MANAGER,
         text=(
-            "Error while making broker the leader for partition <?" + PARTITION_OBJECT + "?><?<tp>?> in dir <dir:rest>"
+            "Error while making broker the leader for partition <?" + PARTITION_OBJECT + "?><?<tp>?> in dir "
+            "<?None?><?Some(<dir:text>)?>"
         ),
         sample=(
             "[ReplicaManager broker=4] Error while making broker the leader for partition Topic: pay-in; "
@@ -166,7 +171,7 @@ RULES: tuple[Rule, ...] = (
             "leader": 4,
             "replicas": [4, 5, 6],
             "isr": [4, 5],
-            "dir": "Some(/srv/kafka/a)",
+            "dir": "/srv/kafka/a",
         },
         since="1.0.0",
         until="3.0.2",
@@ -174,7 +179,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "become_follower_failed",
         REPLICA_MANAGER,
-        text=("Error while making broker the follower for partition " + PARTITION_OBJECT + " in dir <dir:rest>"),
+        text=(
+            "Error while making broker the follower for partition "
+            + PARTITION_OBJECT
+            + " in dir <?None?><?Some(<dir:text>)?>"
+        ),
         sample=(
             "[ReplicaManager broker=4] Error while making broker the follower for partition Topic: pay-in; "
             "Partition: 3; Leader: Some(4); Replicas: 4,5,6; ISR: 4,5 in dir Some(/srv/kafka/a)"
@@ -186,7 +195,7 @@ RULES: tuple[Rule, ...] = (
             "leader": 4,
             "replicas": [4, 5, 6],
             "isr": [4, 5],
-            "dir": "Some(/srv/kafka/a)",
+            "dir": "/srv/kafka/a",
         },
         since="1.0.0",
         until="1.1.1",
@@ -198,7 +207,7 @@ RULES: tuple[Rule, ...] = (
             "Error while making broker the follower for partition Topic: <topic>; Partition: <partition>; "
             "Leader: <?None?><?Some(<previous_leader>)?>; <?Assigned?><?All?>Replica<?s?><?Ids?>: "
             "<replicas:csv>; <?InSyncReplica<?s?><?Ids?>?><?ISR?>: <isr:csv> with leader <leader> in dir "
-            "<dir:rest>"
+            "<?None?><?Some(<dir:text>)?>"
         ),
         sample=(
             "[ReplicaManager broker=4] Error while making broker the follower for partition Topic: pay-in; "
@@ -212,7 +221,7 @@ RULES: tuple[Rule, ...] = (
             "replicas": [4, 5, 6],
             "isr": [4, 5],
             "leader": 5,
-            "dir": "Some(/srv/kafka/a)",
+            "dir": "/srv/kafka/a",
         },
         since="2.0.0",
         until="3.0.2",
@@ -221,14 +230,14 @@ RULES: tuple[Rule, ...] = (
         "log_dir_failure_started",
         REPLICA_MANAGER,
         text=(
-            "Stopping serving replicas in dir <dir:text><? with uuid <directory_id:some> because the log "
+            "Stopping serving replicas in dir <dir:text><? with uuid <?Optional[?><?Some(?><directory_id:id><?]?><?)?> because the log "
             "directory has failed.?>"
         ),
         sample=(
             "[ReplicaManager broker=4] Stopping serving replicas in dir /srv/kafka/a with uuid "
             "Optional[h5K2vX8bQ0-3mJtR_wYz1A] because the log directory has failed."
         ),
-        reads={"broker_id": 4, "dir": "/srv/kafka/a", "directory_id": "Optional[h5K2vX8bQ0-3mJtR_wYz1A]"},
+        reads={"broker_id": 4, "dir": "/srv/kafka/a", "directory_id": "h5K2vX8bQ0-3mJtR_wYz1A"},
         since="1.0.0",
     ),
     Rule(
@@ -530,7 +539,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "log_truncated_fully",
         LOG,
-        text="Truncate and start at offset <offset><?, logStartOffset: <log_start_offset:some>?>",
+        text="Truncate and start at offset <offset><?, logStartOffset: <log_start_offset:int>?>",
         sample=(
             "[UnifiedLog partition=pay-in-3, dir=/srv/kafka/a] Truncate and start at offset 23, logStartOffset: 880"
         ),
@@ -610,6 +619,21 @@ RULES: tuple[Rule, ...] = (
         "leader_epoch_truncated",
         EPOCH_CACHE,
         text=(
+            "Cleared latest <?Hash?>Set(<truncated_entries:text>) entries from epoch cache based on passed offset "
+            "<offset> leaving <_:int> in EpochFile for partition <tp>"
+        ),
+        sample=(
+            "Cleared latest Set(EpochEntry(13,950)) entries from epoch cache based on passed offset 902 leaving 2 in "
+            "EpochFile for partition pay-in-3"
+        ),
+        reads={"truncated_entries": "EpochEntry(13,950)", "offset": "902", "topic": "pay-in", "partition": 3},
+        since="0.11.0.0",
+        until="2.0.0",
+    ),
+    Rule(
+        "leader_epoch_truncated",
+        EPOCH_CACHE,
+        text=(
             "New epoch entry "
             + ENTRY
             + " caused truncation of conflicting entries <truncated_entries:text>. Cache now contains <_:int> "
@@ -657,7 +681,7 @@ RULES: tuple[Rule, ...] = (
             "controller_epoch": 8,
         },
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "fetcher_added",
@@ -784,6 +808,114 @@ RULES: tuple[Rule, ...] = (
             "high_watermark": "880",
         },
         since="3.1.0",
+    ),
+    Rule(
+        "high_watermark_decreased",
+        LOG,
+        text=(
+            "Non-monotonic update of high watermark from <?(?><?LogOffsetMetadata(?><?offset=?>"
+            "<previous_high_watermark:int><_:text> to <?(?><?LogOffsetMetadata(?><?offset=?><high_watermark><_:rest>"
+        ),
+        sample=(
+            "[UnifiedLog partition=pay-in-3, dir=/srv/kafka/a] Non-monotonic update of high watermark from "
+            "(offset=528, segment=[0:90127]) to (offset=527, segment=[-1:-1])"
+        ),
+        reads={"topic": "pay-in", "partition": 3, "previous_high_watermark": "528", "high_watermark": "527"},
+        since="2.7.1",
+    ),
+    Rule(
+        "log_truncation_without_effect",
+        LOG,
+        text="Truncating to <offset> has no effect as the largest offset in the log is <last_offset:int>",
+        sample=(
+            "[UnifiedLog partition=pay-in-3, dir=/srv/kafka/a] Truncating to 23 has no effect as the largest "
+            "offset in the log is 22"
+        ),
+        reads={"topic": "pay-in", "partition": 3, "offset": "23", "last_offset": "22"},
+        since="1.0.2",
+    ),
+    Rule(
+        "log_truncation_without_effect",
+        LOG,
+        text="Truncating <tp> to <offset> has no effect as the largest offset in the log is <last_offset:int>.",
+        sample="Truncating pay-in-3 to 23 has no effect as the largest offset in the log is 22.",
+        reads={"topic": "pay-in", "partition": 3, "offset": "23", "last_offset": "22"},
+        since="0.8.1",
+        until="1.0.1",
+    ),
+    Rule(
+        "follower_truncation_not_needed",
+        FETCHER,
+        text=(
+            "Based on follower's leader epoch, leader replied with an offset <leader_end_offset:int> >= the "
+            "follower's log end offset <log_end_offset:int> in <tp>. No truncation needed."
+        ),
+        sample=(
+            "[ReplicaFetcher replicaId=4, leaderId=5, fetcherId=0] Based on follower's leader epoch, leader replied "
+            "with an offset 23 >= the follower's log end offset 22 in pay-in-3. No truncation needed."
+        ),
+        reads={
+            "broker_id": 4,
+            "leader_end_offset": "23",
+            "log_end_offset": "22",
+            "topic": "pay-in",
+            "partition": 3,
+        },
+        since="0.11.0.0",
+        until="1.1.1",
+    ),
+    Rule(
+        "follower_truncated",
+        FETCHER,
+        text=(
+            "Based on <?follower?><?replica?>'s leader epoch, leader replied with an unknown offset in <tp>. The "
+            "initial fetch offset <offset> will be used for truncation."
+        ),
+        sample=(
+            "[ReplicaFetcher replicaId=4, leaderId=5, fetcherId=0] Based on replica's leader epoch, leader replied "
+            "with an unknown offset in pay-in-3. The initial fetch offset 23 will be used for truncation."
+        ),
+        reads={"broker_id": 4, "topic": "pay-in", "partition": 3, "offset": "23"},
+        since="0.11.0.0",
+    ),
+    Rule(
+        "fetcher_partition_error",
+        FETCHER,
+        text="Error for partition <tp> at offset <offset>",
+        sample="[ReplicaFetcher replicaId=4, leaderId=5, fetcherId=0] Error for partition pay-in-3 at offset 23",
+        reads={"broker_id": 4, "topic": "pay-in", "partition": 3, "offset": "23"},
+        since="1.1.0",
+    ),
+    Rule(
+        "fetcher_partition_error",
+        FETCHER,
+        text="Error for partition <tp> to broker <source_broker:int>:<error:rest>",
+        sample=(
+            "[ReplicaFetcherThread-0-5], Error for partition [pay-in,3] to broker "
+            "5:org.apache.kafka.common.errors.NotLeaderForPartitionException: This server is not the leader."
+        ),
+        reads={
+            "topic": "pay-in",
+            "partition": 3,
+            "source_broker": "5",
+            "error": "org.apache.kafka.common.errors.NotLeaderForPartitionException: This server is not the leader.",
+        },
+        since="0.8.0",
+        until="1.0.2",
+    ),
+    Rule(
+        "fetcher_epoch_request_retried",
+        FETCHER,
+        text=(
+            "Retrying leaderEpoch request for partition <tp> as the <?leader?><?current replica?> reported an error: "
+            "<error:word>"
+        ),
+        sample=(
+            "[ReplicaFetcher replicaId=4, leaderId=5, fetcherId=0] Retrying leaderEpoch request for partition "
+            "pay-in-3 as the leader reported an error: UNKNOWN_LEADER_EPOCH"
+        ),
+        reads={"broker_id": 4, "topic": "pay-in", "partition": 3, "error": "UNKNOWN_LEADER_EPOCH"},
+        since="0.11.0.0",
     ),
     Rule(
         "fetcher_partition_failed",
@@ -991,7 +1123,7 @@ RULES: tuple[Rule, ...] = (
         sample="Updated ISR for partition pay-in-3 to 4,5",
         reads={"topic": "pay-in", "partition": 3, "isr": [4, 5]},
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "isr_change_notification_created",
@@ -1032,7 +1164,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "zk_state_update_failed",
@@ -1054,7 +1186,7 @@ RULES: tuple[Rule, ...] = (
             "error": "KeeperErrorCode = BadVersion for /brokers/topics/pay-in/partitions/3/state",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_epoch_initialized",
@@ -1063,7 +1195,7 @@ RULES: tuple[Rule, ...] = (
         sample="Successfully created /controller_epoch with initial epoch 8",
         reads={"controller_epoch": 8},
         since="2.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_registered_in_zk",
@@ -1078,7 +1210,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker": "6", "endpoints": "PLAINTEXT://k6.pay:9092", "broker_epoch": "23"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_info_updated_in_zk",
@@ -1087,7 +1219,7 @@ RULES: tuple[Rule, ...] = (
         sample="Updated broker 6 at path /brokers/ids/6 with addresses: PLAINTEXT://k6.pay:9092",
         reads={"broker": "6", "endpoints": "PLAINTEXT://k6.pay:9092"},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "broker_deregistered_in_zk",
@@ -1105,7 +1237,7 @@ RULES: tuple[Rule, ...] = (
         sample="Creating /controller (is it secure? false)",
         reads={"path": "/controller", "secure": "false"},
         since="0.9.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "zk_ephemeral_created",
@@ -1126,7 +1258,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"path": "/brokers/ids/4", "broker_epoch": "23"},
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "zk_ephemeral_conflict",
@@ -1165,7 +1297,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"path": "/brokers/ids/4", "owner": "0x100000000000005", "session": "0x100000000000006"},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "zk_ephemeral_conflict",
@@ -1182,7 +1314,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"path": "/brokers/ids/4", "owner": "0x100000000000005", "session": "0x100000000000006"},
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_znode_create_attempt",
@@ -1196,7 +1328,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_epoch": 8, "epoch_zk_version": "23"},
         since="2.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "kraft_controller_claims_zk",
@@ -1212,7 +1344,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"kraft_controller_id": "3000", "controller_epoch": 8, "previous_controller_id": "1"},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "kraft_controller_claimed_zk",
@@ -1221,7 +1353,7 @@ RULES: tuple[Rule, ...] = (
         sample="Successfully registered KRaft controller 3000 with ZK epoch 8",
         reads={"kraft_controller_id": "3000", "controller_epoch": 8},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "kraft_controller_claim_zk_failed",
@@ -1237,7 +1369,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"kraft_controller_id": "3000", "controller_epoch": 8},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "kraft_controller_claim_zk_failed",
@@ -1252,7 +1384,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"kraft_controller_id": "3000", "controller_epoch": 8},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_znode_updated",
@@ -1298,7 +1430,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3, "replicas": [4, 5]}],
         },
         since="2.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_update_written",
@@ -1331,7 +1463,7 @@ RULES: tuple[Rule, ...] = (
             "partitions": [{"topic": "pay-in", "partition": 3, "replicas": [4, 5]}],
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "topic_assignment_zk_write",
@@ -1342,7 +1474,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"topic": "pay-in", "partitions": [{"topic": "pay-in", "partition": 3, "replicas": [4, 5]}]},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_elected",
@@ -1470,7 +1602,7 @@ RULES: tuple[Rule, ...] = (
         sample="[KafkaServer id=4] Controlled shutdown request returned successfully after 36ms",
         reads={"broker_id": 4, "elapsed_ms": "36"},
         since="3.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_incomplete",
@@ -1482,7 +1614,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "partitions": [{"topic": "pay-in", "partition": 3}]},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_incomplete",
@@ -1496,7 +1628,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "elapsed_ms": "36", "remaining_count": "23"},
         since="3.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_error",
@@ -1514,7 +1646,7 @@ RULES: tuple[Rule, ...] = (
         sample=("[KafkaServer id=4] Controlled shutdown request returned after 36ms with error STALE_CONTROLLER_EPOCH"),
         reads={"broker_id": 4, "elapsed_ms": "36", "error": "STALE_CONTROLLER_EPOCH"},
         since="3.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_retry",
@@ -1526,7 +1658,7 @@ RULES: tuple[Rule, ...] = (
         sample="[KafkaServer id=4] Retrying controlled shutdown (23 retries remaining)",
         reads={"broker_id": 4, "retries_remaining": "23"},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_io_error",
@@ -1541,7 +1673,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "reason": "Connection refused"},
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_gave_up",
@@ -1552,7 +1684,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4},
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_no_controller",
@@ -1564,7 +1696,7 @@ RULES: tuple[Rule, ...] = (
         sample="[KafkaServer id=4] Broker registration for controller 1 is not available in the metadata cache",
         reads={"broker_id": 4, "controller_id": 1},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_no_controller",
@@ -1573,7 +1705,7 @@ RULES: tuple[Rule, ...] = (
         sample="[KafkaServer id=4] No zk controller present in the metadata cache",
         reads={"broker_id": 4},
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_via_kraft",
@@ -1588,7 +1720,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_via_kraft",
@@ -1597,7 +1729,7 @@ RULES: tuple[Rule, ...] = (
         sample="[KafkaServer id=4] Notifying KRaft of controlled shutdown",
         reads={"broker_id": 4},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controlled_shutdown_timeout",
@@ -1817,8 +1949,8 @@ RULES: tuple[Rule, ...] = (
         text="Initializing a new session to <servers:text>.",
         sample="[ZooKeeperClient Kafka server] Initializing a new session to zk1:2181,zk2:2181.",
         reads={"servers": "zk1:2181,zk2:2181"},
-        since="1.1.0",
-        until="3.9.1",
+        since="1.0.0",
+        until="3.9.2",
     ),
     Rule(
         "zk_session_connected",
@@ -1826,8 +1958,8 @@ RULES: tuple[Rule, ...] = (
         text="Connected.",
         sample="[ZooKeeperClient Kafka server] Connected.",
         reads={},
-        since="1.1.0",
-        until="3.9.1",
+        since="1.0.0",
+        until="3.9.2",
     ),
     Rule(
         "zk_session_expired",
@@ -1835,8 +1967,8 @@ RULES: tuple[Rule, ...] = (
         text="Session expired.",
         sample="[ZooKeeperClient Kafka server] Session expired.",
         reads={},
-        since="1.1.0",
-        until="3.9.1",
+        since="1.0.0",
+        until="3.9.2",
     ),
     Rule(
         "zk_session_state_changed",

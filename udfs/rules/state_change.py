@@ -90,7 +90,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
         },
         since="1.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partition_state_change",
@@ -130,7 +130,7 @@ RULES: tuple[Rule, ...] = (
             "replicas": [4, 5, 6],
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partition_state_change_failed",
@@ -152,7 +152,7 @@ RULES: tuple[Rule, ...] = (
             "to_state": "OnlinePartition",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "partition_state_change_failed",
@@ -315,7 +315,7 @@ RULES: tuple[Rule, ...] = (
             "to_state": "OfflineReplica",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "replica_state_change",
@@ -335,7 +335,7 @@ RULES: tuple[Rule, ...] = (
             "to_state": "OfflineReplica",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "replica_state_change_failed",
@@ -358,7 +358,7 @@ RULES: tuple[Rule, ...] = (
             "to_state": "OfflineReplica",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "replica_state_change_failed",
@@ -391,7 +391,7 @@ RULES: tuple[Rule, ...] = (
             "broker": "6",
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_request_sent",
@@ -426,7 +426,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_request_sent",
@@ -475,7 +475,7 @@ RULES: tuple[Rule, ...] = (
             "become_follower_count": "23",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "update_metadata_request_sent",
@@ -540,7 +540,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Controller id=1 epoch=8] Sending UpdateMetadata request to brokers Set(4, 5) for 17 partitions",
         reads={"controller_id": 1, "controller_epoch": 8, "target_brokers": "Set(4, 5)", "partition_count": "17"},
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_request_sent",
@@ -564,7 +564,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_request_sent_summary",
@@ -582,7 +582,7 @@ RULES: tuple[Rule, ...] = (
             "target_broker": "4",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_leader_and_isr_sent",
@@ -615,7 +615,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "reassignment_leader_and_isr_failed",
@@ -640,7 +640,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "controller_response_received",
@@ -659,15 +659,13 @@ RULES: tuple[Rule, ...] = (
             "controller_id": 1,
             "controller_epoch": 8,
             "error_code": "0",
-            "partition_errors": (
-                "[{topic_name=pay-in,partition_index=3,error_code=11,_tagged_fields={}}],_tagged_fields={}"
-            ),
+            "partition_errors": "[{topic_name=pay-in,partition_index=3,error_code=11,_tagged_fields={}}]",
             "api": "LEADER_AND_ISR",
             "correlation_id": 27,
             "target_broker": "4",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_response_error",
@@ -683,7 +681,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "error": "STALE_CONTROLLER_EPOCH", "error_code": "11", "broker": "6"},
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "update_metadata_response_error",
@@ -695,7 +693,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "error": "STALE_BROKER_EPOCH", "broker": "6"},
         since="2.5.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_stop_replica_response_error",
@@ -707,7 +705,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "error": "STALE_BROKER_EPOCH", "broker": "6"},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_stop_replica_partition_error",
@@ -719,7 +717,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"controller_id": 1, "error": "KAFKA_STORAGE_ERROR", "topic": "pay-in", "partition": 3, "broker": "6"},
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_replicas_offline",
@@ -732,7 +730,7 @@ RULES: tuple[Rule, ...] = (
             "broker": "6",
         },
         since="3.4.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_broker_set_change",
@@ -747,7 +745,7 @@ RULES: tuple[Rule, ...] = (
             "removed_brokers": "Set()",
         },
         since="3.5.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_request_received",
@@ -783,7 +781,7 @@ RULES: tuple[Rule, ...] = (
             "controller_epoch": 8,
         },
         since="0.10.0.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_request_received",
@@ -845,7 +843,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Broker id=4] Handling LeaderAndIsr request correlationId 27 from controller 1 for 17 partitions",
         reads={"broker_id": 4, "correlation_id": 27, "controller_id": 1, "partition_count": "17"},
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_request_finished_summary",
@@ -859,7 +857,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "elapsed_ms": "36", "correlation_id": 27, "controller_id": 1, "partition_count": "17"},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_request_handled",
@@ -915,7 +913,7 @@ RULES: tuple[Rule, ...] = (
             "latest_controller_epoch": "8",
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_stale_leader_epoch",
@@ -994,7 +992,7 @@ RULES: tuple[Rule, ...] = (
             "current_leader_epoch": "12",
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_same_leader_epoch",
@@ -1018,7 +1016,7 @@ RULES: tuple[Rule, ...] = (
             "leader_epoch": 12,
         },
         since="2.3.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_not_assigned_replica",
@@ -1065,7 +1063,7 @@ RULES: tuple[Rule, ...] = (
             "replicas": [4, 5, 6],
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_offline_log_dir",
@@ -1088,7 +1086,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_topic_id_mismatch",
@@ -1109,7 +1107,7 @@ RULES: tuple[Rule, ...] = (
             "request_topic_id": "h5K2vX8bQ0-3mJtR_wYz1A",
         },
         since="2.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_topic_id_assigned",
@@ -1132,7 +1130,7 @@ RULES: tuple[Rule, ...] = (
             "controller_epoch": 8,
         },
         since="3.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "leader_and_isr_topic_id_removed",
@@ -1157,7 +1155,7 @@ RULES: tuple[Rule, ...] = (
             "controller_epoch": 8,
         },
         since="3.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_started",
@@ -1180,7 +1178,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_started",
@@ -1249,7 +1247,7 @@ RULES: tuple[Rule, ...] = (
             "partition_count": "17",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_skipped_already_leader",
@@ -1315,7 +1313,7 @@ RULES: tuple[Rule, ...] = (
             "high_watermark": "880",
         },
         since="3.3.0",
-        until="3.9.1",
+        until="4.1.2",
     ),
     Rule(
         "become_leader_skipped_newer_partition_epoch",
@@ -1351,7 +1349,7 @@ RULES: tuple[Rule, ...] = (
             "current_partition_epoch": "23",
         },
         since="3.3.0",
-        until="3.9.1",
+        until="4.1.2",
     ),
     Rule(
         "become_leader_failed_storage",
@@ -1379,7 +1377,7 @@ RULES: tuple[Rule, ...] = (
             "error": "org.apache.kafka.common.errors.KafkaStorageException: Log directory /srv/kafka/a is offline",
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_failed",
@@ -1401,7 +1399,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_failed_zk",
@@ -1416,7 +1414,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "topic": "pay-in", "partition": 3, "leader_epoch": 12},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_completed",
@@ -1437,7 +1435,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_leader_completed",
@@ -1461,7 +1459,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "correlation_id": 27, "controller_id": 1, "controller_epoch": 8},
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_started",
@@ -1485,7 +1483,7 @@ RULES: tuple[Rule, ...] = (
             "leader": 4,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_started",
@@ -1552,7 +1550,7 @@ RULES: tuple[Rule, ...] = (
             "partition_count": "17",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_truncated_log",
@@ -1624,7 +1622,7 @@ RULES: tuple[Rule, ...] = (
             "leader": 4,
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_fetcher_skipped_shutdown",
@@ -1671,7 +1669,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="3.1.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_leader_unavailable",
@@ -1748,7 +1746,7 @@ RULES: tuple[Rule, ...] = (
             "leader": 4,
         },
         since="0.8.2.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_skipped_same_leader",
@@ -1811,7 +1809,7 @@ RULES: tuple[Rule, ...] = (
             "current_leader_epoch": "12",
         },
         since="3.3.0",
-        until="3.9.1",
+        until="4.1.2",
     ),
     Rule(
         "become_follower_skipped_newer_partition_epoch",
@@ -1847,7 +1845,7 @@ RULES: tuple[Rule, ...] = (
             "current_partition_epoch": "23",
         },
         since="3.3.0",
-        until="3.9.1",
+        until="4.1.2",
     ),
     Rule(
         "become_follower_failed_storage",
@@ -1877,7 +1875,7 @@ RULES: tuple[Rule, ...] = (
             "error": "org.apache.kafka.common.errors.KafkaStorageException: Log directory /srv/kafka/a is offline",
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_failed_zk",
@@ -1892,7 +1890,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "topic": "pay-in", "partition": 3, "leader_epoch": 12},
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_completed",
@@ -1916,7 +1914,7 @@ RULES: tuple[Rule, ...] = (
             "leader": 4,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "become_follower_completed",
@@ -1935,7 +1933,7 @@ RULES: tuple[Rule, ...] = (
             "<start_offset:int> with <?partition epoch <partition_epoch>, ?>high watermark <high_watermark><?,?> "
             "ISR [<isr>]<?, adding replicas?><? addingReplicas?> [<adding_replicas:ids>]<? and removing "
             "replicas?><? removingReplicas?> [<removing_replicas:ids>]<? ?><?(<under_min_isr:word>)?>. Previous "
-            "leader <?<previous_leader:some> and previous leader ?>epoch was <previous_leader_epoch>."
+            "leader <?<?None?><?Some(<previous_leader>)?> and previous leader ?>epoch was <previous_leader_epoch>."
         ),
         sample=(
             "[Broker id=4] Leader pay-in-3 with topic id Some(h5K2vX8bQ0-3mJtR_wYz1A) starts at leader epoch 12 "
@@ -1954,7 +1952,7 @@ RULES: tuple[Rule, ...] = (
             "isr": [4, 5],
             "adding_replicas": "",
             "removing_replicas": "",
-            "previous_leader": "Some(6)",
+            "previous_leader": "6",
             "previous_leader_epoch": "11",
         },
         since="2.6.0",
@@ -1965,7 +1963,8 @@ RULES: tuple[Rule, ...] = (
         text=(
             "Follower <tp> starts at leader epoch <leader_epoch> from offset <start_offset:int> with <?partition "
             "epoch <partition_epoch> and ?>high watermark <high_watermark>. <?Current leader is <leader>. "
-            "?>Previous leader <?<previous_leader:some> and previous leader ?>epoch was <previous_leader_epoch>."
+            "?>Previous leader <?<?None?><?Some(<previous_leader>)?> and previous leader ?>epoch was "
+            "<previous_leader_epoch>."
         ),
         sample=(
             "[Broker id=4] Follower pay-in-3 starts at leader epoch 12 from offset 902 with partition epoch 31 "
@@ -1981,7 +1980,7 @@ RULES: tuple[Rule, ...] = (
             "partition_epoch": 31,
             "high_watermark": "880",
             "leader": 5,
-            "previous_leader": "Some(6)",
+            "previous_leader": "6",
             "previous_leader_epoch": "11",
         },
         since="2.6.0",
@@ -2077,7 +2076,7 @@ RULES: tuple[Rule, ...] = (
             "latest_controller_epoch": "8",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_request_received_summary",
@@ -2089,7 +2088,7 @@ RULES: tuple[Rule, ...] = (
         sample="[Broker id=4] Handling StopReplica request correlationId 27 from controller 1 for 17 partitions",
         reads={"broker_id": 4, "correlation_id": 27, "controller_id": 1, "partition_count": "17"},
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_request_received",
@@ -2115,7 +2114,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_offline_log_dir",
@@ -2139,7 +2138,7 @@ RULES: tuple[Rule, ...] = (
             "partition": 3,
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_stale_leader_epoch",
@@ -2166,7 +2165,7 @@ RULES: tuple[Rule, ...] = (
             "current_leader_epoch": "12",
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "stop_replica_same_leader_epoch",
@@ -2218,7 +2217,7 @@ RULES: tuple[Rule, ...] = (
             "reason": "No space left on device",
         },
         since="2.7.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "metadata_cache_updated",
@@ -2246,7 +2245,7 @@ RULES: tuple[Rule, ...] = (
             "correlation_id": 27,
         },
         since="1.0.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "metadata_cache_updated",
@@ -2291,7 +2290,7 @@ RULES: tuple[Rule, ...] = (
             "correlation_id": 27,
         },
         since="0.8.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "metadata_cache_topic_deleted",
@@ -2328,7 +2327,7 @@ RULES: tuple[Rule, ...] = (
             "correlation_id": 27,
         },
         since="2.6.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "update_metadata_stale_controller_epoch",
@@ -2350,7 +2349,7 @@ RULES: tuple[Rule, ...] = (
             "latest_controller_epoch": "8",
         },
         since="0.8.0",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "kraft_become_deferred_started",
@@ -3116,7 +3115,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4},
         since="3.6.1",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_full_update_metadata_rejected",
@@ -3131,7 +3130,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "request_version": "23"},
         since="3.6.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_full_update_metadata_deleted_topics",
@@ -3172,7 +3171,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "controller_id": 1, "correlation_id": 27, "stray_partition_count": "23"},
         since="3.6.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_full_update_metadata_topic_removed",
@@ -3186,7 +3185,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "topic": "pay-in", "topic_id": "h5K2vX8bQ0-3mJtR_wYz1A"},
         since="3.6.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_full_update_metadata_partitions_removed",
@@ -3201,7 +3200,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "partition_count": "17", "topic": "pay-in", "topic_id": "h5K2vX8bQ0-3mJtR_wYz1A"},
         since="3.6.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "migration_full_update_metadata_error",
@@ -3215,7 +3214,7 @@ RULES: tuple[Rule, ...] = (
         ),
         reads={"broker_id": 4, "topic": "pay-in"},
         since="3.6.2",
-        until="3.9.1",
+        until="3.9.2",
     ),
     Rule(
         "noise_jmx_logger_registered",
@@ -3264,7 +3263,7 @@ RULES: tuple[Rule, ...] = (
             "current_leader_epoch": "12",
             "high_watermark": "880",
         },
-        since="4.1.0",
+        since="4.2.0",
     ),
     Rule(
         "become_leader_skipped_newer_partition_epoch",
@@ -3298,7 +3297,7 @@ RULES: tuple[Rule, ...] = (
             "is_new": "false",
             "current_partition_epoch": "23",
         },
-        since="4.1.0",
+        since="4.2.0",
     ),
     Rule(
         "become_follower_skipped_same_leader",
@@ -3332,7 +3331,7 @@ RULES: tuple[Rule, ...] = (
             "is_new": "false",
             "current_leader_epoch": "12",
         },
-        since="4.1.0",
+        since="4.2.0",
     ),
     Rule(
         "become_follower_skipped_newer_partition_epoch",
@@ -3366,6 +3365,6 @@ RULES: tuple[Rule, ...] = (
             "is_new": "false",
             "current_partition_epoch": "23",
         },
-        since="4.1.0",
+        since="4.2.0",
     ),
 )

@@ -1,0 +1,397 @@
+"""`kafka-rewind merge` on small logs: where they come from, what is kept, how it is printed, what is said."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from jobs.cli import main
+
+ROOT = Path(__file__).resolve().parents[1]
+STATE = "(state.change.logger)"
+ELECTED = f"[2026-11-21 10:00:01,000] TRACE [Controller id=1 epoch=4] Changed partition pay-in-0 from OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=7, isr=List(2, 3), zkVersion=9) {STATE}\n"
+SENT = f"[2026-11-21 10:00:01,002] TRACE [Controller id=1 epoch=4] Changed state of replica 2 for partition pay-in-1 from OnlineReplica to OfflineReplica {STATE}\n"
+FAILED = (
+    "[2026-11-21 10:00:01,004] ERROR [Controller id=1 epoch=4] Controller 1 epoch 4 failed to change state for partition"
+    f" pay-in-0 from OfflinePartition to OnlinePartition {STATE}\n"
+    "kafka.common.StateChangeFailedException: Failed to elect leader\n\tat kafka.controller.Elections.elect(Elections.scala:1)\n"
+)
+HANDLED = f"[2026-11-21 10:00:01,003] TRACE [Broker id=2] Handling LeaderAndIsr request correlationId 12 from controller 1 epoch 4 starting the become-leader transition for partition pay-in-0 {STATE}\n"
+SHRUNK = "[2026-11-21 10:00:01,001] INFO [Partition orders-3 broker=2] Shrinking ISR from 2,1 to 2 (kafka.cluster.Partition)\n"
+STARTED = "[2026-11-21 10:00:00,000] INFO [KafkaServer id=2] started (kafka.server.KafkaServer)\n"
+CONTROLLER, BROKER = ELECTED + SENT + FAILED, STARTED + SHRUNK + HANDLED
+MERGED = STARTED + ELECTED + SHRUNK + SENT + HANDLED + FAILED
+
+
+@dataclass
+class Output:
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two nodes' logs, in the current folder."""
+    for name, text in (("broker-1/state-change.log", CONTROLLER), ("broker-2/server.log", BROKER)):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def merge(*argv: str, given: bytes = b"") -> Output:
+    result = CliRunner().invoke(main, ["merge", *argv], input=given)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return Output(result.exit_code, result.stdout_bytes.decode("utf-8", "surrogateescape"), result.stderr)
+
+
+# ---- where logs come from --------------------------------------------------------------------------------------------
+def test_files_folders_and_globs_are_one_history(logs: Path) -> None:
+    assert merge("broker-1/state-change.log", "broker-2/server.log").out == MERGED
+    assert merge(".").out == MERGED
+    assert merge("broker-*/*.log").out == MERGED
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_a_compressed_file_is_read_and_with_its_twin_once(kind: str, logs: Path) -> None:
+    packed = Path(f"broker-1/state-change.log.{kind}")
+    packed.write_bytes(PACKED[kind](CONTROLLER.encode()))
+    both = merge(".")
+    assert (both.code, both.out) == (0, MERGED)
+    assert "same records" in both.err
+    assert merge(".", "--keep-duplicates").out.count("pay-in-1") == 2
+    Path("broker-1/state-change.log").unlink()
+    assert merge(".").out == MERGED
+
+
+def test_an_older_copy_of_a_file_that_grew_is_not_read_twice(logs: Path) -> None:
+    Path("broker-1/copy.log").write_text(ELECTED + SENT)
+    assert merge(".").out == MERGED
+
+
+def test_bundles_are_read_member_by_member(logs: Path) -> None:
+    with tarfile.open("a.tar.gz", "w:gz") as tar:
+        tar.add("broker-1")
+    with zipfile.ZipFile("b.zip", "w") as archive:
+        archive.write("broker-2/server.log")
+    assert merge("a.tar.gz", "b.zip").out == MERGED
+    assert merge("a.tar.gz", "broker-1", "broker-2", "b.zip").out == MERGED  # what is in them was given already
+    assert merge("a.tar.gz", "b.zip", "--topic", "pay-in", "--partitions", "0").out == ELECTED + HANDLED + FAILED
+
+
+def test_standard_input_is_read_plain_or_compressed(logs: Path) -> None:
+    assert merge("-", "broker-1", given=BROKER.encode()).out == MERGED
+    assert merge("broker-1", "-", given=gzip.compress(BROKER.encode())).out == MERGED
+
+
+WRAPPED: dict[str, Callable[[str], str]] = {  # form -> how it writes a line
+    "CR LF": lambda line: line + "\r",
+    "compose": lambda line: f"kafka-2  | {line}",
+    "Kubernetes": lambda line: f"2026-11-21T10:00:02.000000001Z stdout F {line}",
+    "grep -H": lambda line: f"broker-2/server.log:{line}",
+    "syslog": lambda line: f"Nov 21 10:00:02 kafka-02 kafka-server-start.sh[155]: {line}",
+}
+
+
+@pytest.mark.parametrize("form", WRAPPED)
+def test_wrapped_lines_are_understood_and_come_out_as_they_went_in(form: str, logs: Path) -> None:
+    wrapped = [WRAPPED[form](line) + "\n" for line in (BROKER + FAILED).splitlines()]
+    Path("broker-2/server.log").write_bytes("".join(wrapped).encode())
+    assert merge("broker-2").out == "".join(wrapped)
+    assert merge("broker-2", "--topic", "orders").out == wrapped[1]
+    assert merge("broker-2", "--event", "become_leader_started").out == wrapped[2]
+    assert merge("broker-2", "--level", "ERROR").out == "".join(wrapped[3:])
+
+
+def test_utf_16_comes_out_as_utf_8(logs: Path) -> None:
+    Path("broker-2/server.log").write_bytes(BROKER.encode("utf-16"))
+    assert merge(".").out == MERGED
+
+
+def test_lines_of_several_containers_are_told_apart(logs: Path) -> None:
+    """A stack trace between whose lines another container's stand belongs to its own record."""
+    first, *trace = FAILED.splitlines()
+    mixed = [f"kafka-1  | {first}", f"kafka-2  | {SHRUNK.strip()}", *(f"kafka-1  | {line}" for line in trace)]
+    Path("broker-2/server.log").write_text("\n".join(mixed) + "\n")
+    found = merge("broker-2").out
+    assert found.splitlines()[0] == mixed[1]
+    assert found.splitlines()[1:] == FAILED.splitlines()
+
+
+def test_bytes_that_are_no_text_pass_untouched(logs: Path) -> None:
+    odd = SHRUNK.encode().replace(b"orders", b"caf\xe9 \x00 orders")
+    Path("broker-2/server.log").write_bytes(odd)
+    assert merge("broker-2").out.encode("utf-8", "surrogateescape") == odd
+
+
+# ---- what cannot be read ---------------------------------------------------------------------------------------------
+def _binary(path: Path) -> None:
+    path.write_bytes(bytes(range(256)) * 40)
+
+
+def _rar(path: Path) -> None:
+    path.write_bytes(b"Rar!\x1a\x07\x00")
+
+
+def _cut_gz(path: Path) -> None:
+    path.write_bytes(gzip.compress((STARTED + SHRUNK).encode() * 500)[:-20])
+
+
+TROUBLES: dict[str, Callable[[Path], None]] = {
+    "binary.log": _binary,
+    "cut.gz": _cut_gz,
+    "link-to-nothing.log": lambda path: path.symlink_to("nowhere"),
+    "rar.log": _rar,
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_the_others_are_merged_and_the_exit_code_says_it(name: str, logs: Path) -> None:
+    TROUBLES[name](logs / "broker-1" / name)
+    found = merge(".", "--topic", "pay-in")
+    assert found.code == 2
+    assert found.out == merge("broker-1/state-change.log", "broker-2/server.log", "--topic", "pay-in").out
+    assert [line for line in found.err.splitlines() if name in line] != []
+
+
+def test_what_can_be_read_of_a_damaged_file_is_merged(logs: Path) -> None:
+    _cut_gz(logs / "cut.gz")
+    assert merge("cut.gz", "--count").out.strip() not in ("0", "1000")
+
+
+def test_a_missing_file_is_said(logs: Path) -> None:
+    plain = merge(".", "nope.log")
+    assert (plain.code, plain.out) == (2, MERGED)
+    assert "nope.log" in plain.err
+    strict = merge("--logs", "broker-1/state-change.log,nope.log")
+    assert (strict.code, strict.out) == (2, "")
+
+
+def test_text_without_records_is_said_and_no_failure(logs: Path) -> None:
+    Path("broker-1/notes.txt").write_text("call me\n")
+    found = merge(".")
+    assert (found.code, found.out) == (0, MERGED)
+    assert "notes.txt" in found.err
+    assert "8 bytes of no record" in found.err
+
+
+def test_more_files_than_a_process_may_open(logs: Path) -> None:
+    """All of one time, each of more than one block."""
+    for i in range(300):
+        path = Path(f"many/broker-{i}.log")
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("".join(SHRUNK.replace("orders", f"topic-{i}-{k}") for k in range(200)))
+    command = f"ulimit -n 64; {sys.executable} -m jobs.cli merge many | sort | uniq -c | awk '$1 != 1' | wc -l"
+    ended = process("bash", "-c", command, cwd=logs)
+    assert (ended.stdout.decode().strip(), "60,000 matched" in ended.stderr.decode()) == ("0", True)
+
+
+# ---- filters ---------------------------------------------------------------------------------------------------------
+FILTERS = {
+    "--topic pay-in": ELECTED + SENT + HANDLED + FAILED,
+    "--topic pay-in --partitions 1": SENT,
+    "--topic pay": "",
+    "--topic pay-in-0": "",
+    "--broker 2": STARTED + SHRUNK + HANDLED,
+    "--controller-epoch 4": ELECTED + SENT + HANDLED + FAILED,
+    "--leader-epoch 7": ELECTED,
+    "--correlation-id 12": HANDLED,
+    "--correlation-id 1": "",
+    "--event become_leader_started": HANDLED,
+    "--level ERROR": FAILED,
+    "--level INFO+": STARTED + SHRUNK + FAILED,
+    "--grep Elections.scala:1": FAILED,
+    "--only partition": SHRUNK,
+    "--only state-change": ELECTED + SENT + HANDLED + FAILED,
+    "--since 10:00:01,003": HANDLED + FAILED,
+    "--until 2026-11-21T10:00:01": STARTED + ELECTED,
+    "--since -2s --until 10:00:01,001": STARTED + ELECTED + SHRUNK,
+    "--around 10:00:01,002 --within 1ms": SHRUNK + SENT + HANDLED,
+    "--since 2026-11-21T11:00:01.003+01:00": HANDLED + FAILED,
+    "--limit 2": STARTED + ELECTED,
+}
+
+
+@pytest.mark.parametrize("argv", FILTERS)
+def test_a_filter(argv: str, logs: Path) -> None:
+    found = merge(".", *argv.split())
+    assert (found.code, found.out) == (0, FILTERS[argv]), found.err
+    assert ("Nothing matched" in found.err) == (FILTERS[argv] == "")
+
+
+def test_filters_combine(logs: Path) -> None:
+    assert merge(".", "--topic", "pay-in", "--level", "TRACE", "--broker", "2").out == HANDLED
+
+
+REFUSED = {
+    "--event become_leeder_started": "become_leader_started",
+    "--level LOUD": "WARN",
+    "--only everything": "state-change",
+    "--grep (": "regular expression",
+    "--around 10:00 --since 09:00": "--around",
+    "--within soon": "--within",
+    "--zone Mars/Olympus": "IANA",
+    "--skew nowhere.yaml": "nowhere.yaml",
+    "--limit -1": "--limit",
+    "--conf nowhere.yaml": "nowhere.yaml",
+}
+
+
+@pytest.mark.parametrize("argv", REFUSED)
+def test_a_wrong_argument_is_one_sentence(argv: str, logs: Path) -> None:
+    found = merge(".", *argv.split())
+    assert (found.code, found.out) == (2, "")
+    assert REFUSED[argv] in found.err
+    assert len(found.err.splitlines()) == 1
+
+
+# ---- clocks ----------------------------------------------------------------------------------------------------------
+def test_zones_by_node_bring_records_together(logs: Path) -> None:
+    Path("broker-2/server.log").write_text(BROKER.replace("21 10:", "21 11:"))
+    Path("conf.yaml").write_text("node_time_zones: {2: Europe/Berlin}\n")
+    assert merge(".", "--conf", "conf.yaml").out == MERGED.replace(BROKER, "").replace(
+        STARTED, STARTED.replace("21 10:", "21 11:")
+    ).replace(SHRUNK, SHRUNK.replace("21 10:", "21 11:")).replace(HANDLED, HANDLED.replace("21 10:", "21 11:"))
+
+
+def test_times_are_meant_as_the_logs_have_them(logs: Path) -> None:
+    """With a zone for all, and in the hour that New York's clocks skip, as without one."""
+    zoned = merge(".", "--zone", "Europe/Berlin", "--since", "10:00:01,003")
+    assert zoned.out == HANDLED + FAILED
+    assert merge(".", "--zone", "Europe/Berlin", "--utc", "--since", "2026-11-21 09:00:01,003").out == HANDLED + FAILED
+
+
+def test_known_skews_correct_the_order_but_not_the_bytes(logs: Path) -> None:
+    Path("skew.yaml").write_text("# ms ahead\n2: 500\n")
+    assert merge(".", "--skew", "skew.yaml").out == STARTED + SHRUNK + HANDLED + ELECTED + SENT + FAILED
+
+
+def test_skews_are_estimated_from_requests(logs: Path) -> None:
+    """A real cluster with the clock of broker 0 put five minutes ahead: the estimate is within its own bounds."""
+    stamp = re.compile(rb"^\[(2026-11-21 \d\d:\d\d:\d\d)", re.MULTILINE)
+
+    def later(m: re.Match[bytes]) -> bytes:
+        return f"[{datetime.fromisoformat(m[1].decode()) + timedelta(minutes=5)}".encode()
+
+    for path in (ROOT / "data" / "zk-2.4.1" / "logs").rglob("state-change.log*"):
+        text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        copy = logs / "skewed" / path.parent.name / "state-change.log"
+        copy.parent.mkdir(parents=True)
+        copy.write_bytes(stamp.sub(later, text) if path.parent.name == "broker-0" else text)
+    told = merge("skewed", "--skew", "auto", "--count").err.splitlines()[0]
+    found = {
+        int(node): (float(offset), float(least), float(most))
+        for node, offset, least, most in re.findall(r"node (\d) ([+-][\d.]+) ms \((\S+) to (\S+), \d+ pairs\)", told)
+    }
+    ahead = {node: 300_000 * (node == 0) for node in range(5)}
+    reference = next(node for node, (offset, least, most) in found.items() if least == most == 0)
+    assert set(found) == set(ahead)
+    for node, (offset, least, most) in found.items():
+        assert least <= ahead[node] - ahead[reference] <= most <= least + 20
+        assert least <= offset <= most
+
+
+# ---- how it is printed -----------------------------------------------------------------------------------------------
+def test_jsonl_has_what_the_rules_read(logs: Path) -> None:
+    rows = [json.loads(line) for line in merge(".", "--format", "jsonl").out.splitlines()]
+    assert [row["line"] for row in rows] == [1, 1, 2, 2, 3, 3]
+    elected, failed = rows[1], rows[5]
+    assert elected["at"] == "2026-11-21T10:00:01.000Z"
+    assert (elected["node"], elected["topic"], elected["partition"]) == (1, "pay-in", 0)
+    assert (elected["leader"], elected["leader_epoch"], elected["isr"], elected["partition_epoch"]) == (2, 7, [2, 3], 9)
+    assert failed["detail"].startswith("kafka.common.StateChangeFailedException")
+
+
+def test_csv_has_a_row_for_each_record(logs: Path) -> None:
+    rows = list(csv.DictReader(io.StringIO(merge(".", "--format", "csv").out)))
+    assert len(rows) == 6
+    assert (rows[1]["topic"], rows[1]["isr"], rows[2]["event_type"]) == ("pay-in", "[2, 3]", "isr_shrinking")
+
+
+def test_short_is_one_aligned_line_each(logs: Path) -> None:
+    lines = merge(".", "--format", "short").out.splitlines()
+    assert len(lines) == 6
+    assert lines[1].split() == [
+        "2026-11-21", "10:00:01,000", "1", "ctrl", "1/4", "pay-in-0", "partition_state_change",
+        "from_state=OfflinePartition", "to_state=OnlinePartition", "leader=2", "leader_epoch=7", "isr=2,3",
+        "partition_epoch=9",
+    ]  # fmt: skip
+    assert len({line.index(line.split()[3]) for line in lines}) == 1
+
+
+def test_node_begins_each_line(logs: Path) -> None:
+    lines = merge(".", "--node", "--level", "ERROR").out.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("node-1 | ") for line in lines)
+    assert merge(".", "--count").out == "6\n"
+
+
+def test_colours_are_for_terminals_only(logs: Path) -> None:
+    from jobs.merge import merge as run
+    from jobs.merge_request import Options
+
+    plain, coloured = io.BytesIO(), io.BytesIO()
+    run(Options(paths=(".",)), plain, lambda text: None)
+    run(Options(paths=(".",)), coloured, lambda text: None, is_terminal=True)
+    assert b"\x1b" not in plain.getvalue()
+    assert b"\x1b[31m[2026-11-21 10:00:01,004] ERROR" in coloured.getvalue()
+
+
+def test_a_missing_last_line_end_is_added(logs: Path) -> None:
+    Path("broker-1/state-change.log").write_text(CONTROLLER.removesuffix("\n"))
+    Path("broker-2/server.log").write_text(BROKER.removesuffix("\n"))
+    assert merge(".").out == MERGED
+
+
+def test_the_summary_counts_everything(logs: Path) -> None:
+    Path("broker-2/server.log").write_text("no record yet\n" + BROKER)
+    found = merge(".", "--topic", "pay-in", "--verbose")
+    *files, last = found.err.splitlines()
+    assert last == "kafka-rewind: 6 records read of 2 files, 4 matched, 14 bytes of no record"
+    assert ["of node 1, 3 records read" in files[0], "of node 2, 3 records read" in files[1]] == [True, True]
+
+
+# ---- as a process ----------------------------------------------------------------------------------------------------
+def process(*argv: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(argv, cwd=cwd, env=env, capture_output=True, check=False)
+
+
+def test_a_closed_pipe_ends_it_silently(logs: Path) -> None:
+    Path("big.log").write_text(BROKER * 20000)
+    command = f"{sys.executable} -m jobs.cli merge big.log | head -n 1; echo ${{PIPESTATUS[0]}}"
+    ended = process("bash", "-c", command, cwd=logs)
+    assert ended.stdout.decode() == f"{STARTED}0\n"
+    assert ended.stderr == b""
+
+
+def test_it_starts_without_what_it_does_not_need(logs: Path) -> None:
+    """Under 0.2 s of CPU: no Spark, no Arrow, no YAML, and neither rules nor other layouts if nobody asks for them."""
+    code = "import sys; from jobs.cli import main; main(sys.argv[1:], standalone_mode=False)"
+    listed = f"{code}; print(*sorted(sys.modules), file=sys.stderr)"
+    ended = process(sys.executable, "-c", listed, "merge", "broker-1/state-change.log", "--limit", "1", cwd=logs)
+    loaded = set(ended.stderr.decode().split())
+    assert ended.stdout.decode() == ELECTED
+    assert "jobs.merge" in loaded
+    assert loaded & {"pyspark", "pyarrow", "pandas", "yaml", "udfs.rulebook", "udfs.layouts", "udfs.sources"} == set()

@@ -1,0 +1,145 @@
+"""Windows of time in large plain files: looked up, and proven to be all."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from jobs.cli import main
+from udfs.merge_times import Moment, as_text, moment, span, stamp_prefixes
+
+BEGIN = datetime(2026, 11, 21, 22, 0)
+TAIL = "x" * 160 + " (kafka.controller.KafkaController)\n"
+
+
+def line(seconds: float, text: str = "") -> str:
+    at = BEGIN + timedelta(seconds=seconds)
+    return f"[{at:%Y-%m-%d %H:%M:%S},{at.microsecond // 1000:03d}] INFO [Controller id=1] {text}{TAIL}"
+
+
+@pytest.fixture(scope="module")
+def big(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """8 MB of one controller's log over four hours and midnight, in order but for some milliseconds, and one record."""
+    path = tmp_path_factory.mktemp("big") / "controller.log"
+    lines = [line(i * 0.4 - (i % 7 == 3) * 0.9, f"{i} ") for i in range(36000)]
+    lines.insert(30000, line(3600, "late "))
+    lines.insert(100, line(3 * 3600, "early ") + "\tat a.stack.Trace\n")
+    path.write_text("".join(lines))
+    assert path.stat().st_size > 7 << 20
+    return path
+
+
+def in_window(path: Path, since: str, until: str) -> list[str]:
+    """By brute force: records with their traces, by time, those of one time as in the file."""
+    records = re.findall(r"^\[.*\n(?:[^\[].*\n)*", path.read_text(), re.MULTILINE)
+    return sorted((r for r in records if since <= r[1:24] <= until), key=lambda record: record[1:24])
+
+
+def merged(*argv: str) -> tuple[str, str]:
+    result = CliRunner().invoke(main, ["merge", *argv], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout, result.stderr
+
+
+WINDOWS = {  # name -> window, and whether most of the file is passed over
+    "three minutes": ("2026-11-21 22:30:00,000", "2026-11-21 22:33:00,000", True),
+    "where a late record belongs": ("2026-11-21 22:59:59,000", "2026-11-21 23:00:01,000", False),
+    "where an early record belongs": ("2026-11-22 00:59:00,000", "2026-11-22 01:02:00,000", False),
+    "over an hour's end": ("2026-11-21 22:58:00,000", "2026-11-21 22:59:58,000", True),
+    "over midnight": ("2026-11-21 23:59:30,000", "2026-11-22 00:00:30,000", True),
+    "one millisecond": ("2026-11-21 22:30:00,400", "2026-11-21 22:30:00,400", True),
+    "before all": ("2026-11-21 20:00:00,000", "2026-11-21 20:01:00,000", True),
+    "behind all": ("2026-11-22 05:00:00,000", "2026-11-22 05:01:00,000", True),
+    "all": ("2026-11-21 20:00:00,000", "2026-11-22 05:00:00,000", False),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_window_is_complete(name: str, big: Path) -> None:
+    since, until, is_quick = WINDOWS[name]
+    out, err = merged(str(big), "--start-time", since, "--end-time", until)
+    assert out.splitlines(keepends=True) == "".join(in_window(big, since, until)).splitlines(keepends=True)
+    passed_over = re.search(r"([\d,]+) bytes outside the window", err)
+    if is_quick:
+        assert passed_over is not None
+        assert int(passed_over[1].replace(",", "")) > 6_000_000
+
+
+def test_only_with_trust_a_record_far_from_its_place_may_be_missed(big: Path) -> None:
+    window = ("--start-time", "2026-11-21 22:59:59,000", "--end-time", "2026-11-21 23:00:01,000")
+    safe, trusting = merged(str(big), *window)[0], merged(str(big), *window, "--trust-order")[0]
+    assert "late" in safe
+    assert trusting == "".join(record for record in safe.splitlines(keepends=True) if "late" not in record)
+
+
+def test_line_numbers_count_what_was_passed_over(big: Path) -> None:
+    out, _ = merged(str(big), "--start-time", "2026-11-21 22:30:00,400", "--limit", "1", "--format", "csv")
+    number = int(out.splitlines()[1].split(",")[3])
+    assert big.read_text().splitlines()[number - 1][1:24] == "2026-11-21 22:30:00,400"
+
+
+# ---- times on the command line ---------------------------------------------------------------------------------------
+DAY, HOUR = 86_400_000_000, 3_600_000_000
+NOON = 20 * DAY + 12 * HOUR
+TIMES: dict[str, Moment | None] = {
+    "1970-01-21 12:00:00,000": Moment(local=NOON),
+    "1970-01-21T12:00": Moment(local=NOON),
+    "1970-01-21": Moment(local=20 * DAY),
+    "1970-01-21 12:00:00.250": Moment(local=NOON + 250_000),
+    ' "1970-01-21 12:00:00" ': Moment(local=NOON),
+    "1970-01-21 12:00Z": Moment(utc=NOON),
+    "1970-01-21T14:00:00,001+02:00": Moment(utc=NOON + 1000),
+    "12:00": Moment(clock=12 * HOUR),
+    "-90m": Moment(ago=90 * 60_000_000),
+    "-1h30m": Moment(ago=90 * 60_000_000),
+    "0000-00-00 00:00:00,000": None,
+    "9999-12-31 23:59:59,999": None,
+}
+NO_TIMES = [
+    "",
+    "tomorrow",
+    "70-01-21 12:00:00",
+    "1970-02-30",
+    "1970-01-21 24:30",
+    "1970-01-21 12:00:00,3",
+    "3h",
+    "25:00",
+]
+
+
+@pytest.mark.parametrize("text", TIMES)
+def test_a_time(text: str) -> None:
+    assert moment(text) == TIMES[text]
+
+
+@pytest.mark.parametrize("text", NO_TIMES)
+def test_no_time(text: str) -> None:
+    with pytest.raises(ValueError, match="2026-11-21"):
+        moment(text)
+
+
+def test_a_time_of_day_is_the_last_one_of_the_logs() -> None:
+    assert Moment(clock=12 * HOUR).before(NOON) == Moment(local=NOON)
+    assert Moment(clock=13 * HOUR).before(NOON) == Moment(local=NOON - 23 * HOUR)
+    assert Moment(ago=HOUR).before(NOON) == Moment(local=NOON - HOUR)
+
+
+def test_a_span() -> None:
+    assert (span("90s"), span("250ms"), span("1d")) == (90_000_000, 250_000, DAY)
+    for text in ("", "5", "m", "5 m", "5m3"):
+        with pytest.raises(ValueError, match="90s"):
+            span(text)
+
+
+@pytest.mark.parametrize("length", [0, 1, 59, 61, 600, 3600, 7200, 40_000, 90_000])
+@pytest.mark.parametrize("begin", [0, 59, 3599, 86_399, 35_990])
+def test_each_time_of_a_window_begins_as_one_of_few_texts(begin: int, length: int) -> None:
+    since, until = begin * 1_000_000, (begin + length) * 1_000_000
+    prefixes = stamp_prefixes(since, until)
+    assert len(prefixes) <= 2
+    for i in range(101):
+        assert not prefixes or as_text(since + (until - since) * i // 100).startswith(tuple(prefixes))

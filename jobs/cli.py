@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+from jobs.merge_command import merge
 
 BAD_INPUT, REFUSED = 2, 3
 
@@ -43,6 +44,8 @@ class Quiet(click.Group):
             raise SystemExit(0) from None
         except Exception as error:
             if ctx.params.get("debug"):
+                import traceback
+
                 traceback.print_exc()
             raise SystemExit(_fail(error)) from None
 
@@ -67,6 +70,7 @@ def main(debug: bool) -> None:
     """Rebuild from Kafka's logs who led each partition, when and why.
 
     Point `nightly` at a folder of broker and controller logs; `sql` and `export` read what it found.
+    `ingest`, `timelines`, `detect` and `replay` are its steps, one by one.
     Exit codes: 0 done, 2 bad usage or input, 3 the data gate refused to publish.
     """
     if debug:
@@ -80,41 +84,118 @@ def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What every command takes that writes to the warehouse."""
+    for option in (
+        click.option("--no-wait", is_flag=True, help="Fail at once if another run is writing to the warehouse."),
+        click.option("--conf", metavar="FILE", help="YAML settings: clusters, zones, topics (see conf/example.yaml)."),
+        warehouse_option,
+    ):
+        command = option(command)
+    return command
+
+
+def cluster_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--cluster`, for what reads logs."""
+    told = "Cluster of logs that the settings do not name."
+    return click.option("--cluster", default="default", show_default=True, help=told)(command)
+
+
 def say(text: str) -> None:
     """Progress, on stderr."""
     click.echo(text, err=True)
 
 
-@main.command()
-@click.argument("logs", nargs=-1, required=True)
-@warehouse_option
-@click.option("--conf", metavar="FILE", help="YAML settings: clusters, time zones, topics (see conf/example.yaml).")
-@click.option("--cluster", default="default", show_default=True, help="Cluster of logs that the settings do not name.")
-def nightly(logs: tuple[str, ...], root: str, conf: str | None, cluster: str) -> None:
-    """Read LOGS (files, folders, globs), update all tables, say what was found."""
+def write(
+    steps: tuple[str, ...],
+    root: str,
+    conf: str | None,
+    no_wait: bool,
+    *,
+    logs: tuple[str, ...] = (),
+    cluster: str = "default",
+    with_rejects: bool = False,
+) -> None:
+    """Do some steps of a nightly run, and say what was found. What is wrong with paths and settings is said first."""
     from jobs import settings as settings_module
+    from jobs.lock import sole_writer
     from jobs.session import session
     from jobs.warehouse import check_root
     from udfs.streams import find
 
     settings = settings_module.load(conf)
-    check_root(root, create=True)
-    find(logs)  # what is wrong with them is said before Spark starts
-    say("starting Spark ...")
-    with session() as spark:
-        from jobs.nightly import nightly as run
-        from jobs.summary import gather, refusal, screen
-        from jobs.warehouse import open_warehouse
+    check_root(root, create=bool(logs))
+    if logs:
+        find(logs)
+    with sole_writer(root, wait=not no_wait, say=say):
+        say("starting Spark ...")
+        with session() as spark:
+            from jobs.nightly import run
+            from jobs.summary import gather, refusal, screen
+            from jobs.warehouse import open_warehouse
 
-        warehouse = open_warehouse(spark, root, create=True)
-        outcome = run(warehouse, logs, settings, cluster, say)
-        if not outcome.published:
-            click.echo(refusal(outcome), err=True)
-            raise click.exceptions.Exit(REFUSED)
-        say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
-        if not outcome.news:
-            click.echo("Nothing new: these logs are in the tables already.\n")
-        click.echo(screen(gather(warehouse), root))
+            warehouse = open_warehouse(spark, root, create=bool(logs))
+            outcome = run(warehouse, steps, settings, say, logs=logs, cluster=cluster, with_rejects=with_rejects)
+            if not outcome.published:
+                click.echo(refusal(outcome), err=True)
+                raise click.exceptions.Exit(REFUSED)
+            say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
+            if not outcome.news:
+                click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
+            click.echo(screen(gather(warehouse, steps, settings), root, steps))
+
+
+NOTHING_NEW = {
+    True: "Nothing new: these logs are in the tables already.",
+    False: "Nothing new: the tables are up to date.",
+}
+"""What is said of a run that changed nothing, by whether it was given logs."""
+
+
+@main.command()
+@click.argument("logs", nargs=-1, required=True)
+@writing_options
+@cluster_option
+def nightly(logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str) -> None:
+    """Read LOGS (files, folders, globs, bundles), update all tables, say what was found."""
+    from schemas.ledger import STEPS
+
+    write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster)
+
+
+@main.command()
+@click.argument("logs", nargs=-1)
+@writing_options
+@cluster_option
+@click.option("--reparse-rejects", is_flag=True, help="Read old rejects again by today's rules; LOGS are not needed.")
+def ingest(
+    logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str, reparse_rejects: bool
+) -> None:
+    """Read LOGS (files, folders, globs, bundles) into events; the first step of `nightly`."""
+    if not logs and not reparse_rejects:
+        raise click.UsageError("Missing argument 'LOGS...'.", click.get_current_context())
+    write(("ingest",), root, conf, no_wait, logs=logs, cluster=cluster, with_rejects=reparse_rejects)
+
+
+@main.command()
+@writing_options
+def timelines(root: str, conf: str | None, no_wait: bool) -> None:
+    """Rebuild what was when, of clusters with new events; the second step of `nightly`."""
+    write(("timelines",), root, conf, no_wait)
+
+
+@main.command()
+@writing_options
+def detect(root: str, conf: str | None, no_wait: bool) -> None:
+    """Find outages, elections, ISR changes in new timelines; the third step of `nightly`."""
+    write(("detect",), root, conf, no_wait)
+
+
+@main.command()
+@writing_options
+def replay(root: str, conf: str | None, no_wait: bool) -> None:
+    """Judge new decisions by Kafka's algorithms; the fourth step of `nightly`."""
+    write(("replay",), root, conf, no_wait)
 
 
 @main.command()
@@ -147,6 +228,9 @@ def export(table: str, root: str, form: str, output: str | None) -> None:
     check_export(table, form, output)
     with session() as spark:
         export_table(spark, root, table, form, output)
+
+
+main.add_command(merge)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
     brokers are what the controller that logged the transition was doing and knew; in KRaft the logs do not tell them.
     """
     acting = with_activity(events).persist()
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:
         return F.lag(name).over(order)
@@ -35,6 +35,8 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
             "epoch_before": lag("leader_epoch"),
             "leader_before": lag("leader"),
             "adjacent": lag("partition_epoch") + 1 == F.col("partition_epoch"),
+            # where any state's eligible leader replicas are told, those of the others are unknown; elsewhere there are none
+            "has_elr": F.max(F.col("elr").isNotNull()).over(Window.partitionBy(*INCARNATION)),
             "state_before": F.struct(
                 lag("isr").alias("isr"), lag("elr").alias("elr"), lag("replicas").alias("replicas")
             ),
@@ -50,6 +52,7 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
         F.when(~F.col("adjacent"), None)
         .when(in_isr, False)
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
+        .when(F.col("has_elr") & elr_before.isNull(), None)
         # a record that completes a reassignment adds its new leader to the ISR and elects it in one step
         .when(moved & F.col("state_before.replicas").isNotNull() & F.col("replicas").isNotNull(), False)
         .when(
@@ -146,7 +149,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
 
     Only rows whose leader is known count; that there is none is often told without the ISR. Successive states without a leader are one interval. The broker to blame is the last leader, if it went away then.
     """
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     down = F.col("leader") == -1
     marked = states.withColumns(
         {
@@ -167,11 +170,11 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
         .groupBy(*INCARNATION, "number")
         .agg(
             F.min("since").alias("since"),
-            F.max_by("until", "partition_epoch").alias("until"),
-            F.min_by("last_leader", "partition_epoch").alias("last_leader"),
-            F.min_by("isr_then", "partition_epoch").alias("last_isr"),
+            F.max_by("until", "ordinal").alias("until"),
+            F.min_by("last_leader", "ordinal").alias("last_leader"),
+            F.min_by("isr_then", "ordinal").alias("last_isr"),
             F.max("leader_epoch").alias("last_epoch"),
-            F.max_by("next_leader", "partition_epoch").alias("next_leader"),
+            F.max_by("next_leader", "ordinal").alias("next_leader"),
             F.flatten(F.collect_list("evidence")).alias("evidence"),
         )
     )
@@ -227,7 +230,7 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
 
     A state that both loses and gains replicas is two rows. The lag is what the leader's shrink line printed.
     """
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     compared = (
         states.withColumn("isr_before", F.lag("isr").over(order))
         .where("isr_before IS NOT NULL")
@@ -256,18 +259,18 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
         )
         .where("lag IS NOT NULL")
     )
-    leader_shrinks = shrinks.where("made_by = 'leader'").select(*INCARNATION, "partition_epoch", "since", "isr")
+    leader_shrinks = shrinks.where("made_by = 'leader'").select(*INCARNATION, "ordinal", "since", "isr")
     told = (
         leader_shrinks.join(lags, [*INCARNATION, "isr"])
         .where("unix_millis(since) - unix_millis(said_at) BETWEEN -50 AND 5000")
-        .groupBy(*INCARNATION, "partition_epoch")
+        .groupBy(*INCARNATION, "ordinal")
         .agg(F.max_by("lag", "said_at").alias("lag"))
         .withColumn("kind", F.lit("shrink"))
     )
     return (
         shrinks.unionByName(expands)
         .withColumn("at", F.col("since"))
-        .join(told, [*INCARNATION, "partition_epoch", "kind"], "left")
+        .join(told, [*INCARNATION, "ordinal", "kind"], "left")
         .select(*ISR_CHANGES.columns)
     )
 
@@ -277,11 +280,11 @@ def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, sett
     moves = changes.select(
         *INCARNATION,
         "at",
-        "partition_epoch",
+        "ordinal",
         F.explode(F.concat("added", "removed")).alias("follower"),
         (F.col("kind") == "expand").alias("joined"),
     )
-    order = Window.partitionBy(*INCARNATION, "follower").orderBy("partition_epoch", "joined")
+    order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", "joined")
     timed = moves.join(F.broadcast(ends), "cluster", "left").withColumns(
         {
             "back": F.lead("at").over(order),
@@ -355,7 +358,7 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
     ).where((F.size("adding") > 0) | (F.size("removing") > 0))
     target = F.filter("replicas", lambda r: ~F.array_contains("removing", r))
     original = F.coalesce(_ids("old_replicas"), F.filter("replicas", lambda r: ~F.array_contains("adding", r)))
-    in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "partition_epoch").alias("last_isr"))
+    in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "ordinal").alias("last_isr"))
     return (
         turns.withColumns({"target_replicas": target, "original_replicas": original})
         .join(in_sync, INCARNATION, "left")

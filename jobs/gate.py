@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from schemas.expectations import MEASURES, Expectation
+from schemas.expectations import MEASURES, WRITTEN, Expectation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,10 +42,21 @@ class Audit:
 
 
 def audit(tables: Mapping[str, DataFrame]) -> Audit:
-    """Count violations in each table, and let Great Expectations judge the counts."""
+    """Count violations in each table, and let Great Expectations judge the counts.
+
+    Given `events` and `rejects`, too, `log_files` is held against what they hold.
+    """
     with ThreadPoolExecutor(4) as pool:
         library = pool.submit(_library)
-        counted = dict(zip(tables, pool.map(lambda item: _count(*item), tables.items()), strict=True))
+        counting = {name: pool.submit(_count, name, rows) for name, rows in tables.items() if name != "log_files"}
+        tables = dict(tables)
+        if "log_files" in tables:
+            sums = [counting[name].result()[1] for name in RECORDS if name in counting]
+            tables["log_files"] = with_written(
+                tables["log_files"], *sums if len(sums) == len(RECORDS) else (None, None)
+            )
+            counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
+        counted = {name: counting[name].result()[0] for name in tables}
         gx = library.result()
     violations = {f"{table}.{e.name}": counts[e.name] for table, counts in counted.items() for e in MEASURES[table]}
     broken = _judge(gx, counted)
@@ -58,14 +69,42 @@ def audit(tables: Mapping[str, DataFrame]) -> Audit:
     return Audit(violations, {table: counts["rows"] for table, counts in counted.items()}, failures)
 
 
-def _count(table: str, rows: DataFrame) -> dict[str, int]:
-    """Violating rows of each expectation of a table, and its rows."""
+RECORDS = ("events", "rejects")
+"""Tables of records; each is measured by stream."""
+Sums = dict[tuple[str | None, str | None], tuple[int, int]]
+"""By cluster and stream the bytes and number of the records written."""
+
+
+def _count(table: str, rows: DataFrame) -> tuple[dict[str, int], Sums]:
+    """Violating rows of each expectation of a table, and its rows; of records also their sums by stream."""
     measured = rows
     for expectation in MEASURES[table]:
         measured = measured.withColumn(f"bad_{expectation.name}", expectation.violated())
-    sums = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in MEASURES[table]]
-    row = measured.agg(F.count(F.lit(1)).alias("rows"), *sums).first()
-    return {name: int(value) for name, value in (row.asDict() if row else {}).items()}
+    bad = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in MEASURES[table]]
+    is_row = F.col("path") if table == "log_files" else F.lit(1)
+    by = ["cluster", "file_id"] if table in RECORDS else []
+    sums = [F.sum("size_bytes").alias("bytes")] if by else []
+    found = measured.groupBy(*by).agg(F.count(is_row).alias("rows"), *bad, *sums).collect()
+    names = ["rows", *(e.name for e in MEASURES[table])]
+    return (
+        {name: sum(int(row[name]) for row in found) for name in names},
+        {(row["cluster"], row["file_id"]): (int(row["bytes"] or 0), int(row["rows"])) for row in found} if by else {},
+    )
+
+
+def with_written(log_files: DataFrame, events: Sums | None, rejects: Sums | None) -> DataFrame:
+    """LOG_FILES with the sums of what was written of each stream; null if they are not known.
+
+    A stream that was written and has no row gets one, without an account.
+    """
+    if events is None or rejects is None:
+        return log_files.withColumns({name: F.lit(None).cast("long") for name in WRITTEN})
+    spark = log_files.sparkSession
+    names = ["cluster", "file_id", *WRITTEN]
+    sums = [(*key, *events.get(key, (0, 0)), *rejects.get(key, (0, 0))) for key in sorted({*events, *rejects}, key=str)]
+    written = spark.createDataFrame(sums, ", ".join(f"{n} {'long' if n in WRITTEN else 'string'}" for n in names))
+    joined = log_files.join(written, ["cluster", "file_id"], "full")
+    return joined.withColumns({name: F.coalesce(name, F.lit(0)) for name in WRITTEN})
 
 
 def _examples(rows: DataFrame, expectation: Expectation, most: int = 3) -> tuple[str, ...]:

@@ -8,29 +8,34 @@ happen there, over rules that are data (docs/decisions/0001). A stream that has 
 from __future__ import annotations
 
 import hashlib
-import os
+import pickle
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from jobs.accounts import COUNTED, Row, Told, add, default_node, default_nodes, finish, move, spans
+from jobs.overlaps import PLACE, find_overlaps, stream_of
 from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse
-from schemas.columns import INT, TEXT
-from schemas.ingest import EVENTS, LOG_FILES, REJECTS
-from udfs.eras import Release
-from udfs.streams import BadInput, Range, Survey, find, known_streams, node_of_path, ranges, survey
+from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
+from udfs.coverage import Span, covered
+from udfs.parsing_arrow import SCHEMA
+from udfs.streams import BadInput, Known, Range, Survey, find, groups, known_streams, ranges, survey
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-PARSED = T.StructType([T.StructField("record", TEXT), *(f for f in EVENTS.schema if f.name != "cluster")])
+PARSED = from_arrow_schema(SCHEMA)
+"""What the workers give back: records, and accounts of ranges."""
 _SURVEY = T.StructType([T.StructField("survey", T.BinaryType())])
 Say = Callable[[str], None]
 
@@ -44,102 +49,111 @@ class News:
     bytes_read: int = 0
     seen_again: bool = False
 
+    def __add__(self, other: News) -> News:
+        """Both."""
+        return News(
+            tuple(sorted({*self.clusters, *other.clusters})),
+            self.streams + other.streams,
+            self.bytes_read + other.bytes_read,
+            self.seen_again or other.seen_again,
+        )
+
 
 def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say) -> News:
-    """Read what is new in the logs into `log_files`, `events` and `rejects`. Raises BadInput; then nothing was written."""
-    paths = find(logs)
-    old = {row["file_id"]: row.asDict() for row in warehouse.read("log_files").collect()}
+    """Read what is new in the logs into the tables that hold records and streams.
+
+    A file that cannot be read is said and noted, the others are read. Raises BadInput if none is a log; then nothing was
+    written.
+    """
+    sources = find(logs)
+    old = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.now("log_files").collect()}
     by_cluster: defaultdict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        by_cluster[settings.cluster_of(path, cluster)].append(path)
-    rows = dict(old)
-    tasks: list[Range] = []
-    is_log = False
-    for name in sorted(by_cluster):
+    for source in sources:
+        by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
+    plan = Plan(dict(old), run_id)
+    for name, paths in sorted(by_cluster.items()):
         mine = [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in old.values() if r["cluster"] == name]
-        surveys = survey_all(warehouse.spark, by_cluster[name], known_streams(mine))
-        is_log = is_log or any(surveyed.layout for surveyed in surveys)
-        tasks += _plan(name, surveys, rows, settings, run_id)
-    if not is_log:
+        for surveyed in survey_all(warehouse.spark, paths, known_streams(mine), settings):
+            plan.add(name, surveyed)
+    for surveyed in plan.doubtful:
+        say(surveyed.error or "")
+    if not plan.has_logs:
+        refused = next((s.error for s in plan.doubtful if s.status == "refused" and s.error), None)
         raise BadInput(
-            f"None of the {len(paths)} files is a Kafka log: no line of {paths[0]} begins as a log record does; "
+            refused
+            or f"None of the {len(sources)} files is a Kafka log: no line of {sources[0].name} begins as a log record does; "
             "give state-change.log, controller.log, server.log or kafka-dump-log text."
         )
-    fresh = {task.file_id for task in tasks} | {i for i in rows if i not in old}
+    rows, fresh = plan.rows, plan.fresh
     if rows == old:
         return News(())
-    if not tasks and not fresh:
-        _write_streams(warehouse, rows)
+    if not fresh:
+        write_streams(warehouse, rows, settings)
         return News((), seen_again=True)
     size = sum(rows[i]["size_bytes"] for i in fresh)
     say(f"reading {len(fresh)} streams, {size / 1e6:.1f} MB")
     size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
-    parsed = read_ranges(warehouse.spark, tasks).persist()
+    parsed = read_ranges(warehouse.spark, plan.tasks).persist(StorageLevel.DISK_ONLY)
     try:
-        for account in parsed.where("record = 'account'").select("file_id", "fields").collect():
-            _add(rows[account["file_id"]], account["fields"])
+        told = _account(parsed, rows, fresh)
+        nodes = {file_id: default_nodes(rows[file_id], told[file_id]) for file_id in fresh}
         for file_id in fresh:
-            _finish(rows[file_id])
-        _write(warehouse, parsed, rows, fresh & old.keys(), fresh)
+            rows[file_id]["spans"] = spans(told[file_id], nodes[file_id])
+        clusters = {rows[i]["cluster"] for i in fresh}
+        clusters |= _write(warehouse, parsed, rows, nodes, fresh & old.keys())
+        write_streams(warehouse, rows, settings)
     finally:
         parsed.unpersist()
-    return News(tuple(sorted({rows[i]["cluster"] for i in fresh})), len(fresh), size)
+    return News(tuple(sorted(clusters)), len(fresh), size)
 
 
-def survey_all(spark: SparkSession, paths: list[str], known: dict[int, dict[str, str]]) -> list[Survey]:
-    """Survey each file in the workers; in the order of `paths`. Raises BadInput if one cannot be decompressed."""
-    import pickle
+def _account(parsed: DataFrame, rows: dict[str, Row], fresh: set[str]) -> dict[str, Told]:
+    """Add what the readers say of the fresh streams to their rows; what else they tell, by stream."""
+    told: defaultdict[str, Told] = defaultdict(Told)
+    for account in parsed.where("record = 'account'").select("file_id", "fields").collect():
+        add(rows[account["file_id"]], told[account["file_id"]], account["fields"])
+    for file_id in fresh:
+        finish(rows[file_id], told[file_id])
+    return told
+
+
+def survey_all(spark: SparkSession, paths: list[str], known: Known, settings: Settings) -> list[Survey]:
+    """Survey each file in the workers; in the order of their sources."""
+    usual, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            found = [pickle.dumps(survey(path, known)) for path in batch.column(0).to_pylist()]
-            yield pa.RecordBatch.from_arrays([pa.array(found, pa.binary())], names=["survey"])
+            for path in batch.column(0).to_pylist():
+                surveys = survey(path, known, lambda node, _: usual if node is None else zones.get(node, usual), limits)
+                found = pa.array([pickle.dumps(one) for one in surveys], pa.binary())
+                yield pa.RecordBatch.from_arrays([found], names=["survey"])
 
     rows = _spread(spark, pa.table({"path": paths}), len(paths)).mapInArrow(work, _SURVEY).collect()
-    surveys = sorted((pickle.loads(row[0]) for row in rows), key=lambda s: s.path)
-    for surveyed in surveys:
-        if surveyed.error:
-            raise BadInput(f"This file cannot be read: {surveyed.path} ({surveyed.error}); replace it or leave it out.")
-    return surveys
+    return sorted((pickle.loads(row[0]) for row in rows), key=lambda surveyed: surveyed.source)
 
 
 def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
-    """The records of all ranges, as PARSED: events, rejects and one `account` row a range."""
+    """The records of all ranges, as PARSED: events, rejects, and an `account` row for each range and channel."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import gc
 
+        from udfs.formats import format_named
         from udfs.parsing_arrow import read_range
-        from udfs.streams import LAYOUT_BY_NAME, open_range
+        from udfs.streams import open_ranges
 
         gc.disable()  # nothing here is cyclic, and millions of tuples make each collection long
         for batch in batches:
-            for row in batch.to_pylist():
-                task = Range(**row)
-                with open_range(task) as stream:
-                    layout = LAYOUT_BY_NAME[task.layout]
-                    yield from read_range(
-                        stream, layout, task.zone, task.file_id, task.start, task.end, task.first_line
-                    )
+            for row in batch.column(0).to_pylist():
+                group: list[Range] = pickle.loads(row)
+                for task, stream in open_ranges(group[0].path, group):
+                    place = (task.file_id, task.start, task.end, task.first_line)
+                    yield from read_range(stream, format_named(task.format), task.zone, *place, task.turns)
 
     if not tasks:
         return spark.createDataFrame([], PARSED)
-    table = pa.Table.from_pylist(
-        [asdict(task) for task in sorted(tasks, key=lambda t: t.start - (t.end or t.limit))],
-        pa.schema(
-            [
-                ("file_id", pa.string()),
-                ("path", pa.string()),
-                ("layout", pa.string()),
-                ("zone", pa.string()),
-                ("start", pa.int64()),
-                ("end", pa.int64()),
-                ("limit", pa.int64()),
-                ("first_line", pa.int64()),
-            ]
-        ),
-    )
-    return _spread(spark, table, len(tasks)).mapInArrow(work, PARSED)
+    table = pa.table({"group": pa.array([pickle.dumps(group) for group in groups(tasks)], pa.binary())})
+    return _spread(spark, table, table.num_rows).mapInArrow(work, PARSED)
 
 
 def _spread(spark: SparkSession, table: pa.Table, most: int) -> DataFrame:
@@ -154,122 +168,136 @@ def _spread(spark: SparkSession, table: pa.Table, most: int) -> DataFrame:
     return spark.createDataFrame(numbered).repartitionByRange(parts, "part").drop("part")
 
 
-def _plan(
-    cluster: str, surveys: list[Survey], rows: dict[str, dict[str, Any]], settings: Settings, run_id: str
-) -> list[Range]:
-    """The ranges to read of one cluster's streams. Adds the rows of new streams to `rows` and renews those of grown ones."""
-    tasks: list[Range] = []
-    for surveyed in surveys:
+@dataclass
+class Plan:
+    """What is to be read: `rows` of LOG_FILES by id, to be completed by what the readers say, and the ranges of the
+    `fresh` ones, which are new, have grown, or are to be read in another zone."""
+
+    rows: dict[str, Row]
+    run_id: str
+    tasks: list[Range] = field(default_factory=list)
+    fresh: set[str] = field(default_factory=set)
+    doubtful: list[Survey] = field(default_factory=list)
+    has_logs: bool = False
+
+    def add(self, cluster: str, surveyed: Survey) -> None:
+        """Plan one stream."""
+        path = surveyed.source.name
+        if surveyed.error:
+            self.doubtful.append(surveyed)
+        self.has_logs = self.has_logs or surveyed.format is not None
+        refused = _id(cluster, f"refused\0{path}")
+        before = self.rows.pop(refused, None)  # what could not be read once may be read now
+        if surveyed.status == "refused":
+            is_known = before is not None and before["findings"] == [surveyed.error]
+            self.rows[refused] = before if before and is_known else self._row(refused, cluster, surveyed)
+            return
         if surveyed.size == 0:
-            continue
-        file_id = surveyed.known_as
-        if file_id is None:
-            file_id = hashlib.blake2b(f"{cluster}\0{surveyed.digest}".encode(), digest_size=8).hexdigest()
-        row = rows.get(file_id)
-        path = os.path.abspath(surveyed.path)
+            return
+        file_id = surveyed.known_as or _id(cluster, surveyed.digest)
+        row = self.rows.get(file_id)
+        if row and file_id in self.fresh and surveyed.known_size < surveyed.size and row["prefix_hash"] != surveyed.digest:
+            # two streams go on from a known one; what they share is found as an overlap
+            file_id = _id(cluster, surveyed.digest)
+            row = self.rows.get(file_id)
         if row is not None and surveyed.size <= row["size_bytes"]:
-            if path != row["path"] and path not in row["also_seen_as"]:
-                rows[file_id] = {**row, "also_seen_as": sorted([*row["also_seen_as"], path])}
-            continue
+            is_late = path == row["path"] and surveyed.zone != row["time_zone"] and surveyed.size == row["size_bytes"]
+            if not is_late:
+                if path != row["path"] and path not in row["also_seen_as"]:
+                    self.rows[file_id] = {**row, "also_seen_as": sorted([*row["also_seen_as"], path])}
+                return
         seen = [p for p in ([row["path"], *row["also_seen_as"]] if row else []) if p != path]
-        rows[file_id] = {
+        self.rows[file_id] = {**self._row(file_id, cluster, surveyed), "also_seen_as": sorted(seen)}
+        self.fresh.add(file_id)
+        self.tasks = [task for task in self.tasks if task.file_id != file_id]
+        self.tasks += ranges(surveyed, file_id)
+
+    def _row(self, file_id: str, cluster: str, surveyed: Survey) -> Row:
+        """A stream's row before its records are read."""
+        return {
             **dict.fromkeys(LOG_FILES.columns),
+            **{name: [] for name in ("node_ids", "also_seen_as", "channels", "spans")},
+            "findings": [surveyed.error] if surveyed.error else [],
+            **dict.fromkeys([*COUNTED, "duplicate_bytes"], 0),
             "cluster": cluster,
             "file_id": file_id,
-            "node_ids": [],
-            "path": path,
-            "also_seen_as": sorted(seen),
-            "kind": surveyed.layout,
+            "path": surveyed.source.name,
+            "format": surveyed.format,
             "size_bytes": surveyed.size,
-            **dict.fromkeys(_NUMBERS, 0),
-            "other_bytes": 0 if surveyed.layout else surveyed.size,
-            "duplicate_bytes": 0,
+            "other_bytes": 0 if surveyed.format else surveyed.size,
             "held_back_bytes": surveyed.held_back,
-            "time_zone": settings.zone_of(path),
-            "status": "ok" if surveyed.layout else "no_records",
+            "time_zone": surveyed.zone,
+            "status": surveyed.status,
             "prefix_hash": surveyed.digest,
-            "run_id": run_id,
-            "_nodes": defaultdict(int),
-            "_versions": set(),
+            "run_id": self.run_id,
         }
-        tasks = [task for task in tasks if task.file_id != file_id]
-        tasks += ranges(surveyed, file_id, settings.zone_of(path))
-    return tasks
 
 
-_NUMBERS = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "event_lines", "reject_lines")
-
-
-def _add(row: dict[str, Any], account: dict[str, str]) -> None:
-    """Add one range's account to its stream's row."""
-    for name in _NUMBERS:
-        row[name] += int(account[name])
-    for name, pick in (("first_at", min), ("last_at", max)):
-        if name in account:
-            at = datetime.fromtimestamp(int(account[name]) // 1000 / 1000, UTC).replace(tzinfo=None)
-            row[name] = pick(row[name], at) if row[name] else at
-    for part in filter(None, account["nodes"].split(",")):
-        node, count = part.split("=")
-        row["_nodes"][node] += int(count)
-    row["_versions"].update(filter(None, account["versions"].split(",")))
-
-
-def _finish(row: dict[str, Any]) -> None:
-    """What follows from all ranges of a stream: its nodes, their role, the releases it can be from."""
-    nodes, versions = row.pop("_nodes", {}), row.pop("_versions", set())
-    row["node_ids"] = sorted({int(node.split()[1]) for node in nodes})
-    roles = {node.split()[0] for node in nodes}
-    row["role"] = "broker" if "broker" in roles else "controller" if roles else None
-    row["kafka_versions"] = release_range(versions)
-
-
-def release_range(versions: Iterable[str]) -> str | None:
-    """The releases that write all of the given `since..until` shapes, `2.4.0..2.5.1`; None if no shape or no release does.
-
-    >>> release_range({"1.1.0..3.1.2", "2.4.0.."})
-    '2.4.0..3.1.2'
-    """
-    pairs = [v.split("..") for v in versions]
-    if not pairs:
-        return None
-    since = max((s for s, _ in pairs), key=Release.parse)
-    ends = [u for _, u in pairs if u]
-    until = min(ends, key=Release.parse) if ends else ""
-    return f"{since}..{until}" if not until or Release.parse(since) <= Release.parse(until) else None
+def _id(cluster: str, content: str) -> str:
+    return hashlib.blake2b(f"{cluster}\0{content}".encode(), digest_size=8).hexdigest()
 
 
 def _write(
-    warehouse: Warehouse, parsed: DataFrame, rows: dict[str, dict[str, Any]], again: set[str], fresh: set[str]
-) -> None:
-    """Write events, rejects and streams; `again` are the streams whose rows are replaced, `fresh` all that were read."""
+    warehouse: Warehouse,
+    parsed: DataFrame,
+    rows: dict[str, Row],
+    nodes: Mapping[str, Mapping[str, int | None]],
+    again: set[str],
+) -> set[str]:
+    """Write events and rejects but those that are there already; the clusters of which published rows were taken away.
+
+    `nodes`: by stream and channel the node of records that name none; `again`: the streams whose records are replaced.
+    """
+    spark, first = warehouse.spark, not warehouse.versions
+    published = warehouse.now("events"), warehouse.now("rejects")
+    streams = []
+    for file_id, row in rows.items():
+        by_channel = nodes.get(file_id, {"": default_node(row["node_ids"], "", row["path"])})
+        only = next(iter(by_channel.values())) if len(by_channel) == 1 else None
+        streams.append(stream_of(row, only, is_new=file_id in nodes))
+    found = find_overlaps(spark, parsed, *published, [stream for stream in streams if stream])
+    try:
+        for file_id, moved in found.moved.items():
+            move(rows[file_id], moved)
+        if again:
+            condition = "file_id IN (" + ", ".join(f"'{i}'" for i in sorted(again)) + ")"
+            warehouse.delete(EVENTS, condition)
+            warehouse.delete(REJECTS, condition)
+        if found.superseded is not None:
+            warehouse.delete_rows(EVENTS, found.superseded)
+            warehouse.delete_rows(REJECTS, found.superseded)
+        told = [
+            (i, rows[i]["cluster"], channel, node) for i, of in sorted(nodes.items()) for channel, node in of.items()
+        ]
+        by_stream = spark.createDataFrame(told, "file_id string, cluster string, channel string, default_node int")
+        records = parsed.where("record <> 'account'").join(F.broadcast(by_stream), ["file_id", "channel"])
+        if found.duplicates is not None:
+            records = records.join(found.duplicates, PLACE, "left_anti")
+        named = records.withColumn("node_id", F.coalesce("node_id", "default_node"))
+        rejects = named.where("record = 'reject'").withColumns({"reason": F.col("event_type"), "raw": F.col("message")})
+        warehouse.write(EVENTS, named.where("record = 'event'").select(*EVENTS.columns), append=not first)
+        warehouse.write(REJECTS, rejects.select(*REJECTS.columns), append=not first)
+    finally:
+        found.unpersist()
+    return {rows[file_id]["cluster"] for file_id in found.moved}
+
+
+def write_streams(warehouse: Warehouse, rows: dict[str, Row], settings: Settings) -> None:
+    """Write LOG_FILES and LOG_COVERAGE anew."""
     spark = warehouse.spark
-    if again:
-        condition = "file_id IN (" + ", ".join(f"'{i}'" for i in sorted(again)) + ")"
-        warehouse.delete(EVENTS, condition)
-        warehouse.delete(REJECTS, condition)
-    streams = spark.createDataFrame(
-        [(i, rows[i]["cluster"], default_node(rows[i])) for i in sorted(fresh)],
-        T.StructType(
-            [T.StructField("file_id", TEXT), T.StructField("cluster", TEXT), T.StructField("default_node", INT)]
-        ),
-    )
-    named = parsed.where("record <> 'account'").join(F.broadcast(streams), "file_id")
-    events = named.where("record = 'event'").withColumn("node_id", F.coalesce("node_id", "default_node"))
-    rejects = named.where("record = 'reject'").withColumns({"reason": F.col("event_type"), "raw": F.col("message")})
-    first = not warehouse.versions
-    warehouse.write(EVENTS, events.select(*EVENTS.columns), append=not first)
-    warehouse.write(REJECTS, rejects.select(*REJECTS.columns), append=not first)
-    _write_streams(warehouse, rows)
-
-
-def _write_streams(warehouse: Warehouse, rows: dict[str, dict[str, Any]]) -> None:
-    """Write LOG_FILES anew."""
     ordered = [tuple(rows[i][c] for c in LOG_FILES.columns) for i in sorted(rows)]
-    warehouse.write(LOG_FILES, warehouse.spark.createDataFrame(ordered, LOG_FILES.schema))
-
-
-def default_node(row: dict[str, Any]) -> int | None:
-    """The node of records that do not name it: the only one that the stream's other records name, else the path's."""
-    if len(row["node_ids"]) == 1:
-        return int(row["node_ids"][0])
-    return None if row["node_ids"] else node_of_path(row["path"])
+    by_cluster: defaultdict[str, list[Span]] = defaultdict(list)
+    for row in rows.values():
+        by_cluster[row["cluster"]] += [Span(*span.values()) for span in row["spans"] or ()]
+    coverage = [
+        (name, *span)
+        for name, some in sorted(by_cluster.items())
+        for span in covered(some, settings.coverage_tolerance)
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        writes = [
+            pool.submit(warehouse.write, table, spark.createDataFrame(told, table.schema))
+            for table, told in ((LOG_FILES, ordered), (LOG_COVERAGE, coverage))
+        ]
+        for write in writes:
+            write.result()

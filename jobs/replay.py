@@ -6,6 +6,7 @@ Rows stream through plain functions in the workers, sorted where order matters; 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -49,6 +50,22 @@ def to_verdicts(
     judged = _election_verdicts(elections, brokers, events, releases, settings)
     kept = _state_verdicts(states, elections, releases)
     return judged.unionByName(kept).unionByName(_controller_verdicts(controllers, releases))
+
+
+JUDGED_BY_ELR = ("J8", "J9", "J11")
+"""Invariants that ask who was eligible: in the ISR, or an eligible leader replica."""
+
+
+def without_elr(verdict: Verdict, missing: str = "elr_before") -> Verdict:
+    """The verdict where nobody tells the eligible leader replicas: a leader outside the ISR may have been one of them.
+
+    >>> without_elr(Verdict("J9", "violated", "a", "b", (), "c")).missing
+    ('elr_before',)
+    """
+    if verdict.verdict != "violated":
+        return verdict
+    told = f"{verdict.rule} is unknown: {missing} is not told; {verdict.actual} was logged"
+    return replace(verdict, verdict="unknown", missing=(missing,), explanation=told)
 
 
 def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
@@ -153,6 +170,10 @@ def _election_verdicts(
                 continue
             elr = kraft and Release.parse(release) >= Release(4, 1)
             verdict = judge_election(row, Release.parse(release), is_kraft=kraft, elr_enabled=elr)
+            if elr and row["elr_before"] is None:
+                verdict = without_elr(verdict)
+            elif elr and not row["isr_before"] and not row["elr_before"]:
+                verdict = without_elr(verdict, "last_known_elr")  # with both empty the last known leader may be elected
             epoch = f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {row['at']:%H:%M:%S.%f}"
             subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {epoch}"
             out.append(_row(row, verdict, subject, row["at"]))
@@ -166,10 +187,10 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
     """PARTITION_TIMELINE, ELECTIONS -> VERDICTS: the invariants of neighbouring states."""
     trigger = F.when(F.col("strategy") == "none", "epoch_refresh").otherwise(F.col("strategy"))
     why = elections.where("succeeded").select(*INCARNATION, "leader_epoch", trigger.alias("trigger"), "live_brokers")
-    first = states.groupBy(*INCARNATION, "leader_epoch").agg(F.min("partition_epoch").alias("partition_epoch"))
+    first = states.groupBy(*INCARNATION, "leader_epoch").agg(F.min("ordinal").alias("ordinal"))
     marked = first.join(why, [*INCARNATION, "leader_epoch"])
-    rows = states.join(marked, [*INCARNATION, "leader_epoch", "partition_epoch"], "left")
-    ordered = rows.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "partition_epoch")
+    rows = states.join(marked, [*INCARNATION, "leader_epoch", "ordinal"], "left")
+    ordered = rows.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "ordinal")
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         life: list[dict[str, Any]] = []
@@ -189,9 +210,13 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
             Release.parse(release), kraft=kraft, elr_enabled=kraft and Release.parse(release) >= Release(4, 1)
         )
         out = []
-        for at, verdict in judge_states(cluster, life):
+        for at, found in judge_states(cluster, life):
             row = life[at]
-            subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} epochs {row['leader_epoch']}.{row['partition_epoch']}"
+            unknown_elr = cluster.elr_enabled and at > 0 and life[at - 1]["elr"] is None
+            verdict = without_elr(found) if unknown_elr and found.rule in JUDGED_BY_ELR else found
+            epoch = row["partition_epoch"]
+            place = f"epochs {row['leader_epoch']}.{epoch}" if epoch is not None else f"state {row['ordinal']}"
+            subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {place}"
             out.append(_row(row, verdict, subject, row["since"]))
         return out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
 
-from udfs.streams import BadInput, node_of_path
+from udfs.sources import BadInput, Limits
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,8 @@ class Settings:
 
     clusters: Mapping[str, str] = field(default_factory=dict)
     """Cluster name by path pattern (shell style), the first that matches."""
-    time_zone: str = "UTC"
-    """IANA zone of nodes that `node_time_zones` does not name."""
+    time_zone: str | None = None
+    """IANA zone of nodes that `node_time_zones` does not name; None: UTC, which the summary says is a guess."""
     node_time_zones: Mapping[int, str] = field(default_factory=dict)
     """IANA zone by node id."""
     topics: Mapping[str, TopicSettings] = field(default_factory=dict)
@@ -40,15 +41,31 @@ class Settings:
     """The brokers' default; None: the release's (true up to 0.10.2, then false)."""
     churn_flaps: int = 3
     """Flaps in one hour from which on a follower is churning."""
+    coverage_tolerance_minutes: int = 60
+    """A silence up to this long is no hole in a log."""
+    max_unpacked_gb: int = 64
+    """Most gigabytes (2^30 bytes) that one compressed file or bundle may unfold to."""
+    max_unpacked_ratio: int = 1000
+    """Most bytes that each byte of a compressed file or bundle may unfold to, once it is beyond 64 MB."""
 
     def cluster_of(self, path: str, default: str) -> str:
         """Cluster of a file."""
         return next((name for pattern, name in self.clusters.items() if fnmatch(path, pattern)), default)
 
-    def zone_of(self, path: str) -> str:
-        """Zone of a file's local times, by the node that its folder names."""
-        node = node_of_path(path)
-        return self.node_time_zones.get(node, self.time_zone) if node is not None else self.time_zone
+    def zone_of(self, node: int | None) -> str:
+        """Zone of a node's local times; None: of streams whose node is not known."""
+        usual = self.time_zone or "UTC"
+        return usual if node is None else self.node_time_zones.get(node, usual)
+
+    @property
+    def limits(self) -> Limits:
+        """How far compressed input may unfold."""
+        return Limits(unpacked_bytes=self.max_unpacked_gb << 30, ratio=self.max_unpacked_ratio)
+
+    @property
+    def coverage_tolerance(self) -> timedelta:
+        """See `coverage_tolerance_minutes`."""
+        return timedelta(minutes=self.coverage_tolerance_minutes)
 
 
 def load(path: str | None) -> Settings:
@@ -78,7 +95,7 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
         topics = {str(name): TopicSettings(**(told or {})) for name, told in (given.get("topics") or {}).items()}
         zones = {int(node): str(zone) for node, zone in (given.get("node_time_zones") or {}).items()}
         clusters = {str(pattern): str(name) for pattern, name in (given.get("clusters") or {}).items()}
-        for zone in [given.get("time_zone", "UTC"), *zones.values()]:
+        for zone in [given.get("time_zone") or "UTC", *zones.values()]:
             if not isinstance(zone, str):
                 raise ValueError(f"time_zone {zone!r} is no text")
             ZoneInfo(zone)
@@ -96,9 +113,12 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
     return settings
 
 
+_COUNTS = ("churn_flaps", "coverage_tolerance_minutes", "max_unpacked_gb", "max_unpacked_ratio")
+
+
 def _check_values(path: str, where: str, told: Settings | TopicSettings) -> None:
     """Raises BadInput for a count that is no whole number from 1, or a switch that is neither true nor false."""
-    counts: dict[str, Any] = {"churn_flaps": told.churn_flaps} if isinstance(told, Settings) else {}
+    counts: dict[str, Any] = {name: getattr(told, name) for name in _COUNTS} if isinstance(told, Settings) else {}
     if told.min_insync_replicas is not None:
         counts["min_insync_replicas"] = told.min_insync_replicas
     for name, value in counts.items():

@@ -1,7 +1,8 @@
 """EVENTS -> what each line says of one partition's committed state: the evidence that timelines are made of.
 
-A statement names a partition epoch, for that counter orders a partition's states. Intentions (`Shrinking ISR`,
-requests that failed) are no statements, nor is leader -2, which only marks a topic under deletion.
+Most name a partition epoch, the counter that orders a partition's states; before Kafka 1.1 few do. Intentions (`Shrinking
+ISR`, requests that failed) are no statements, nor is leader -2, which only marks a topic under deletion. Until 2.3 a leader
+writes a changed ISR itself, at once: there its line tells of a change, unless the next one says that it was refused.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ STATEMENTS = T.StructType(
         column("line", LONG, "On which line."),
         column("leader", INT, "Leader; -1 none; null not said."),
         column("leader_epoch", INT, "Leader epoch; null not said."),
-        column("partition_epoch", INT, "Partition epoch."),
+        column("partition_epoch", INT, "Partition epoch; null not said."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
         column("isr", IDS, "In-sync replicas, sorted; null not said."),
         column("replicas", IDS, "Assignment; null not said."),
@@ -58,6 +59,11 @@ WHOLE = (  # messages that print leader, leader epoch, partition epoch and ISR o
     "kraft_partition_record_replayed",
     "partition_follower_epoch_started",  # all but the ISR
 )
+UNNUMBERED = (
+    "controller_isr_removed",
+    "reassignment_isr_listener_fired",
+)  # until 1.0: as WHOLE, without partition epoch
+REFRESHED = "leader_epoch_updated"  # the controller raised the leader epoch, and changed nothing else
 BY_LEADER = ("isr_updated", "partition_leader_epoch_started")  # the writer is the leader
 CHANGES = ("kraft_partition_changed", "kraft_partition_changed_unclean")  # `isr: [1] -> [2], leader: 1 -> 2, ...`
 RECORDS = ("metadata_partition", "metadata_partition_change")  # of a metadata dump
@@ -80,6 +86,15 @@ def number_of(name: str) -> Column:
     return F.col("fields")[name].try_cast("int")
 
 
+def in_order(replicas: Column) -> Column:
+    """The assignment that a line prints; null where it prints a set: 0.10's brokers do, in the order of its hashes."""
+    message, kind = F.col("message"), F.col("event_type")
+    received = (kind == "leader_and_isr_request_received") & message.contains(" PartitionState(")
+    cached = (kind == "metadata_cache_updated") & message.contains("AllReplicas:")
+    a_set = (received & ~message.contains("isNew=")) | (cached & ~message.contains(" for partition ["))
+    return F.when(~F.coalesce(a_set, F.lit(False)), replicas)
+
+
 def _select(events: DataFrame, **columns: Column) -> DataFrame:
     """STATEMENTS from events; columns that are not given are the event's own, or null."""
     own = set(events.columns)
@@ -97,6 +112,7 @@ def to_statements(events: DataFrame) -> DataFrame:
     whole = _select(
         events.where(F.col("event_type").isin(*WHOLE) & F.col("partition_epoch").isNotNull()),
         isr=sorted_ids(F.col("isr")),
+        replicas=in_order(F.col("replicas")),
         elr=ids_of("elr"),
         controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
     )
@@ -128,8 +144,113 @@ def to_statements(events: DataFrame) -> DataFrame:
         elr=ids_of("old_elr"),
         controller_epoch=F.lit(None).cast("int"),
     )
-    said = whole.unionByName(by_leader).unionByName(after).unionByName(before).unionByName(_from_dump(events))
+    said = (
+        whole.unionByName(by_leader)
+        .unionByName(after)
+        .unionByName(before)
+        .unionByName(_before_elections(events))
+        .unionByName(_from_dump(events))
+    )
     return said.where((F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull())
+
+
+def _before_elections(events: DataFrame) -> DataFrame:
+    """STATEMENTS of `Setting new leader ... Previous partition: ...` (KRaft, 4.0 on): the state that the election found."""
+    printed = events.where(F.col("event_type").startswith("kraft_leader_elected")).where(
+        "fields['previous_partition_epoch'] IS NOT NULL AND topic_id IS NOT NULL"
+    )
+    names = (
+        events.where("event_type LIKE 'kraft%' AND topic IS NOT NULL AND topic_id IS NOT NULL")
+        .groupBy("cluster", "topic_id")
+        .agg(F.min("topic").alias("topic"))
+    )
+    return _select(
+        printed.drop("topic").join(F.broadcast(names), ["cluster", "topic_id"]),
+        leader=number_of("previous_leader"),
+        leader_epoch=number_of("previous_leader_epoch"),
+        partition_epoch=number_of("previous_partition_epoch"),
+        isr=ids_of("previous_isr"),
+        replicas=F.lit(None).cast(IDS),
+        elr=ids_of("previous_elr"),
+        controller_epoch=F.lit(None).cast("int"),
+    )
+
+
+def to_unnumbered(events: DataFrame) -> DataFrame:
+    """EVENTS -> STATEMENTS without partition epoch, as Kafka printed them until 1.0: one row per state that a line tells.
+
+    Where leader and ISR are null, the line says that the controller raised the leader epoch and kept both.
+    """
+    told = F.col("event_type").isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
+    refreshed = F.col("event_type") == REFRESHED
+    return _select(
+        events.where((told | refreshed) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),
+        leader=F.when(~refreshed, F.col("leader")),
+        isr=F.when(~refreshed, sorted_ids(F.col("isr"))),
+        replicas=in_order(F.col("replicas")),
+        elr=F.lit(None).cast(IDS),
+        controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
+    )
+
+
+CHANGES_BY_LEADER = T.StructType(
+    [
+        *(
+            field
+            for field in STATEMENTS
+            if field.name not in ("elr", "by_leader", "keeps_leader", "keeps_isr", "keeps_elr")
+        ),
+        column("incarnation", INT, "Incarnation of the topic."),
+        column("was", IDS, "ISR before, sorted."),
+        column("written", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."),
+    ]
+)
+
+
+def to_changes_by_leader(events: DataFrame) -> DataFrame:
+    """EVENTS with `incarnation` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
+
+    A change belongs to the newest leader epoch under which its writer was told to lead by then; null if no line tells.
+    Lines of a writer whose release is unknown are left out, as are those of 2.4 on: there they are intentions.
+    """
+    changing = F.col("event_type").isin("isr_shrinking", "isr_expanding", "isr_update_rejected_by_zk")
+    leads = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
+    lines = events.where((changing | leads) & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
+    mine = ["cluster", "topic", "partition", "incarnation", "node_id"]
+    order = Window.partitionBy(*mine).orderBy("at", "file_id", "line")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    next_change = Window.partitionBy(*mine, "changing").orderBy("at", "file_id", "line")
+    from_2_4 = F.col("message").contains("LeaderAndIsrPartitionState(")
+    until_0_11 = F.col("message").startswith("Partition [")
+    marked = (
+        lines.withColumn("changing", changing)
+        .withColumns(
+            {
+                "led": F.max(F.when(leads, F.col("leader_epoch"))).over(so_far),
+                "writes": F.last(F.when(leads, ~from_2_4).when(until_0_11, True), ignorenulls=True).over(so_far),
+                "refused": F.coalesce(
+                    F.lead("event_type").over(next_change) == "isr_update_rejected_by_zk", F.lit(False)
+                ),
+                "cached": F.lead("partition_epoch").over(next_change),
+            }
+        )
+        .where("changing AND writes AND event_type <> 'isr_update_rejected_by_zk'")
+    )
+    return marked.select(
+        *(
+            {
+                "leader": F.col("node_id").alias("leader"),
+                "leader_epoch": F.col("led").alias("leader_epoch"),
+                "partition_epoch": F.when(F.col("refused"), F.col("cached")).alias("partition_epoch"),
+                "controller_epoch": F.lit(None).cast("int").alias("controller_epoch"),
+                "isr": sorted_ids(F.col("isr")).alias("isr"),
+                "replicas": F.lit(None).cast(IDS).alias("replicas"),
+                "was": ids_of("old_isr").alias("was"),
+                "written": (~F.col("refused")).alias("written"),
+            }.get(name, F.col(name))
+            for name in CHANGES_BY_LEADER.fieldNames()
+        )
+    )
 
 
 def with_quorum_epoch(events: DataFrame) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,12 +12,18 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from jobs.nightly import Outcome
+from jobs.settings import Settings
 from jobs.warehouse import Warehouse
+from schemas.ledger import STEPS
+from udfs.coverage import Span, holes
+from udfs.file_hours import Rotated, contradictions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Row = Mapping[str, Any]
+Paths = Mapping[str, str]
+"""Where each stream was seen first, by its id."""
 MOST = 5
 """Findings of one kind that are told in full; of the rest only the number."""
 
@@ -43,24 +50,30 @@ class Facts:
     verdicts: dict[str, int] = field(default_factory=dict)
     violated: list[Row] = field(default_factory=list)
     rejects: list[Row] = field(default_factory=list)
+    zone_is_guessed: bool = False
+    doubts: list[str] = field(default_factory=list)
+    """Sentences on what makes streams doubtful."""
+    holes: list[str] = field(default_factory=list)
+    """Sentences on logs that are missing."""
 
 
-def gather(warehouse: Warehouse) -> list[Facts]:
-    """FACTS of every cluster of the published tables; reads a bounded number of rows from each."""
-    read = {name: warehouse.read(name) for name in _QUERIES}
+def gather(warehouse: Warehouse, steps: Sequence[str] = STEPS, settings: Settings | None = None) -> list[Facts]:
+    """FACTS of every cluster of the published tables, as far as some steps tell them; a bounded number of rows of each."""
+    names = [name for name, (told_by, _) in _QUERIES.items() if {*told_by} & {*steps}]
+
+    def rows(name: str) -> list[Row]:
+        return [row.asDict(recursive=True) for row in _QUERIES[name][1](warehouse.read(name)).collect()]
+
     with ThreadPoolExecutor(4) as pool:
-        found = dict(
-            zip(
-                _QUERIES,
-                pool.map(
-                    lambda name: [r.asDict(recursive=True) for r in _QUERIES[name](read[name]).collect()], _QUERIES
-                ),
-                strict=True,
-            )
-        )
+        read = dict(zip(names, pool.map(rows, names), strict=True))
+    found = {name: read.get(name, []) for name in _QUERIES}
     clusters = sorted({row["cluster"] for row in found["log_files"]})
     return [
-        _facts(name, {table: [r for r in rows if r["cluster"] == name] for table, rows in found.items()})
+        _facts(
+            name,
+            {table: [r for r in rows if r["cluster"] == name] for table, rows in found.items()},
+            settings or Settings(),
+        )
         for name in clusters
     ]
 
@@ -74,38 +87,43 @@ def _first(rows: DataFrame, order: str, most: int = MOST) -> DataFrame:
     ).where(F.col("nth") <= most)
 
 
-_QUERIES: dict[str, Callable[[DataFrame], DataFrame]] = {
-    "log_files": lambda t: t.select("cluster", "path", "file_id", "kind", "kafka_versions", "node_ids", "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes", "event_lines", "reject_lines", "first_at", "last_at", "time_zone"),
-    "controller_timeline": lambda t: _first(t, "controller_epoch DESC", MOST + 1),
-    "partition_timeline": lambda t: t.groupBy("cluster").agg(
+_QUERIES: dict[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] = {  # table -> the steps that tell of it, what to read
+    "log_files": (STEPS, lambda t: t.select("cluster", "path", "file_id", "also_seen_as", "kafka_versions", "node_ids", "role", "kind", "status", "findings", "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes", "event_lines", "first_at", "last_at", "time_zone")),
+    "controller_timeline": (("timelines",), lambda t: _first(t, "controller_epoch DESC", MOST + 1)),
+    "partition_timeline": (("timelines",), lambda t: t.groupBy("cluster").agg(
         F.count(F.lit(1)).alias("states"), F.countDistinct("topic", "partition").alias("partitions"), F.countDistinct("topic").alias("topics")
-    ),
-    "elections": lambda t: _first(t.where("unclean"), "at").unionByName(
+    )),
+    "elections": (("detect",), lambda t: _first(t.where("unclean"), "at").unionByName(
         t.groupBy("cluster", "succeeded", "unclean").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
-    ),
-    "offline_partitions": lambda t: _first(t.withColumn("open", F.col("until").isNull()), "duration_ms DESC NULLS LAST, since, topic, partition").join(
+    )),
+    "offline_partitions": (("detect",), lambda t: _first(t.withColumn("open", F.col("until").isNull()), "duration_ms DESC NULLS LAST, since, topic, partition").join(
         t.groupBy("cluster").agg(F.sum(F.col("until").isNull().cast("int")).alias("open_total")), "cluster"
-    ),
-    "isr_churn": lambda t: _first(t, "flaps DESC, shrinks DESC, topic, partition, follower", 3).join(
+    )),
+    "isr_churn": (("detect",), lambda t: _first(t, "flaps DESC, shrinks DESC, topic, partition, follower", 3).join(
         t.groupBy("cluster").agg(F.sum(F.col("churning").cast("int")).alias("churning_total"), F.sum(F.col("shrinks") + F.col("expands")).alias("changes")), "cluster"
-    ),
-    "reassignments": lambda t: t.groupBy("cluster", "state").agg(F.count(F.lit(1)).alias("total")),
-    "verdicts": lambda t: _first(t.where("verdict = 'violated'"), "at, rule, subject").unionByName(
+    )),
+    "reassignments": (("detect",), lambda t: t.groupBy("cluster", "state").agg(F.count(F.lit(1)).alias("total"))),
+    "verdicts": (("replay",), lambda t: _first(t.where("verdict = 'violated'"), "at, rule, subject").unionByName(
         t.groupBy("cluster", "verdict").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
-    ),
-    "rejects": lambda t: _first(
-        t.withColumn("skeleton", F.regexp_replace(F.regexp_extract("raw", r"^(?:\[[^\]]*\] )?([^\n]*)", 1), r"\d+", "<n>"))
-        .groupBy("cluster", "skeleton").agg(F.count(F.lit(1)).alias("count"), F.min(F.struct("file_id", "line")).alias("first")),
+    )),
+    "rejects": (("ingest",), lambda t: _first(
+        t.groupBy("cluster", F.coalesce("skeleton", "reason").alias("skeleton"))
+        .agg(F.count(F.lit(1)).alias("count"), F.min(F.struct("at", "file_id", "line")).alias("first")),
         "count DESC, skeleton",
-    ),
+    )),
+    "log_coverage": (("ingest",), lambda t: t),
 }  # fmt: skip
 
 
-def _facts(cluster: str, found: Mapping[str, list[Row]]) -> Facts:
+def _facts(cluster: str, found: Mapping[str, list[Row]], settings: Settings) -> Facts:
+    streams = found["log_files"]
     facts = Facts(
         cluster,
-        streams=found["log_files"],
+        streams=streams,
         reigns=sorted(found["controller_timeline"], key=lambda r: r["controller_epoch"]),
+        zone_is_guessed=any(is_guessed(row, settings) for row in streams),
+        doubts=doubts(streams),
+        holes=holes([_span(r) for r in found["log_coverage"]], roles(streams), settings.coverage_tolerance, MOST),
     )
     for row in found["partition_timeline"]:
         facts.states, facts.partitions, facts.topics = row["states"], row["partitions"], row["topics"]
@@ -127,6 +145,40 @@ def _facts(cluster: str, found: Mapping[str, list[Row]]) -> Facts:
     facts.violated = [r for r in found["verdicts"] if r["nth"] is not None]
     facts.rejects = sorted(found["rejects"], key=lambda r: r["nth"])
     return facts
+
+
+def is_guessed(row: Row, settings: Settings) -> bool:
+    """Whether nobody said in which zone a stream's times are. A metadata dump counts from 1970, and needs none."""
+    if settings.time_zone is not None or row["first_at"] is None or row["kind"] == "metadata_dump":
+        return False
+    return not row["node_ids"] or not {*row["node_ids"]} <= {*settings.node_time_zones}
+
+
+def _span(row: Row) -> Span:
+    return Span(row["node_id"], row["kind"], row["since"], row["until"], row["records"])
+
+
+def roles(streams: Iterable[Row]) -> dict[int, str]:
+    """By node what it is, `broker` or `controller`, as most of its streams say."""
+    votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    for row in streams:
+        for node in row["node_ids"] if row["role"] else ():
+            votes[node][row["role"]] += 1
+    return {node: max(sorted(counts), key=counts.__getitem__) for node, counts in votes.items()}
+
+
+def doubts(streams: Iterable[Row]) -> list[str]:
+    """What makes streams doubtful, in words: their findings, and file names that contradict their zone."""
+    found, rotated = [], []
+    for row in sorted(streams, key=lambda r: str(r["path"])):
+        for finding in row["findings"]:
+            found.append(finding if row["path"] in finding else f"{short(row['path'])}: {finding}")
+        node = f"{row['role'] or 'node'} {row['node_ids'][0]}" if len(row["node_ids"]) == 1 else "somebody"
+        zone = "" if row["kind"] == "metadata_dump" else row["time_zone"]
+        rotated += [
+            Rotated(node, path, row["first_at"], row["last_at"], zone) for path in (row["path"], *row["also_seen_as"])
+        ]
+    return [*contradictions(rotated), *found]
 
 
 # ---- words ----------------------------------------------------------------------------------------------------------
@@ -158,33 +210,61 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
 
 
-def screen(facts: Iterable[Facts], root: str) -> str:
-    """All clusters in words, and where to look next."""
-    parts = [_cluster(f) for f in facts]
-    return "\n\n".join([*parts, _next_steps(root)])
+def screen(facts: Iterable[Facts], root: str, steps: Sequence[str] = STEPS) -> str:
+    """All clusters in words, as far as some steps tell them, and where to look next."""
+    parts = [_cluster(f, steps) for f in facts]
+    return "\n\n".join([*parts, _next_steps(root, steps)])
 
 
-def _cluster(f: Facts) -> str:
+def _cluster(f: Facts, steps: Sequence[str]) -> str:
     paths = {row["file_id"]: row["path"] for row in f.streams}
     first = min((r["first_at"] for r in f.streams if r["first_at"]), default=None)
     last = max((r["last_at"] for r in f.streams if r["last_at"]), default=None)
+    zones = sorted({row["time_zone"] for row in f.streams if row["first_at"]}) or ["UTC"]
+    lines = [
+        f"Cluster {f.cluster}: {clock(first)} to {clock(last)} ({length(int((last - first).total_seconds() * 1000)) if first and last else 'no time'}), "
+        f"local times read as {', '.join(zones)}" + (" (no time_zone is set)" if f.zone_is_guessed else ""),
+        f"  Kafka        {versions(f.streams)}",
+    ]  # fmt: skip
+    for step, told in _TOLD:
+        if step in steps:
+            lines += told(f, paths)
+    return "\n".join(lines)
 
+
+def _tell_ingest(f: Facts, paths: Paths) -> list[str]:
     def total(name: str) -> int:
         return sum(row[name] for row in f.streams)
 
-    zones = sorted({row["time_zone"] for row in f.streams})
-    lines = [
-        f"Cluster {f.cluster}: {clock(first)} to {clock(last)} ({length(int((last - first).total_seconds() * 1000)) if first and last else 'no time'}), "
-        f"local times read as {', '.join(zones)}",
-        f"  Kafka        {versions(f.streams)}",
-        f"  logs         {plural(len(f.streams), 'stream')} of nodes {ids(sorted({n for r in f.streams for n in r['node_ids']}))}, {size(total('size_bytes'))}: "
+    read = [row for row in f.streams if row["status"] != "refused"]
+    again = total("duplicate_bytes")
+    return [
+        f"  logs         {plural(len(read), 'stream')} of nodes {ids(sorted({n for r in f.streams for n in r['node_ids']}))}, {size(total('size_bytes'))}: "
         f"{plural(total('event_lines'), 'event')} {size(total('event_bytes') + total('detail_bytes'))}, out of scope {size(total('other_bytes'))}, "
-        f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}",
+        f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}" + (f", had already {size(again)}" if again else ""),
         *[f"               {plural(r['count'], 'line')} like \"{r['skeleton'][:100]}\", first at {short(paths[r['first']['file_id']])}:{r['first']['line']}" for r in f.rejects],
+        *_labelled("doubtful", f.doubts[:MOST]),
+        *([f"               and {len(f.doubts) - MOST} more: SELECT path, findings FROM log_files"] if len(f.doubts) > MOST else []),
+        *_labelled("missing", f.holes),
+    ]  # fmt: skip
+
+
+def _labelled(label: str, sentences: Sequence[str]) -> list[str]:
+    """Sentences, the label beside the first one only."""
+    return [f"  {'' if number else label:<12} {text}" for number, text in enumerate(sentences)]
+
+
+def _tell_timelines(f: Facts, _: Paths) -> list[str]:
+    return [
         f"  controllers  {plural(f.reigns[-1]['total'] if f.reigns else 0, 'reign')}: {'... ' if len(f.reigns) > MOST else ''}"
         + "; ".join(_reign(r) for r in f.reigns[-MOST:]),
-        f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}; "
-        f"elections: {f.elections.get('held', 0):,} held, {f.elections.get('failed', 0):,} failed, {f.elections.get('unclean', 0):,} unclean",
+        f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}",
+    ]  # fmt: skip
+
+
+def _tell_detect(f: Facts, paths: Paths) -> list[str]:
+    return [
+        f"  elections    {f.elections.get('held', 0):,} held, {f.elections.get('failed', 0):,} failed, {f.elections.get('unclean', 0):,} unclean",
         f"  offline      {plural(f.offline_count, 'interval')} without a leader, {f.offline_open:,} still open at the end of the logs" + (", longest first:" if f.offline else ""),
         *[f"    {_outage(r, paths)}" for r in f.offline],
         f"  unclean      {plural(f.elections.get('unclean', 0), 'unclean election')}" + (", each may have lost records:" if f.unclean else ""),
@@ -193,10 +273,22 @@ def _cluster(f: Facts) -> str:
         + (f"; worst {f.churn[0]['topic']}-{f.churn[0]['partition']} broker {f.churn[0]['follower']}: {plural(f.churn[0]['flaps'], 'flap')} in the hour of {clock(f.churn[0]['hour'])[:16]}, "
            f"out for up to {length(f.churn[0]['worst_out_ms'])}" if f.churn else ""),
         "  reassigned   " + (", ".join(f"{count:,} {state}" for state, count in sorted(f.reassignments.items())) or "none"),
+    ]  # fmt: skip
+
+
+def _tell_replay(f: Facts, paths: Paths) -> list[str]:
+    return [
         f"  replay       {f.verdicts.get('holds', 0):,} decisions as the algorithm says, {f.verdicts.get('violated', 0):,} not, {f.verdicts.get('unknown', 0):,} unknown for lack of inputs",
         *[f"    {_violation(r, paths)}" for r in f.violated],
     ]  # fmt: skip
-    return "\n".join(lines)
+
+
+_TOLD: Sequence[tuple[str, Callable[[Facts, Paths], list[str]]]] = (
+    ("ingest", _tell_ingest),
+    ("timelines", _tell_timelines),
+    ("detect", _tell_detect),
+    ("replay", _tell_replay),
+)
 
 
 def versions(streams: Sequence[Row]) -> str:
@@ -268,7 +360,10 @@ def _violation(r: Row, paths: Mapping[str, str]) -> str:
     return f"{r['rule']} on {r['subject']} at {clock(r['at'])[11:]}: expected {r['expected']}, found {r['actual']} ({proof(r, paths)})"
 
 
-def _next_steps(root: str) -> str:
+def _next_steps(root: str, steps: Sequence[str]) -> str:
+    later = STEPS[STEPS.index(steps[-1]) + 1 :]
+    if later:
+        return f"Next:\n  kafka-rewind {later[0]} --warehouse {root}"
     return "\n".join(
         [
             "Where to look next:",

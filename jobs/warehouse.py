@@ -3,18 +3,21 @@
 A run first takes back whatever a run that never got published has written, then writes, is audited, and at last adds
 its row to `runs`. That row names a version of each table, and nothing else makes a table visible; so a run that was
 killed or refused leaves no trace for readers, and running it again gives what one clean run gives.
+
+One run writes at a time (`jobs.lock`). Where there are no locks, a run that was overtaken finds versions that it did not
+write, or another row in `runs`, and is not published.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
@@ -30,14 +33,29 @@ WRITERS = 4
 """Tables written at once: a small Delta write is mostly waiting."""
 
 
+class Overtaken(BadInput):
+    """Another run wrote to the warehouse while this one did; the text is one sentence."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Another run wrote to this warehouse at the same time; nothing of this run was published, run it again."
+        )
+
+
 @dataclass
 class Warehouse:
-    """A folder of Delta tables; `versions` are those that the last published run pinned."""
+    """A folder of Delta tables; `versions` are those that the last published run pinned, `rows` their numbers of rows,
+    `pending` the clusters that each step has yet to bring up to date."""
 
     spark: SparkSession
     root: str
     versions: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    pending: dict[str, list[str]] = field(default_factory=dict)
     last_run: int = 0
+    written: dict[str, int] = field(default_factory=dict)
+    """Version of each table that this run wrote."""
+    _seen: dict[str, int] = field(default_factory=dict)  # newest version of each table that this run knows of
 
     def path(self, table: str) -> str:
         """Where a table lies."""
@@ -45,64 +63,122 @@ class Warehouse:
 
     def exists(self, table: str) -> bool:
         """Whether anything was ever written to it, published or not."""
-        return bool(DeltaTable.isDeltaTable(self.spark, self.path(table)))
+        return self.version(table) >= 0
 
     def read(self, table: str) -> DataFrame:
         """A table as the last published run left it; without rows if there is none."""
         if table == RUNS.name and self.last_run:
-            return self.spark.read.format("delta").load(self.path(table))
+            return self._load(table)
         if table not in self.versions:
             return self.spark.createDataFrame([], BY_NAME[table].schema)
-        return self.at_version(table, self.versions[table])
+        if self.written.get(table) == self.versions[table]:
+            return self.newest(table)  # nobody else writes; going back to a version costs Delta two Spark jobs
+        return self._load(table, self.versions[table])
 
     def newest(self, table: str) -> DataFrame:
-        """A table as it was written last, published or not: what the gate looks at."""
-        return self.spark.read.format("delta").load(self.path(table))
+        """A table as it was written last, published or not."""
+        return self._load(table)
 
-    def at_version(self, table: str, version: int) -> DataFrame:
-        """A table at a Delta version."""
-        return self.spark.read.format("delta").option("versionAsOf", version).load(self.path(table))
+    def now(self, table: str) -> DataFrame:
+        """A table as this run sees it: as it wrote it itself, else as the last published run left it."""
+        return self.newest(table) if table in self.written else self.read(table)
+
+    def _load(self, table: str, version: int | None = None) -> DataFrame:
+        """A table in today's columns, at a Delta version or the newest."""
+        reader = self.spark.read.format("delta")
+        rows = (reader if version is None else reader.option("versionAsOf", version)).load(self.path(table))
+        schema = BY_NAME[table].schema
+        return rows if rows.columns == schema.names else rows.to(schema)
 
     def write(self, table: Table, rows: DataFrame, *, replace: str | None = None, append: bool = False) -> None:
         """Write rows in the table's columns and order: instead of all rows, of those that `replace` selects, or besides."""
         writer = rows.to(table.schema).write.format("delta").mode("append" if append else "overwrite")
+        writer = writer.option("mergeSchema", "true")  # columns that an older release did not have
         if replace and self.exists(table.name):
             writer = writer.option("replaceWhere", replace)
-        writer.save(self.path(table.name))
+        self._change(table.name, lambda: writer.save(self.path(table.name)))
 
     def delete(self, table: Table, condition: str) -> None:
         """Take rows out of a table."""
         if self.exists(table.name):
-            DeltaTable.forPath(self.spark, self.path(table.name)).delete(condition)
+            target = DeltaTable.forPath(self.spark, self.path(table.name))
+            self._change(table.name, lambda: target.delete(condition))
+
+    def delete_rows(self, table: Table, keys: DataFrame) -> None:
+        """Take rows out of a table: those whose values of the columns of `keys` are there."""
+        if self.exists(table.name):
+            same = " AND ".join(f"old.{name} <=> taken.{name}" for name in keys.columns)
+            target = DeltaTable.forPath(self.spark, self.path(table.name)).alias("old")
+            merge = target.merge(keys.distinct().alias("taken"), same).whenMatchedDelete()
+            self._change(table.name, merge.execute)
+
+    def _change(self, table: str, change: Callable[[], object]) -> None:
+        """Do something that adds at most one version to a table. Raises Overtaken if there are others."""
+        before = self.version(table)
+        if self._seen.get(table, before) != before:
+            raise Overtaken
+        try:
+            change()
+        except DeltaConcurrentModificationException:
+            raise Overtaken from None
+        after = self.version(table)
+        if after > before + 1:
+            raise Overtaken
+        self._seen[table] = self.written[table] = after
 
     def version(self, table: str) -> int:
-        """Newest Delta version of a table, published or not.
+        """Newest Delta version of a table, published or not; -1 if it does not exist.
 
-        In a local folder it is the highest name in the log, as Delta's protocol says; asking Delta costs two Spark jobs.
+        It is the highest name in the table's log, as Delta's protocol says; asking Delta costs two Spark jobs.
         """
         log = f"{self.path(table)}/_delta_log"
         if "://" not in log:
-            return max(int(name[:20]) for name in os.listdir(log) if re.fullmatch(r"\d{20}\.json", name))
-        row = DeltaTable.forPath(self.spark, self.path(table)).history(1).select("version").first()
-        assert row is not None  # a Delta table has a history
-        return int(row[0])
+            names = os.listdir(log) if os.path.isdir(log) else []
+        else:
+            java, context = self.spark._jvm, self.spark.sparkContext._jsc
+            assert java is not None  # never with Spark Connect, which this is not written for
+            where = java.org.apache.hadoop.fs.Path(log)
+            files = where.getFileSystem(context.hadoopConfiguration())
+            names = [one.getPath().getName() for one in files.listStatus(where)] if files.exists(where) else []
+        return max((int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name)), default=-1)
 
     def take_back(self) -> list[str]:
         """Undo what runs that were never published have written; the names of the tables that were put back."""
-        names = [table for table in BY_NAME if table != RUNS.name and self.exists(table)]
 
         def one(name: str) -> str | None:
+            self._seen[name] = found = self.version(name)
             pinned = self.versions.get(name)
-            if pinned is None:
-                DeltaTable.forPath(self.spark, self.path(name)).delete()
-            elif self.version(name) == pinned:
+            if found < 0 or found == pinned:
                 return None
-            else:
-                DeltaTable.forPath(self.spark, self.path(name)).restoreToVersion(pinned)
+            table = DeltaTable.forPath(self.spark, self.path(name))
+            self._change(name, table.delete if pinned is None else lambda: table.restoreToVersion(pinned))
             return name
 
         with ThreadPoolExecutor(WRITERS) as pool:
-            return [name for name in pool.map(one, names) if name]
+            names = [name for name in pool.map(one, [name for name in BY_NAME if name != RUNS.name]) if name]
+        self.written.clear()
+        return names
+
+    def publish(self, told: Mapping[str, Any]) -> None:
+        """Add a run's row to `runs`, which makes its versions visible: RUNS without its number; what is not told is null.
+
+        Raises Overtaken if another run was quicker.
+        """
+        if any(self.version(table) != seen for table, seen in self._seen.items()):
+            raise Overtaken  # what was read back may be another run's
+        row = {**told, "run_id": str(self.last_run + 1)}
+        rows = self.spark.createDataFrame([tuple(row.get(name) for name in RUNS.columns)], RUNS.schema)
+        options = {"txnAppId": "kafka-rewind", "txnVersion": row["run_id"], "mergeSchema": "true"}
+        try:
+            rows.write.format("delta").mode("append").options(**options).save(self.path(RUNS.name))
+        except DeltaConcurrentModificationException:
+            raise Overtaken from None
+        self._seen[RUNS.name] = self.version(RUNS.name)
+        if "://" in self.root:  # no lock: Delta leaves a row out whose number another run's row has already
+            same = (F.col("run_id") == row["run_id"]) & (F.col("started_at") == F.lit(row["started_at"]))
+            if self.newest(RUNS.name).where(same).isEmpty():
+                raise Overtaken
+        self.last_run += 1
 
 
 def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse:
@@ -110,18 +186,19 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
     check_root(root, create=create)
     root = root if "://" in root else os.path.abspath(root)
     warehouse = Warehouse(spark, root)
+    warehouse._seen[RUNS.name] = warehouse.version(RUNS.name)
     if warehouse.exists(RUNS.name):
-        runs = spark.read.format("delta").load(warehouse.path(RUNS.name))
-        last = runs.agg(F.max(F.col("run_id").cast("long"))).first()
-        warehouse.last_run = int(last[0]) if last and last[0] is not None else 0
-        published = (
-            runs.where("status = 'published'")
-            .orderBy(F.col("run_id").cast("long").desc())
-            .select("table_versions")
-            .first()
+        number = F.col("run_id").cast("long")
+        told = F.struct("table_versions", "rows", "pending")
+        found = warehouse._load(RUNS.name, warehouse._seen[RUNS.name]).agg(
+            F.max(number).alias("number"), F.max_by(told, F.when(F.col("status") == "published", number)).alias("told")
         )
-        if published is not None:
-            warehouse.versions = dict(published[0])
+        last = found.first()
+        assert last is not None  # an aggregate has one row
+        warehouse.last_run = int(last["number"] or 0)
+        if last["told"] is not None:
+            warehouse.versions, warehouse.rows = dict(last["told"]["table_versions"]), dict(last["told"]["rows"])
+            warehouse.pending = {step: list(names) for step, names in (last["told"]["pending"] or {}).items()}
     elif not create:
         raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
     return warehouse
@@ -144,24 +221,3 @@ def check_root(root: str, *, create: bool) -> None:
         )
     if create and not os.access(parent, os.W_OK):
         raise BadInput(f"The warehouse cannot be written: {root}; check the permissions of {parent}.")
-
-
-def run_row(
-    spark: SparkSession,
-    run_id: int,
-    started_at: datetime,
-    finished_at: datetime,
-    version: str,
-    clusters: list[str],
-    inputs: list[str],
-    table_versions: Mapping[str, int],
-    rows: Mapping[str, int],
-    expectations: Mapping[str, int],
-    status: str,
-) -> DataFrame:
-    """RUNS, one row."""
-    row = (
-        str(run_id), started_at, finished_at, version, clusters, inputs,
-        dict(table_versions), dict(rows), dict(expectations), status,
-    )  # fmt: skip
-    return spark.createDataFrame([row], RUNS.schema)

@@ -21,15 +21,16 @@ INCARNATION = ("cluster", "topic", "partition", "incarnation")
 _ORDERS: Mapping[
     str, tuple[tuple[str, ...], tuple[str, ...]]
 ] = {  # table -> what its windows go by, and in which order
-    "partition_timeline": (INCARNATION, ("partition_epoch", "leader_epoch")),
+    "partition_timeline": (INCARNATION, ("ordinal",)),
     "elections": (INCARNATION, ("at", "leader_epoch")),
     "offline_partitions": (INCARNATION, ("since",)),
-    "isr_changes": (INCARNATION, ("partition_epoch", "leader_epoch", "kind")),
+    "isr_changes": (INCARNATION, ("ordinal", "kind")),
     "isr_churn": (INCARNATION, ("follower", "hour")),
     "reassignments": (INCARNATION, ("since",)),
-    "events": (("cluster", "file_id"), ("line",)),
-    "rejects": (("cluster", "file_id"), ("line",)),
+    "events": (("cluster", "file_id"), ("line", "byte_offset")),
+    "rejects": (("cluster", "file_id"), ("line", "byte_offset")),
     "verdicts": (("cluster", "rule"), ("subject",)),
+    "log_coverage": (("cluster", "node_id", "kind"), ("since",)),
     "broker_timeline": (("cluster", "broker"), ("since",)),
     "topic_timeline": (("cluster", "topic"), ("incarnation",)),
     "controller_timeline": (("cluster",), ("controller_epoch", "controller_id")),
@@ -122,6 +123,23 @@ def has_evidence(table: Table) -> Expectation:
 
 
 BYTES = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes")
+WRITTEN = ("written_event_bytes", "written_event_lines", "written_reject_bytes", "written_reject_lines")
+"""What the gate adds to each row of `log_files`: sums over the stream's rows in `events` and `rejects`."""
+
+
+def _not_as_written() -> Column:
+    """Whether a stream's account differs from the records written; null sums: they were not counted."""
+    told = (
+        F.col("event_bytes") + F.col("detail_bytes"),
+        F.col("event_lines"),
+        F.col("reject_bytes"),
+        F.col("reject_lines"),
+    )
+    different = F.lit(False)
+    for account, written in zip(told, WRITTEN, strict=True):
+        different = different | ~account.eqNullSafe(F.col(written))
+    return F.col(WRITTEN[0]).isNotNull() & different
+
 
 _OWN: Mapping[str, tuple[Expectation, ...]] = {
     "log_files": (
@@ -130,6 +148,12 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
             "size = event + detail + reject + other + duplicate + held_back bytes",
             lambda: F.col("size_bytes") != sum((F.col(name) for name in BYTES), F.lit(0)),
             ("path", "size_bytes", *BYTES),
+        ),
+        Expectation(
+            "as_written",
+            "the bytes and lines of a stream's events and rejects are those that were written",
+            _not_as_written,
+            ("path", "file_id", "event_bytes", "detail_bytes", "event_lines", "reject_bytes", "reject_lines", *WRITTEN),
         ),
         Expectation(
             "reject_ratio",
@@ -149,6 +173,7 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
             ("file_id", "line"),
         ),
     ),
+    "log_coverage": (no_overlap("log_coverage"), since_before_until("cluster", "node_id", "kind", "since", "until")),
     "topic_timeline": (no_overlap("topic_timeline"), since_before_until("cluster", "topic", "since", "until")),
     "partition_timeline": (
         no_overlap("partition_timeline"),
@@ -191,8 +216,11 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         ),
     ),
 }
-_NULLABLE_KEYS = {"elections": ("leader_epoch",)}  # a failed election began none
-_WITHOUT_EVIDENCE = {"log_files", "events", "rejects", "isr_churn"}
+_NULLABLE_KEYS = {  # a failed election began no epoch; who wrote a log may be unknown
+    "elections": ("leader_epoch",),
+    "log_coverage": ("node_id",),
+}
+_WITHOUT_EVIDENCE = {"log_files", "log_coverage", "events", "rejects", "isr_churn"}
 
 
 def suite(table: Table) -> tuple[Expectation, ...]:

@@ -76,7 +76,7 @@ OFFLINE_PARTITIONS = table(
 ISR_CHANGES = table(
     "isr_changes",
     "one shrink or expand",
-    "cluster, topic, partition, incarnation, leader_epoch, partition_epoch, kind",
+    "cluster, topic, partition, incarnation, ordinal, kind",
     *PARTITION_KEY,
     column("at", TIME, "First proof of the changed ISR, UTC."),
     column("kind", TEXT, "`shrink` or `expand`."),
@@ -86,7 +86,8 @@ ISR_CHANGES = table(
     column("isr", IDS, "ISR afterwards, sorted."),
     column("leader", INT, "Leader then; -1 none."),
     column("leader_epoch", INT, "Leader epoch of the state."),
-    column("partition_epoch", INT, "Partition epoch of the state."),
+    column("partition_epoch", INT, "Partition epoch of the state; null unknown."),
+    column("ordinal", LONG, "The state's place in its incarnation (partition_timeline)."),
     column("lag", LONG, "Largest lag of a removed follower that the leader printed, in records; null not told."),
     EVIDENCE_COLUMN,
 )

@@ -24,6 +24,25 @@ PARTITION_STATE = T.StructType(
     ]
 )
 
+CLOCK = column(
+    "clock",
+    TEXT,
+    "How its local time became UTC where the zone's clocks were changed: `first_pass` or `second_pass` of a repeated time, "
+    "`ambiguous` if nothing tells which, `gap` for a time that was skipped; null everywhere else.",
+)
+
+SPANS = T.ArrayType(
+    T.StructType(
+        [
+            column("node_id", INT, "Node that wrote them; null unknown."),
+            column("kind", TEXT, "As in `log_coverage`."),
+            column("since", TIME, "Time of the first record, UTC."),
+            column("until", TIME, "Time of the last record, UTC."),
+            column("records", LONG, "Records, those out of scope included."),
+        ]
+    )
+)
+
 LOG_FILES = table(
     "log_files",
     "one log stream ever seen; the same content under another name is the same row",
@@ -32,9 +51,22 @@ LOG_FILES = table(
     column("file_id", TEXT, "Opaque name of the stream, given once: begin of the hash of its first content."),
     column("node_ids", IDS, "Nodes that its records name as their writer, sorted."),
     column("role", TEXT, "`broker` or `controller` (KRaft), by its records; null if none tells."),
-    column("path", TEXT, "Where it was seen first."),
+    column("path", TEXT, "Where it was seen first, or lay when it had grown; `bundle.tar.gz!/member` inside a bundle."),
     column("also_seen_as", TEXTS, "Other paths with the same content, sorted."),
-    column("kind", TEXT, "Layout of its lines: `apache`, `metadata_dump`; null if no line of it is a record."),
+    column(
+        "kind",
+        TEXT,
+        "`state_change`, `controller`, `server` or `metadata_dump`: what most of its records in scope are, by their loggers "
+        "(if none is in scope, most of all); `log_coverage` tells the rest. Null if it has no records.",
+    ),
+    column(
+        "format",
+        TEXT,
+        "How it is written, encoding, wrapper and layout: `apache`, `compose/apache`; null if no line of it is a record.",
+    ),
+    column(
+        "channels", TEXTS, "Outputs that are interleaved in it, such as compose services, sorted; empty if it is one."
+    ),
     column("size_bytes", LONG, "Decompressed bytes read so far."),
     column("event_bytes", LONG, "Bytes of first lines of events."),
     column("detail_bytes", LONG, "Bytes of their further lines (stack traces)."),
@@ -49,8 +81,15 @@ LOG_FILES = table(
     column(
         "kafka_versions", TEXT, "Narrowest range of releases whose messages these are, `2.4.0..2.5.1`; null unknown."
     ),
-    column("time_zone", TEXT, "Zone its local times were read in."),
-    column("status", TEXT, "`ok`, or `no_records` where no line of it is a record's first."),
+    column("time_zone", TEXT, "Zone its local times were read in; times that print their zone are read in that."),
+    column(
+        "status",
+        TEXT,
+        "`ok`, `no_records` where no line of it is a record's first, `truncated` where its compressed form is damaged: what "
+        "stands before the damage was read, `refused` where nothing was read.",
+    ),
+    column("findings", TEXTS, "What makes its evidence doubtful, a sentence each; empty if nothing does."),
+    column("spans", SPANS, "When records of which kind were written, by whom; silences of a minute are no gaps."),
     column("prefix_hash", TEXT, "Hash of the first `size_bytes` bytes: how a grown or renamed file is known again."),
     column("run_id", TEXT, "Run that last read new bytes of it."),
 )
@@ -58,7 +97,7 @@ LOG_FILES = table(
 EVENTS = table(
     "events",
     "one record of a logger in scope",
-    "cluster, file_id, line",
+    "cluster, file_id, line, byte_offset",
     CLUSTER,
     column("file_id", TEXT, "Stream of the record (log_files).", nullable=True),
     column("line", LONG, "Its first line in the stream, from 1."),
@@ -70,6 +109,7 @@ EVENTS = table(
         "Node that wrote it: from the record, else its stream's other records, else the path; null unknown.",
     ),
     column("at", TIME, "The node's own clock in UTC; never corrected. Null where a dump line has none."),
+    CLOCK,
     column("level", TEXT, "Log level; null in a metadata dump."),
     column("logger", TEXT, "Full logger name; `kafka-dump-log` for a metadata dump."),
     column("event_type", TEXT, "Which message it is (docs/reference: rules)."),
@@ -98,14 +138,36 @@ EVENTS = table(
 REJECTS = table(
     "rejects",
     "one record of a wholly scoped logger that no rule knows",
-    "cluster, file_id, line",
+    "cluster, file_id, line, byte_offset",
     CLUSTER,
     column("file_id", TEXT, "Stream of the record."),
     column("line", LONG, "Its first line in the stream, from 1."),
     column("byte_offset", LONG, "Byte at which it starts."),
     column("size_bytes", LONG, "Its bytes, further lines and line ends included."),
-    column("at", TIME, "The node's own clock in UTC."),
+    column("head_bytes", LONG, "Bytes of its first line, line end included."),
+    column("node_id", INT, "Node that wrote it, as in `events`."),
+    column("at", TIME, "The node's own clock in UTC; null if its time stamp is none."),
+    CLOCK,
+    column("level", TEXT, "Log level."),
     column("logger", TEXT, "Full logger name."),
     column("reason", TEXT, "Why it is no event."),
-    column("raw", TEXT, "The whole record; bytes that are not UTF-8 as \\xNN."),
+    column("skeleton", TEXT, "Its message with ids, names and numbers taken out: what records of one kind share."),
+    column(
+        "raw",
+        TEXT,
+        "The whole record without what wraps its lines; bytes that are not UTF-8 as \\xNN, and a backslash that would "
+        "look like that as \\x5c.",
+    ),
+)
+
+LOG_COVERAGE = table(
+    "log_coverage",
+    "one span in which a node's log of one kind is there",
+    "cluster, node_id, kind, since",
+    CLUSTER,
+    column("node_id", INT, "Node that wrote it; null unknown."),
+    column("kind", TEXT, "`state_change`, `controller`, `server` or `metadata_dump`, by the loggers of its records."),
+    column("since", TIME, "Time of its first record, UTC."),
+    column("until", TIME, "Time of its last record, UTC; the next span begins later than the tolerance allows."),
+    column("records", LONG, "Records in it, those out of scope included."),
 )

@@ -6,6 +6,9 @@ from pyspark.sql import types as T
 
 from schemas.columns import LONG, TEXT, TEXTS, TIME, column, table
 
+STEPS = ("ingest", "timelines", "detect", "replay")
+"""The steps of a nightly run, in their order; each is a command of its own."""
+
 RUNS = table(
     "runs",
     "one run",
@@ -14,10 +17,18 @@ RUNS = table(
     column("started_at", TIME, "When it started, UTC."),
     column("finished_at", TIME, "When it was published or refused, UTC."),
     column("version", TEXT, "Version of Kafka Rewind."),
-    column("clusters", TEXTS, "Clusters it read, sorted."),
+    column(
+        "steps", TEXTS, "What it did, in order: `ingest`, `timelines`, `detect`, `replay`; a nightly run does all four."
+    ),
+    column("clusters", TEXTS, "Clusters that had news or were brought up to date, sorted."),
     column("inputs", TEXTS, "Logs it was given."),
     column("table_versions", T.MapType(TEXT, LONG), "Delta version of each table that this run makes visible."),
     column("rows", T.MapType(TEXT, LONG), "Rows of each table at that version."),
     column("expectations", T.MapType(TEXT, LONG), "Rows that violate each expectation; 0 everywhere if published."),
+    column(
+        "pending",
+        T.MapType(TEXT, TEXTS),
+        "By step the clusters whose rows it has yet to bring up to date, sorted; a step that has none is left out.",
+    ),
     column("status", TEXT, "`published` or `refused`."),
 )

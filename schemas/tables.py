@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from schemas import findings, ingest, ledger, timelines
 from schemas.columns import Table
 
-SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.EVENTS, ingest.REJECTS)
+SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
 """What is read from logs; grows from run to run."""
 
 DERIVED: tuple[Table, ...] = (

@@ -7,12 +7,15 @@ from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PART
 PARTITION_TIMELINE = table(
     "partition_timeline",
     "one committed state of a partition, i.e. one (leader epoch, partition epoch)",
-    "cluster, topic, partition, incarnation, leader_epoch, partition_epoch",
+    "cluster, topic, partition, incarnation, ordinal",
     *PARTITION_KEY,
     column("topic_id", TEXT, "Topic id; null where the release has none or no line tells it."),
+    column(
+        "ordinal", LONG, "Orders the states of an incarnation: the partition epoch, or where lines lack it a count."
+    ),
     column("leader", INT, "Leader; -1 none, null unknown."),
     column("leader_epoch", INT, "Leader epoch."),
-    column("partition_epoch", INT, "Partition epoch (zkVersion)."),
+    column("partition_epoch", INT, "Partition epoch (zkVersion); null where neither lines nor counting tell it."),
     column(
         "controller_epoch",
         INT,
@@ -29,7 +32,7 @@ PARTITION_TIMELINE = table(
         "availability", TEXT, "KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline; null unknown."
     ),
     column("made_by", TEXT, "`leader` (its own ISR change), `controller`; null unknown."),
-    column("inferred", FLAG, "True if no single line states it, and its neighbours' epochs imply it."),
+    column("inferred", FLAG, "True if no line states it in full, and its neighbours leave no choice."),
     EVIDENCE_COLUMN,
 )
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from jobs import session as session_module
 from jobs.cli import main
+from jobs.lock import sole_writer
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,21 +74,32 @@ class TestWithoutSpark:
         assert not (tmp_path / "w").exists()
 
     def test_unreadable_file(self, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def denied(path: str, *_: str) -> None:
+        def denied(path: str, *_: int) -> None:
             raise PermissionError(13, "Permission denied", path)
 
-        monkeypatch.setattr("udfs.streams.open", denied, raising=False)  # root may read what nobody may
-        said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"))
+        monkeypatch.setattr("udfs.sources.os.open", denied)  # root may read what nobody may
+        said = command("nightly", str(logs / "controller.log"), "--warehouse", str(tmp_path / "w"))
         refused(said, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
         assert not (tmp_path / "w").exists()
 
     def test_no_regular_file(self, logs: Path, tmp_path: Path) -> None:
         os.mkfifo(logs / "pipe")
-        refused(command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "no regular file", "pipe")
+        refused(command("nightly", str(logs / "pipe"), "--warehouse", str(tmp_path / "w")), "no regular file", "pipe")
 
     def test_link_to_nowhere(self, logs: Path, tmp_path: Path) -> None:
         (logs / "link.log").symlink_to(tmp_path / "none")
-        refused(command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "link.log")
+        refused(command("ingest", str(logs / "link.log"), "--warehouse", str(tmp_path / "w")), "link.log")
+
+    def test_somebody_else_is_writing(self, logs: Path, tmp_path: Path) -> None:
+        with sole_writer(str(tmp_path / "w"), wait=True, say=lambda _: None):
+            said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--no-wait")
+        refused(said, f"Another run (process {os.getpid()}, since ", "is writing to this warehouse", "run again")
+        assert not (tmp_path / "w").exists()
+
+    def test_a_step_without_a_warehouse(self, tmp_path: Path) -> None:
+        for arguments in (("timelines",), ("detect",), ("replay",), ("ingest", "--reparse-rejects")):
+            refused(command(*arguments, "--warehouse", str(tmp_path / "w")), "There is no warehouse in", "nightly LOGS")
+        assert not (tmp_path / "w").exists()
 
     def test_warehouse_that_is_a_file(self, logs: Path, tmp_path: Path) -> None:
         (tmp_path / "w").write_text("mine")
@@ -124,6 +136,8 @@ class TestWithoutSpark:
         [
             (["nightly", "logs", "--no-such-option"], "No such option '--no-such-option'"),
             (["nightly"], "Missing argument 'LOGS"),
+            (["ingest"], "Missing argument 'LOGS"),
+            (["timelines", "logs"], "unexpected extra argument (logs)"),
             (["nightl", "logs"], "No such command 'nightl'"),
             (["export", "elections", "--format", "xml"], "'xml' is not one of 'jsonl', 'csv', 'parquet'"),
             (["sql", "SELECT 1", "--limit", "ten"], "'ten' is not a valid integer"),
@@ -179,8 +193,8 @@ class TestWithSpark:
         assert not (tmp_path / "w").exists()
 
     def test_broken_archive(self, logs: Path, tmp_path: Path) -> None:
-        (logs / "server.log.gz").write_bytes(gzip.compress(LINE.encode() * 100)[:-9])
-        said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"))
+        (logs / "server.log.gz").write_bytes(gzip.compress(LINE.encode() * 100)[:12])
+        said = command("nightly", str(logs / "server.log.gz"), "--warehouse", str(tmp_path / "w"))
         assert said.exit_code == 2
         assert f"This file cannot be read: {logs / 'server.log.gz'}" in said.stderr
         assert not (tmp_path / "w").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.detect import to_elections, to_isr_changes, to_isr_churn, to_offline_partitions, to_reassignments
@@ -17,9 +18,16 @@ from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TI
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from schemas.columns import Table
     from tests.conftest import Frame, Same
 
 ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's logs.")])
+
+
+def states(frame: Frame, text: str, table: Table = PARTITION_TIMELINE) -> DataFrame:
+    """Rows of a table of states, in the order of their partition epochs."""
+    return frame(table, text).withColumn("ordinal", F.col("partition_epoch").cast("long"))
+
 
 # ---- elections ------------------------------------------------------------------------------------------------------
 # All of partition 0, incarnation 0. The first state of a partition is no election.
@@ -81,7 +89,7 @@ gap     | 10:00:01   | true      |                 | 2      | 3            |    
 @pytest.fixture(scope="module")
 def elections(frame: Frame) -> DataFrame:
     """ELECTIONS of STATES."""
-    rows = to_elections(frame(PARTITION_TIMELINE, STATES), frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS))
+    rows = to_elections(states(frame, STATES), frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS))
     return rows.persist()
 
 
@@ -127,7 +135,7 @@ dropped | 10:00:02 | 10:00:03 | 1000        |                     |             
 
 def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     ends = frame(ENDS, "cluster | end_of_logs\nc | 10:10:00")
-    rows = to_offline_partitions(frame(PARTITION_TIMELINE, LED), elections, frame(BROKER_TIMELINE, BROKERS), ends)
+    rows = to_offline_partitions(states(frame, LED), elections, frame(BROKER_TIMELINE, BROKERS), ends)
     same(rows, OUTAGES)
 
 
@@ -157,7 +165,7 @@ t     | 10:00:30 | expand | controller | 4     | []      | 2,4   | 2      | 3   
 
 def test_isr_changes(frame: Frame, same: Same) -> None:
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
-    same(to_isr_changes(frame(PARTITION_TIMELINE, ISRS), frame(EVENTS, SHRINKING), topics), CHANGES)
+    same(to_isr_changes(states(frame, ISRS), frame(EVENTS, SHRINKING), topics), CHANGES)
 
 
 FLAPPING = """
@@ -191,7 +199,7 @@ t     | 4        | 11:00:00 | 0       | 1       | 0     | 0              |      
 def test_churn(frame: Frame, same: Same) -> None:
     """The logs end with the last change: 3 is out from 10:20 for 42 min, 2 from 11:02 for no time."""
     ends = frame(ENDS, "cluster | end_of_logs\nc | 11:02:00")
-    rows = to_isr_churn(frame(ISR_CHANGES, FLAPPING), frame(ELECTIONS, MOVES), ends, Settings(churn_flaps=2))
+    rows = to_isr_churn(states(frame, FLAPPING, ISR_CHANGES), frame(ELECTIONS, MOVES), ends, Settings(churn_flaps=2))
     same(rows, CHURN)
 
 
@@ -240,7 +248,7 @@ def test_reassignments(frame: Frame, same: Same) -> None:
     reigns = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
     rows = to_reassignments(
         frame(EVENTS, ASKED),
-        frame(PARTITION_TIMELINE, NOW),
+        states(frame, NOW),
         frame(TOPIC_TIMELINE, topics),
         frame(CONTROLLER_TIMELINE, reigns),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
 from jobs.gate import Audit, audit
 from jobs.nightly import Outcome
@@ -21,7 +22,7 @@ SOUND = {
         b       | /b   | 10         | 0           | 0            | 0            | 10          | 0               | 0               | 0           | 0
     """,
     "partition_timeline": """
-        topic | partition | incarnation | leader_epoch | partition_epoch | since    | until    | evidence
+        topic | partition | incarnation | leader_epoch | ordinal | since    | until    | evidence
         t     | 0         | 0           | 0            | 0               | 10:00:00 | 10:00:01 | 1@f:1
         t     | 0         | 0           | 1            | 1               | 10:00:01 | 10:00:01 | 1@f:2
         t     | 0         | 0           | 1            | 2               | 10:00:01 |          | 1@f:3
@@ -36,40 +37,40 @@ SOUND = {
 UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate it, and what the example names
     "a key twice": (
         "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
         t     | 0 | 0 | 0 | 0 | 10:00:00 | 10:00:01 | 1@f:1
         t     | 0 | 0 | 0 | 0 | 10:00:01 |          | 1@f:2""",
-        "keys_unique", 1, '"partition_epoch":0',
+        "keys_unique", 1, '"ordinal":0',
     ),
     "no key": (
         "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
               | 7 | 0 | 0 | 0 | 10:00:00 | | 1@f:1""",
         "keys_known", 1, '"partition":7',
     ),
     "intervals that overlap": (
         "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
         t     | 3 | 0 | 0 | 0 | 10:00:00 | 10:00:02 | 1@f:1
         t     | 3 | 0 | 0 | 1 | 10:00:01 |          | 1@f:2""",
         "no_overlap", 1, '"until":"2026-11-21T10:00:02.000Z"',
     ),
     "an end before the begin": (
         "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
         t     | 3 | 0 | 0 | 0 | 10:00:02 | 10:00:00 | 1@f:1""",
         "since_before_until", 1, '"partition":3',
     ),
     "a leader epoch that falls": (
         "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
         t     | 3 | 0 | 5 | 0 | 10:00:00 | 10:00:01 | 1@f:1
         t     | 3 | 0 | 4 | 1 | 10:00:01 |          | 1@f:2""",
         "leader_epoch_monotone", 1, '"leader_epoch":4',
     ),
     "no evidence": (
         "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | partition_epoch | since | until | evidence
+        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
         t     | 3 | 0 | 5 | 0 | 10:00:00 | 10:00:01 | []""",
         "has_evidence", 1, '"partition":3',
     ),
@@ -99,7 +100,7 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
     ),
     "no event type": (
         "events",
-        "logger | event_type\nstate.change.logger |",
+        "logger | event_type | byte_offset\nstate.change.logger | | 0",
         "typed", 1, '"line":1',
     ),
 }  # fmt: skip
@@ -125,6 +126,45 @@ def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
     assert f"{failure.name}: {failure.says} - {rows} row" in words
     assert failure.examples[0] in words
+
+
+STREAM = "file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines\n"
+WRITTEN = {  # log_files, events, rejects -> streams that differ from what was written
+    "as the account says": ("a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1", "a | 50\na | 20", "a | 30", []),
+    "nothing in scope": ("a | /a | 100 | 0 | 0 | 0 | 100 | 0 | 0 | 0 | 0", "", "", []),
+    "an event lost": ("a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1", "a | 50", "a | 30", ["a"]),
+    "all events lost": ("a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1", "", "a | 30", ["a"]),
+    "a reject twice": ("a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1", "a | 50\na | 20", "a | 30\na | 30", ["a"]),
+    "as many, but others": ("a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1", "a | 50\na | 21", "a | 30", ["a"]),
+    "of a stream that nobody knows": ("a | /a | 9 | 9 | 0 | 0 | 0 | 0 | 0 | 1 | 0", "a | 9\nb | 5", "", ["b"]),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_accounts_are_held_against_what_was_written(case: str, frame: Frame) -> None:
+    streams, events, rejects, wrong = WRITTEN[case]
+    tables = {
+        "log_files": frame(BY_NAME["log_files"], STREAM + streams),
+        "events": frame(BY_NAME["events"], f"file_id | size_bytes | event_type | logger\n{with_types(events)}"),
+        "rejects": frame(BY_NAME["rejects"], f"file_id | size_bytes\n{rejects}"),
+    }
+    found = audit(
+        {
+            name: rows.withColumn("byte_offset", F.lit(0)) if name != "log_files" else rows
+            for name, rows in tables.items()
+        }
+    )
+    failures = {failure.name: failure for failure in found.failures}
+    assert sorted(failures) == (["log_files.as_written"] if wrong else [])
+    assert found.rows["log_files"] == 1
+    assert found.violations["log_files.as_written"] == len(wrong)
+    for file_id in wrong:
+        assert f'"file_id":"{file_id}"' in failures["log_files.as_written"].examples[0]
+
+
+def with_types(rows: str) -> str:
+    """Rows of events, each of the type `t` and the logger `l`."""
+    return "\n".join(f"{row} | t | l" for row in rows.splitlines())
 
 
 def test_a_run_is_published_unless_an_expectation_fails() -> None:

@@ -4,49 +4,28 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import tarfile
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pytest
 
-from jobs.ingest import News, default_node, ingest, release_range
+from jobs.ingest import PARSED, News, ingest
+from jobs.reading import as_text
+from jobs.reparse import reparse_rejects
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse
-from udfs.streams import BadInput
+from udfs.formats import format_named
+from udfs.forms import forget
+from udfs.parsing_arrow import SCHEMA, read_range
+from udfs.rulebook import candidates
+from udfs.streams import BadInput, Range, groups, open_ranges
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-RANGES = {  # ranges of messages -> the releases that write all of them
-    "nothing told": (set(), None),
-    "one": ({"2.4.0..2.5.1"}, "2.4.0..2.5.1"),
-    "the narrowest": ({"1.1.0..3.1.2", "2.4.0..", "0.9.0..2.8.0"}, "2.4.0..2.8.0"),
-    "open to the end": ({"1.1.0..", "2.4.0.."}, "2.4.0.."),
-    "numbers, not texts": ({"0.10.0..", "0.9.0..0.11.0"}, "0.10.0..0.11.0"),
-    "no release does": ({"0.9.0..1.0.0", "2.4.0.."}, None),
-}
-
-
-@pytest.mark.parametrize("case", RANGES)
-def test_release_range(case: str) -> None:
-    told, expected = RANGES[case]
-    assert release_range(told) == expected
-
-
-NODES = {  # nodes that records name, path -> node of those that name none
-    "the only one": ([3], "/logs/broker-1/server.log", 3),
-    "the folder's": ([], "/logs/broker-1/server.log", 1),
-    "the folder's, as others call it": ([], "/logs/kafka_12/2026/server.log", 12),
-    "several actors": ([3, 4], "/logs/broker-1/server.log", None),
-    "nobody says": ([], "/logs/server.log", None),
-}
-
-
-@pytest.mark.parametrize("case", NODES)
-def test_default_node(case: str) -> None:
-    named, path, node = NODES[case]
-    assert default_node({"node_ids": named, "path": path}) == node
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Nights:
@@ -56,14 +35,14 @@ class Nights:
         self.warehouse = Warehouse(spark, str(root))
         self.settings = Settings(clusters={"*/west/*": "pay-west"})
         self.number = 0
+        self.said: list[str] = []
 
     def read(self, *logs: Path) -> News:
         self.number += 1
-        news = ingest(
-            self.warehouse, [str(path) for path in logs], self.settings, "default", str(self.number), lambda _: None
-        )
-        names = ["log_files", "events", "rejects"]
-        self.warehouse.versions = {name: self.warehouse.version(name) for name in names if self.warehouse.exists(name)}
+        self.said.clear()
+        paths = [str(path) for path in logs]
+        news = ingest(self.warehouse, paths, self.settings, "default", str(self.number), self.said.append)
+        self.warehouse.versions |= self.warehouse.written
         return news
 
     def streams(self) -> dict[str, dict[str, Any]]:
@@ -74,6 +53,11 @@ class Nights:
     def events(self) -> list[tuple[str, int, str]]:
         rows = self.warehouse.read("events").select("cluster", "line", "event_type").collect()
         return sorted((row["cluster"], row["line"], row["event_type"]) for row in rows)
+
+    def times(self) -> list[tuple[str, str | None]]:
+        """Time of day and `clock` of all events."""
+        rows = self.warehouse.read("events").orderBy("line").select("at", "clock").collect()
+        return [(f"{row['at']:%H:%M:%S}", row["clock"]) for row in rows]
 
 
 BYTES = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes")
@@ -182,17 +166,191 @@ def test_a_record_without_an_end_is_held_back(spark: SparkSession, tmp_path: Pat
     assert row["size_bytes"] == log.stat().st_size == sum(row[name] for name in BYTES)
 
 
-def test_bad_files_leave_nothing(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+def test_files_that_are_no_logs_leave_nothing(spark: SparkSession, small: Path, tmp_path: Path) -> None:
     nights = Nights(spark, tmp_path / "warehouse")
     notes = tmp_path / "notes.txt"
     notes.write_text("not a log\n")
     with pytest.raises(BadInput, match=r"None of the 1 files is a Kafka log: .*notes\.txt"):
         nights.read(notes)
-    broken = tmp_path / "server.log.gz"
-    broken.write_bytes(gzip.compress((small / "broker-1" / "controller.log").read_bytes())[:-20])
+    damaged = tmp_path / "server.log.gz"
+    damaged.write_bytes(gzip.compress(b"")[:12])
     with pytest.raises(BadInput, match=r"This file cannot be read: .*server\.log\.gz"):
-        nights.read(small, broken)
+        nights.read(notes, damaged)
     assert not (tmp_path / "warehouse").exists()
     nights.read(small)
     with pytest.raises(BadInput, match=r"None of the 1 files is a Kafka log"):
         nights.read(notes)  # a full warehouse makes it no log either
+
+
+def test_what_cannot_be_read_tonight_is_noted_and_read_another_night(
+    spark: SparkSession, small: Path, tmp_path: Path
+) -> None:
+    """A copy that was cut short: what is before the cut is read, the rest when it is there. One with nothing: a finding."""
+    nights = Nights(spark, tmp_path / "warehouse")
+    log = (small / "broker-1" / "controller.log").read_bytes()
+    cut, lost = tmp_path / "in" / "controller.log.gz", tmp_path / "in" / "state-change.log.gz"
+    cut.parent.mkdir()
+    cut.write_bytes(gzip.compress(log)[:-30])
+    lost.write_bytes(gzip.compress(log)[:12])
+    nights.read(tmp_path / "in")
+    first = nights.streams()
+    row = first["default:controller.log.gz"]
+    assert (row["status"], len(row["findings"])) == ("truncated", 1)
+    assert "This file is damaged" in row["findings"][0]
+    assert 0 < row["size_bytes"] < len(log)
+    assert row["size_bytes"] == sum(row[name] for name in BYTES)
+    assert nights.said == [*row["findings"], *first["default:state-change.log.gz"]["findings"], *nights.said[2:]]
+    assert first["default:state-change.log.gz"]["status"] == "refused"
+    assert nights.read(tmp_path / "in") == News(())  # as before
+    cut.write_bytes(gzip.compress(log))
+    lost.unlink()
+    (tmp_path / "in" / "state-change.log").write_bytes((small / "broker-1" / "state-change.log").read_bytes())
+    nights.read(tmp_path / "in")
+    assert nights.events() == FIRST_NIGHT
+    row = nights.streams()["default:controller.log.gz"]
+    assert (row["status"], row["findings"], row["file_id"]) == ("ok", [], first["default:controller.log.gz"]["file_id"])
+
+
+def test_a_bundle_is_read_like_the_folder_in_it(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+    """Members by their paths in it; what is known from the folder adds nothing."""
+    nights = Nights(spark, tmp_path / "warehouse")
+    bundle = tmp_path / "support.tar.gz"
+    with tarfile.open(bundle, "w:gz") as tar:
+        tar.add(small / "broker-1", "broker-1")
+    nights.read(bundle)
+    assert nights.events() == FIRST_NIGHT
+    rows = nights.streams()
+    assert rows["default:state-change.log"]["path"] == f"{bundle}!/broker-1/state-change.log"
+    assert nights.read(small) == News((), seen_again=True)
+    assert nights.events() == FIRST_NIGHT
+
+
+def test_an_overlapping_excerpt_adds_its_new_records(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+    """`tail -n 3` of the grown log: two records are there already, and count as duplicates."""
+    nights = Nights(spark, tmp_path / "warehouse")
+    nights.read(small)
+    lines = (small / "broker-1" / "controller.log").read_text().splitlines(keepends=True)
+    new = "[2026-11-21 10:06:00,001] INFO [Controller id=1] New broker startup callback for 2 (kafka.controller.KafkaController)\n"
+    tail = tmp_path / "broker-1" / "tail.log"
+    tail.parent.mkdir()
+    tail.write_text("".join([*lines[3:], new]))
+    nights.read(tail)
+    assert nights.events() == sorted([*FIRST_NIGHT, ("default", 3, "broker_startup")])
+    row = nights.streams()["default:tail.log"]
+    assert (row["event_lines"], row["event_bytes"], row["duplicate_bytes"]) == (1, len(new), len("".join(lines[3:])))
+    assert row["size_bytes"] == sum(row[name] for name in BYTES)
+    # the other way round: the whole log comes when its tail is there
+    other = Nights(spark, tmp_path / "other")
+    other.read(tail)
+    other.read(small)
+    assert sorted(kind for *_, kind in other.events()) == sorted(kind for *_, kind in nights.events())
+    for row in other.streams().values():
+        assert row["size_bytes"] == sum(row[name] for name in BYTES)
+
+
+def test_zones_are_the_nodes(spark: SparkSession, tmp_path: Path) -> None:
+    """Broker 3 lives in Berlin, where a time is repeated; told so later, its log is read again and nothing comes twice."""
+    log = tmp_path / "logs" / "state-change.log"
+    log.parent.mkdir()
+    log.write_text(
+        "".join(
+            f"[2026-10-25 {time}] ERROR [Broker id=3] Ignoring LeaderAndIsr request from controller 1 with correlation id {i} epoch 2 for "
+            "partition pay-in-0 as the local replica for the partition is in an offline log directory (state.change.logger)\n"
+            for i, time in enumerate(("01:59:00,000", "02:30:00,000", "02:10:00,000", "03:00:00,000"))
+        )
+    )
+    nights = Nights(spark, tmp_path / "warehouse")
+    nights.read(log)
+    [row] = nights.streams().values()
+    assert (row["time_zone"], row["node_ids"]) == ("UTC", [3])
+    assert nights.times() == [("01:59:00", None), ("02:30:00", None), ("02:10:00", None), ("03:00:00", None)]
+    nights.settings = Settings(node_time_zones={3: "Europe/Berlin"})
+    assert nights.read(log).clusters == ("default",)
+    [row] = nights.streams().values()
+    assert row["time_zone"] == "Europe/Berlin"
+    assert nights.times() == [
+        ("23:59:00", None), ("00:30:00", "first_pass"), ("01:10:00", "second_pass"), ("02:00:00", None),
+    ]  # fmt: skip
+    assert nights.read(log) == News(())
+
+
+def test_what_is_there_and_who_wrote_it(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+    """Coverage, and a finding where two brokers write one file."""
+    nights = Nights(spark, tmp_path / "warehouse")
+    both = small / "both" / "state-change.log"
+    both.parent.mkdir()
+    both.write_text(
+        "".join(
+            f"[2026-11-21 1{i}:00:00,000] TRACE [Broker id={node}] Stopped fetchers as part of become-follower for 1 partitions (state.change.logger)\n"
+            for i, node in enumerate((1, 1, 2, 1))
+        )
+    )
+    nights.read(small)
+    rows = nights.streams()
+    assert rows["default:controller.log"]["kind"] == "controller"
+    assert rows["default:controller.log"]["format"] == "apache"
+    found = {(row["node_id"], row["kind"]): row for row in nights.warehouse.read("log_coverage").collect()}
+    assert sorted(found, key=str) == [(1, "controller"), (1, "server"), (1, "state_change"), (None, "state_change")]
+    controller = found[1, "controller"]
+    assert (controller["since"], controller["until"]) == (
+        datetime(2026, 11, 21, 10),
+        datetime(2026, 11, 21, 10, 5, 0, 1000),
+    )
+    assert controller["records"] == 5
+    assert found[None, "state_change"]["records"] == 4
+    by_path = {row["path"]: row for row in nights.warehouse.read("log_files").collect()}
+    assert by_path[str(both)]["findings"] == ["several nodes write to it: 1, 2; records may be missing"]
+    [event] = (
+        nights.warehouse.read("events").where(f"file_id = '{by_path[str(both)]['file_id']}' AND line = 3").collect()
+    )
+    assert event["node_id"] == 2
+
+
+def test_old_rejects_become_events(
+    spark: SparkSession, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without two rules their records are rejects; with them, and without the files, all is as if they had been there."""
+    clean, nights = Nights(spark, tmp_path / "clean"), Nights(spark, tmp_path / "warehouse")
+    with (small / "broker-1" / "state-change.log").open("a") as file:
+        file.write(
+            "[2026-11-21 10:05:01,000] TRACE [Controller id=1 epoch=1] Nobody wrote this (state.change.logger)\n"
+        )
+    clean.read(small)
+    taken = {"partition_state_change", "broker_failure"}
+    with monkeypatch.context() as patch:
+        some = lambda *told: [rule for rule in candidates(*told) if rule.event_type not in taken]  # noqa: E731 - one use
+        patch.setattr("udfs.forms.candidates", some)
+        patch.setattr("jobs.ingest.read_ranges", read_in_the_driver)
+        forget()
+        nights.read(small)
+        forget()
+    assert (len(nights.events()), nights.warehouse.read("rejects").count()) == (4, 4)
+    shutil.rmtree(small)
+    news = reparse_rejects(nights.warehouse, nights.settings, nights.said.append)
+    nights.warehouse.versions |= nights.warehouse.written
+    assert (news.clusters, nights.said[-1]) == (("default",), "3 rejects are events now")
+    for table in ("events", "rejects", "log_files", "log_coverage"):
+        assert sorted(row["row"] for row in as_text(nights.warehouse.read(table)).collect()) == sorted(
+            row["row"] for row in as_text(clean.warehouse.read(table)).collect()
+        )
+    assert reparse_rejects(nights.warehouse, nights.settings, nights.said.append) == News(())
+
+
+def read_in_the_driver(spark: SparkSession, tasks: list[Range]) -> DataFrame:
+    """As `read_ranges`, by the rules that this process knows."""
+    batches = [
+        batch
+        for group in groups(tasks)
+        for task, stream in open_ranges(group[0].path, group)
+        for batch in read_range(
+            stream,
+            format_named(task.format),
+            task.zone,
+            task.file_id,
+            task.start,
+            task.end,
+            task.first_line,
+            task.turns,
+        )
+    ]
+    return spark.createDataFrame(pa.Table.from_batches(batches, SCHEMA).combine_chunks(), PARSED)

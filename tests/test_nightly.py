@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import jobs.ingest
 import jobs.nightly
 from jobs.cli import main
-from jobs.nightly import Outcome, nightly, releases
+from jobs.derive import pending_after, releases
+from jobs.lock import sole_writer
+from jobs.nightly import Outcome, nightly
+from jobs.nightly import run as run_steps
 from jobs.reading import as_text
-from jobs.settings import Settings
+from jobs.settings import Settings, load
 from jobs.warehouse import Warehouse, open_warehouse
-from schemas.ingest import LOG_FILES
-from schemas.tables import BY_NAME
+from schemas.ingest import EVENTS, LOG_FILES
+from schemas.ledger import STEPS
+from schemas.tables import BY_NAME, SOURCES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,7 +93,7 @@ def test_nights(
 
     # the very first run is killed amid its first tables: there is nothing to see
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.ingest, "_write_streams", killed)
+        patch.setattr(jobs.ingest, "write_streams", killed)
         with pytest.raises(Killed):
             run(spark, root, small)
     half = Warehouse(spark, str(root))
@@ -149,7 +155,7 @@ def test_nights(
         )
     at_second = pinned(spark, root)
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.nightly, "_derive", lambda *_: None)  # the streams alone are enough to be refused
+        patch.setattr(jobs.nightly, "DERIVE", {})  # the streams alone are enough to be refused
         said = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
     assert said.exit_code == 3
     assert "The data gate refused run 4; readers still see the run before it." in said.stderr
@@ -182,12 +188,144 @@ def test_progress_is_said_stage_by_stage(zk: Any) -> None:
 
 
 def test_releases_of_clusters(frame: Frame) -> None:
-    text = """
-    cluster | kafka_versions | role       | kind
-    zk      | 2.4.0..2.5.1   | broker     | apache
-    zk      | 1.1.0..3.1.2   | broker     | apache
-    zk      |                |            | apache
-    dump    | 2.8.0..        |            | metadata_dump
-    dark    |                | broker     | apache
+    streams = """
+    cluster | kafka_versions
+    zk      | 2.4.0..2.5.1
+    zk      | 1.1.0..3.1.2
+    zk      |
+    dump    | 2.8.0..
+    kraft   | 3.9.0..
+    dark    |
     """
-    assert releases(frame(LOG_FILES, text)) == {"zk": ("2.4", False), "dump": ("2.8", True)}
+    events = """
+    cluster | logger
+    zk      | kafka.controller.KafkaController
+    dump    | kafka-dump-log
+    kraft   | org.apache.kafka.controller.ReplicationControlManager
+    kraft   | state.change.logger
+    """
+    expected = {"zk": ("2.4", False), "dump": ("2.8", True), "kraft": ("3.9", True)}
+    assert releases(frame(LOG_FILES, streams), frame(EVENTS, events)) == expected
+
+
+PENDING = {  # out of date before, step, its clusters -> out of date after
+    "nothing new": ({}, "ingest", (), {}),
+    "news": ({}, "ingest", ("a",), {"timelines": ["a"], "detect": ["a"], "replay": ["a"]}),
+    "more news": (
+        {"detect": ["b"], "replay": ["b"]},
+        "ingest",
+        ("a",),
+        {"timelines": ["a"], "detect": ["a", "b"], "replay": ["a", "b"]},
+    ),
+    "a step takes what it did, the next ones follow": (
+        {"timelines": ["a"], "replay": ["c"]},
+        "timelines",
+        ("a",),
+        {"detect": ["a"], "replay": ["a", "c"]},
+    ),
+    "the last step": ({"replay": ["a", "b"]}, "replay", ("a",), {"replay": ["b"]}),
+}
+
+
+@pytest.mark.parametrize("case", PENDING)
+def test_what_is_out_of_date(case: str) -> None:
+    before, step, clusters, after = PENDING[case]
+    assert pending_after(before, step, clusters) == after
+
+
+def step(name: str, root: Path, *more: str) -> Result:
+    return CliRunner().invoke(main, [name, *more, "--warehouse", str(root)])
+
+
+def test_one_by_one_the_steps_give_what_a_nightly_run_gives(
+    spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Two nights, the second one for one cluster of two; what is not out of date is not written again."""
+    root, clean = tmp_path / "warehouse", tmp_path / "clean"
+    shutil.copytree(small / "broker-1", tmp_path / "more" / "broker-1")
+    conf = tmp_path / "conf.yaml"
+    conf.write_text(f'clusters: {{"{tmp_path}/more/*": second}}')
+    logs = [str(small), str(tmp_path / "more"), "--conf", str(conf)]
+
+    said = step("timelines", root)
+    assert (said.exit_code, "There is no warehouse in" in said.stderr) == (2, True)
+    assert not root.exists()
+
+    said = step("ingest", root, *logs)
+    assert said.exit_code == 0, said.stderr
+    assert "events" in said.stdout
+    assert "partitions" not in said.stdout  # nobody knows them yet
+    assert f"kafka-rewind timelines --warehouse {root}" in said.stdout
+    assert set(pinned(spark, root)) == {table.name for table in SOURCES}
+    said = step("detect", root)
+    assert said.exit_code == 2
+    assert (
+        f"The timelines step is out of date for default, second; run `kafka-rewind timelines --warehouse {root}` first"
+        in said.stderr
+    )
+    for name in STEPS[1:]:
+        said = step(name, root)
+        assert said.exit_code == 0, said.stderr
+    assert "decisions as the algorithm says" in said.stdout
+    assert nightly_of(spark, clean, logs).published
+    assert comparable(seen(spark, root)) == comparable(seen(spark, clean))
+    ledger = open_warehouse(spark, str(root), create=False).read("runs").orderBy("run_id").collect()
+    assert [row["steps"] for row in ledger] == [[name] for name in STEPS]
+    assert [row["pending"] for row in ledger] == [
+        {"timelines": ["default", "second"], "detect": ["default", "second"], "replay": ["default", "second"]},
+        {"detect": ["default", "second"], "replay": ["default", "second"]},
+        {"replay": ["default", "second"]},
+        {},
+    ]
+
+    before = pinned(spark, root)
+    said = step("timelines", root)
+    assert "Nothing new: the tables are up to date." in said.stdout
+    assert pinned(spark, root) == before
+
+    grow(small)
+    assert step("ingest", root, *logs).exit_code == 0
+    after = pinned(spark, root)
+    assert {name for name in after if after[name] != before[name]} == {"log_files", "log_coverage", "events"}
+    assert step("timelines", root).exit_code == 0
+    last = spark.read.format("delta").load(str(root / "runs")).orderBy("run_id").collect()[-1]
+    assert (last["steps"], last["clusters"]) == (["timelines"], ["default"])
+    # a nightly run without news brings up to date what the steps left
+    assert nightly_of(spark, root, logs).news
+    found = [row for row in map(json.loads, seen(spark, root)["partition_timeline"]) if row["cluster"] == "default"]
+    assert sorted((row["partition_epoch"], row["leader"], row["isr"]) for row in found) == [
+        (0, 2, [1, 2]),
+        (1, 1, [1]),
+        (2, 1, [1, 2]),
+    ]
+    assert open_warehouse(spark, str(root), create=False).pending == {}
+
+
+def nightly_of(spark: SparkSession, root: Path, logs: list[str]) -> Outcome:
+    """A nightly run with settings."""
+    *paths, _, conf = logs
+    return run_steps(open_warehouse(spark, str(root), create=True), STEPS, load(conf), lambda _: None, logs=paths)
+
+
+def test_two_runs_at_once(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+    """The second waits for the first, and then finds nothing new; one that may not wait says who is there."""
+    root = tmp_path / "warehouse"
+
+    def one() -> bool:
+        with sole_writer(str(root), wait=True, say=lambda _: None):
+            warehouse = open_warehouse(spark, str(root), create=True)
+            return run_steps(warehouse, ("ingest",), Settings(), lambda _: None, logs=[str(small)]).news
+
+    with ThreadPoolExecutor(2) as pool:
+        news = [run_of.result() for run_of in [pool.submit(one) for _ in range(2)]]
+    assert sorted(news) == [False, True]
+    warehouse = open_warehouse(spark, str(root), create=False)
+    assert runs(warehouse) == [("1", "published"), ("2", "published")]
+    assert warehouse.read("events").count() == 7
+    with sole_writer(str(root), wait=True, say=lambda _: None):
+        said = step("ingest", root, str(small), "--no-wait")
+    assert said.exit_code == 2
+    assert re.fullmatch(
+        rf"kafka-rewind: Another run \(process \d+, since .* UTC\) is writing to this warehouse: {root}; .*\n",
+        said.stderr,
+    )

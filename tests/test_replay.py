@@ -5,18 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
-from jobs.replay import release_of, to_verdicts
+from jobs.replay import release_of, to_verdicts, without_elr
 from jobs.settings import Settings, TopicSettings
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
 from udfs.eras import Release
+from udfs.verdicts import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tests.conftest import Frame, Same
+
+ELR = {  # verdict where nobody tells the eligible leader replicas -> the verdict that stays, and the input it lacks
+    "an accused leader may have been one": (("violated", ()), ("unknown", ("elr_before",))),
+    "what holds holds": (("holds", ()), ("holds", ())),
+    "another input is missing already": (("unknown", ("replicas",)), ("unknown", ("replicas",))),
+}
+
+
+@pytest.mark.parametrize("case", ELR)
+def test_nobody_is_accused_where_eligible_leader_replicas_are_unknown(case: str) -> None:
+    (verdict, missing), expected = ELR[case]
+    kept = without_elr(Verdict("J9", verdict, "an unclean leader to be allowed", "leader 2", missing, "said"))
+    assert (kept.verdict, kept.missing) == expected
+
 
 RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cluster's streams -> its release
     "the lowest that all allow": (["1.1.0..3.1.2", "2.4.0.."], Release(2, 4)),
@@ -136,7 +152,7 @@ def verdicts(frame: Frame) -> DataFrame:
     elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(frame(ELECTIONS, KRAFT_ELECTIONS))
     rows = to_verdicts(
         elections,
-        frame(PARTITION_TIMELINE, STATES),
+        frame(PARTITION_TIMELINE, STATES).withColumn("ordinal", F.col("partition_epoch").cast("long")),
         frame(CONTROLLER_TIMELINE, REIGNS),
         frame(BROKER_TIMELINE, BROKERS),
         frame(EVENTS, "event_type\n"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from jobs.settings import Settings, TopicSettings, load
-from udfs.streams import BadInput
+from udfs.sources import BadInput, Limits
 
 
 def written(folder: Path, text: str) -> str:
@@ -19,7 +20,9 @@ def written(folder: Path, text: str) -> str:
 def test_no_file_is_the_defaults() -> None:
     assert load(None) == Settings()
     assert Settings().churn_flaps == 3
-    assert Settings().time_zone == "UTC"
+    assert Settings().time_zone is None  # UTC, but nobody said so
+    assert Settings().coverage_tolerance == timedelta(hours=1)
+    assert Settings().limits == Limits()
 
 
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
@@ -36,6 +39,9 @@ def test_a_file_overrides(tmp_path: Path) -> None:
       refunds:
     min_insync_replicas: 1
     churn_flaps: 5
+    coverage_tolerance_minutes: 90
+    max_unpacked_gb: 2
+    max_unpacked_ratio: 50
     """
     settings = load(written(tmp_path, text))
     assert settings.topics == {"pay-in": TopicSettings(2, True), "refunds": TopicSettings()}
@@ -43,9 +49,10 @@ def test_a_file_overrides(tmp_path: Path) -> None:
     assert (settings.min_insync_replicas, settings.churn_flaps) == (1, 5)
     assert settings.cluster_of("/logs/east/broker-1/server.log", "default") == "pay-east"
     assert settings.cluster_of("/logs/north/broker-1/server.log", "default") == "default"
-    assert settings.zone_of("/logs/east/broker-3/server.log") == "America/New_York"
-    assert settings.zone_of("/logs/east/broker-1/server.log") == "Europe/Berlin"
-    assert settings.zone_of("/logs/server.log") == "Europe/Berlin"
+    assert [settings.zone_of(node) for node in (3, 1, None)] == ["America/New_York", "Europe/Berlin", "Europe/Berlin"]
+    assert Settings().zone_of(3) == "UTC"
+    assert settings.coverage_tolerance == timedelta(minutes=90)
+    assert settings.limits == Limits(unpacked_bytes=2 * 1024**3, ratio=50)
 
 
 def test_the_first_pattern_that_matches_names_the_cluster() -> None:
@@ -68,6 +75,8 @@ BAD = {  # text -> what the sentence names
     "no flaps": ("churn_flaps: 0", "churn_flaps"),
     "replicas that are no number": ("min_insync_replicas: two", "min_insync_replicas"),
     "replicas of a topic that are no number": ("topics: {pay-in: {min_insync_replicas: two}}", "min_insync_replicas"),
+    "a limit that is none": ("max_unpacked_gb: 0", "max_unpacked_gb"),
+    "no tolerance": ("coverage_tolerance_minutes: 0.5", "coverage_tolerance_minutes"),
     "a switch that is no switch": ("unclean_leader_election_enable: perhaps", "unclean_leader_election_enable"),
     "a zone that is no text": ("time_zone: 7", "time_zone"),
 }

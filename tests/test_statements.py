@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
-from jobs.statements import to_statements
+from jobs.statements import to_changes_by_leader, to_statements, to_unnumbered
 from schemas.ingest import EVENTS
 from udfs.parsing import read_message
 
@@ -70,6 +71,88 @@ lost  | 3      | 4            | 8               | 3   |     | false        | fal
 
 def test_change_lines_tell_the_state_before_and_after(frame: Frame, same: Same) -> None:
     same(to_statements(frame(EVENTS, CHANGES)), CHANGED)
+
+
+# Until 1.0 few lines name a partition epoch
+UNNUMBERED = """
+topic     | partition | event_type                      | node_id | controller_epoch | leader | leader_epoch | partition_epoch | isr | replicas | message | fields
+sent      | 0         | leader_and_isr_request_sent     | 0       | 4                | 2      | 1            |                 | 3,2 |          | Controller 0 epoch 4 sending LeaderAndIsr request (Leader:2,ISR:3,2 | state_controller_epoch=3
+removed   | 0         | controller_isr_removed          | 0       |                  | -1     | 2            |                 | 2   |          | New leader and ISR |
+refreshed | 0         | leader_epoch_updated            | 0       |                  |        | 3            |                 |     |          | Updated leader epoch |
+# these are told by their number, or say no state
+numbered  | 0         | leader_and_isr_request_sent     | 0       | 4                | 2      | 1            | 7               | 2   |          | Sending |
+numbered  | 0         | leader_epoch_updated            | 0       | 4                |        | 1            | 7               |     |          | Updated |
+deleted   | 0         | update_metadata_request_sent    | 0       | 4                | -2     | 1            |                 | 2   |          | Sending |
+chosen    | 0         | offline_election_selected       | 0       | 4                | 2      | 1            |                 | 2   |          | Selected new leader and ISR |
+# 0.10's brokers print the assignment as a set; others print it in its order
+set       | 0         | leader_and_isr_request_received | 2       | 4                | 2      | 1            |                 | 2   | 3,2      | Broker 2 received LeaderAndIsr request PartitionState(controllerEpoch=4, replicas=[3, 2]) |
+list      | 0         | leader_and_isr_request_received | 2       | 4                | 2      | 1            |                 | 2   | 3,2      | Broker 2 received LeaderAndIsr request PartitionState(controllerEpoch=4, replicas=3,2, isNew=false) |
+cached    | 0         | metadata_cache_updated          | 2       | 4                | 2      | 1            |                 | 2   | 3,2      | Broker 2 cached leader info (AllReplicas:3,2) for partition cached-0 |
+cached_09 | 0         | metadata_cache_updated          | 2       | 4                | 2      | 1            |                 | 2   | 3,2      | Broker 2 cached leader info (AllReplicas:3,2) for partition [cached_09,0] |
+"""
+SAID_WITHOUT_NUMBER = """
+topic     | leader | leader_epoch | controller_epoch | isr | replicas
+sent      | 2      | 1            | 3                | 2,3 |
+removed   | -1     | 2            |                  | 2   |
+refreshed |        | 3            |                  |     |
+set       | 2      | 1            | 4                | 2   |
+list      | 2      | 1            | 4                | 2   | 3,2
+cached    | 2      | 1            | 4                | 2   |
+cached_09 | 2      | 1            | 4                | 2   | 3,2
+"""
+
+
+def test_states_without_partition_epoch(frame: Frame, same: Same) -> None:
+    same(to_unnumbered(frame(EVENTS, UNNUMBERED)), SAID_WITHOUT_NUMBER)
+
+
+# All written by node 1 of partition 0. It leads where it was told so; its lines lie in two files.
+WRITTEN = """
+topic   | at       | file_id | event_type                      | leader | leader_epoch | partition_epoch | isr | message | fields
+plain   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
+plain   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition plain-0 broker=1] Shrinking ISR from 2,1 to 1 | old_isr=2,1
+# told to lead anew, and refused by the store
+refused | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
+refused | 10:00:02 | s       | leader_and_isr_request_received | 1      | 6            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
+refused | 10:00:03 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition refused-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+refused | 10:00:04 | s       | leader_and_isr_request_received | 2      | 7            |                 | 2   | PartitionState(controllerEpoch=1, isNew=false) |
+refused | 10:00:05 | l       | isr_update_rejected_by_zk       |        |              | 9               |     | [Partition refused-0 broker=1] Cached zkVersion [9] not equal to that in zookeeper, skip updating ISR |
+# from 2.4 on it is an intention: another line tells the outcome
+later   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | LeaderAndIsrPartitionState(topicName='later', isNew=false) |
+later   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition later-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+# nobody tells its release
+unknown | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition unknown-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+# the shape of 0.8 tells it, but not the leader epoch
+old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
+"""
+CHANGED_BY_LEADER = """
+topic   | leader | leader_epoch | partition_epoch | was | isr | written
+plain   | 1      | 4            |                 | 1,2 | 1   | true
+refused | 1      | 6            | 9               | 1,2 | 1   | false
+old     | 1      |              |                 | 1   | 1,2 | true
+"""
+
+
+def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, WRITTEN).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
+    same(to_changes_by_leader(events), CHANGED_BY_LEADER)
+
+
+# KRaft names the topic by its id alone where it prints the state that an election found
+FOUND = """
+topic | topic_id | partition | event_type                  | leader | leader_epoch | partition_epoch | isr | fields
+pay   | T1       | 3         | kraft_topic_created         |        |              |                 |     |
+      | T1       | 3         | kraft_leader_elected_elr    | 3      |              |                 |     | previous_leader=-1; previous_leader_epoch=4; previous_partition_epoch=8; previous_isr=[]; previous_elr=[3, 1]
+      | T2       | 0         | kraft_leader_elected_elr    | 3      |              |                 |     | previous_leader=-1; previous_leader_epoch=1; previous_partition_epoch=2; previous_isr=[]; previous_elr=[3]
+"""
+
+
+def test_the_state_that_an_election_found(frame: Frame, same: Same) -> None:
+    """A topic id that no line names stays out."""
+    same(
+        to_statements(frame(EVENTS, FOUND)),
+        "topic | partition | leader | leader_epoch | partition_epoch | isr | elr\npay | 3 | -1 | 4 | 8 | [] | 1,3",
+    )
 
 
 # A dump: epochs start with the partition record, and each change adds 1; T1 is deleted and another topic is born.

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.summary import Facts, clock, gather, ids, length, plural, screen, short, size, versions
+from jobs.settings import Settings
+from jobs.summary import (
+    Facts,
+    clock,
+    doubts,
+    gather,
+    ids,
+    is_guessed,
+    length,
+    plural,
+    roles,
+    screen,
+    short,
+    size,
+    versions,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from tests.conftest import Run
@@ -63,8 +78,8 @@ def test_a_cluster_in_words() -> None:
     """Facts by hand: an open outage, a healed one, an unclean election, a violation, a reject."""
     at, later = datetime(2026, 11, 21, 10), datetime(2026, 11, 21, 10, 3, 20)
     stream = {
-        "cluster": "pay", "path": "/logs/broker-1/state-change.log", "file_id": "f", "kafka_versions": "2.4.0..2.4.1", "node_ids": [1],
-        **dict.fromkeys(("size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "held_back_bytes"), 1000),
+        "cluster": "pay", "also_seen_as": [], "role": "broker", "kind": "state_change", "status": "ok", "findings": [], "path": "/logs/broker-1/state-change.log", "file_id": "f", "kafka_versions": "2.4.0..2.4.1", "node_ids": [1],
+        **dict.fromkeys(("size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "held_back_bytes", "duplicate_bytes"), 1000),
         "event_lines": 12, "reject_lines": 1, "first_at": at, "last_at": later, "time_zone": "UTC",
     }  # fmt: skip
     where = {"evidence": [{"node_id": 1, "file_id": "f", "line": 7}]}
@@ -82,18 +97,25 @@ def test_a_cluster_in_words() -> None:
         offline_count=2, offline_open=1, verdicts={"holds": 5, "violated": 1},
         violated=[{"rule": "J1", "subject": "t-0#0", "at": at, "expected": "a", "actual": "b", **where}],
         rejects=[{"count": 2, "skeleton": "Never seen <n>", "first": {"file_id": "f", "line": 9}}],
+        zone_is_guessed=True, doubts=[f"doubt {i}" for i in range(7)], holes=["no log of broker 3", "no server log of any node"],
     )  # fmt: skip
     said = screen([facts], "/w").splitlines()
     proof = "(broker-1/state-change.log:7)"
     assert (
         said[0]
-        == "Cluster pay: 2026-11-21 10:00:00.000 to 2026-11-21 10:03:20.000 (3 min 20 s), local times read as UTC"
+        == "Cluster pay: 2026-11-21 10:00:00.000 to 2026-11-21 10:03:20.000 (3 min 20 s), local times read as UTC (no time_zone is set)"
     )
     for line in (
         "  Kafka        2.4 to 2.4.1 by its messages",
         '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
+        "  doubtful     doubt 0",
+        "               doubt 4",
+        "               and 2 more: SELECT path, findings FROM log_files",
+        "  missing      no log of broker 3",
+        "               no server log of any node",
         "  controllers  1 reign: 1 (epoch 4) 10:00:00.000 to the end",
-        "  partitions   3 in 1 topic, 9 committed states; elections: 2 held, 1 failed, 1 unclean",
+        "  partitions   3 in 1 topic, 9 committed states",
+        "  elections    2 held, 1 failed, 1 unclean",
         "  offline      2 intervals without a leader, 1 still open at the end of the logs, longest first:",
         f"    t-0 had no leader for 3 min 20 s from 10:00:00.000, when broker 2 failed; still offline at the end of the logs {proof}",
         f"    t-0 had no leader for 14 ms from 10:00:00.000, when it lost leader 2; a clean election ended it at 10:03:20.000, 1 election failed meanwhile {proof}",
@@ -107,20 +129,77 @@ def test_a_cluster_in_words() -> None:
     assert all("--warehouse /w" in line for line in said[-3:])
 
 
+ROW = {
+    "path": "/l/broker-1/server.log.2026-11-21-04", "also_seen_as": [], "node_ids": [1], "role": "broker", "kind": "server",
+    "findings": [], "first_at": datetime(2026, 11, 21, 4, 1), "last_at": datetime(2026, 11, 21, 4, 59), "time_zone": "UTC",
+}  # fmt: skip
+
+
+def test_what_makes_streams_doubtful() -> None:
+    """Their own findings, by name unless they name it; and names of hours that contradict their zone: here by two hours."""
+    hours = [
+        {
+            **ROW,
+            "path": f"/l/broker-1/server.log.2026-11-21-0{hour + 2}",
+            "first_at": at,
+            "last_at": at.replace(minute=59),
+        }
+        for hour in (3, 4, 5)
+        for at in [datetime(2026, 11, 21, hour, 1)]
+    ]
+    dark = {
+        **ROW,
+        "path": "/l/a.gz",
+        "findings": ["This file cannot be read: /l/a.gz (it ends early); leave it out."],
+        "first_at": None,
+    }
+    mixed = {**ROW, "findings": ["several nodes write to it: 1, 2; records may be missing"]}
+    assert doubts([dark, mixed, *hours]) == [
+        "broker 1's file names are 2 h ahead of its time stamps (3 files): its zone is probably not UTC; see time_zone in conf",
+        "This file cannot be read: /l/a.gz (it ends early); leave it out.",
+        "broker-1/server.log.2026-11-21-04: several nodes write to it: 1, 2; records may be missing",
+    ]
+    assert doubts([ROW]) == []
+
+
+GUESSED: dict[
+    str, tuple[Settings, dict[str, Any], bool]
+] = {  # settings, what differs in the row -> whether its zone is a guess
+    "nobody said": (Settings(), {}, True),
+    "said for all": (Settings(time_zone="UTC"), {}, False),
+    "said for its node": (Settings(node_time_zones={1: "UTC"}), {}, False),
+    "said for one of its nodes": (Settings(node_time_zones={1: "UTC"}), {"node_ids": [1, 2]}, True),
+    "of nobody": (Settings(node_time_zones={1: "UTC"}), {"node_ids": []}, True),
+    "a dump counts from 1970": (Settings(), {"kind": "metadata_dump"}, False),
+    "no times": (Settings(), {"first_at": None}, False),
+}
+
+
+@pytest.mark.parametrize("case", GUESSED)
+def test_a_zone_that_nobody_set(case: str) -> None:
+    settings, row, guessed = GUESSED[case]
+    assert is_guessed({**ROW, **row}, settings) == guessed
+
+
+def test_what_nodes_are() -> None:
+    rows = [("broker", [1]), ("broker", [1]), ("controller", [1, 100]), (None, [7])]
+    assert roles([{"role": role, "node_ids": nodes} for role, nodes in rows]) == {1: "broker", 100: "controller"}
+
+
 def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     """Figures of data/README.md: 29 partitions, 3 unclean elections, 24 outages of which none is open, 4 reigns."""
     said = screen(gather(zk.warehouse), zk.warehouse.root)
     lines = {line.split()[0]: line for line in said.splitlines() if line.startswith("  ") and line[2] != " "}
     assert said.startswith(
-        "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), local times read as UTC\n"
+        "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), local times read as UTC (no time_zone is set)\n"
     )
     assert "2.4 to 2.4.1" in lines["Kafka"]
     assert "nodes 0, 1, 2, 3, 4" in lines["logs"]
     assert "rejected 0 bytes" in lines["logs"]
     assert "4 reigns: 3 (epoch 1)" in lines["controllers"]
     assert "0 (epoch 4) 11:46:45.431 to the end" in lines["controllers"]
-    assert "29 in 5 topics, 358 committed states" in lines["partitions"]
-    assert lines["partitions"].endswith("3 unclean")
+    assert lines["partitions"].endswith("29 in 5 topics, 358 committed states")
+    assert lines["elections"].endswith("3 unclean")
     assert "24 intervals without a leader, 0 still open" in lines["offline"]
     assert "3 unclean elections, each may have lost records:" in lines["unclean"]
     assert "12 completed" in lines["reassigned"]

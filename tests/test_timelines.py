@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import functions as F
 
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines import (
@@ -168,6 +169,104 @@ def test_eligible_leader_replicas_are_carried_along(states: tuple[DataFrame, Dat
     same(states[0].where("topic = 'kraft'"), "partition_epoch | elr | topic_id\n0 | [] | K\n1 | 2 | K\n2 | 2 | K")
 
 
+# Until 1.0 no line names a partition epoch. Broker 1 leads, and says what it writes; 9 is the controller.
+STEPS = """
+at       | node_id | file_id | logger              | event_type                      | leader | leader_epoch | isr   | replicas | message | fields
+10:00:00 | 9       | c       | state.change.logger | partition_state_change          |        |              |       | 1,2,3    | changed | to_state=NewPartition
+10:00:01 | 1       | s       | kafka.cluster.Partition | broker_started              |        |              |       |          | started |
+10:00:02 | 9       | c       | state.change.logger | leader_and_isr_request_sent     | 1      | 0            | 1,2,3 |          | sending |
+10:00:03 | 1       | s       | state.change.logger | leader_and_isr_request_received | 1      | 0            | 1,2,3 |          | Broker 1 received LeaderAndIsr request (LeaderAndIsrInfo:( |
+10:00:04 | 1       | s       | kafka.cluster.Partition | isr_shrinking               |        |              | 1     |          | Partition [t,0] on broker 1: Shrinking | old_isr=3,1,2
+10:00:05 | 1       | s       | kafka.cluster.Partition | isr_expanding               |        |              | 1,2   |          | Partition [t,0] on broker 1: Expanding | old_isr=1
+10:00:06 | 2       | s2      | state.change.logger | metadata_cache_updated          | 1      | 0            | 1,2   |          | cached |
+10:00:07 | 9       | c       | kafka.controller.KafkaController | leader_epoch_updated |       | 1            |       |          | Updated leader epoch |
+10:00:08 | 9       | c       | kafka.controller.KafkaController | controller_isr_removed | -1   | 2            | 2     |          | New leader and ISR |
+10:00:09 | 1       | s       | kafka.cluster.Partition | broker_stopped              |        |              |       |          | stopped |
+"""
+STEPPED = """
+ordinal | partition_epoch | leader | leader_epoch | isr   | replicas | since    | until    | made_by    | evidence
+0       | 0               | 1      | 0            | 1,2,3 | 1,2,3    | 10:00:02 | 10:00:04 | controller | 9@c:3,1@s:4
+1       | 1               | 1      | 0            | 1     | 1,2,3    | 10:00:04 | 10:00:05 | leader     | 1@s:5
+2       | 2               | 1      | 0            | 1,2   | 1,2,3    | 10:00:05 | 10:00:07 | leader     | 1@s:6,2@s2:7
+3       | 3               | 1      | 1            | 1,2   | 1,2,3    | 10:00:07 | 10:00:08 | controller | 9@c:8
+4       | 4               | -1     | 2            | 2     | 1,2,3    | 10:00:08 |          | controller | 9@c:9
+"""
+
+
+def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame, same: Same) -> None:
+    on_partition = F.col("event_type").startswith("broker_")
+    events = frame(EVENTS, STEPS).withColumns(
+        {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
+    )
+    topics = to_topic_timeline(events)
+    same(to_partition_timeline(to_states(events, topics), topics, Settings()), STEPPED)
+
+
+# What KRaft leaves unsaid. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
+UNSAID = """
+cluster | topic | at       | node_id | file_id | logger | event_type                       | topic_id | leader | leader_epoch | partition_epoch | isr | replicas | fields
+a       |       | 10:00:00 | 100     | f       | o.a.k  | kraft_controller_elected         |          |        |              |                 |     |          |
+a       |       | 10:00:03 | 100     | f       | o.a.k  | kraft_broker_fenced              |          |        |              |                 |     |          | broker=1
+a       | lost  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | L        | 1      | 0            | 0               | 1   | 1        | elr=[]
+a       | lost  | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 1               |     |          |
+# fenced at 10:00:03, 1 became eligible. Of `gone` it is no longer when that is told: the loss lies between
+a       | gone  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | G        | 1      | 0            | 0               | 1   | 1        | elr=[]
+a       | gone  | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | G        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[]; elr=[]
+a       | still | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | S        | 1      | 0            | 0               | 1   | 1        | elr=[]
+a       | still | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | S        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[1]; elr=[]
+a       | elr   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_changed          | E        |        |              | 4               | 2   |          | old_isr=[2, 3]; elr=[3]; old_elr=[]; old_partition_epoch=3
+b       |       | 10:00:00 | 5       | f       | o.a.k  | kafka_version                    |          |        |              |                 |     |          | kafka_version=3.9.1
+b       | kept  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | K        | 1      | 0            | 0               | 1   | 1        |
+b       | kept  | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 1               |     |          |
+# two were in sync: who was lost with the leader is not known
+b       | two   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | W        | 1      | 0            | 0               | 1,2 | 1,2      |
+b       | two   | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 1               |     |          |
+b       | quiet | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | Q        | 5      | 0            | 0               | 5   | 5        |
+b       | quiet | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 2               | 5   | 5        |
+b       |       | 10:00:09 | 5       | f       | o.a.k  | broker_stopped                   |          |        |              |                 |     |          |
+# 6 is heard from 10:00:07 on: it may have shrunk and expanded the ISR
+b       | blind | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | B        | 6      | 0            | 0               | 6   | 6        |
+b       | blind | 10:00:07 | 6       | f       | o.a.k  | become_leader_skipped_already_leader |      | 6      | 0            | 2               | 6   | 6        |
+# 5 says that it expanded the ISR: before, it was another
+b       | loud  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | D        | 5      | 0            | 0               | 5,6 | 5,6      |
+b       | loud  | 10:00:07 | 5       | f       | o.a.k  | isr_updated                      |          |        |              | 2               | 5,6 |          |
+b       | loud  | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 2               | 5,6 | 5,6      |
+"""
+IMPLIED = """
+topic | partition_epoch | leader | leader_epoch | isr | elr | since    | inferred
+lost  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
+lost  | 1               | -1     | 1            | []  |     | 10:00:03 | true
+gone  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
+gone  | 1               | -1     | 1            | []  |     | 10:00:03 | true
+gone  | 2               | -1     | 1            | []  | []  | 10:00:09 | false
+gone  | 3               | 1      | 2            | 1   | []  | 10:00:09 | false
+still | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
+still | 2               | -1     | 1            | []  | 1   | 10:00:09 | false
+still | 3               | 1      | 2            | 1   | []  | 10:00:09 | false
+kept  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
+kept  | 1               | -1     | 1            | 1   | []  | 10:00:09 | true
+two   | 0               | 1      | 0            | 1,2 | []  | 10:00:01 | false
+quiet | 0               | 5      | 0            | 5   | []  | 10:00:01 | false
+quiet | 1               | 5      | 0            | 5   |     | 10:00:07 | true
+quiet | 2               | 5      | 0            | 5   | []  | 10:00:07 | false
+blind | 0               | 6      | 0            | 6   | []  | 10:00:01 | false
+blind | 2               | 6      | 0            | 6   | []  | 10:00:07 | false
+loud  | 0               | 5      | 0            | 5,6 | []  | 10:00:01 | false
+loud  | 2               | 5      | 0            | 5,6 | []  | 10:00:07 | false
+"""
+
+
+def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, UNSAID).withColumns(
+        {
+            "partition": F.when(F.col("topic").isNotNull(), 0),
+            "controller_epoch": F.when(F.col("event_type") == "kraft_controller_elected", 1),
+        }
+    )
+    topics = to_topic_timeline(events)
+    same(to_partition_timeline(to_states(events, topics), topics, Settings()).where("topic <> 'elr'"), IMPLIED)
+
+
 # ---- controllers ----------------------------------------------------------------------------------------------------
 CONTROLLER_EVENTS = """
 cluster | at       | node_id | event_type               | controller_id | controller_epoch | logger            | file_id
@@ -181,6 +280,10 @@ zk      | 10:07:00 | 3       | controller_elected       | 3             | 3     
 zk      | 10:07:01.5 | 2     | partition_state_change   | 2             | 2                | state.change.logger | f
 zk      | 10:07:02 | 3       | partition_state_change   | 3             | 3                | state.change.logger | f
 zk      | 10:07:10 | 2       | controller_resigned      | 2             |                  | kafka.controller  | f
+# before 2.1 winning and raising the epoch are two lines; who wins and raises nothing did not reign
+two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
+two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
+two     | 10:01:00 | 5       | controller_elected       | 5             |                  | kafka.controller  | f
 # KRaft: active at once
 kraft   | 10:00:00 | 100     | kraft_controller_elected |               | 2                | org.apache.kafka.controller.QuorumController | f
 kraft   | 10:01:00 | 101     | kraft_controller_elected | 101           | 5                | org.apache.kafka.controller.QuorumController | f
@@ -195,6 +298,7 @@ cluster | controller_id | controller_epoch | since    | active_since | until    
 zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
 zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
 zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
+two     | 4             | 7                | 10:00:00 | 10:00:00     |          | 0           |          | 0
 kraft   | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | 0           | replaced | 0
 kraft   | 101           | 5                | 10:01:00 | 10:01:00     |          | 0           |          | 0
 dump    | 100           | 2                | 10:00:00 | 10:00:00     | 10:02:00 | 0           | replaced | 0

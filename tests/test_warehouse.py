@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.warehouse import check_root, open_warehouse, run_row
+from jobs.warehouse import Overtaken, check_root, open_warehouse
 from schemas.ingest import REJECTS
-from schemas.ledger import RUNS
 from udfs.streams import BadInput
 
 if TYPE_CHECKING:
@@ -21,6 +20,11 @@ if TYPE_CHECKING:
 AT = datetime(2026, 11, 21, 10)
 
 
+def told(versions: dict[str, int], status: str = "published") -> dict[str, Any]:
+    """What a run tells of itself."""
+    return {"started_at": AT, "finished_at": AT, "table_versions": versions, "rows": {}, "status": status}
+
+
 def test_pinned_versions(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
     """Write, publish, write on: readers see the published version, and the next run takes the rest back."""
     root = str(tmp_path / "new" / "warehouse")
@@ -28,24 +32,70 @@ def test_pinned_versions(spark: SparkSession, frame: Frame, tmp_path: Path) -> N
     assert warehouse.read("rejects").count() == 0
 
     warehouse.write(REJECTS, frame(REJECTS, "file_id | line | reason\na | 1 | x\na | 2 | y"))
-    pinned = {"rejects": warehouse.version("rejects")}
-    row = run_row(spark, 1, AT, AT, "0", ["c"], ["/logs"], pinned, {"rejects": 2}, {}, "published")
-    warehouse.write(RUNS, row)
+    assert warehouse.written == {"rejects": 0}
+    pinned = dict(warehouse.written)
+    pending = {"detect": ["c"]}
+    warehouse.publish(told(pinned) | {"rows": {"rejects": 2}, "pending": pending})
 
     warehouse.write(REJECTS, frame(REJECTS, "file_id | line | reason\na | 3 | z"), append=True)
     warehouse.delete(REJECTS, "line = 1")
-    refused = {"rejects": warehouse.version("rejects")}
-    warehouse.write(
-        RUNS, run_row(spark, 2, AT, AT, "0", [], [], refused, {}, {"rejects.typed": 1}, "refused"), append=True
-    )
+    assert warehouse.written == {"rejects": 2}
+    warehouse.publish(told(warehouse.written, "refused") | {"rows": {"rejects": 9}, "pending": {}})
 
     warehouse = open_warehouse(spark, root, create=False)
     assert (warehouse.last_run, warehouse.versions) == (2, pinned)
+    assert (warehouse.rows, warehouse.pending) == ({"rejects": 2}, pending)
     assert sorted(row["line"] for row in warehouse.read("rejects").collect()) == [1, 2]
     assert warehouse.read("events").columns[0] == "cluster"
     assert warehouse.take_back() == ["rejects"]
+    assert warehouse.written == {}
     rows = spark.read.format("delta").load(warehouse.path("rejects"))
     assert sorted(row["line"] for row in rows.collect()) == [1, 2]
+
+
+ROOTS = {"a folder": "{}", "a URL, as of an object store": "file://{}"}
+
+
+@pytest.mark.parametrize("case", ROOTS)
+def test_the_slower_of_two_runs_is_not_published(case: str, spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+    """Where nothing locks: both begin, one publishes; the other finds out, and nothing of the first is taken back."""
+    root = ROOTS[case].format(tmp_path / "warehouse")
+    one, other = (open_warehouse(spark, root, create=True) for _ in range(2))
+    rows = frame(REJECTS, "file_id | line | reason\na | 1 | x")
+    one.write(REJECTS, rows)
+    one.publish(told(one.written))
+    with pytest.raises(Overtaken, match="nothing of this run was published, run it again"):
+        other.publish(told({}))
+
+    one, other = (open_warehouse(spark, root, create=False) for _ in range(2))
+    assert one.take_back() == other.take_back() == []
+    one.write(REJECTS, rows, append=True)
+    assert other.take_back() == ["rejects"]  # it began later, and cannot know of the first
+    with pytest.raises(Overtaken):
+        one.write(REJECTS, rows, append=True)
+    other.write(REJECTS, rows, append=True)
+    other.publish(told(other.written))
+    with pytest.raises(Overtaken):
+        one.publish(told(one.written))
+    seen = open_warehouse(spark, root, create=False)
+    assert seen.last_run == 2
+    assert seen.read("rejects").count() == 2
+    assert seen.take_back() == []
+
+
+def test_two_rows_of_one_number_at_the_same_moment(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both saw the ledger without the other's row: Delta leaves the second one out, and its run finds that out."""
+    root = f"file://{tmp_path / 'warehouse'}"
+    one, other = (open_warehouse(spark, root, create=True) for _ in range(2))
+    one.publish(told({"events": 1}))
+    looks = iter([-1, 0])  # the first time it looks, the row is not there yet
+    monkeypatch.setattr(other, "version", lambda _: next(looks))
+    with pytest.raises(Overtaken):
+        other.publish(told({"events": 2}) | {"started_at": AT.replace(hour=11)})
+    seen = open_warehouse(spark, root, create=False)
+    assert (seen.last_run, seen.versions) == (1, {"events": 1})
 
 
 def test_some_rows_are_replaced(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
@@ -62,11 +112,22 @@ def test_some_rows_are_replaced(spark: SparkSession, frame: Frame, tmp_path: Pat
 def test_runs_are_numbered_not_spelled(spark: SparkSession, tmp_path: Path) -> None:
     """Run 10 comes after run 9, though its text sorts before."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
+    warehouse.last_run = 8
     for number in (9, 10):
-        row = run_row(spark, number, AT, AT, "0", [], [], {"events": number}, {}, {}, "published")
-        warehouse.write(RUNS, row, append=warehouse.exists("runs"))
+        warehouse.publish(told({"events": number}))
     warehouse = open_warehouse(spark, warehouse.root, create=False)
     assert (warehouse.last_run, warehouse.versions) == (10, {"events": 10})
+
+
+def test_columns_that_an_older_release_did_not_have(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+    """They are null in its rows, and the next run adds them."""
+    warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
+    old = frame(REJECTS, "file_id | line | skeleton\na | 1 | x").drop("skeleton")
+    old.write.format("delta").save(warehouse.path("rejects"))
+    assert warehouse.newest("rejects").columns == REJECTS.columns
+    warehouse.write(REJECTS, frame(REJECTS, "file_id | line | skeleton\na | 2 | y"), append=True)
+    rows = warehouse.newest("rejects").orderBy("line").collect()
+    assert [(row["line"], row["skeleton"]) for row in rows] == [(1, None), (2, "y")]
 
 
 def test_a_path_that_cannot_be_one(tmp_path: Path) -> None:

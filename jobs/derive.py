@@ -1,0 +1,137 @@
+"""The steps after the ingest: timelines, detect, replay. Each reads tables that were written before and writes its own.
+
+What a step reads is read back from the warehouse, not taken from the plan that wrote it: that keeps plans small, and the
+steps give the same whether they run one by one or in one nightly run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs import detect, timelines
+from jobs.replay import release_of, to_verdicts
+from jobs.settings import Settings
+from jobs.warehouse import WRITERS, Warehouse
+from schemas.ledger import STEPS
+from schemas.tables import BY_NAME
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass
+class Work:
+    """The clusters that are out of date, and the rows of theirs that steps share."""
+
+    warehouse: Warehouse
+    settings: Settings
+    clusters: tuple[str, ...]
+    _tables: dict[str, DataFrame] = field(default_factory=dict)
+
+    def table(self, name: str) -> DataFrame:
+        """The clusters' rows of a table as written last, kept for whoever asks next."""
+        if name not in self._tables:
+            mine = F.col("cluster").isin(*self.clusters)
+            self._tables[name] = self.warehouse.newest(name).where(mine).persist()
+        return self._tables[name]
+
+    @cached_property
+    def states(self) -> DataFrame:
+        """The partitions' states that events tell."""
+        return timelines.to_states(self.table("events"), self.table("topic_timeline")).persist()
+
+    def write(self, frames: Mapping[str, DataFrame]) -> None:
+        """Write derived tables, several at once: of each, the rows of the clusters are replaced."""
+        names = ", ".join("'" + name.replace("'", "''") + "'" for name in self.clusters)
+        with ThreadPoolExecutor(WRITERS) as pool:
+            writes = [
+                pool.submit(self.warehouse.write, BY_NAME[name], rows, replace=f"cluster IN ({names})")
+                for name, rows in frames.items()
+            ]
+            for write in writes:
+                write.result()
+
+
+def write_timelines(work: Work) -> None:
+    """What was when: topics, controllers, partitions, brokers."""
+    events = work.table("events")
+    topics, controllers = timelines.to_topic_timeline(events), timelines.to_controller_timeline(events)
+    work.write({"topic_timeline": topics, "controller_timeline": controllers})
+    partitions = timelines.to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
+    brokers = timelines.to_broker_timeline(events, work.table("controller_timeline"))
+    work.write({"partition_timeline": partitions, "broker_timeline": brokers})
+
+
+def write_findings(work: Work) -> None:
+    """What happened: elections, ISR changes, reassignments, then outages and churn."""
+    events, topics, partitions = work.table("events"), work.table("topic_timeline"), work.table("partition_timeline")
+    first = {
+        "elections": detect.to_elections(partitions, events, topics),
+        "isr_changes": detect.to_isr_changes(partitions, events, topics),
+        "reassignments": detect.to_reassignments(events, partitions, topics, work.table("controller_timeline")),
+    }
+    work.write(first)
+    ends = events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
+    led = timelines.with_until(work.states.where("leader IS NOT NULL"), topics)
+    elections, brokers, changes = work.table("elections"), work.table("broker_timeline"), work.table("isr_changes")
+    second = {
+        "offline_partitions": detect.to_offline_partitions(led, elections, brokers, ends),
+        "isr_churn": detect.to_isr_churn(changes, elections, ends, work.settings),
+    }
+    work.write(second)
+
+
+def write_verdicts(work: Work) -> None:
+    """Whether it was decided right."""
+    events = work.table("events")
+    verdicts = to_verdicts(
+        work.table("elections"),
+        work.table("partition_timeline"),
+        work.table("controller_timeline"),
+        work.table("broker_timeline"),
+        events,
+        releases(work.table("log_files"), events),
+        work.settings,
+    )
+    work.write({"verdicts": verdicts})
+
+
+DERIVE: Mapping[str, Callable[[Work], None]] = {
+    "timelines": write_timelines,
+    "detect": write_findings,
+    "replay": write_verdicts,
+}
+"""What each step after the ingest does."""
+
+
+def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bool]]:
+    """By cluster the Kafka release whose algorithms it ran, and whether it ran KRaft, from its streams' messages."""
+    kraft = events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
+    by_kraft = {row["cluster"] for row in kraft.select("cluster").distinct().collect()}
+    ranges: dict[str, list[str | None]] = {}
+    for row in log_files.select("cluster", "kafka_versions").collect():
+        ranges.setdefault(row["cluster"], []).append(row["kafka_versions"])
+    found = {name: release_of(of) for name, of in ranges.items()}
+    return {name: (str(release), name in by_kraft) for name, release in found.items() if release is not None}
+
+
+def pending_after(pending: Mapping[str, Iterable[str]], step: str, clusters: Iterable[str]) -> dict[str, list[str]]:
+    """By step the clusters that are out of date, once a step has done its work and brought news of some clusters.
+
+    >>> pending_after({"detect": ["eu"]}, "timelines", ["us"])
+    {'detect': ['eu', 'us'], 'replay': ['us']}
+    """
+    news = set(clusters)
+    found: dict[str, list[str]] = {}
+    for number, name in enumerate(STEPS):
+        before = set(pending.get(name, ()))
+        now = before - news if name == step else before | news if number > STEPS.index(step) else before
+        if now:
+            found[name] = sorted(now)
+    return found

@@ -1,0 +1,214 @@
+"""A run that is killed at any commit, then run again, gives the tables that one clean run gives; so do two runs at once.
+
+    PYTHONPATH=. python tests/proofs/prove_kill.py [STRIDE]
+
+A first night of a small cluster creates the warehouse; a second one brings grown logs, an excerpt that overlaps, and one
+that goes on where a published record was cut. Each night is killed with SIGKILL, the JVM and the workers with it, before
+and during the first commit, before and during the second, and so on (each STRIDE-th of them). Tables are compared by
+the hash of their sorted rows, run ids aside. Prints the number of kills and of tables that differ; exits with 1 if one does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.conftest import MORE, SMALL, append
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+MOMENTS = ("before", "during")
+DURING_SECONDS = 0.15
+"""How long after its begin a commit is killed: it takes half a second or more, most of it writing files."""
+
+
+# ---- the run that is killed ------------------------------------------------------------------------------------------
+def killed_run(number: int, moment: str, command: list[str]) -> int:
+    """Run a command of the command line, killed at the commit of that number, from 1; 0: never, and prints how many."""
+    from jobs import cli
+    from jobs.warehouse import Warehouse
+
+    commits, lock = [0], threading.Lock()
+
+    def at_commit() -> None:
+        with lock:
+            commits[0] += 1
+            if commits[0] == number:
+                if moment == "before":
+                    _kill()
+                threading.Timer(DURING_SECONDS, _kill).start()
+
+    real_change, real_publish = Warehouse._change, Warehouse.publish
+
+    def counted_change(self: Warehouse, table: str, change: Callable[[], object]) -> None:
+        at_commit()
+        real_change(self, table, change)
+
+    def counted_publish(self: Warehouse, told: Any) -> None:
+        at_commit()
+        real_publish(self, told)
+
+    Warehouse._change = counted_change  # type: ignore[method-assign]  # to see each commit
+    Warehouse.publish = counted_publish  # type: ignore[method-assign]  # to see each commit
+    code = cli.main(command, standalone_mode=False)
+    print(f"commits {commits[0]}", flush=True)
+    return code if isinstance(code, int) else 0
+
+
+def _kill() -> None:
+    os.killpg(0, signal.SIGKILL)
+
+
+def start(number: int, moment: str, logs: Path, root: Path) -> subprocess.Popen[str]:
+    """Start a nightly run in a process group of its own."""
+    command = [
+        sys.executable,
+        __file__,
+        "--killed",
+        str(number),
+        moment,
+        "nightly",
+        str(logs),
+        "--warehouse",
+        str(root),
+    ]
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        cwd=root.parent,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+
+
+# ---- what it is compared with ----------------------------------------------------------------------------------------
+def hashes(spark: SparkSession, root: Path) -> dict[str, str]:
+    """By published table the hash of its sorted rows, run ids aside."""
+    from pyspark.sql import functions as F
+
+    from jobs.warehouse import open_warehouse
+
+    warehouse = open_warehouse(spark, str(root), create=False)
+    found: dict[str, str] = {}
+    for name in sorted(warehouse.versions):
+        rows = warehouse.read(name).drop("run_id")
+        texts = sorted(row[0] for row in rows.select(F.to_json(F.struct(*rows.columns))).collect())
+        found[name] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    return found
+
+
+def night(spark: SparkSession, root: Path, logs: Path) -> None:
+    """A nightly run in this process."""
+    from jobs.nightly import nightly
+    from jobs.settings import Settings
+    from jobs.warehouse import open_warehouse
+
+    outcome = nightly(open_warehouse(spark, str(root), create=True), [str(logs)], Settings(), "default", lambda _: None)
+    assert outcome.published, outcome.audit
+
+
+def second_night(logs: Path) -> None:
+    """The logs of the second night: grown ones, an excerpt of one, and what follows a record that was cut."""
+    append(logs, MORE)
+    whole = (logs / "broker-1" / "controller.log").read_bytes().splitlines(keepends=True)
+    (logs / "broker-1" / "excerpt.log").write_bytes(b"".join(whole[3:6]))
+    cut = (logs / "broker-1" / "cut.log").read_bytes()
+    (logs / "broker-1" / "goes-on.log").write_bytes(cut + b"\tat kafka.controller.KafkaController.elect\n")
+    (logs / "broker-1" / "cut.log").unlink()
+
+
+CUT = (
+    b"[2026-11-21 10:04:00,000] ERROR [Controller id=1 epoch=1] Controller 1 epoch 1 failed to change state for partition "
+    b"pay-in-0 from OfflinePartition to OnlinePartition (state.change.logger)\nkafka.common.StateChangeFailedException\n"
+)
+
+
+def kills(
+    spark: SparkSession, name: str, before: Path | None, logs: Path, scratch: Path, stride: int
+) -> tuple[int, int]:
+    """Kill one night at its commits; the number of kills, and of tables that differ after another run."""
+    clean, root = scratch / f"{name}-clean", scratch / "killed"
+    _copy(before, clean)
+    first = start(0, "never", logs, clean)
+    said, wrong = first.communicate()
+    assert first.returncode == 0, wrong
+    commits = int(said.rpartition("commits ")[2])
+    expected = hashes(spark, clean)
+    done = differ = 0
+    for number in range(1, commits + 1, stride):
+        for moment in MOMENTS:
+            _copy(before, root)
+            process = start(number, moment, logs, root)
+            process.communicate()
+            if process.returncode != -signal.SIGKILL:
+                print(f"{name}, {moment} commit {number}: ended with {process.returncode} before it could be killed")
+                continue
+            done += 1
+            night(spark, root, logs)
+            found = hashes(spark, root)
+            wrong_tables = sorted(t for t in expected.keys() | found.keys() if expected.get(t) != found.get(t))
+            differ += len(wrong_tables)
+            if wrong_tables:
+                print(f"{name}, {moment} commit {number}: {', '.join(wrong_tables)} differ")
+    print(f"{name}: {commits} commits, killed {done} times, {differ} tables differ")
+    return done, differ
+
+
+def two_at_once(spark: SparkSession, logs: Path, scratch: Path) -> int:
+    """Two runs on one warehouse at the same time: one waits. The number of tables that differ from one run's."""
+    roots = scratch / "alone", scratch / "together"
+    night(spark, roots[0], logs)
+    runs = [start(0, "never", logs, roots[1]) for _ in range(2)]
+    for process in runs:
+        process.communicate()
+    codes: list[int] = [process.returncode for process in runs]
+    one, two = (hashes(spark, root) for root in roots)
+    differ = sorted(table for table in one.keys() | two.keys() if one.get(table) != two.get(table))
+    print(f"two at once: exit codes {codes}, {len(differ)} tables differ {' '.join(differ)}")
+    return len(differ) + sum(map(abs, codes))
+
+
+def _copy(before: Path | None, root: Path) -> None:
+    shutil.rmtree(root, ignore_errors=True)
+    if before is not None:
+        shutil.copytree(before, root)
+
+
+def main() -> int:
+    """The exit code."""
+    from jobs.session import session
+
+    stride = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, session() as spark:
+        scratch, logs = Path(folder), Path(folder) / "logs"
+        append(logs, SMALL)
+        (logs / "broker-1" / "cut.log").write_bytes(CUT)
+        done, differ = kills(spark, "first night", None, logs, scratch, stride)
+        before = scratch / "before"
+        night(spark, before, logs)
+        second_night(logs)
+        more, wrong = kills(spark, "second night", before, logs, scratch, stride)
+        wrong += two_at_once(spark, logs, scratch)
+    print(f"{done + more} kills, {differ + wrong} tables differ; {time.monotonic() - begun:.0f} s")
+    return 1 if differ + wrong else 0
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--killed"]:
+        sys.exit(killed_run(int(sys.argv[2]), sys.argv[3], sys.argv[4:]))
+    sys.exit(main())

@@ -196,7 +196,12 @@ class Plan:
             return
         file_id = surveyed.known_as or _id(cluster, surveyed.digest)
         row = self.rows.get(file_id)
-        if row and file_id in self.fresh and surveyed.known_size < surveyed.size and row["prefix_hash"] != surveyed.digest:
+        if (
+            row
+            and file_id in self.fresh
+            and surveyed.known_size < surveyed.size
+            and row["prefix_hash"] != surveyed.digest
+        ):
             # two streams go on from a known one; what they share is found as an overlap
             file_id = _id(cluster, surveyed.digest)
             row = self.rows.get(file_id)

@@ -157,7 +157,8 @@ def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
     """
     seen = _seen(events)
     fenced = _fenced(events)
-    numbered = _with_implied(_numbered(with_incarnation(to_statements(events), topics)), _kraft(events), seen, fenced)
+    told = _numbered(with_incarnation(to_statements(events), topics))
+    numbered = _with_implied(told, _kraft(events), seen, fenced).persist()  # used twice, and slow to plan
     unnumbered = with_incarnation(to_unnumbered(events), topics)
     changes = to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), topics))
     told_by_steps = unnumbered.select(*INCARNATION).union(
@@ -174,10 +175,10 @@ def to_states(events: DataFrame, topics: DataFrame) -> DataFrame:
     after = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
     whole = order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     never_moved = ~F.coalesce("reassigned", F.lit(False)) & (F.size(F.collect_set("replicas").over(whole)) == 1)
-    told = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").join(
+    known = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").join(
         _assigned(events, topics), INCARNATION, "left"
     )
-    return told.withColumns(
+    return known.withColumns(
         {
             # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
             # (KRaft logs no word of a reassignment that only removes replicas and is done at once)
@@ -308,7 +309,7 @@ def _with_implied(states: DataFrame, kraft: DataFrame, seen: DataFrame, fenced: 
             "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
             "at": F.coalesce(F.when(F.col("lost"), fenced_at), F.col("at")),
         }
-    )
+    ).persist()  # used three times
     implied = {
         "partition_epoch": F.col("partition_epoch") - 1,
         "evidence": F.slice(F.concat("evidence_before", "evidence"), 1, MOST_EVIDENCE),

@@ -301,15 +301,19 @@ def _with_implied(states: DataFrame, kraft: DataFrame, seen: DataFrame, fenced: 
             "evidence_before": lag("evidence"),
         }
     )
-    filled = known.join(F.broadcast(loser), ["cluster", "leader_before"], "left").withColumns(
-        {
-            "fenced_at": fenced_at,
-            "inferred": F.col("implied_isr").isNotNull(),
-            "isr": F.coalesce("isr", "implied_isr"),
-            "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
-            "at": F.coalesce(F.when(F.col("lost"), fenced_at), F.col("at")),
-        }
-    ).persist()  # used three times
+    filled = (
+        known.join(F.broadcast(loser), ["cluster", "leader_before"], "left")
+        .withColumns(
+            {
+                "fenced_at": fenced_at,
+                "inferred": F.col("implied_isr").isNotNull(),
+                "isr": F.coalesce("isr", "implied_isr"),
+                "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
+                "at": F.coalesce(F.when(F.col("lost"), fenced_at), F.col("at")),
+            }
+        )
+        .persist()
+    )  # used three times
     implied = {
         "partition_epoch": F.col("partition_epoch") - 1,
         "evidence": F.slice(F.concat("evidence_before", "evidence"), 1, MOST_EVIDENCE),

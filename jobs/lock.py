@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -58,8 +59,10 @@ def _hold(root: str, *, wait: bool, say: Callable[[str], None]) -> int:
         try:
             os.makedirs(root, exist_ok=True)
             lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:  # it was taken away in between
-            continue
+        except (FileNotFoundError, FileExistsError):
+            if _is_blocked(root):
+                raise
+            continue  # it was taken away or made in between
         try:
             _flock(lock, path, wait=wait, say=say)
             with suppress(FileNotFoundError):
@@ -73,6 +76,14 @@ def _hold(root: str, *, wait: bool, say: Callable[[str], None]) -> int:
             os.close(lock)
             raise
         os.close(lock)
+
+
+def _is_blocked(root: str) -> bool:
+    """Whether something that is no folder, or a link to nothing, has the folder's name."""
+    try:
+        return not stat.S_ISDIR(os.stat(root).st_mode)
+    except FileNotFoundError:
+        return os.path.islink(root)
 
 
 def _flock(lock: int, path: str, *, wait: bool, say: Callable[[str], None]) -> None:

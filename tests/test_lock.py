@@ -117,6 +117,14 @@ def test_never_two_even_where_the_folder_comes_and_goes(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def test_what_is_no_folder_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for name in ("file", "link"):
+        with pytest.raises(OSError, match=name), sole_writer(str(tmp_path / name), wait=True, say=silent):
+            pytest.fail("it is no folder")
+
+
 def test_object_stores_have_no_locks() -> None:
     with sole_writer("s3a://bucket/w", wait=False, say=silent), sole_writer("s3a://bucket/w", wait=False, say=silent):
         pass

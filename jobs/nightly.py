@@ -6,7 +6,7 @@ Everything between the first write and the `runs` row is invisible to readers; s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -105,8 +105,8 @@ def run(
                 "clusters": sorted({*news.clusters, *stale}),
                 "inputs": inputs,
                 "table_versions": {**warehouse.versions, **warehouse.written},
-                "rows": {**warehouse.rows, **(outcome.audit.rows if outcome.audit else {})},
-                "expectations": dict(outcome.audit.violations) if outcome.audit else {},
+                "rows": _sorted({**warehouse.rows, **(outcome.audit.rows if outcome.audit else {})}),
+                "expectations": _sorted(outcome.audit.violations if outcome.audit else {}),
                 "pending": pending,
                 "status": "published" if outcome.published else "refused",
             }
@@ -129,6 +129,11 @@ def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:
         if late := warehouse.pending.get(name):
             clusters = ", ".join(late)
             raise BadInput(f"The {name} step is out of date for {clusters}; run `kafka-rewind {name} {at}` first.")
+
+
+def _sorted(counts: Mapping[str, int]) -> dict[str, int]:
+    """By name, so that equal runs leave equal rows."""
+    return dict(sorted(counts.items()))
 
 
 class _Stages:

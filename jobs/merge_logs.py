@@ -345,13 +345,18 @@ def _under(reading: Reading, given: str) -> list[str]:
         return [given]
     if os.path.isfile(given):
         return [given]
-    from udfs.sources import BadInput, find
+    from udfs.sources import BadInput, find, unreadable
 
+    paths = []
     try:
-        return [source.path for source in find([given])]
+        for source in find([given]):
+            if _is_pipe(source.path):  # nobody may ever write to it
+                reading.trouble(unreadable(source.path) or "")
+            else:
+                paths.append(source.path)
     except BadInput as error:
         reading.trouble(str(error))
-        return []
+    return paths
 
 
 def _is_pipe(path: str) -> bool:

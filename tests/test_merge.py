@@ -188,6 +188,13 @@ def test_a_missing_file_is_said(logs: Path) -> None:
     assert (strict.code, strict.out) == (2, "")
 
 
+def test_a_pipe_in_a_folder_is_not_waited_for(logs: Path) -> None:
+    os.mkfifo(logs / "broker-1" / "pipe")
+    done = merge("broker-1", "broker-2/server.log")
+    assert (done.out, done.code) == (MERGED, 2)
+    assert f"This is no regular file: {logs}/broker-1/pipe; give log files or folders of them." in done.err
+
+
 def test_text_without_records_is_said_and_no_failure(logs: Path) -> None:
     Path("broker-1/notes.txt").write_text("call me\n")
     found = merge(".")
@@ -384,6 +391,11 @@ def test_a_closed_pipe_ends_it_silently(logs: Path) -> None:
     ended = process("bash", "-c", command, cwd=logs)
     assert ended.stdout.decode() == f"{STARTED}0\n"
     assert ended.stderr == b""
+
+
+def test_a_pipe_given_by_name_is_read(logs: Path) -> None:
+    ended = process("bash", "-c", f"{sys.executable} -m jobs.cli merge broker-1 <(cat broker-2/server.log)", cwd=logs)
+    assert (ended.stdout.decode(), ended.returncode) == (MERGED, 0)
 
 
 def test_it_starts_without_what_it_does_not_need(logs: Path) -> None:

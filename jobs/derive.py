@@ -14,9 +14,13 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs import detect, timelines
+from jobs import detect
+from jobs.brokers import to_broker_timeline
+from jobs.controllers import to_controller_timeline
+from jobs.partitions import to_partition_timeline, to_states, with_until
 from jobs.replay import release_of, to_verdicts
 from jobs.settings import Settings
+from jobs.topics import to_topic_timeline
 from jobs.warehouse import WRITERS, Warehouse
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
@@ -44,7 +48,9 @@ class Work:
     @cached_property
     def states(self) -> DataFrame:
         """The partitions' states that events tell."""
-        return timelines.to_states(self.table("events"), self.table("topic_timeline")).persist()
+        return to_states(
+            self.table("events"), self.table("topic_timeline"), self.table("controller_timeline")
+        ).persist()
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows of the clusters are replaced."""
@@ -61,10 +67,10 @@ class Work:
 def write_timelines(work: Work) -> None:
     """What was when: topics, controllers, partitions, brokers."""
     events = work.table("events")
-    topics, controllers = timelines.to_topic_timeline(events), timelines.to_controller_timeline(events)
+    topics, controllers = to_topic_timeline(events), to_controller_timeline(events)
     work.write({"topic_timeline": topics, "controller_timeline": controllers})
-    partitions = timelines.to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
-    brokers = timelines.to_broker_timeline(events, work.table("controller_timeline"))
+    partitions = to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
+    brokers = to_broker_timeline(events, work.table("controller_timeline"))
     work.write({"partition_timeline": partitions, "broker_timeline": brokers})
 
 
@@ -78,7 +84,7 @@ def write_findings(work: Work) -> None:
     }
     work.write(first)
     ends = events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
-    led = timelines.with_until(work.states.where("leader IS NOT NULL"), topics)
+    led = with_until(work.states.where("leader IS NOT NULL"), topics)
     elections, brokers, changes = work.table("elections"), work.table("broker_timeline"), work.table("isr_changes")
     second = {
         "offline_partitions": detect.to_offline_partitions(led, elections, brokers, ends),

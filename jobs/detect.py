@@ -8,8 +8,10 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.activities import with_activity
+from jobs.controllers import by_active_controller
+from jobs.evidence import line_as_evidence, milliseconds
 from jobs.settings import Settings
-from jobs.timelines import INCARNATION, by_active_controller, line_as_evidence, milliseconds, with_incarnation
+from jobs.topics import INCARNATION, with_incarnation
 from schemas.columns import EVIDENCE, IDS
 from schemas.findings import ELECTIONS, ISR_CHANGES, ISR_CHURN, OFFLINE_PARTITIONS, REASSIGNMENTS
 

@@ -71,10 +71,14 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
     for source in sources:
         by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
     plan = Plan(dict(old), run_id)
-    for name, paths in sorted(by_cluster.items()):
-        mine = [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in old.values() if r["cluster"] == name]
-        for surveyed in survey_all(warehouse.spark, paths, known_streams(mine), settings):
-            plan.add(name, surveyed)
+    known = {
+        name: known_streams(
+            [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in old.values() if r["cluster"] == name]
+        )
+        for name in by_cluster
+    }
+    for name, surveyed in survey_all(warehouse.spark, by_cluster, known, settings):
+        plan.add(name, surveyed)
     for surveyed in plan.doubtful:
         say(surveyed.error or "")
     if not plan.has_logs:
@@ -117,19 +121,25 @@ def _account(parsed: DataFrame, rows: dict[str, Row], fresh: set[str]) -> dict[s
     return told
 
 
-def survey_all(spark: SparkSession, paths: list[str], known: Known, settings: Settings) -> list[Survey]:
-    """Survey each file in the workers; in the order of their sources."""
+def survey_all(
+    spark: SparkSession, paths: Mapping[str, list[str]], known: Mapping[str, Known], settings: Settings
+) -> list[tuple[str, Survey]]:
+    """Survey each file of each cluster in the workers; clusters in order, and of each its sources in order."""
     usual, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for path in batch.column(0).to_pylist():
-                surveys = survey(path, known, lambda node, _: usual if node is None else zones.get(node, usual), limits)
-                found = pa.array([pickle.dumps(one) for one in surveys], pa.binary())
+            for name, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                surveys = survey(
+                    path, known[name], lambda node, _: usual if node is None else zones.get(node, usual), limits
+                )
+                found = pa.array([pickle.dumps((name, one)) for one in surveys], pa.binary())
                 yield pa.RecordBatch.from_arrays([found], names=["survey"])
 
-    rows = _spread(spark, pa.table({"path": paths}), len(paths)).mapInArrow(work, _SURVEY).collect()
-    return sorted((pickle.loads(row[0]) for row in rows), key=lambda surveyed: surveyed.source)
+    files = [(name, path) for name, mine in paths.items() for path in mine]
+    table = pa.table({"cluster": [name for name, _ in files], "path": [path for _, path in files]})
+    rows = _spread(spark, table, len(files)).mapInArrow(work, _SURVEY).collect()
+    return sorted((pickle.loads(row[0]) for row in rows), key=lambda found: (found[0], found[1].source))
 
 
 def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:

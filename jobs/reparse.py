@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.accounts import release_range
 from jobs.ingest import PARSED, News, write_streams
+from jobs.overlaps import PLACE
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse
 from schemas.ingest import EVENTS, REJECTS
@@ -17,8 +18,7 @@ from schemas.ingest import EVENTS, REJECTS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-KEY = ["file_id", "line", "byte_offset"]
-READ = ("file_id", "line", "byte_offset", "size_bytes", "head_bytes", "node_id", "at", "clock", "raw")
+READ = (*PLACE, "size_bytes", "head_bytes", "node_id", "at", "clock", "raw")
 
 
 def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str], None]) -> News:
@@ -50,7 +50,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
         clusters = spark.createDataFrame(
             [(i, row["cluster"]) for i, row in rows.items()], "file_id string, cluster string"
         )
-        rest = rejects.join(events.select(*KEY), KEY, "left_anti")
+        rest = rejects.join(events.select(*PLACE), PLACE, "left_anti")
         warehouse.write(EVENTS, events.join(F.broadcast(clusters), "file_id").select(*EVENTS.columns), append=True)
         warehouse.write(REJECTS, rest)
         write_streams(warehouse, rows, settings)

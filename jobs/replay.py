@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from jobs.settings import Settings
 from jobs.statements import number_of
-from jobs.timelines import INCARNATION
+from jobs.topics import INCARNATION
 from schemas.columns import IDS
 from schemas.findings import VERDICTS
 from udfs.eras import Release

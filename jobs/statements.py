@@ -134,20 +134,10 @@ def to_statements(events: DataFrame) -> DataFrame:
         keeps_isr=F.col("isr").isNull(),
         keeps_elr=F.col("fields")["elr"].isNull(),
     )
-    before = _select(
-        changes,
-        leader=number_of("old_leader"),
-        leader_epoch=number_of("old_leader_epoch"),
-        partition_epoch=number_of("old_partition_epoch"),
-        isr=ids_of("old_isr"),
-        replicas=F.lit(None).cast(IDS),
-        elr=ids_of("old_elr"),
-        controller_epoch=F.lit(None).cast("int"),
-    )
     said = (
         whole.unionByName(by_leader)
         .unionByName(after)
-        .unionByName(before)
+        .unionByName(_state_before(changes, "old_"))
         .unionByName(_before_elections(events))
         .unionByName(_from_dump(events))
     )
@@ -164,14 +154,19 @@ def _before_elections(events: DataFrame) -> DataFrame:
         .groupBy("cluster", "topic_id")
         .agg(F.min("topic").alias("topic"))
     )
+    return _state_before(printed.drop("topic").join(F.broadcast(names), ["cluster", "topic_id"]), "previous_")
+
+
+def _state_before(events: DataFrame, prefix: str) -> DataFrame:
+    """STATEMENTS of the state that a change found, which its line prints in further fields of that prefix."""
     return _select(
-        printed.drop("topic").join(F.broadcast(names), ["cluster", "topic_id"]),
-        leader=number_of("previous_leader"),
-        leader_epoch=number_of("previous_leader_epoch"),
-        partition_epoch=number_of("previous_partition_epoch"),
-        isr=ids_of("previous_isr"),
+        events,
+        leader=number_of(f"{prefix}leader"),
+        leader_epoch=number_of(f"{prefix}leader_epoch"),
+        partition_epoch=number_of(f"{prefix}partition_epoch"),
+        isr=ids_of(f"{prefix}isr"),
         replicas=F.lit(None).cast(IDS),
-        elr=ids_of("previous_elr"),
+        elr=ids_of(f"{prefix}elr"),
         controller_epoch=F.lit(None).cast("int"),
     )
 

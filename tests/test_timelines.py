@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
+from jobs.brokers import to_broker_timeline
+from jobs.controllers import to_controller_timeline
+from jobs.partitions import to_partition_timeline, to_states
 from jobs.settings import Settings, TopicSettings
-from jobs.timelines import (
-    to_broker_timeline,
-    to_controller_timeline,
-    to_partition_timeline,
-    to_states,
-    to_topic_timeline,
-)
+from jobs.topics import to_topic_timeline
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE
 
@@ -145,7 +142,7 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
     """Rows of `to_states`, and the topics, of PARTITION_EVENTS."""
     events = frame(EVENTS, PARTITION_EVENTS)
     topics = to_topic_timeline(events).persist()
-    return to_states(events, topics).persist(), topics
+    return to_states(events, topics, to_controller_timeline(events)).persist(), topics
 
 
 def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -199,7 +196,7 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
         {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
     )
     topics = to_topic_timeline(events)
-    same(to_partition_timeline(to_states(events, topics), topics, Settings()), STEPPED)
+    same(to_partition_timeline(to_states(events, topics, to_controller_timeline(events)), topics, Settings()), STEPPED)
 
 
 # What KRaft leaves unsaid. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
@@ -264,7 +261,12 @@ def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
         }
     )
     topics = to_topic_timeline(events)
-    same(to_partition_timeline(to_states(events, topics), topics, Settings()).where("topic <> 'elr'"), IMPLIED)
+    same(
+        to_partition_timeline(to_states(events, topics, to_controller_timeline(events)), topics, Settings()).where(
+            "topic <> 'elr'"
+        ),
+        IMPLIED,
+    )
 
 
 # ---- controllers ----------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str, Callable[[], DataFrame]]:
     """What is measured, by name; the first is the scan."""
     rows = T.StructType([T.StructField("rows", T.LongType())])
-    surveys = survey_all(spark, paths, {}, Settings())
+    surveys = [found for _, found in survey_all(spark, {"": paths}, {"": {}}, Settings())]
     tasks = [task for i, surveyed in enumerate(surveys) for task in ranges(surveyed, f"file{i}")]
     text = spark.read.option("recursiveFileLookup", "true").text(folder)
     numbers = spark.range(0, len(tasks), 1, len(tasks))

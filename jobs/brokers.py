@@ -1,0 +1,153 @@
+"""When which broker was there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.controllers import by_active_controller
+from jobs.statements import ids_of, number_of
+from schemas.timelines import BROKER_TIMELINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE -> BROKER_TIMELINE: spans in which the controller counted a broker as there (ZooKeeper) or unfenced (KRaft)."""
+    replayed = by_active_controller(_kraft_marks(events.where("event_type LIKE 'kraft%'")), controllers)
+    dumped = _kraft_marks(events.where("event_type LIKE 'metadata%'"))
+    marks = _zk_marks(events).unionByName(replayed).unionByName(dumped)
+    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "file_id", "line")
+    before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
+    turns = marks.withColumn("was_up", F.last("up").over(before)).where(
+        (F.col("up") & ~F.coalesce("was_up", F.lit(False))) | (~F.col("up") & F.coalesce("was_up", F.lit(False)))
+    )
+    spans = turns.withColumns(
+        {
+            "until": F.lead("at").over(by_broker),
+            "ended_by": F.lead("how").over(by_broker),
+            "end_node": F.lead("node_id").over(by_broker),
+            "end_file": F.lead("file_id").over(by_broker),
+            "end_line": F.lead("line").over(by_broker),
+            "nth": F.row_number().over(by_broker),
+            "since": F.col("at"),
+        }
+    ).where("up")
+    leaving = events.where(
+        F.col("event_type").isin(
+            "controlled_shutdown_started",
+            "kraft_broker_controlled_shutdown_granted",
+            "kraft_broker_controlled_shutdown_replayed",
+        )
+    ).select(
+        "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at")
+    )
+    left = (
+        spans.join(leaving, ["cluster", "broker"], "left")
+        .withColumn(
+            "left",
+            (F.col("leaving_at") >= F.col("since"))
+            & (F.col("until").isNull() | (F.col("leaving_at") <= F.col("until"))),
+        )
+        .groupBy("cluster", "broker", "since")
+        .agg(F.max("left").alias("left"))
+    )
+    both = F.array(F.struct("node_id", "file_id", "line"))
+    end = F.array(
+        F.struct(
+            F.col("end_node").alias("node_id"), F.col("end_file").alias("file_id"), F.col("end_line").alias("line")
+        )
+    )
+    return (
+        spans.join(left, ["cluster", "broker", "since"], "left")
+        .withColumns(
+            {
+                "started_as": F.when(F.col("how") == "there", None)
+                .when(F.col("how") == "bounced", "bounced")
+                .when(F.col("nth") == 1, "new")
+                .otherwise("returned"),
+                "ended_by": F.when(F.col("until").isNull(), None)
+                .when(F.col("left"), "controlled_shutdown")
+                .otherwise(F.col("ended_by")),
+                "evidence": F.when(F.col("end_line").isNull(), both).otherwise(F.concat(both, end)),
+            }
+        )
+        .select(*BROKER_TIMELINE.columns)
+    )
+
+
+_MARK = ["cluster", "broker", "epoch", "at", "rank", "up", "how", "node_id", "file_id", "line"]
+
+
+def _zk_marks(events: DataFrame) -> DataFrame:
+    """Turns of brokers as ZooKeeper's controller logged them."""
+    base = ["cluster", "at", "node_id", "file_id", "line"]
+    changed = events.where("event_type = 'broker_set_changed'")
+    parts = [
+        (changed, "bounced_brokers", 0, False, "bounced"),
+        (changed, "bounced_brokers", 1, True, "bounced"),
+        (changed, "deleted_brokers", 0, False, "session_expired"),
+        (changed, "added_brokers", 1, True, "added"),
+        (events.where("event_type = 'controller_context_live_brokers'"), "live_brokers", 1, True, "there"),
+    ]
+    frames = [
+        rows.select(
+            *base, F.explode(ids_of(name)).alias("broker"), F.lit(rank).alias("rank"), F.lit(up).alias("up"),
+            F.lit(how).alias("how"), F.lit(None).cast("long").alias("epoch"),
+        )
+        for rows, name, rank, up, how in parts
+    ]  # fmt: skip
+    marks = frames[0]
+    for frame in frames[1:]:
+        marks = marks.unionByName(frame)
+    # a new controller lists who is there; whoever was known and is not in the list went away before
+    listed = events.where("event_type = 'controller_context_live_brokers'").select(
+        *base, ids_of("live_brokers").alias("live")
+    )
+    absent = (
+        listed.join(F.broadcast(marks.select("cluster", "broker").distinct()), "cluster")
+        .where(~F.array_contains("live", F.col("broker")))
+        .select(
+            *base, "broker", F.lit(0).alias("rank"), F.lit(False).alias("up"), F.lit("session_expired").alias("how"),
+            F.lit(None).cast("long").alias("epoch"),
+        )
+    )  # fmt: skip
+    return marks.unionByName(absent).select(*_MARK)
+
+
+def _kraft_marks(events: DataFrame) -> DataFrame:
+    """Turns of brokers as KRaft's controllers replayed them, or as a dump has them."""
+    fenced, turn = F.col("fields")["fenced"], F.col("fields")["fenced_change"]
+    kinds = {
+        "kraft_broker_unfenced": F.lit(True),
+        "kraft_broker_fenced": F.lit(False),
+        "kraft_broker_registered": F.lit(False),
+        "kraft_broker_unregistered": F.lit(False),
+        "metadata_register_broker": fenced == "false",
+        "metadata_unregister_broker": F.lit(False),
+        "metadata_fence_broker": F.lit(False),
+        "metadata_unfence_broker": F.lit(True),
+        "metadata_broker_registration_change": F.when(turn == "1", False).when(turn == "-1", True),
+    }
+    up = F.lit(None).cast("boolean")
+    for kind, value in kinds.items():
+        up = F.when(F.col("event_type") == kind, value).otherwise(up)
+    return (
+        events.where(F.col("event_type").isin(*kinds))
+        .withColumns(
+            {
+                "up": up,
+                "rank": F.lit(0),
+                "how": F.when(up, "added").otherwise("fenced"),
+                "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
+                "epoch": F.coalesce(
+                    F.col("fields")["broker_epoch"].try_cast("long"), F.col("fields")["epoch"].try_cast("long")
+                ),
+            }
+        )
+        .where("up IS NOT NULL AND broker IS NOT NULL")
+        .select(*_MARK)
+    )

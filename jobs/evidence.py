@@ -1,0 +1,32 @@
+"""Columns that rows of all tables have: the lines that prove them, and lengths of time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+MOST_EVIDENCE = 8
+"""Lines kept as evidence of a row: its earliest."""
+
+
+def evidence(most: int = MOST_EVIDENCE) -> Column:
+    """Aggregate: the earliest lines of a group as EVIDENCE."""
+    lines = F.array_sort(F.collect_set(F.struct("at", "node_id", "file_id", "line")))
+    return F.transform(
+        F.slice(lines, 1, most),
+        lambda e: F.struct(e["node_id"].alias("node_id"), e["file_id"].alias("file_id"), e["line"].alias("line")),
+    )
+
+
+def line_as_evidence() -> Column:
+    """EVIDENCE of a row that is one line."""
+    return F.array(F.struct("node_id", "file_id", "line"))
+
+
+def milliseconds(since: str, until: str) -> Column:
+    """Milliseconds between two time columns."""
+    return ((F.unix_micros(until) - F.unix_micros(since)) / 1000).cast("long")

@@ -19,6 +19,7 @@ from jobs.brokers import to_broker_timeline
 from jobs.controllers import to_controller_timeline
 from jobs.partitions import to_partition_timeline, to_states, with_until
 from jobs.replay import release_of, to_verdicts
+from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
 from jobs.warehouse import WRITERS, Warehouse
@@ -48,9 +49,7 @@ class Work:
     @cached_property
     def states(self) -> DataFrame:
         """The partitions' states that events tell."""
-        return to_states(
-            self.table("events"), self.table("topic_timeline"), self.table("controller_timeline")
-        ).persist()
+        return kept(to_states(self.table("events"), self.table("topic_timeline"), self.table("controller_timeline")))
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows of the clusters are replaced."""

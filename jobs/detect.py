@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.activities import with_activity
 from jobs.controllers import by_active_controller
 from jobs.evidence import line_as_evidence, milliseconds
+from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import INCARNATION, with_incarnation
 from schemas.columns import EVIDENCE, IDS
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
+DECIDED = ("partition_state_change", "partition_state_change_failed", "leader_epoch_updated")
+"""Events in which a ZooKeeper controller tells what it decided of a partition."""
+
+
 # ---- elections ------------------------------------------------------------------------------------------------------
 def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS.
@@ -26,7 +31,7 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
     A leader epoch that names a broker is an election, unless it is the partition's first. Strategy, trigger and live
     brokers are what the controller that logged the transition was doing and knew; in KRaft the logs do not tell them.
     """
-    acting = with_activity(events).persist()
+    acting = kept(with_activity(events).where(F.col("event_type").isin(*DECIDED)))
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:
@@ -167,7 +172,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
         "number",
         F.sum(F.col("begins").cast("int")).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
     )
-    spells = (
+    spells = kept(
         marked.where(down)
         .groupBy(*INCARNATION, "number")
         .agg(
@@ -233,7 +238,7 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
     A state that both loses and gains replicas is two rows. The lag is what the leader's shrink line printed.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    compared = (
+    compared = kept(
         states.withColumn("isr_before", F.lag("isr").over(order))
         .where("isr_before IS NOT NULL")
         .withColumns(

@@ -77,9 +77,7 @@ Sums = dict[tuple[str | None, str | None], tuple[int, int]]
 
 def _count(table: str, rows: DataFrame) -> tuple[dict[str, int], Sums]:
     """Violating rows of each expectation of a table, and its rows; of records also their sums by stream."""
-    measured = rows
-    for expectation in MEASURES[table]:
-        measured = measured.withColumn(f"bad_{expectation.name}", expectation.violated())
+    measured = rows.withColumns({f"bad_{e.name}": e.violated() for e in MEASURES[table]})
     bad = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in MEASURES[table]]
     is_row = F.col("path") if table == "log_files" else F.lit(1)
     by = ["cluster", "file_id"] if table in RECORDS else []

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from jobs.controllers import by_active_controller
 from jobs.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.histories import SAID, to_ordered
+from jobs.session import kept
 from jobs.settings import Settings
 from jobs.statements import (
     ids_of,
@@ -39,12 +40,12 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame) -> D
     seen = _seen(events)
     fenced = _fenced(events, controllers)
     told = _numbered(with_incarnation(to_statements(events), topics))
-    numbered = _with_implied(told, _kraft(events), seen, fenced).persist()  # used twice, and slow to plan
-    unnumbered = with_incarnation(to_unnumbered(events), topics)
-    changes = to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), topics))
-    told_by_steps = unnumbered.select(*INCARNATION).union(
-        changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
-    ).distinct().persist()  # fmt: skip
+    numbered = kept(_with_implied(told, _kraft(events), seen, fenced))
+    unnumbered = kept(with_incarnation(to_unnumbered(events), topics))
+    changes = kept(to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), topics)))
+    told_by_steps = kept(
+        unnumbered.select(*INCARNATION).union(changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)).distinct()
+    )
     by_steps = to_ordered(
         _said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen), MOST_EVIDENCE
     )
@@ -182,9 +183,8 @@ def _with_implied(states: DataFrame, kraft: DataFrame, seen: DataFrame, fenced: 
             "evidence_before": lag("evidence"),
         }
     )
-    filled = (
-        known.join(F.broadcast(loser), ["cluster", "leader_before"], "left")
-        .withColumns(
+    filled = kept(
+        known.join(F.broadcast(loser), ["cluster", "leader_before"], "left").withColumns(
             {
                 "fenced_at": fenced_at,
                 "inferred": F.col("implied_isr").isNotNull(),
@@ -193,8 +193,7 @@ def _with_implied(states: DataFrame, kraft: DataFrame, seen: DataFrame, fenced: 
                 "at": F.coalesce(F.when(F.col("lost"), fenced_at), F.col("at")),
             }
         )
-        .persist()
-    )  # used three times
+    )
     implied = {
         "partition_epoch": F.col("partition_epoch") - 1,
         "evidence": F.slice(F.concat("evidence_before", "evidence"), 1, MOST_EVIDENCE),

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 NOT_NEEDED = (  # of Delta's dependencies only delta-storage is not in Spark's own jars (or needed here)
@@ -95,6 +95,17 @@ def size_session(spark: SparkSession, size_bytes: int) -> None:
     spark.conf.set("spark.sql.shuffle.partitions", str(parts))
     spark.conf.set("spark.sql.codegen.wholeStage", "false" if small else "true")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")
+
+
+def kept(rows: DataFrame) -> DataFrame:
+    """The same rows, computed once, when they are first asked for, and kept for whoever asks again.
+
+    In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
+    and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor kept is computed anew.
+    """
+    if rows.sparkSession.conf.get(OWN, "false") == "true":
+        return rows.localCheckpoint(eager=False)
+    return rows.persist()
 
 
 @contextmanager

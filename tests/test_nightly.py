@@ -21,7 +21,7 @@ from jobs.lock import sole_writer
 from jobs.nightly import Outcome, nightly
 from jobs.nightly import run as run_steps
 from jobs.reading import as_text
-from jobs.settings import Settings, load
+from jobs.settings import Settings
 from jobs.warehouse import Warehouse, open_warehouse
 from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
@@ -89,7 +89,11 @@ def runs(warehouse: Warehouse) -> list[tuple[str, str]]:
 def test_nights(
     spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A first night in single steps, a second one that is killed and run again: together they are one clean run."""
     root = tmp_path / "warehouse"
+    said = step("timelines", root)
+    assert (said.exit_code, "There is no warehouse in" in said.stderr) == (2, True)
+    assert not root.exists()
 
     # the very first run is killed amid its first tables: there is nothing to see
     with monkeypatch.context() as patch:
@@ -100,12 +104,28 @@ def test_nights(
     assert half.exists("events")
     assert not half.exists("runs")
 
-    # run again it is the first night: 2 was lost, 1 leads
-    assert run(spark, root, small).published
-    first = seen(spark, root)
-    assert len(first["events"]) == 7
-    assert states(first) == [(2, [1, 2]), (1, [1])]
-    [election] = map(json.loads, first["elections"])
+    # step by step it becomes the first night: 2 was lost, 1 leads
+    said = step("ingest", root, str(small))
+    assert said.exit_code == 0, said.stderr
+    assert "events" in said.stdout
+    assert "partitions" not in said.stdout  # nobody knows them yet
+    assert f"kafka-rewind timelines --warehouse {root}" in said.stdout
+    assert set(pinned(spark, root)) == {table.name for table in SOURCES}
+    said = step("detect", root)
+    assert said.exit_code == 2
+    first = f"The timelines step is out of date for default; run `kafka-rewind timelines --warehouse {root}` first"
+    assert first in said.stderr
+    for name in ("timelines", "detect"):
+        said = step(name, root)
+        assert said.exit_code == 0, said.stderr
+    # a nightly run without news brings up to date what the steps left
+    said = step("nightly", root, str(small))
+    assert said.exit_code == 0, said.stderr
+    assert "decisions as the algorithm says" in said.stdout
+    first_night = seen(spark, root)
+    assert len(first_night["events"]) == 7
+    assert states(first_night) == [(2, [1, 2]), (1, [1])]
+    [election] = map(json.loads, first_night["elections"])
     assert (election["leader"], election["strategy"], election["trigger"], election["unclean"]) == (
         1,
         "offline",
@@ -113,22 +133,31 @@ def test_nights(
         False,
     )
     assert election["live_brokers"] == [1]
-    assert [json.loads(row)["broker"] for row in first["broker_timeline"] if '"ended_by":"session_expired"' in row] == [
-        2
-    ]
+    lost = [row for row in first_night["broker_timeline"] if '"ended_by":"session_expired"' in row]
+    assert [json.loads(row)["broker"] for row in lost] == [2]
     warehouse = open_warehouse(spark, str(root), create=False)
-    assert runs(warehouse) == [("1", "published")]
+    ledger = warehouse.read("runs").orderBy("run_id").collect()
+    assert [row["steps"] for row in ledger] == [["ingest"], ["timelines"], ["detect"], list(STEPS)]
+    assert [sorted(row["pending"]) for row in ledger] == [
+        ["detect", "replay", "timelines"],
+        ["detect", "replay"],
+        ["replay"],
+        [],
+    ]
     assert set(warehouse.versions) == set(TABLES)
 
-    # a second run over the same logs adds its own row and nothing else
+    # a run over the same logs adds its own row and nothing else
     at_first = pinned(spark, root)
     outcome = run(spark, root, small)
     assert (outcome.published, outcome.news) == (True, False)
     warehouse = open_warehouse(spark, str(root), create=False)
-    assert runs(warehouse) == [("1", "published"), ("2", "published")]
+    assert runs(warehouse)[-1] == ("5", "published")
     assert warehouse.versions == at_first
-    counts = [dict(row["rows"]) for row in warehouse.read("runs").collect()]
-    assert counts[0] == counts[1] == {name: len(rows) for name, rows in first.items()}
+    [counts] = [dict(row["rows"]) for row in warehouse.read("runs").where("run_id = 5").collect()]
+    assert counts == {name: len(rows) for name, rows in first_night.items()}
+    said = step("replay", root)
+    assert "Nothing new: the tables are up to date." in said.stdout
+    assert pinned(spark, root) == at_first
 
     # the next night is killed after the timelines were written
     grow(small)
@@ -158,7 +187,7 @@ def test_nights(
         patch.setattr(jobs.nightly, "DERIVE", {})  # the streams alone are enough to be refused
         said = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
     assert said.exit_code == 3
-    assert "The data gate refused run 4; readers still see the run before it." in said.stderr
+    assert "The data gate refused run 8; readers still see the run before it." in said.stderr
     assert "log_files.reject_ratio: at most 2% of a stream's records in scope are rejects - 1 row" in said.stderr
     assert '"reject_lines":25,"event_lines":2' in said.stderr
     assert Warehouse(spark, str(root)).version("log_files") > at_second["log_files"]
@@ -170,7 +199,7 @@ def test_nights(
     )
     assert lines == ["n", "0", "(1 rows)"]
     warehouse = open_warehouse(spark, str(root), create=False)
-    assert runs(warehouse) == [("1", "published"), ("2", "published"), ("3", "published"), ("4", "refused")]
+    assert [status for _, status in runs(warehouse)] == ["published"] * 7 + ["refused"]
 
     # without them the next run takes back what was refused
     known = (small / "broker-1" / "state-change.log").read_text().splitlines(keepends=True)[:2]
@@ -178,6 +207,28 @@ def test_nights(
     assert run(spark, root, small).published
     assert pinned(spark, root) == at_second
     assert Warehouse(spark, str(root)).newest("rejects").count() == 0
+
+
+def test_only_what_is_out_of_date_is_written(
+    spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Two clusters, then news of one of them; the steps that follow are due for that one alone."""
+    root = tmp_path / "warehouse"
+    shutil.copytree(small / "broker-1", tmp_path / "more" / "broker-1")
+    conf = tmp_path / "conf.yaml"
+    conf.write_text(f'clusters: {{"{tmp_path}/more/*": second}}')
+    logs = [str(small), str(tmp_path / "more"), "--conf", str(conf)]
+    assert step("ingest", root, *logs).exit_code == 0
+    assert open_warehouse(spark, str(root), create=False).pending == {name: ["default", "second"] for name in STEPS[1:]}
+    before = pinned(spark, root)
+    grow(small)
+    assert step("ingest", root, *logs).exit_code == 0
+    after = pinned(spark, root)
+    assert {name for name in after if after[name] != before[name]} == {"log_files", "log_coverage", "events"}
+    ledger = spark.read.format("delta").load(str(root / "runs")).orderBy("run_id").collect()
+    assert [row["clusters"] for row in ledger] == [["default", "second"], ["default"]]
+    written = open_warehouse(spark, str(root), create=False).read("events").groupBy("cluster").count().collect()
+    assert {row["cluster"]: row["count"] for row in written} == {"default": 10, "second": 7}
 
 
 def test_progress_is_said_stage_by_stage(zk: Any) -> None:
@@ -235,76 +286,6 @@ def test_what_is_out_of_date(case: str) -> None:
 
 def step(name: str, root: Path, *more: str) -> Result:
     return CliRunner().invoke(main, [name, *more, "--warehouse", str(root)])
-
-
-def test_one_by_one_the_steps_give_what_a_nightly_run_gives(
-    spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
-) -> None:
-    """Two nights, the second one for one cluster of two; what is not out of date is not written again."""
-    root, clean = tmp_path / "warehouse", tmp_path / "clean"
-    shutil.copytree(small / "broker-1", tmp_path / "more" / "broker-1")
-    conf = tmp_path / "conf.yaml"
-    conf.write_text(f'clusters: {{"{tmp_path}/more/*": second}}')
-    logs = [str(small), str(tmp_path / "more"), "--conf", str(conf)]
-
-    said = step("timelines", root)
-    assert (said.exit_code, "There is no warehouse in" in said.stderr) == (2, True)
-    assert not root.exists()
-
-    said = step("ingest", root, *logs)
-    assert said.exit_code == 0, said.stderr
-    assert "events" in said.stdout
-    assert "partitions" not in said.stdout  # nobody knows them yet
-    assert f"kafka-rewind timelines --warehouse {root}" in said.stdout
-    assert set(pinned(spark, root)) == {table.name for table in SOURCES}
-    said = step("detect", root)
-    assert said.exit_code == 2
-    assert (
-        f"The timelines step is out of date for default, second; run `kafka-rewind timelines --warehouse {root}` first"
-        in said.stderr
-    )
-    for name in STEPS[1:]:
-        said = step(name, root)
-        assert said.exit_code == 0, said.stderr
-    assert "decisions as the algorithm says" in said.stdout
-    assert nightly_of(spark, clean, logs).published
-    assert comparable(seen(spark, root)) == comparable(seen(spark, clean))
-    ledger = open_warehouse(spark, str(root), create=False).read("runs").orderBy("run_id").collect()
-    assert [row["steps"] for row in ledger] == [[name] for name in STEPS]
-    assert [row["pending"] for row in ledger] == [
-        {"timelines": ["default", "second"], "detect": ["default", "second"], "replay": ["default", "second"]},
-        {"detect": ["default", "second"], "replay": ["default", "second"]},
-        {"replay": ["default", "second"]},
-        {},
-    ]
-
-    before = pinned(spark, root)
-    said = step("timelines", root)
-    assert "Nothing new: the tables are up to date." in said.stdout
-    assert pinned(spark, root) == before
-
-    grow(small)
-    assert step("ingest", root, *logs).exit_code == 0
-    after = pinned(spark, root)
-    assert {name for name in after if after[name] != before[name]} == {"log_files", "log_coverage", "events"}
-    assert step("timelines", root).exit_code == 0
-    last = spark.read.format("delta").load(str(root / "runs")).orderBy("run_id").collect()[-1]
-    assert (last["steps"], last["clusters"]) == (["timelines"], ["default"])
-    # a nightly run without news brings up to date what the steps left
-    assert nightly_of(spark, root, logs).news
-    found = [row for row in map(json.loads, seen(spark, root)["partition_timeline"]) if row["cluster"] == "default"]
-    assert sorted((row["partition_epoch"], row["leader"], row["isr"]) for row in found) == [
-        (0, 2, [1, 2]),
-        (1, 1, [1]),
-        (2, 1, [1, 2]),
-    ]
-    assert open_warehouse(spark, str(root), create=False).pending == {}
-
-
-def nightly_of(spark: SparkSession, root: Path, logs: list[str]) -> Outcome:
-    """A nightly run with settings."""
-    *paths, _, conf = logs
-    return run_steps(open_warehouse(spark, str(root), create=True), STEPS, load(conf), lambda _: None, logs=paths)
 
 
 def test_two_runs_at_once(spark: SparkSession, small: Path, tmp_path: Path) -> None:

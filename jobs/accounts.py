@@ -11,7 +11,7 @@ from typing import Any
 from jobs.overlaps import Moved
 from udfs.coverage import Span, covered
 from udfs.eras import Release
-from udfs.sources import node_of_path
+from udfs.places import node_of_path
 
 Row = dict[str, Any]
 FINEST = timedelta(minutes=1)

@@ -11,7 +11,8 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from jobs.merge_logs import Log, Reading, counted, found_paths, single_logs, without_duplicates
@@ -40,13 +41,17 @@ def merge(options: Options, out: IO[bytes], say: Callable[[str], None], is_termi
     except Refused as error:
         say(str(error))
         return BAD_INPUT
-    except BrokenPipeError:
+    except (BrokenPipeError, NotWritten):
         raise
     except OSError as error:
         say(f"The merge ended early: {error.strerror or error}; run it again.")
         return BAD_INPUT
     finally:
         reading.clean()
+
+
+class NotWritten(OSError):
+    """The output could not be written: a full disk, most often."""
 
 
 class Merge:
@@ -58,6 +63,7 @@ class Merge:
         self.logs: list[Log] = []
         self.bundles: list[str] = []
         self.skews: dict[int, dict[int, int]] = {}  # node -> hour (-1: all others) -> microseconds ahead
+        self.ranges: dict[int, list[tuple[int, int | None]]] = {}  # of plain files, by their number
         self.written = 0
 
     def run(self) -> int:
@@ -208,6 +214,7 @@ class Merge:
         index, aside = Index(), Aside()
         streams: list[Stream] = []
         self.logs.sort(key=_place)
+        self._find_ranges()
         for number, log in enumerate(self.logs):
             found = self._read_single(number, log, index, aside)
             if found is not None:
@@ -233,9 +240,10 @@ class Merge:
             self.reading.no_log(log)
             return None
         to_utc = self._to_utc(log)
-        ranges = self._ranges(log) if log.is_usual and log.is_plain else [(0, None)]
+        ranges = self.ranges.get(number, [(0, None)])
         if self.request.filters.is_empty and log.is_usual and not self.request.options.count:
-            stream = IndexedStream(number, log.open, log.is_plain, index, self.piece)
+            lost = partial(self.reading.lost, log)
+            stream = IndexedStream(number, log.open, log.is_plain, index, self.piece, lost)
             with self.reading.guarded(log), self._opened(log) as source:
                 for block in self._wanted(log, source, ranges, to_utc):
                     stream.note(block)
@@ -262,19 +270,37 @@ class Merge:
                     aside.add(number, block)
                 self.pool.give(block.data)
 
-    def _ranges(self, log: Log) -> list[tuple[int, int | None]]:
-        """The parts of a plain file that can hold records of the window."""
-        from jobs.merge_window import ranges_of
+    def _find_ranges(self) -> None:
+        """The parts of plain files that can hold records of the window.
 
+        Two files at a time: while one is read, another is searched. One that cannot be read is left for later, when it
+        is said.
+        """
         since, until = self.request.window
         if since is None and until is None:
-            return [(0, None)]
-        skews = self.skews.get(log.node) if log.node is not None else None
-        slack = max((abs(ahead) for ahead in skews.values()), default=0) if skews else 0
-        zone = self.request.zone_of(log.node)
-        ranges = ranges_of(log, since, until, zone, slack, trust=self.request.options.trust_order)
-        log.passed_over = log.size - sum((log.size if end is None else end) - begin for begin, end in ranges)
-        return ranges
+            return
+        from threading import Thread
+
+        from jobs.merge_window import ranges_of
+
+        def find(numbers: Iterator[int]) -> None:
+            for number in numbers:
+                log = self.logs[number]
+                skews = self.skews.get(log.node) if log.node is not None else None
+                slack = max((abs(ahead) for ahead in skews.values()), default=0) if skews else 0
+                zone = self.request.zone_of(log.node)
+                with suppress(OSError):
+                    found = ranges_of(log, since, until, zone, slack, trust=self.request.options.trust_order)
+                    self.ranges[number] = found
+
+        left = iter([number for number, log in enumerate(self.logs) if log.is_usual and log.is_plain])
+        other = Thread(target=find, args=(left,))
+        other.start()
+        find(left)
+        other.join()
+        for number, found in self.ranges.items():
+            size = self.logs[number].size
+            self.logs[number].passed_over = size - sum((size if end is None else end) - begin for begin, end in found)
 
     def _wanted(
         self, log: Log, stream: BinaryIO, ranges: Sequence[tuple[int, int | None]], to_utc: ToUtc
@@ -320,7 +346,13 @@ class Merge:
 
     # ---- writing -----------------------------------------------------------------------------------------------------
     def _write(self, data: bytes) -> None:
-        self.out.write(data)
+        """Raises NotWritten, or BrokenPipeError if nobody reads."""
+        try:
+            self.out.write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise NotWritten(error.errno, error.strerror) from None
 
     def _write_all(self, streams: Sequence[Stream]) -> None:
         """The records in order, until the limit."""
@@ -426,17 +458,30 @@ def _looked_at(logs: Sequence[Log], zone: str) -> str:
 
 def write_to_stdout(options: Options) -> int:
     """The command: merge to standard output, say what happened on standard error. A closed pipe ends it silently."""
+    if sys.stdout is None:
+        _say("Standard output is closed; nothing was merged.")
+        return BAD_INPUT
     out: IO[bytes] = sys.stdout.buffer
     if isinstance(out, io.RawIOBase):  # `python -u`; a raw stream may write only a part
         out = io.BufferedWriter(out)
     try:
         code = merge(options, out, _say, is_terminal=sys.stdout.isatty())
         out.flush()
+        return code
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return DONE
+        code = DONE
+    except OSError as error:
+        _say(f"The output cannot be written ({error.strerror}); what was printed is not all.")
+        code = BAD_INPUT
+    except KeyboardInterrupt:
+        _say("Stopped; what was printed is not all.")
+        code = BAD_INPUT
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left would be written at the exit
     return code
 
 
 def _say(text: str) -> None:
-    print(f"kafka-rewind: {text}", file=sys.stderr)
+    """On standard error, if anybody listens there."""
+    with suppress(OSError):
+        if sys.stderr is not None:
+            print(f"kafka-rewind: {text}", file=sys.stderr)

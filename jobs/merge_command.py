@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -64,7 +66,7 @@ def _option(*names: str, **settings: Any) -> Decorator:
 @_option("--controller-epoch", type=int, metavar="N", help="Records of this reign.")
 @_option("--leader-epoch", type=int, metavar="N", help="Records that tell of this leader epoch.")
 @_option("--correlation-id", type=int, metavar="N", help="Records of requests with this id.")
-@_option("--event", metavar="TYPE,TYPE", help="Records of these event types (docs/rules.md).")
+@_option("--event", metavar="TYPE,TYPE", help="Records of these event types, which `--format short` shows.")
 @_option("--level", metavar="LEVEL,LEVEL", help="Records of these levels; WARN+ means WARN and above.")
 @_option("--only", metavar="SCOPE,SCOPE", help="Records of these loggers: state-change, controller, partition.")
 @_option("--grep", metavar="RE", help="Records in which this is found, stack traces included.")
@@ -80,7 +82,9 @@ def _option(*names: str, **settings: Any) -> Decorator:
 @_option("--limit", type=int, metavar="N", help="Print the first N records.")
 @click.option("--keep-duplicates", is_flag=True, help="Read the same content as often as it was given.")
 @click.option(
-    "--trust-order", is_flag=True, help="With a window: take plain files to be in order, do not search the rest."
+    "--trust-order",
+    is_flag=True,
+    help="With a window: quick, but what is out of its place by more than a minute may be missed.",
 )
 @click.option("--verbose", "-v", is_flag=True, help="Say what was read of each file.")
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print it.")
@@ -93,7 +97,12 @@ def merge(ctx: click.Context, /, **given: Any) -> None:
 
     TIME is `2026-11-21 02:14:03,250` or shorter, 2026-11-21T02:14, with or without Z or +02:00; 02:14 is the last such
     time in the logs, -3h is three hours before their last record.
+
+    For example: kafka-rewind merge logs/ --topic orders --partitions 3 --around 02:14 --within 5m --format short
+    (docs/how-to-merge.md walks through an incident).
     """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy would start threads that nothing here needs
+    gc.set_threshold(100_000)  # what is imported is no garbage
     from jobs.merge import write_to_stdout
 
     given["skew"] = given["skew"] or "none"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from jobs.merge_request import Options, Refused
+from udfs.patterns import late
+from udfs.places import name_on_disk, printable
 
 if TYPE_CHECKING:
     from udfs.formats import Format
@@ -23,16 +27,16 @@ _COMPARED = 4 << 10  # and kept
 _TAIL = 256 << 10
 _COPIED = 1 << 20
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK", b"7z\xbc\xaf", b"Rar!", b"\x04\x22\x4d\x18")
-_USUAL = re.compile(
+_USUAL = late(
     rb"^(?:\xef\xbb\xbf)?\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] +[A-Z]+ +[^\n]* \([\w.$-]+\)\r?$", re.MULTILINE
 )
-_STAMPED = re.compile(rb"^[^a-zA-Z\n]{0,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.MULTILINE)
-_OTHER = re.compile(
+_STAMPED = late(rb"^[^a-zA-Z\n]{0,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.MULTILINE)
+_OTHER = late(
     rb"^\{|^\S+ +\| |^(?:\| )?(?:baseOffset|offset|payload|key): |\x1b|^[^\n]{1,200}(?:stdout|stderr) [FP] "
     rb"|^[^\[\n]{1,200}\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\0|^(?:INFO|WARN|ERROR) |^\[[\w$-]+\.[\w.$-]+\] +[A-Z]",
     re.MULTILINE,
 )
-_SPEAKER = re.compile(
+_SPEAKER = late(
     rb"\[(?:Controller|Broker|QuorumController|Kafka ?Server|BrokerServer|ControllerServer) id=(\d{1,9})[\] ]"
 )
 
@@ -53,6 +57,8 @@ class Log:
     is_inside: bool  # a member of a bundle
     sample: bytes  # of all that was looked at, the begin
     size: int = 0  # of a plain one
+    identity: tuple[int, int] | None = None  # of a plain one, so that another of its name is not taken for it
+    held: int | None = None  # descriptor of a plain one that stays open, whatever becomes of its name
     is_usual: bool = False
     format: Format | None = None  # None: the usual one, or no log
     has_ids: bool = False  # whether topics have ids
@@ -64,7 +70,7 @@ class Log:
 
     def __post_init__(self) -> None:
         self.is_usual = is_usual(self.sample[:_LOOKED_AT])
-        if not self.is_usual:
+        if self.sample and not self.is_usual:
             from udfs.formats import format_of
 
             self.format = format_of(self.sample)
@@ -91,15 +97,22 @@ class Log:
             text = text.replace(b"\0", b"")  # UTF-16
         if nodes := _SPEAKER.findall(text):
             return int(max(sorted(set(nodes)), key=nodes.count))
-        from udfs.sources import node_of_path
+        from udfs.places import node_of_path
 
         return node_of_path(self.name)
 
     def open(self) -> BinaryIO:
-        """The bytes from the begin. Not of a member of a bundle."""
+        """The bytes from the begin. Not of a member of a bundle. Raises OSError, also if the file is another one now."""
+        if self.held is not None:
+            return cast(BinaryIO, _Held(self.held))
         if self.is_plain:
-            return open(self.path, "rb", buffering=0)
-        from udfs.sources import Source, open_source
+            file = open(self.path, "rb", buffering=0)  # noqa: SIM115  # whoever asked closes it
+            if self.identity != _identity(file.fileno()):
+                file.close()
+                raise OSError("it was replaced while it was read")
+            return cast(BinaryIO, file)
+        from udfs.places import Source
+        from udfs.sources import open_source
 
         return open_source(Source(self.path))
 
@@ -143,6 +156,33 @@ class Log:
         )
 
 
+def _identity(descriptor: int) -> tuple[int, int]:
+    about = os.fstat(descriptor)
+    return about.st_dev, about.st_ino
+
+
+class _Held(io.RawIOBase):
+    """A file that stays open, to be read from its begin; as many at once as one likes. Closing it closes nothing."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._at = descriptor, 0
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """As many bytes as `buffer` takes; fewer at the end."""
+        count = os.preadv(self._descriptor, [buffer], self._at)
+        self._at += count
+        return count
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a byte, counted from the begin."""
+        self._at = offset
+        return offset
+
+
 def is_usual(sample: bytes) -> bool:
     """Whether a glance is enough: most first lines are whole ones of the usual layout, and no line is another's.
 
@@ -163,9 +203,10 @@ class Reading:
 
     def __init__(self, keeps_duplicates: bool, say: Callable[[str], None]) -> None:
         self.keeps_duplicates, self.say = keeps_duplicates, say
-        self.troubles = 0
+        self.troubles = self._most_held = 0
         self._told: set[str] = set()
         self._temporary: list[str] = []
+        self._held: list[int] = []
 
     def trouble(self, sentence: str) -> None:
         """Something could not be read; the rest is merged, and the exit code says so. Each thing is said once."""
@@ -173,6 +214,22 @@ class Reading:
             self._told.add(sentence)
             self.troubles += 1
             self.say(sentence)
+
+    def lost(self, log: Log, error: Exception) -> None:
+        """Say that a log could not be read to its end."""
+        why = getattr(error, "strerror", None) or str(error)
+        self.trouble(f"This file cannot be read: {log.name} ({why}); what came before was merged.")
+
+    def hold(self, descriptor: int) -> int | None:
+        """A descriptor of the same file that stays open to the end; None if there are too many of them."""
+        if not self._held:
+            import resource
+
+            self._most_held = resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2
+        if len(self._held) >= self._most_held:
+            return None
+        self._held.append(os.dup(descriptor))
+        return self._held[-1]
 
     def no_log(self, log: Log) -> None:
         """Say of a stream that no record was found in it."""
@@ -197,10 +254,9 @@ class Reading:
         except BrokenPipeError:
             raise
         except (OSError, EOFError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            self.trouble(f"This file cannot be read: {log.name} ({why}); what came before was merged.")
+            self.lost(log, error)
         except Exception as error:
-            from udfs.sources import BadInput
+            from udfs.places import BadInput
 
             if not isinstance(error, BadInput):
                 raise
@@ -230,7 +286,8 @@ class Reading:
 
     def _holds(self, whole: Log, source: object) -> bool:
         """Whether a log begins with all bytes of a member."""
-        from udfs.sources import Source, open_source
+        from udfs.places import Source
+        from udfs.sources import open_source
 
         assert isinstance(source, Source)
         of_whole = whole.open if not whole.is_inside else None
@@ -241,10 +298,15 @@ class Reading:
         return _is_begin(lambda: open_source(source), of_whole)
 
     def spool(self, given: str) -> str:
-        """A pipe's bytes in a file, for they are read twice."""
+        """A pipe's bytes in a file, for they are read twice. Raises OSError."""
         import shutil
+        import signal
         import tempfile
 
+        if given == "-" and sys.stdin is None:
+            raise OSError(errno.EBADF, "it is closed")
+        with suppress(ValueError):  # not the main thread
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the file is removed
         with tempfile.NamedTemporaryFile(prefix="kafka-rewind-", delete=False) as file:
             self._temporary.append(file.name)
             if given == "-":
@@ -255,7 +317,10 @@ class Reading:
         return file.name
 
     def clean(self) -> None:
-        """Remove what was spooled."""
+        """Close what was held, remove what was spooled."""
+        for descriptor in self._held:
+            os.close(descriptor)
+        self._held.clear()
         for path in self._temporary:
             if os.path.exists(path):
                 os.remove(path)
@@ -345,7 +410,7 @@ def _under(reading: Reading, given: str) -> list[str]:
         return [given]
     if os.path.isfile(given):
         return [given]
-    from udfs.sources import BadInput, find, unreadable
+    from udfs.places import BadInput, find, unreadable
 
     paths = []
     try:
@@ -374,17 +439,20 @@ def single_logs(reading: Reading, paths: Iterable[str]) -> tuple[list[Log], list
     logs: list[Log] = []
     bundles: list[str] = []
     for given in paths:
-        path, name = given, given
+        path, name, held = name_on_disk(given), printable(given), None
         try:
             if given == "-" or _is_pipe(given):
-                path, name = reading.spool(given), "standard input" if given == "-" else given
+                name = "standard input" if given == "-" else name
+                path = reading.spool(given)
             with open(path, "rb", buffering=0) as file:
-                sample, size = file.read(_SAMPLE), os.fstat(file.fileno()).st_size
+                sample, size, identity = file.read(_SAMPLE), os.fstat(file.fileno()).st_size, _identity(file.fileno())
+                is_plain = not sample.startswith(_PACKED) and sample[257:262] != b"ustar"
+                held = reading.hold(file.fileno()) if is_plain else None
         except OSError as error:
             reading.trouble(f"This file cannot be read: {name} ({error.strerror}); the others are merged.")
             continue
-        if not sample.startswith(_PACKED) and sample[257:262] != b"ustar":
-            logs.append(Log(name, path, True, False, sample, size))
+        if is_plain:
+            logs.append(Log(name, path, True, False, sample, size, identity, held))
         else:
             _look_into(reading, name, path, logs, bundles)
     return logs, bundles
@@ -396,8 +464,10 @@ def _look_into(reading: Reading, name: str, path: str, logs: list[Log], bundles:
 
     first = next(iter(walk_bundle(path)), None)
     if isinstance(first, Opened) and first.source.member == "":
-        log = Log(name, path, first.seekable, False, b"", os.path.getsize(path) if first.seekable else 0)
-        with reading.guarded(log), log.open() as stream:
+        about = os.stat(path)
+        identity = (about.st_dev, about.st_ino)
+        log = Log(name, path, first.seekable, False, b"", about.st_size if first.seekable else 0, identity)
+        with reading.guarded(log), log.open() as stream, reading.guarded(log, stream):
             log = replace(log, sample=stream.read(_SAMPLE))
         logs.append(log)
     elif first is not None and first.source.member == "" and not isinstance(first, Opened):
@@ -435,7 +505,7 @@ def _are_twins(one: Log, other: Log) -> bool:
 
 def _is_begin(short: Callable[[], BinaryIO], whole: Callable[[], BinaryIO]) -> bool:
     """Whether a stream begins with all bytes of another one."""
-    from udfs.sources import BadInput
+    from udfs.places import BadInput
 
     try:
         with short() as one, whole() as other:

@@ -129,6 +129,8 @@ def understood(options: Options) -> Request:
         raise Refused("No logs were given; name files, folders, globs or bundles, or - for standard input.")
     if options.topic == "":
         raise Refused("--topic is empty; give a topic's name.")
+    if options.topic is not None and not re.fullmatch(r"[^\ud800-\udfff]*", options.topic):
+        raise Refused(f"--topic {options.topic!r} is no text; give a topic's name.")
     if options.partitions is not None and options.topic is None:
         raise Refused("--partitions needs --topic; say of which topic.")
     filters = Filters(
@@ -190,15 +192,17 @@ def _numbers(name: str, text: str | None) -> frozenset[int]:
 def _events(text: str | None) -> frozenset[str]:
     if text is None:
         return frozenset()
-    from udfs.rulebook import RULES
+    from udfs.rule_lookup import event_types
 
-    known = {rule.event_type for rule in RULES}
     events = frozenset(part.strip() for part in text.split(","))
-    for event in sorted(events - known):
+    unknown, known = set(events), event_types()
+    while unknown and (event_type := next(known, None)) is not None:
+        unknown.discard(event_type)
+    for event in sorted(unknown):
         from difflib import get_close_matches
 
-        near = get_close_matches(event, known, 1)
-        hint = f"did you mean {near[0]}?" if near else "docs/rules.md tells where they are."
+        near = get_close_matches(event, set(event_types()), 1)
+        hint = f"did you mean {near[0]}?" if near else "`--format short` shows those of records."
         raise Refused(f"--event {event!r} is no type of event; {hint}")
     return events
 
@@ -273,6 +277,9 @@ def _zone_of(settings: Settings | None, own_zone: str) -> Callable[[int | None],
     return lambda node: by_node.get(node, own_zone) if node is not None else own_zone
 
 
+_MOST_SKEW = 366 * 86_400_000  # ms
+
+
 def _read_skews(path: str) -> dict[int, int]:
     """Node -> microseconds, of a file with a line `3: -250` or `3,-250` for each node; `#` begins a comment."""
     skews: dict[int, int] = {}
@@ -282,11 +289,15 @@ def _read_skews(path: str) -> dict[int, int]:
                 text = line.partition("#")[0].strip()
                 m = re.fullmatch(r"(?P<node>\d+)\s*[:,]\s*(?P<ms>[+-]?\d+(?:\.\d+)?)", text)
                 if m:
-                    skews[int(m["node"])] = round(float(m["ms"]) * 1000)
+                    ms = float(m["ms"])
+                    if abs(ms) > _MOST_SKEW:
+                        raise Refused(f"--skew {path}: {text!r} is more than a year; give milliseconds.")
+                    skews[int(m["node"])] = round(ms * 1000)
                 elif text and not re.fullmatch(r"\w+,\w+|---|\{\}", text):
                     raise Refused(f"--skew {path}: {text!r} is not understood; write lines such as 3: -250 (ms ahead).")
     except (OSError, UnicodeDecodeError) as error:
-        raise Refused(f"--skew: this file cannot be read: {path} ({error}); give auto, none or a file.") from None
+        why = getattr(error, "strerror", None) or "it is no text"
+        raise Refused(f"--skew: this file cannot be read: {path} ({why}); give auto, none or a file.") from None
     return skews
 
 
@@ -298,7 +309,10 @@ def _as_utc(local: int, zone: str, is_end: bool) -> int:
 
     from udfs.clock import readings
 
-    first, second = readings(np.array([local], np.int64), zone)
+    try:
+        first, second = readings(np.array([local], np.int64), zone)
+    except (OverflowError, ValueError):  # of the first or last year that there is
+        return local
     return int(max(first[0], second[0]) if is_end else min(first[0], second[0]))
 
 
@@ -309,5 +323,9 @@ def local_time(utc: int, zone: str) -> int:
     from datetime import UTC, datetime, timedelta
     from zoneinfo import ZoneInfo
 
-    offset = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=utc)).astimezone(ZoneInfo(zone)).utcoffset()
+    try:
+        at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=utc)
+        offset = at.astimezone(ZoneInfo(zone)).utcoffset()
+    except OverflowError:  # before the year 1 or after 9999, where no zone matters
+        return utc
     return utc + (offset // timedelta(microseconds=1) if offset else 0)

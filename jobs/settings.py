@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
 
-from udfs.sources import BadInput, Limits
+from udfs.places import BadInput
+from udfs.sources import Limits
 
 
 @dataclass(frozen=True)

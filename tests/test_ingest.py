@@ -21,7 +21,7 @@ from jobs.warehouse import Warehouse
 from udfs.formats import format_named
 from udfs.forms import forget
 from udfs.parsing_arrow import SCHEMA, read_range
-from udfs.rulebook import candidates
+from udfs.rule_lookup import candidates
 from udfs.streams import BadInput, Range, groups, open_ranges
 
 if TYPE_CHECKING:

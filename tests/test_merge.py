@@ -10,9 +10,11 @@ import json
 import lzma
 import os
 import re
+import signal
 import subprocess
 import sys
 import tarfile
+import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -98,6 +100,18 @@ def test_bundles_are_read_member_by_member(logs: Path) -> None:
     assert merge("a.tar.gz", "b.zip").out == MERGED
     assert merge("a.tar.gz", "broker-1", "broker-2", "b.zip").out == MERGED  # what is in them was given already
     assert merge("a.tar.gz", "b.zip", "--topic", "pay-in", "--partitions", "0").out == ELECTED + HANDLED + FAILED
+
+
+def test_a_member_that_only_begins_like_a_given_file_is_read(logs: Path) -> None:
+    """More of it than is compared at first is the same."""
+    text = SHRUNK * 200
+    Path("broker-2/server.log").write_text(text + STARTED)
+    with zipfile.ZipFile("b.zip", "w") as archive:
+        archive.writestr("broker-2/server.log", text + HANDLED)
+    assert merge("broker-2", "b.zip", "--count").out == f"{2 * 200 + 2}\n"
+    with zipfile.ZipFile("b.zip", "w") as archive:
+        archive.writestr("broker-2/server.log", text)
+    assert merge("broker-2", "b.zip", "--count").out == "201\n"
 
 
 def test_standard_input_is_read_plain_or_compressed(logs: Path) -> None:
@@ -195,6 +209,60 @@ def test_a_pipe_in_a_folder_is_not_waited_for(logs: Path) -> None:
     assert f"This is no regular file: {logs}/broker-1/pipe; give log files or folders of them." in done.err
 
 
+def test_a_name_that_is_no_text_is_read_and_printed(logs: Path) -> None:
+    """In a folder, which names it escaped, and given by itself."""
+    name = os.fsdecode(b"broker-2/ser\xffver.log")
+    os.rename("broker-2/server.log", name)
+    for given in ("broker-2", name):
+        found = merge(given, "--format", "jsonl", "--limit", "1")
+        assert (found.code, json.loads(found.out)["file"][-20:]) == (0, r"broker-2/ser\xffver.log"[-20:])
+
+
+def test_a_file_of_a_few_compressed_bytes_is_damaged(logs: Path) -> None:
+    Path("cut.gz").write_bytes(gzip.compress(CONTROLLER.encode())[:5])
+    found = merge("cut.gz", "broker-1")
+    assert (found.code, found.out) == (2, CONTROLLER)
+    assert "This file is damaged: cut.gz (it ends early)" in found.err
+
+
+def test_a_file_keeps_its_records_whatever_becomes_of_its_name(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs are rotated while they are read: another file of that name is not taken for the first one."""
+    from jobs import merge as job
+
+    looked_up = job.Merge._streams
+
+    def rotated(self: job.Merge) -> object:
+        found = looked_up(self)
+        os.rename("broker-1/state-change.log", "broker-1/state-change.log.1")
+        Path("broker-1/state-change.log").write_text(STARTED * 100)
+        os.remove("broker-2/server.log")
+        return found
+
+    monkeypatch.setattr(job.Merge, "_streams", rotated)
+    assert merge("broker-1", "broker-2").out == MERGED
+
+
+def test_another_file_of_that_name_is_told_where_too_few_can_be_held(
+    logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from jobs import merge as job
+    from jobs import merge_logs
+
+    looked_up = job.Merge._streams
+
+    def rotated(self: job.Merge) -> object:
+        found = looked_up(self)
+        os.rename("broker-1/state-change.log", "broker-1/state-change.log.1")
+        Path("broker-1/state-change.log").write_text(STARTED * 100)
+        return found
+
+    monkeypatch.setattr(job.Merge, "_streams", rotated)
+    monkeypatch.setattr(merge_logs.Reading, "hold", lambda self, descriptor: None)
+    found = merge("broker-1", "broker-2")
+    assert (found.code, found.out) == (2, BROKER)
+    assert "broker-1/state-change.log (it was replaced while it was read)" in found.err
+
+
 def test_text_without_records_is_said_and_no_failure(logs: Path) -> None:
     Path("broker-1/notes.txt").write_text("call me\n")
     found = merge(".")
@@ -237,6 +305,10 @@ FILTERS = {
     "--around 10:00:01,002 --within 1ms": SHRUNK + SENT + HANDLED,
     "--since 2026-11-21T11:00:01.003+01:00": HANDLED + FAILED,
     "--limit 2": STARTED + ELECTED,
+    "--limit 0": "",
+    "--until 9999-12-31T23:59 --zone America/New_York --limit 1": STARTED,
+    "--since 0001-01-01 --zone Europe/Berlin --limit 1": STARTED,
+    "--since -99999999d --limit 1": STARTED,
 }
 
 
@@ -244,7 +316,19 @@ FILTERS = {
 def test_a_filter(argv: str, logs: Path) -> None:
     found = merge(".", *argv.split())
     assert (found.code, found.out) == (0, FILTERS[argv]), found.err
-    assert ("Nothing matched" in found.err) == (FILTERS[argv] == "")
+    assert ("Nothing matched" in found.err) == (FILTERS[argv] == "" and argv != "--limit 0")
+
+
+@pytest.mark.parametrize("events", ["partition_state_change", "isr_shrinking,metadata_cache_updated"])
+def test_a_text_that_an_event_must_have_is_looked_for_first(events: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found does not depend on it."""
+    from udfs import merge_filters
+
+    outputs = []
+    for many in (0, 10**9):
+        monkeypatch.setattr(merge_filters, "MANY", many)
+        outputs.append(merge(str(ROOT / "data" / "zk-2.4.1" / "logs"), "--event", events).out)
+    assert outputs[0] == outputs[1] != ""
 
 
 def test_filters_combine(logs: Path) -> None:
@@ -261,12 +345,19 @@ REFUSED = {
     "--zone Mars/Olympus": "IANA",
     "--skew nowhere.yaml": "nowhere.yaml",
     "--limit -1": "--limit",
+    "--limit ten": "--limit",
+    "--topic \udcff": "topic's name",
+    "--skew far.txt": "more than a year",
+    "--skew broker-1": "Is a directory",
+    "--skew binary.txt": "it is no text",
     "--conf nowhere.yaml": "nowhere.yaml",
 }
 
 
 @pytest.mark.parametrize("argv", REFUSED)
 def test_a_wrong_argument_is_one_sentence(argv: str, logs: Path) -> None:
+    Path("far.txt").write_text("1: 99999999999999999999\n")
+    Path("binary.txt").write_bytes(bytes(range(128, 256)))
     found = merge(".", *argv.split())
     assert (found.code, found.out) == (2, "")
     assert REFUSED[argv] in found.err
@@ -393,17 +484,106 @@ def test_a_closed_pipe_ends_it_silently(logs: Path) -> None:
     assert ended.stderr == b""
 
 
+COMMANDS = {  # a shell's line -> exit code of merge, its output, what it says
+    "merge . > /dev/full": (
+        2,
+        "",
+        "The output cannot be written (No space left on device); what was printed is not all.",
+    ),
+    "merge . --count > /dev/full": (2, "", "The output cannot be written (No space left on device)"),
+    "merge . --format csv > /dev/full": (2, "", "The output cannot be written (No space left on device)"),
+    "merge . >&-": (2, "", "Standard output is closed; nothing was merged."),
+    "merge . 2>&-": (0, MERGED, ""),
+    "merge . 2>/dev/full": (0, MERGED, ""),
+    "merge - broker-1 <&-": (2, CONTROLLER, "This file cannot be read: standard input (it is closed)"),
+    "merge . --help | true; exit ${PIPESTATUS[0]}": (0, "", ""),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_becomes_of_output_and_input_is_said(command: str, logs: Path) -> None:
+    code, out, said = COMMANDS[command]
+    ended = process("bash", "-c", command.replace("merge", f"{sys.executable} -m jobs.cli merge", 1), cwd=logs)
+    assert (ended.returncode, ended.stdout.decode()) == (code, out)
+    assert said in ended.stderr.decode()
+    assert "Traceback" not in ended.stderr.decode()
+    assert ended.stderr.decode().count("kafka-rewind: ") == len(ended.stderr.splitlines())
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 2), (signal.SIGTERM, 128 + signal.SIGTERM)])
+def test_a_signal_ends_it_at_once_and_leaves_nothing(number: signal.Signals, code: int, logs: Path) -> None:
+    """While it waits for standard input, which it has put into a file so far."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(logs / "tmp")}
+    (logs / "tmp").mkdir()
+    argv = [sys.executable, "-m", "jobs.cli", "merge", "-"]
+    with subprocess.Popen(
+        argv, cwd=logs, env=env, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored if tests run in the background
+    ) as running:  # fmt: skip
+        assert running.stdin is not None
+        assert running.stderr is not None
+        while not list((logs / "tmp").iterdir()):
+            time.sleep(0.01)
+        time.sleep(0.2)  # until it waits
+        running.send_signal(number)
+        running.wait(20)
+        assert (running.returncode, list((logs / "tmp").iterdir())) == (code, [])
+        assert b"Traceback" not in running.stderr.read()
+
+
 def test_a_pipe_given_by_name_is_read(logs: Path) -> None:
     ended = process("bash", "-c", f"{sys.executable} -m jobs.cli merge broker-1 <(cat broker-2/server.log)", cwd=logs)
     assert (ended.stdout.decode(), ended.returncode) == (MERGED, 0)
 
 
-def test_it_starts_without_what_it_does_not_need(logs: Path) -> None:
-    """Under 0.2 s of CPU: no Spark, no Arrow, no YAML, and neither rules nor other layouts if nobody asks for them."""
+HEAVY = {"pyspark", "pyarrow", "pandas", "yaml"}
+ROADS = {  # of modules that only some need: those that this one loads; under 0.2 s of CPU
+    "": set(),
+    "--limit 1": set(),
+    "--start-time 10:00:01,002": set(),
+    "--topic orders --partitions 3": set(),
+    "--topic pay-in --count": set(),
+    "--event isr_shrinking": {
+        "udfs.layouts", "udfs.rule_lookup", "udfs.rules.state_change", "udfs.rules.controller", "udfs.rules.partition",
+        "udfs.rules.server", "udfs.rules.process",
+    },
+    "--level ERROR --only state-change": {"udfs.layouts"},
+    "--format short --only state-change": {"udfs.layouts", "udfs.rule_lookup", "udfs.rules.state_change"},
+    "--node --only partition": {"udfs.layouts", "udfs.rule_lookup", "udfs.rules.partition"},
+}  # fmt: skip
+SOMETIMES = {
+    "difflib", "tarfile", "tempfile", "udfs.clock", "udfs.folds", "udfs.formats", "udfs.framing",
+    "udfs.layouts", "udfs.rule_lookup", "udfs.rulebook", "udfs.skew", "udfs.sources", "udfs.wrappers", "zipfile",
+}  # fmt: skip
+
+
+def loaded_by(*argv: str, cwd: Path) -> set[str]:
+    """The modules that a run has loaded at its end."""
     code = "import sys; from jobs.cli import main; main(sys.argv[1:], standalone_mode=False)"
-    listed = f"{code}; print(*sorted(sys.modules), file=sys.stderr)"
-    ended = process(sys.executable, "-c", listed, "merge", "broker-1/state-change.log", "--limit", "1", cwd=logs)
+    ended = process(sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)", "merge", *argv, cwd=cwd)
+    assert ended.returncode == 0, ended.stderr
     loaded = set(ended.stderr.decode().split())
-    assert ended.stdout.decode() == ELECTED
     assert "jobs.merge" in loaded
-    assert loaded & {"pyspark", "pyarrow", "pandas", "yaml", "udfs.rulebook", "udfs.layouts", "udfs.sources"} == set()
+    return loaded
+
+
+def some_of(loaded: set[str]) -> set[str]:
+    return {name for name in loaded if name in HEAVY | SOMETIMES or name.startswith("udfs.rules.")}
+
+
+@pytest.mark.parametrize("road", ROADS)
+def test_it_starts_without_what_it_does_not_need(road: str, logs: Path) -> None:
+    Path("empty.log").touch()
+    assert some_of(loaded_by(".", *road.split(), cwd=logs)) == ROADS[road]
+
+
+def test_what_is_packed_or_wrapped_needs_no_rules(logs: Path) -> None:
+    packed = {"udfs.sources"}
+    Path("a.log.gz").write_bytes(gzip.compress(CONTROLLER.encode()))
+    assert some_of(loaded_by("a.log.gz", cwd=logs)) == packed
+    with tarfile.open("a.tar", "w") as tar:
+        tar.add("broker-1")
+    assert some_of(loaded_by("a.tar", cwd=logs)) == packed | {"tarfile"}
+    Path("c.log").write_text("".join(f"kafka-1  | {line}\n" for line in CONTROLLER.splitlines()))
+    wrapped = {"udfs.clock", "udfs.formats", "udfs.framing", "udfs.layouts", "udfs.wrappers"}
+    assert some_of(loaded_by("c.log", cwd=logs)) == wrapped

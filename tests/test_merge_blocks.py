@@ -206,3 +206,27 @@ def test_how_much_of_a_file_is_kept_is_known_before() -> None:
             stream.note(block_of([(at, raw)]))
         stream.done()
         assert stream.most_kept() == kept
+
+
+def test_a_file_that_cannot_be_read_again_is_told_once_and_has_no_more_records(tmp_path: Path) -> None:
+    """As a log that is truncated between the looking up and the writing: what comes before it is not lost."""
+    path, told = tmp_path / "a.log", []
+    path.write_bytes(b"".join(LINE.format(i % 10, i).encode() for i in range(3000)))
+    stream = IndexedStream(
+        0,
+        lambda: cast(BinaryIO, path.open("rb", buffering=0)),
+        True,
+        Index(),
+        lost=lambda error: told.append(str(error)),
+    )
+    with path.open("rb", buffering=0) as file:
+        for block in blocks(file, None, as_is, Account(), pool=Pool(8192)):
+            stream.note(block)
+    stream.done()
+    again = stream.blocks(Pool(8192))
+    first = next(again)
+    assert len(first) > 0
+    with path.open("r+b") as file:
+        file.truncate(100)
+    assert [len(block) for block in again] == [0] * (len(stream.minima) - 1)
+    assert told == ["it became shorter while it was read"]

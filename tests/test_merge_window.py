@@ -69,6 +69,54 @@ def test_a_window_is_complete(name: str, big: Path) -> None:
         assert int(passed_over[1].replace(",", "")) > 6_000_000
 
 
+def test_a_stamp_that_is_cut_by_the_end_of_a_search_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is passed over is searched piece by piece; the late record's stamp stands at each place around a border."""
+    from jobs import merge_window
+
+    monkeypatch.setattr(merge_window, "_SMALL", 1000)
+    monkeypatch.setattr(merge_window, "_PROBE", 4096)
+    monkeypatch.setattr(merge_window, "_SEARCHED", 20_000)
+    early = "".join(line(i) for i in range(30))
+    for before in range(19_970, 20_004):
+        head = early + line(99, "y" * (before - len(early) - len(line(99))))
+        path = tmp_path / "a.log"
+        path.write_text(head + line(7200, "late ") + "".join(line(100 + i) for i in range(300)))
+        assert path.read_text()[before] == "["
+        out, _ = merged(str(path), "--start-time", "2026-11-22 00:00:00,000", "--end-time", "2026-11-22 00:01:00,000")
+        assert out == line(7200, "late ")
+
+
+@pytest.mark.parametrize(("minutes", "own"), [(30, "23:4"), (-30, "22:4")])
+def test_a_clock_that_is_corrected_widens_what_is_looked_at(minutes: int, own: str, big: Path, tmp_path: Path) -> None:
+    """Records of the window stand half an hour further on in the file, by its own clock, or half an hour before."""
+    skew = tmp_path / "skew.txt"
+    skew.write_text(f"1: {minutes * 60_000}\n")
+    window = ("--start-time", "2026-11-21 23:10:00,000", "--end-time", "2026-11-21 23:12:00,000", "--skew", str(skew))
+    expected = in_window(big, f"2026-11-21 {own}0:00,000", f"2026-11-21 {own}2:00,000")
+    assert "".join(expected) == merged(str(big), *window)[0]
+    assert "".join(expected) == merged(str(big), *window, "--trust-order")[0]
+    assert len(expected) > 250
+
+
+def test_each_file_is_looked_up_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs of several nodes, each with its own hours."""
+    from jobs import merge_window
+
+    monkeypatch.setattr(merge_window, "_SMALL", 1000)
+    monkeypatch.setattr(merge_window, "_PROBE", 4096)
+    for node, begin in enumerate((-9000, 0, 1700, 3400)):
+        path = tmp_path / f"broker-{node}.log"
+        path.write_text("".join(line(begin + i * 10, f"of {node} ") for i in range(400)))
+    window = ("--start-time", "2026-11-21 23:00:00,000", "--end-time", "2026-11-21 23:02:00,000")
+    out, _ = merged(str(tmp_path), *window)
+    of_each = [
+        f"{begin + i * 10:05} of {node}" for node, begin in enumerate((-9000, 0, 1700, 3400)) for i in range(400)
+    ]
+    wanted = sorted(text for text in of_each if "03600" <= text[:5] <= "03720")
+    assert [text[6:] for text in wanted] == re.findall(r"of \d", out)
+    assert len(wanted) == 3 * 13
+
+
 def test_only_with_trust_a_record_far_from_its_place_may_be_missed(big: Path) -> None:
     window = ("--start-time", "2026-11-21 22:59:59,000", "--end-time", "2026-11-21 23:00:01,000")
     safe, trusting = merged(str(big), *window)[0], merged(str(big), *window, "--trust-order")[0]
@@ -93,6 +141,7 @@ TIMES: dict[str, Moment | None] = {
     ' "1970-01-21 12:00:00" ': Moment(local=NOON),
     "1970-01-21 12:00Z": Moment(utc=NOON),
     "1970-01-21T14:00:00,001+02:00": Moment(utc=NOON + 1000),
+    "1970-01-21T12:00:00.001002999Z": Moment(utc=NOON + 1002),  # as Kubernetes writes it
     "12:00": Moment(clock=12 * HOUR),
     "-90m": Moment(ago=90 * 60_000_000),
     "-1h30m": Moment(ago=90 * 60_000_000),

@@ -14,7 +14,7 @@ from udfs.forms import forget
 from udfs.parsing_arrow import SCHEMA, read_range
 from udfs.reparsing import reparse
 from udfs.rule import Rule
-from udfs.rulebook import candidates
+from udfs.rule_lookup import candidates
 
 KNOWN = b"[Controller id=3 epoch=8] Changed partition pay-in-0 from OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2, 1), zkVersion=9)"
 OTHER = b"[Broker id=3] Stopped fetchers as part of become-follower for 17 partitions"

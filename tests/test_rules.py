@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from udfs import rules
 from udfs.parsing import read_message, split_prefix
 from udfs.rule import Rule
-from udfs.rulebook import RULES, candidates
+from udfs.rule_lookup import candidates
+from udfs.rulebook import RULES
+from udfs.rules import SUBJECTS
 from udfs.scopes import covers
 
 
@@ -37,6 +41,20 @@ def test_first_word_finds_the_rule(rule: Rule) -> None:
     _, rest = split_prefix(rule.sample.encode())
     for logger in names_of(rule):
         assert rule in candidates(logger.encode(), rest)
+
+
+def test_each_subject_is_looked_up() -> None:
+    """A module that is not listed would never be asked; of those that are, `test_first_word_finds_the_rule` is the proof."""
+    modules = {path.stem for path in Path(rules.__file__).parent.glob("*.py")} - {"__init__"}
+    assert set(SUBJECTS) == modules
+
+
+@pytest.mark.parametrize("rule", RULES, ids=title)
+def test_the_landmark_stands_in_all_that_the_rule_knows(rule: Rule) -> None:
+    """So that it may be looked for first; parts that may be absent do not count."""
+    _, rest = split_prefix(rule.sample.encode())
+    assert rule.landmark in rest
+    assert not rule.landmark or rule.pattern.fullmatch(rest.replace(rule.landmark, b"")) is None
 
 
 def test_no_sample_matches_two_rules() -> None:

@@ -21,7 +21,8 @@ import pyarrow as pa
 import pytest
 
 from udfs import sources
-from udfs.sources import BadInput, Limits, Opened, Refusal, Source, damage_of, expand, find, node_of_path, open_source
+from udfs.places import BadInput, Source, find, node_of_path
+from udfs.sources import Limits, Opened, Refusal, damage_of, expand, open_source
 from udfs.sources import walk_bundle as walk
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"

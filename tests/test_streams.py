@@ -17,7 +17,8 @@ import pytest
 from udfs import sources, streams
 from udfs.formats import format_named
 from udfs.framing import Stretch, frames
-from udfs.sources import Limits, Source
+from udfs.places import Source
+from udfs.sources import Limits
 from udfs.streams import BadInput, Range, Survey, groups, known_streams, open_range, open_ranges, ranges
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"

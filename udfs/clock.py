@@ -17,6 +17,8 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
+from udfs.patterns import late
+
 Micros = npt.NDArray[np.int64]
 """Microseconds since 1970; of local times as if they were UTC."""
 Bytes = npt.NDArray[np.uint8]
@@ -93,10 +95,10 @@ def local_micros(stamps: Sequence[bytes]) -> Micros:
 
 _SHAPE = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 _USUAL = [place for place, char in enumerate("0000-00-00 00:00:00,000") if char == "0"]
-_DATED = re.compile(
+_DATED = late(
     rb"0000-00-00[ T]00:00:00(?:[.,](?P<fraction>0{1,9}))?(?: ?(?P<zone>Z|UTC|GMT|(?P<sign>[+-])00(?P<minutes>:?00)?))?"
 )
-_COUNTED = re.compile(rb"(?P<whole>0{1,15})(?:[.](?P<fraction>0{1,9}))?")
+_COUNTED = late(rb"(?P<whole>0{1,15})(?:[.](?P<fraction>0{1,9}))?")
 
 
 def _is_usual(text: Bytes) -> Flags:

@@ -30,7 +30,8 @@ from udfs.layouts import Layout, full_logger, read_head
 from udfs.parsing import split_prefix
 from udfs.prefixes import read_prefix
 from udfs.rule import COLUMNS, KINDS, Kind, Rule
-from udfs.rulebook import RULES, candidates
+from udfs.rule_lookup import candidates
+from udfs.rulebook import RULES
 from udfs.scopes import is_whole
 from udfs.values import partition_name
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from udfs.patterns import late
 from udfs.prefixes import SPLIT
 
 Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes]
@@ -74,7 +75,7 @@ class Layout:
 
 
 def _pattern(*parts: bytes) -> re.Pattern[bytes]:
-    return re.compile(b"".join(parts), re.MULTILINE)
+    return late(b"".join(parts), re.MULTILINE)
 
 
 APACHE = Layout(  # [%d] %p %m (%c)%n: Apache's and Confluent's default from 0.8 on; %c:%L where Connect writes, too
@@ -353,7 +354,7 @@ def _order(pattern: re.Pattern[bytes]) -> tuple[int, ...]:
     return tuple(pattern.groupindex[name] for name in HEAD)
 
 
-_LAST_LOGGER = re.compile(rb"(?:^|.* )" + _LOGGER + rb"(?: \[[^\]\n]*\])?", re.DOTALL)
+_LAST_LOGGER = late(rb"(?:^|.* )" + _LOGGER + rb"(?: \[[^\]\n]*\])?", re.DOTALL)
 
 
 def _last_logger(data: bytes, head_end: int, end: int) -> bytes:
@@ -363,10 +364,13 @@ def _last_logger(data: bytes, head_end: int, end: int) -> bytes:
     return m["logger"] if m else b""
 
 
+_COUNTED_TIME = late(rb"\w+: (\d+)")
+
+
 def last_time(data: bytes) -> bytes:
     """The time of the last batch of a dump; empty if there is none."""
     at = max(data.rfind(b"CreateTime: "), data.rfind(b"LogAppendTime: "))
-    m = re.compile(rb"\w+: (\d+)").match(data, max(at, 0))
+    m = _COUNTED_TIME.match(data, max(at, 0))
     return m[1] if m else b""
 
 

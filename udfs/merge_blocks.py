@@ -7,7 +7,6 @@ which anything is odd, and every other format, is left to the framer.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +14,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
+
+from udfs.patterns import late
 
 if TYPE_CHECKING:  # a plain merge needs none of this, and must start quickly
     import numpy.typing as npt
@@ -357,7 +358,7 @@ _GLUE[[0, 0xEF, 0xBB, 0xBF]] = True  # holes and byte order marks belong to the 
 _DIGIT = np.zeros(256, np.bool_)
 _DIGIT[0x30:0x3A] = True
 _YEAR = _word(b"\xff\xff\xff\xff")
-_STAMP = re.compile(rb"\[\d{4}-\d\d-\d\d[ T]\d\d:")
+_STAMP = late(rb"\[\d{4}-\d\d-\d\d[ T]\d\d:")
 
 
 def stamped(data: bytes | bytearray, whole: int) -> tuple[Longs, Longs] | None:
@@ -471,7 +472,7 @@ def _at_line_begins(starts: Longs, newlines: Longs) -> Longs:
     return np.where(is_first, lines, starts)
 
 
-_LINE_START = re.compile(rb"\n\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] {1,5}[A-Z]")
+_LINE_START = late(rb"\n\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] {1,5}[A-Z]")
 _PROBED = 64 << 10
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from udfs.merge_blocks import Block
+from udfs.patterns import late
 
 if TYPE_CHECKING:
     from udfs.layouts import Head, Layout
@@ -87,6 +88,9 @@ class Record:
         return self.node if named is None else named
 
 
+MANY = 500
+"""From so many records on it pays to know all rules of an event: what has none of their texts need not be read."""
+
 Check = Callable[[Record], bool]
 _GLUE = (b"\0", b"\xef")
 
@@ -121,6 +125,8 @@ class Filters:
                 rows = _both(rows, rows_with(block, [str(number).encode()]))
         if self.levels:
             rows = _both(rows, rows_with(block, [level.encode() for level in sorted(self.levels)]))
+        if self.events and layout is None and len(block) >= MANY and all(self._landmarks):
+            rows = _both(rows, rows_with(block, sorted(self._landmarks)))
         sure: set[int] = set()
         if self._topic is not None:
             sure, unsure = self._topic.rows(block)
@@ -135,6 +141,12 @@ class Filters:
             if is_about and all(check(record) for check in checks):
                 kept.append(row)
         return np.array(kept, np.int64)
+
+    @cached_property
+    def _landmarks(self) -> set[bytes]:
+        from udfs.rule_lookup import landmarks_of
+
+        return landmarks_of(self.events)
 
     @cached_property
     def _topic(self) -> Topic | None:
@@ -227,14 +239,14 @@ class Topic:
         name = re.escape(topic.encode())
         self._topic, self._partitions, self._ids = topic, partitions, topic_ids
         self._is_number = topic.isdigit()
-        self._named = re.compile(
+        self._named = late(
             rb"(?<![\w.-])" + name + rb"(?:" + _with_number(name, rb"(\d+)") + rb"|" + _alone(name) + rb")"
         )
         numbers = rb"0*(?:" + b"|".join(b"%d" % n for n in sorted(partitions)) + rb")" if partitions else rb"\d+"
         # as above, but of these partitions only, and what stands before the name is left to be looked at: so that names
         # are found in compiled loops
         self._wanted = re.compile(name + rb"(?:" + _with_number(name, numbers) + rb"|" + _alone(name) + rb")")
-        self._token = re.compile(
+        self._token = late(
             "|".join(map(re.escape, [topic, *sorted(topic_ids)])).join((r"(?<![\w.-])(?:", r")(?![\w-]|\.\w)"))
         )
 

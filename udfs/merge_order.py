@@ -7,7 +7,6 @@ time, so a record's rank there is the greatest of its own and of those before it
 
 from __future__ import annotations
 
-import re
 from bisect import insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from udfs.merge_blocks import Block, Pool, pieces
+from udfs.patterns import late
 
 if TYPE_CHECKING:
     from udfs.merge_blocks import Bytes, Flags, Longs, Words
@@ -43,11 +43,11 @@ _BY_BEGIN = {  # how a message begins behind its prefix, of 8 bytes at most -> r
 }
 _REQUESTS = (b"LeaderAn", b"UpdateMe", b"StopRepl", b"request ")  # what stands behind `Received `
 
-_PREFIXED = re.compile(
+_PREFIXED = late(
     rb"\[[\d .,:TZ+-]{10,35}\] +[A-Z]+ +"
     rb"(?P<prefix>\[[^\]\n]*\][:,]? ?|Controller \d+ epoch \d+ |Broker \d+:? )?(?P<begin>[^\n]{0,8})(?P<next>[^\n]{0,9})"
 )
-_PREFIXED_ELSEWHERE = re.compile(
+_PREFIXED_ELSEWHERE = late(
     rb"[^\n]{0,300}?(?P<prefix>\[(?:Controller|Broker|Partition)\b[^\]\n]*\][:,]? ?)(?P<begin>[^\n]{0,8})(?P<next>[^\n]{0,9})"
 )
 

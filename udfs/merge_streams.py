@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from udfs.merge_blocks import BLOCK, NEED, Block, Limited, Pool
+from udfs.places import BadInput
 
 if TYPE_CHECKING:
     from udfs.merge_blocks import Longs
@@ -110,15 +111,26 @@ def _runs(block: Block, most: int) -> Iterator[tuple[int, int]]:
             first = last
 
 
+def _raise(error: Exception) -> None:
+    raise error
+
+
+_NONE = np.zeros(0, np.int64)
+
+
 @dataclass(eq=False)
 class IndexedStream:
-    """A file, or some ranges of it, whose blocks were looked up. Note all blocks, then ask."""
+    """A file, or some ranges of it, whose blocks were looked up. Note all blocks, then ask.
+
+    `lost` is told if the file cannot be read a second time; from there on its blocks are empty.
+    """
 
     file: int
     open: Callable[[], BinaryIO]  # from byte 0 on
     is_plain: bool  # can be read from anywhere
     index: Index
     piece: int = BLOCK  # bytes of a block when it is read again, about
+    lost: Callable[[Exception], None] = _raise
     minima: Sequence[int] = ()
     _notes: list[_Note] = field(default_factory=list)
 
@@ -148,6 +160,18 @@ class IndexedStream:
         return int((ends[here + 1] - ends[np.minimum(first, here)]).max(initial=0))
 
     def blocks(self, pool: Pool) -> Iterator[Block]:
+        """The blocks again."""
+        done = 0
+        try:
+            for block in self._again(pool):
+                done += 1
+                yield block
+        except (OSError, EOFError, BadInput) as error:
+            self.lost(error)
+            for _ in self._notes[done:]:
+                yield Block(b"", _NONE, _NONE, _NONE)
+
+    def _again(self, pool: Pool) -> Iterator[Block]:
         """The blocks again. Raises OSError if the file has become shorter."""
         if self.is_plain:  # opened for each block: there may be more files than a process may open
             for note in self._notes:
@@ -169,7 +193,7 @@ class IndexedStream:
         with memoryview(data) as view:
             filled = Limited(stream, note.size).fill(view[: note.size])
         if filled < note.size - 1:
-            raise OSError("a log became shorter while it was read")
+            raise OSError("it became shorter while it was read")
         if filled < note.size:  # its last line has no end
             data[filled] = 10
         starts, times = self.index.read(note.indexed, note.records)

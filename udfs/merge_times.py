@@ -5,17 +5,18 @@ A time without a zone is meant as it stands in the logs. Short ones are the begi
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-_DATED = re.compile(
-    r"(?P<date>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,](?P<fraction>\d{3}(?:\d{3})?))?)?"
+from udfs.patterns import late
+
+_DATED = late(
+    r"(?P<date>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,](?P<fraction>\d{3}(?:\d{3}){0,2}))?)?"
     r" ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?"
 )
-_CLOCK = re.compile(r"(?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,](?P<fraction>\d{3}))?")
-_AGO = re.compile(r"-(?P<span>(?:\d+[smhd])+)")
-_SPAN = re.compile(r"(\d+)(ms|s|m|h|d)")
+_CLOCK = late(r"(?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,](?P<fraction>\d{3}))?")
+_AGO = late(r"-(?P<span>(?:\d+[smhd])+)")
+_SPAN = late(r"(\d+)(ms|s|m|h|d)")
 _MILLIS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NO_BOUND = ("0000-00-00 00:00:00,000", "9999-12-31 23:59:59,999")
 """The bounds that StateChangeLogMerger had by default."""
@@ -97,7 +98,7 @@ def _micros(at: datetime) -> int:
 
 
 def _fraction(digits: str | None) -> int:
-    return int(digits.ljust(6, "0")) if digits else 0
+    return int(digits.ljust(6, "0")[:6]) if digits else 0
 
 
 def as_text(micros: int, separator: str = ",") -> str:

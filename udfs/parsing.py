@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from udfs.patterns import late
 from udfs.prefixes import SPLIT, read_prefix
 from udfs.rule import COLUMNS, Kind, Rule
-from udfs.rulebook import candidates
+from udfs.rule_lookup import candidates
 
-_SPLIT = re.compile(SPLIT)
-_TEN_DIGITS = re.compile(r"\d{10}")
+_SPLIT = late(SPLIT)
+_TEN_DIGITS = late(r"\d{10}")
 _PYTHON_TYPES = {"int": int, "text": str, "ids": list, "partitions": list}
 
 
@@ -27,7 +27,10 @@ def split_prefix(message: bytes) -> tuple[bytes, bytes]:
 
 def find_rule(logger: bytes, rest: bytes) -> Rule | None:
     """The rule that knows a message; None if there is none. `rest` is the message without its prefix."""
-    return next((rule for rule in candidates(logger, rest) if rule.pattern.fullmatch(rest)), None)
+    for rule in candidates(logger, rest):
+        if rule.landmark in rest and rule.pattern.fullmatch(rest):
+            return rule
+    return None
 
 
 def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:

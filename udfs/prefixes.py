@@ -6,11 +6,11 @@ forms; a bracket that is none of them stays part of the message.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from udfs.patterns import late
 from udfs.values import partition_name
 
 SPLIT = (
@@ -20,7 +20,7 @@ SPLIT = (
 """Bytes pattern of what may be a prefix, at the start of a message."""
 
 _FORMS = tuple(
-    re.compile(form)
+    late(form)
     for form in (  # `node` is who writes; the other groups are columns of `events`
         r"\[Controller id=(?P<controller_id>\d+)(?:,? epoch=(?P<controller_epoch>\d+))?\]",
         r"Controller (?P<controller_id>\d+) epoch (?P<controller_epoch>\d+)",

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from udfs.patterns import late
+
 _COLUMN_OF: Mapping[str, str] = {  # key of a record -> column
     "topicId": "topic_id",
     "topicName": "topic",
@@ -122,7 +124,7 @@ def _resource(kind: str, name: str, broker: str) -> dict[str, Any]:
     return {"config_resource_type": kind, **({"config_resource_name": name} if name else {})}
 
 
-_NESTING = re.compile(r"[(\[{]|[)\]}]|,[ \n]?(?=\w+=)")
+_NESTING = late(r"[(\[{]|[)\]}]|,[ \n]?(?=\w+=)")
 
 
 def printed(text: str) -> dict[str, str]:
@@ -262,7 +264,7 @@ def offset_metadata(text: str) -> dict[str, Any]:
     return {"high_watermark": offset[1]} if offset else {}
 
 
-_CHANGE = re.compile(r"(\w+): (\[[^\]]*\]|[\w-]+)(?: -> (\[[^\]]*\]|[\w-]+))?")
+_CHANGE = late(r"(\w+): (\[[^\]]*\]|[\w-]+)(?: -> (\[[^\]]*\]|[\w-]+))?")
 
 
 def changes(text: str) -> dict[str, Any]:
@@ -383,8 +385,8 @@ def context(text: str) -> dict[str, Any]:
     return {"context": text, **({"broker": broker[1]} if broker else {})}
 
 
-_CREATED = re.compile(r"CreatableTopic\(name='([^']*)', numPartitions=(-?\d+), replicationFactor=(-?\d+)")
-_ASSIGNED = re.compile(r"CreatableReplicaAssignment\(partitionIndex=(\d+), brokerIds=\[([\d, ]*)\]\)")
+_CREATED = late(r"CreatableTopic\(name='([^']*)', numPartitions=(-?\d+), replicationFactor=(-?\d+)")
+_ASSIGNED = late(r"CreatableReplicaAssignment\(partitionIndex=(\d+), brokerIds=\[([\d, ]*)\]\)")
 
 
 def created_topics(text: str) -> dict[str, Any]:
@@ -408,7 +410,7 @@ def created_topics(text: str) -> dict[str, Any]:
     return _one_or_more(results)
 
 
-_DELETED = re.compile(r"\{id: ([\w-]+), name: ([\w.-]+), result: ([A-Z_]+)(?: \(([^}]*)\))?\}")
+_DELETED = late(r"\{id: ([\w-]+), name: ([\w.-]+), result: ([A-Z_]+)(?: \(([^}]*)\))?\}")
 
 
 def deleted_topics(text: str) -> dict[str, Any]:

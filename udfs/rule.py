@@ -23,6 +23,7 @@ from functools import cached_property
 from typing import Any
 
 from udfs import records, values
+from udfs.patterns import late
 
 COLUMNS: Mapping[str, str] = {  # columns of `events` that a rule can fill -> what they hold
     "controller_id": "int",
@@ -55,7 +56,7 @@ def _tp(text: str) -> Mapping[str, Any]:
     return {"topic": topic, "partition": partition}
 
 
-_RECOVERY = re.compile(r"leaderRecoveryState[=:] ?(\w+)")
+_RECOVERY = late(r"leaderRecoveryState[=:] ?(\w+)")
 
 
 def _state(text: str) -> Mapping[str, Any]:
@@ -148,15 +149,15 @@ _KIND_OF: Mapping[str, str] = {  # names whose kind is not "text" and not a colu
     "high_watermark": "int",
 }
 
-_PIECE = re.compile(
+_PIECE = late(
     r"<\?|\?>|<(?P<name>_|[a-z][a-z0-9_]*)(?::(?P<kind>[a-z_]+))?>"
     r"|(?P<literal>(?:(?!<\?|\?>|<(?:_|[a-z][a-z0-9_]*)(?::[a-z_]+)?>).)+)",
     re.DOTALL,
 )
 
 
-_WRITTEN = re.compile(rb"\d+")  # in a pattern; `\d` itself has no digit
-_COUNTED = re.compile(rb"\{\d+\}")
+_WRITTEN = late(rb"\d+")  # in a pattern; `\d` itself has no digit
+_COUNTED = late(rb"\{\d+\}")
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,16 @@ class Rule:
         return re.compile("".join(parts).encode(), re.DOTALL)
 
     @cached_property
+    def landmark(self) -> bytes:
+        """The longest text that stands in every message of the rule; that it is not there is seen without the pattern."""
+        texts, depth = [b""], 0
+        for i, m in enumerate(_PIECE.finditer(self.text)):
+            depth += (m[0] == "<?") - (m[0] == "?>")
+            if m["literal"] and not depth:
+                texts.append(m["literal"][i == 0 :].encode())  # the case of the first letter may vary
+        return max(texts, key=len)
+
+    @cached_property
     def loose(self) -> re.Pattern[bytes] | None:
         """The pattern with any number for each number that the rule writes out; None if it writes out none.
 
@@ -211,8 +222,7 @@ class Rule:
     @cached_property
     def first_word(self) -> bytes | None:
         """The literal first word of every such message; None if it may vary."""
-        literal = re.match(r"[^<]*", self.text)
-        head = literal[0] if literal else ""
+        head = self.text.partition("<")[0]
         if " " in head:
             return head.partition(" ")[0].encode()
         return head.encode() if head == self.text.removesuffix("<? ?>") else None

@@ -1,4 +1,4 @@
-"""Where bytes come from: files, folders, globs; compressed or not; alone or as members of bundles, also of nested ones.
+"""Where bytes come from: files, compressed or not, alone or as members of bundles, also of nested ones.
 
 What a file is, its first bytes say, never its name. Members are streamed and never unpacked under their own names; a
 zip inside another stream, which needs seeking, is copied to an unlinked temporary file. A stream whose compressed form
@@ -9,33 +9,30 @@ What will not be read (links, names that lead out of a bundle, encrypted members
 from __future__ import annotations
 
 import bz2
-import glob
 import io
 import lzma
 import os
 import re
 import stat
 import struct
-import tarfile
-import tempfile
-import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, BinaryIO, Self, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-INSIDE = "!/"
-"""Between a bundle and its member in what users see: `/x/bundle.tar.gz!/broker-1/state-change.log`."""
+from udfs.patterns import late
+from udfs.places import INSIDE, BadInput, Source, name_on_disk, printable, unreadable
+
+if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
+    from tarfile import TarInfo
+    from zipfile import ZipInfo
+
+    from udfs.tars import Tar
 
 _PACKED = 64 << 10  # bytes decompressed at once
 _PIECE = 1 << 20  # most bytes that come out at once
 _SPARE = 0xFE  # a byte that no text ends in
-
-
-class BadInput(Exception):
-    """An input that cannot be used; the text is one sentence for the user."""
 
 
 class TooLarge(BadInput):
@@ -60,19 +57,6 @@ VETTED = Limits(1 << 62, 1 << 40, 1 << 62, 1 << 62, 1 << 31, 64)
 """No limits, for what a survey within limits has seen to the end."""
 
 
-@dataclass(frozen=True, order=True)
-class Source:
-    """Where a stream is: a file on disk, and in a bundle its member; nested members are joined by INSIDE."""
-
-    path: str
-    member: str = ""  # empty: the file itself
-
-    @property
-    def name(self) -> str:
-        """What users see."""
-        return f"{self.path}{INSIDE}{self.member}" if self.member else self.path
-
-
 @dataclass(frozen=True)
 class Refusal:
     """Something that is not read, and why in one sentence."""
@@ -89,74 +73,6 @@ class Opened:
     stream: BinaryIO
     seekable: bool  # bytes on disk as they are, so that ranges can be read by themselves
     direct: bool  # can be opened without reading what stands before it in its bundle
-
-
-# ------------------------------------------------------------------------------------------------------------- finding
-
-
-def find(logs: Iterable[str]) -> list[Source]:
-    """All files under the given files, folders and globs, by absolute path, sorted, each once; bundles are not opened.
-
-    Raises BadInput for what does not exist, matches nothing, or is named itself and may not be read. What may not be
-    read inside a folder is found like the rest, and is refused when it is opened.
-    """
-    found: set[str] = set()
-    for given in logs:
-        matches = [given] if os.path.lexists(given) else sorted(glob.glob(given, recursive=True))
-        if not matches:
-            kind = "pattern matches no file" if glob.has_magic(given) else "file or folder does not exist"
-            raise BadInput(f"This {kind}: {given}; give a log file, a folder of logs, or a quoted glob.")
-        files = [path for match in matches for path in (_walk(match) if os.path.isdir(match) else [match])]
-        if not files:
-            raise BadInput(f"This folder holds no files: {given}; give the folder that Kafka's logs are in.")
-        if given in matches and (sentence := unreadable(given)):
-            raise BadInput(sentence)
-        found.update(_text(os.path.abspath(path)) for path in files)
-    return [Source(path) for path in sorted(found)]
-
-
-def _walk(top: str) -> Iterator[str]:
-    """All files under a folder, and the folders that cannot be listed; hidden ones are left out, a loop of links ends."""
-    closed: list[str] = []
-    seen: set[str] = set()
-    for folder, subfolders, files in os.walk(top, followlinks=True, onerror=lambda e: closed.append(e.filename)):
-        real = os.path.realpath(folder)
-        if real in seen:
-            subfolders.clear()
-            continue
-        seen.add(real)
-        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
-        yield from (os.path.join(folder, name) for name in sorted(files) if not name.startswith("."))
-    yield from closed
-
-
-def unreadable(path: str) -> str | None:
-    """Why a file or folder cannot be read, as a sentence; None if it can."""
-    try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            os.listdir(path)
-        elif stat.S_ISREG(mode):
-            os.close(os.open(path, os.O_RDONLY))
-        else:
-            return f"This is no regular file: {path}; give log files or folders of them."
-    except OSError as error:
-        if os.path.islink(path) and not os.path.exists(path):
-            return f"This is no regular file: {path} (a link to nothing); give log files or folders of them."
-        kind = "folder" if os.path.isdir(path) else "file"
-        return f"This {kind} cannot be read: {_text(path)} ({error.strerror}); check its permissions."
-    return None
-
-
-def _text(name: str) -> str:
-    """A name that can be printed and stored: bytes of it that are not UTF-8 are escaped."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-
-
-def _on_disk(path: str) -> str:
-    """The inverse of `_text`, for a path of a file that is there."""
-    meant = re.sub(r"\\x([89a-f][0-9a-f])", lambda m: chr(0xDC00 + int(m[1], 16)), path)
-    return meant if meant != path and not os.path.lexists(path) and os.path.lexists(meant) else path
 
 
 # ------------------------------------------------------------------------------------------------------- decompressing
@@ -277,13 +193,13 @@ def _zstd(packed: BinaryIO) -> Iterator[bytes]:
 
 
 _CODECS: tuple[tuple[re.Pattern[bytes], Callable[[BinaryIO], Iterator[bytes]]], ...] = (
-    (re.compile(rb"\x1f\x8b\x08"), _inflate),
-    (re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), lambda packed: _decompress(packed, bz2.BZ2Decompressor, b"BZh")),
+    (late(rb"\x1f\x8b\x08"), _inflate),
+    (late(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), lambda packed: _decompress(packed, bz2.BZ2Decompressor, b"BZh")),
     (
-        re.compile(rb"\xfd7zXZ\0"),
+        late(rb"\xfd7zXZ\0"),
         lambda packed: _decompress(packed, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), b"\xfd7zXZ\0"),
     ),
-    (re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _zstd),
+    (late(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _zstd),
 )
 _FOREIGN = {
     b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive",
@@ -383,7 +299,7 @@ class _Slice(_Raw):
         return self._at
 
 
-def _member(file: Any, info: tarfile.TarInfo) -> Iterator[bytes]:
+def _member(file: Any, info: TarInfo) -> Iterator[bytes]:
     """The bytes of a member of a tar, with the holes of sparse ones. `tarfile` itself loses what a cut one still has."""
     file.seek(info.offset_data)
     at = 0
@@ -419,7 +335,7 @@ def walk_bundle(
     asked for. Never raises for what is in the file: that becomes refusals, also when the file cannot be opened.
     """
     source = Source(path)
-    on_disk = _on_disk(path)
+    on_disk = name_on_disk(path)
     sentence = unreadable(on_disk)
     if sentence or os.path.isdir(on_disk):
         yield Refusal(source, sentence or f"This is a folder: {path}; give the files in it.")
@@ -498,16 +414,20 @@ class _Walk:
         self, bundle: str, stream: BinaryIO, depth: int, on_disk: bool, direct: bool
     ) -> Iterator[Opened | Refusal]:
         """The members of a tar; concatenated ones are one, and behind a damaged header the next good one is looked for."""
+        from tarfile import TarError
+
+        from udfs.tars import Tar
+
         count = 0
         try:
-            tar = _Tar.of(stream, on_disk)
+            tar = Tar.of(stream, on_disk)
             while (info := tar.next()) is not None:
                 cast(Any, tar).members = []  # it would keep all
                 count += 1
                 if count > self.limits.members:
                     yield self._broken(bundle, f"it has more than {self.limits.members} members")
                     return
-                name = _text(info.name).removeprefix("./")
+                name = printable(info.name).removeprefix("./")
                 if info.isdir() or _is_hidden(name):
                     continue
                 if why := _odd_name(name) or _odd_kind(info):
@@ -515,7 +435,7 @@ class _Walk:
                     continue
                 sparse = bool(info.issparse())
 
-                def data(info: tarfile.TarInfo = info, sparse: bool = sparse, tar: _Tar = tar) -> BinaryIO:
+                def data(info: TarInfo = info, sparse: bool = sparse, tar: Tar = tar) -> BinaryIO:
                     if on_disk and not sparse:
                         return _buffered(_Slice(stream, info.offset_data, info.size))
                     return _buffered(_Pieces(_member(tar.fileobj, info), self.meter if sparse else None))
@@ -525,11 +445,14 @@ class _Walk:
                 yield self._broken(bundle, f"{tar.odd_blocks} blocks of it are no members")
             if not tar.ended:
                 yield self._broken(bundle, damage_of(stream) or "it ends early")
-        except (tarfile.TarError, ValueError, OverflowError) as error:
+        except (TarError, ValueError, OverflowError) as error:
             yield self._broken(bundle, damage_of(stream) or str(error))
 
     def _zip(self, bundle: str, stream: BinaryIO, depth: int, direct: bool) -> Iterator[Opened | Refusal]:
         """The members of a zip, copied to a temporary file where its bytes are not on disk."""
+        import tempfile
+        import zipfile
+
         with tempfile.TemporaryFile(dir=self.limits.work_area) as spool:
             file, on_disk = stream, stream.seekable()
             if not on_disk:
@@ -562,14 +485,14 @@ class _Walk:
                     yield Opened(Source(self.source.path, bundle), file, False, direct)
                 return
             for info in infos:
-                name = _text(info.filename).removeprefix("./")
+                name = printable(info.filename).removeprefix("./")
                 if info.is_dir() or _is_hidden(name):
                     continue
                 if why := _odd_name(name) or _odd_entry(info):
                     yield self._refuse(bundle, name, why)
                     continue
 
-                def data_of(info: zipfile.ZipInfo = info) -> BinaryIO:
+                def data_of(info: ZipInfo = info) -> BinaryIO:
                     packed = _entry_bytes(file, info)
                     return _buffered(_Pieces(_METHODS[info.compress_type](packed), self.meter, packed, info.CRC))
 
@@ -595,54 +518,6 @@ def _is_tar(head: bytes) -> bool:
     return int(digits, 8) == sum(head) - sum(head[148:156]) + 8 * 32
 
 
-class _Entry(tarfile.TarInfo):
-    """A tar header that tells its archive about headers that are none."""
-
-    @classmethod
-    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """As in the base class, but names of megabytes are refused: they would be read into memory."""
-        entry = super().frombuf(buf, encoding, errors)
-        extended = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
-        if entry.size < 0 or (
-            entry.size > _PIECE and entry.type in (*extended, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-        ):
-            raise tarfile.HeaderError("bad size")
-        return entry
-
-    @classmethod
-    def fromtarfile(cls, tarfile: Any) -> Self:
-        """As in the base class."""
-        try:
-            entry = super().fromtarfile(tarfile)
-        except Exception as error:
-            tarfile.met(error)
-            raise
-        tarfile.ended = False
-        return entry
-
-
-class _Tar(tarfile.TarFile):
-    """A tar that knows whether it came to its end mark, and how many blocks of it were none of its own."""
-
-    ended = False
-    odd_blocks = 0
-
-    @classmethod
-    def of(cls, stream: BinaryIO, seekable: bool) -> _Tar:
-        """A tar of a stream, which is read forward only unless it is seekable."""
-        mode = "r:" if seekable else "r|"
-        opened: Any = cls.open(fileobj=stream, mode=mode, tarinfo=_Entry, ignore_zeros=True, bufsize=_PIECE)  # type: ignore[call-overload]
-        return cast(_Tar, opened)
-
-    def met(self, error: Exception) -> None:
-        """Note what stood where a header should."""
-        kind = type(error).__name__  # tarfile does not export them
-        if kind == "EOFHeaderError":
-            self.ended = True
-        elif kind not in ("EmptyHeaderError", "TruncatedHeaderError"):
-            self.odd_blocks += 1
-
-
 def _is_hidden(name: str) -> bool:
     return any(part.startswith(".") and part not in (".", "..") for part in re.split(r"[/\\]", name))
 
@@ -654,14 +529,14 @@ def _odd_name(name: str) -> str | None:
     return "its name leads out of the bundle" if ".." in re.split(r"[/\\]", name) else None
 
 
-def _odd_kind(info: tarfile.TarInfo) -> str | None:
+def _odd_kind(info: TarInfo) -> str | None:
     """Why a member of a tar is refused; None if it is not."""
     if info.issym() or info.islnk():
         return "it is a link"
     return None if info.isreg() else "it is a device" if info.isdev() else "it is no regular file"
 
 
-def _odd_entry(info: zipfile.ZipInfo) -> str | None:
+def _odd_entry(info: ZipInfo) -> str | None:
     """Why a member of a zip is refused; None if it is not."""
     mode = stat.S_IFMT(info.external_attr >> 16)
     if stat.S_ISLNK(mode):
@@ -673,7 +548,7 @@ def _odd_entry(info: zipfile.ZipInfo) -> str | None:
     return None if info.compress_type in _METHODS else f"its compression {info.compress_type} is not known"
 
 
-def _entry_bytes(file: BinaryIO, info: zipfile.ZipInfo) -> BinaryIO:
+def _entry_bytes(file: BinaryIO, info: ZipInfo) -> BinaryIO:
     """The compressed bytes of a member of a zip; none if its local header is not where the directory says."""
     file.seek(info.header_offset)
     head = file.read(30)
@@ -708,11 +583,11 @@ def _zip_lzma(packed: BinaryIO) -> Iterator[bytes]:
         raise _Damaged(str(error)) from None
 
 
-_METHODS: dict[int, Callable[[BinaryIO], Iterator[bytes]]] = {
-    zipfile.ZIP_STORED: _stored,
-    zipfile.ZIP_DEFLATED: lambda packed: _inflate(packed, -15),
-    zipfile.ZIP_BZIP2: lambda packed: _decompress(packed, bz2.BZ2Decompressor, b"BZh"),
-    zipfile.ZIP_LZMA: _zip_lzma,
+_METHODS: dict[int, Callable[[BinaryIO], Iterator[bytes]]] = {  # by their numbers in zips
+    0: _stored,
+    8: lambda packed: _inflate(packed, -15),
+    12: lambda packed: _decompress(packed, bz2.BZ2Decompressor, b"BZh"),
+    14: _zip_lzma,
     93: _zstd,
 }
 
@@ -763,47 +638,3 @@ def expand(sources: Iterable[Source], limits: Limits = LIMITS) -> Iterator[Sourc
     for source in sources:
         for found in walk_bundle(source.path, None, limits):
             yield found.source if isinstance(found, Opened) else found
-
-
-# --------------------------------------------------------------------------------------------------------------- nodes
-
-_WORDS = "kafka|broker|brokers|controller|controllers|node|server|combined|mixed|dual-role"
-_FOLDER = re.compile(rf"(?:.*[-_.])?(?:{_WORDS})[-_.]?(\d{{1,9}})", re.IGNORECASE)
-_FILE = re.compile(  # `server-1.log` and `controller.1.log` may be rotated ones, `broker-1.log` and `kafka3.log` are not
-    rf"(?:(?:.*[-_.])?(?:broker|node)[-_]?|(?:{_WORDS})|[a-z].*-(?:{_WORDS})-)(\d{{1,9}})(?:\.(?:log|out|txt)\b.*)?",
-    re.IGNORECASE,
-)
-_OTHERS = re.compile(r"zookeeper|connect|exporter|mirror|registry", re.IGNORECASE)
-_POD = re.compile(r"(?P<first>[a-z0-9.-]+)_(?P<second>[a-z0-9.-]+)_[0-9a-f-]{32,36}")
-_CONTAINER = re.compile(r"(?P<pod>[a-z0-9.-]+)_[a-z0-9-]+_[a-z0-9-]+-[0-9a-f]{64}\.log")
-_ARCHIVE = re.compile(r"(?:\.(?:tar|tgz|tbz2?|txz|zip|gz|bz2|xz|zst))+!?$", re.IGNORECASE)
-
-
-def node_of_path(path: str) -> int | None:
-    """The node that a file or one of its folders names, the innermost one that does: `broker-3/`, `my-cluster-kafka-3/`,
-    a pod's folder `kafka_my-cluster-kafka-3_<uid>/`, `kafka3.log`, `broker-3.tar.gz!/server.log`. None if none does.
-
-    A number that may as well be a rotated file's (`server-1.log`), a release (`kafka-3.9.1`) or a date is no node.
-    """
-    *folders, file = Path(path).parts or ("",)
-    container = _CONTAINER.fullmatch(file)
-    found = _number(_FOLDER, container["pod"]) if container else _number(_FILE, file)
-    for folder in reversed(folders):
-        if found is not None:
-            break
-        found = _node_of_folder(_ARCHIVE.sub("", folder))
-    return found
-
-
-def _node_of_folder(name: str) -> int | None:
-    if pod := _POD.fullmatch(name):  # kubelet writes namespace_pod_uid, collectors also pod_namespace_uid
-        second, first = _number(_FOLDER, pod["second"]), _number(_FOLDER, pod["first"])
-        return first if second is None else second
-    return _number(_FOLDER, name)
-
-
-def _number(form: re.Pattern[str], name: str) -> int | None:
-    m = form.fullmatch(name)
-    if m is None or _OTHERS.search(name) or re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{2,3}", m[1]):
-        return None
-    return int(m[1])

@@ -24,21 +24,9 @@ from udfs.clock import Turns
 from udfs.folds import FoldFinder
 from udfs.formats import Format, format_of, is_whole, splittable
 from udfs.framing import Stretch, frames
+from udfs.places import BadInput, Source, find, node_of_path
 from udfs.prefixes import read_prefix
-from udfs.sources import (
-    LIMITS,
-    VETTED,
-    BadInput,
-    Limits,
-    Opened,
-    Refusal,
-    Source,
-    damage_of,
-    find,
-    node_of_path,
-    open_source,
-    walk_bundle,
-)
+from udfs.sources import LIMITS, VETTED, Limits, Opened, Refusal, damage_of, open_source, walk_bundle
 
 __all__ = [
     "BadInput",

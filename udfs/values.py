@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
+from udfs.patterns import late
+
 
 class PartitionState(TypedDict, total=False):
     """What one line says of one partition; a missing key was not said."""
@@ -30,9 +32,9 @@ class PartitionState(TypedDict, total=False):
     elr: list[int]
 
 
-_NUMBER = re.compile(r"-?\d+")
-_BROKER_STATE = re.compile(r"brokerId=(-?\d+)")
-_PARTITION = re.compile(
+_NUMBER = late(r"-?\d+")
+_BROKER_STATE = late(r"brokerId=(-?\d+)")
+_PARTITION = late(
     r"(?:TopicAndPartition\(|PartitionAndReplica\(|(?<![\w=])(?<!-> )[\[(])"  # not the two ids of `List(1, 2)`
     r"(?P<old>[\w.-]+), ?(?P<old_number>\d+)(?:,\d+)?[\])]"
     r"|\[?Topic=(?P<topic>[\w.-]+),Partition=(?P<number>\d+)"
@@ -57,9 +59,9 @@ _WORDS = (  # field of a printed state -> the key here
         r"controller(?:Epoch|_epoch)=(-?\d+)|ControllerEpoch:(-?\d+)|\"controller_epoch\": ?(-?\d+)",
     ),
 )
-_STATE_NUMBERS = tuple((key, re.compile(pattern)) for _, key, pattern in _WORDS)
+_STATE_NUMBERS = tuple((key, late(pattern)) for _, key, pattern in _WORDS)
 _STATE_LISTS = tuple(
-    (key, re.compile(pattern))
+    (key, late(pattern))
     for key, pattern in (
         (
             "isr",
@@ -75,7 +77,7 @@ _STATE_LISTS = tuple(
         ("elr", r"\belr=\[([\d, ]*)\]|eligibleLeaderReplicas=\[([\d, ]*)\]"),
     )
 )
-_STATE_NAME = re.compile(r"topicName='([^']*)', partitionIndex=(\d+)|partitionId=(\d+), topicId=([\w-]+)")
+_STATE_NAME = late(r"topicName='([^']*)', partitionIndex=(\d+)|partitionId=(\d+), topicId=([\w-]+)")
 
 
 def ids(text: str) -> list[int]:
@@ -135,7 +137,7 @@ def partition_state(text: str) -> PartitionState:
     return state  # type: ignore[return-value]  # keys come from the tables above
 
 
-_STATE_OF = re.compile(  # where the state of a named partition begins, in maps, requests and wire structures
+_STATE_OF = late(  # where the state of a named partition begins, in maps, requests and wire structures
     r"(?:[\[(](?P<old>[\w.-]+), ?(?P<old_number>\d+)[\])]|(?P<new>[\w.-]+)-(?P<new_number>\d+))(?: -> |=)(?=[\w$.]*\()"
     r"|topicName='(?P<named>[\w.-]*)', partitionIndex=(?P<named_number>\d+)"
     r"|\{topic=(?P<wire>[\w.-]+),partition=(?P<wire_number>\d+),"
@@ -163,8 +165,8 @@ def partition_states(text: str) -> list[PartitionState]:
     return list(found.values())
 
 
-_TOPIC_ID_OF = re.compile(r"TopicIdReplicaAssignment\(([\w.-]+),Some\(([\w-]{22})\)")
-_REPLICAS_OF = re.compile(
+_TOPIC_ID_OF = late(r"TopicIdReplicaAssignment\(([\w.-]+),Some\(([\w-]{22})\)")
+_REPLICAS_OF = late(
     r"(?:\[([\w.-]+), ?(\d+)\]|([\w.-]+)-(\d+)) -> "
     r"(?:\w*ReplicaAssignment\(replicas=([\d,]*), addingReplicas=([\d,]*), removingReplicas=([\d,]*)\)"
     r"|(?:\w+\()*\[?([\d, ]*)[)\]]?)"
@@ -195,7 +197,7 @@ def replica_assignment(text: str) -> PartitionState:
     return {key: value for key, value in state.items() if key in said}  # type: ignore[return-value]  # keys of a state
 
 
-_RESPONSE = re.compile(
+_RESPONSE = late(
     r"(?P<api>LeaderAndIsr|UpdateMetadata|StopReplica)Response"
     r"\((?P<correlation_id>\d+),(?:Map\((?P<map>.*)\),)?(?P<code>-?\d+)\)"
     r"|(?:\{error_code=|\w+\(errorCode=)(?P<error_code>-?\d+)"
@@ -216,8 +218,8 @@ def response(text: str) -> dict[str, Any]:
     return found if errors is None else {**found, "partition_errors": errors.removesuffix(",_tagged_fields={}")}
 
 
-_PREFERRED = re.compile(r"Preferred replica (\d+) ")
-_SHUTTING_DOWN = re.compile(
+_PREFERRED = late(r"Preferred replica (\d+) ")
+_SHUTTING_DOWN = late(
     r"No other replicas in ISR ([\d,]*) for .*? besides (?:current leader (-?\d+) and )?shutting down brokers ([\d,]*)"
 )
 
@@ -234,12 +236,12 @@ def election_error(text: str) -> dict[str, Any]:
     return {**found, **{key: value for key, value in state.items() if key in ("leader", "leader_epoch", "isr")}}
 
 
-_REPLICAS_OF_NUMBER = re.compile(
+_REPLICAS_OF_NUMBER = late(
     r'"(\d+)" ?: ?\[ ?([\d, ]*)\]'
     r"|(?<![\w.-])(\d+) -> (?:\w*ReplicaAssignment\(replicas=([\d,]*), addingReplicas=([\d,]*), "
     r"removingReplicas=([\d,]*)\)|(?:\w+\()*([\d, ]*))"
 )
-_TOPIC_BESIDE = re.compile(r"/brokers/topics/([\w.-]+)|^for '?([\w.-]+)'? |^([\w.-]+) with configuration (\{.*\}) and ")
+_TOPIC_BESIDE = late(r"/brokers/topics/([\w.-]+)|^for '?([\w.-]+)'? |^([\w.-]+) with configuration (\{.*\}) and ")
 
 
 def path_assignment(text: str) -> dict[str, Any]:
@@ -259,7 +261,7 @@ def path_assignment(text: str) -> dict[str, Any]:
     return {**found, "partitions": named}
 
 
-_FETCHED = re.compile(
+_FETCHED = late(
     r"(?:\[([\w.-]+),(\d+)\]|([\w.-]+)-(\d+))(?:, initOffset| -> (?:\(offset=\d+, leaderEpoch=(?P<epoch>-?\d+)\)"
     r"|InitialFetchState\((?:Some\((?P<id>[\w-]{22})\),|None,)?"
     r"BrokerEndPoint[(\[][^)\]]*[)\]],(?P<state_epoch>-?\d+),)?)"
@@ -289,19 +291,19 @@ def json_partitions(text: str) -> list[PartitionState]:
     return [{key: entry[key] for key in said if key in entry} for entry in listed]  # type: ignore[misc]  # its keys
 
 
-_REQUEST = re.compile(  # how a request names itself, before the list of its partitions
+_REQUEST = late(  # how a request names itself, before the list of its partitions
     r"(?:\(?type(?:=|: )|Name: ?|^)(?P<name>LeaderAndIs|LeaderAndIsr|UpdateMetadata|StopReplica)Request"
     r"|^(?P<upper>[A-Z_]+) with |^(?P<plain>LeaderAndIsr|UpdateMetadata|StopReplica) request"
 )
 _REQUEST_PARTS = (
-    ("correlation_id", re.compile(r"(?:CorrelationId: ?|correlation id )(\d+)")),
-    ("controller_id", re.compile(r"(?:^\{controller_id=|controllerId=|;Controller: ?)(\d+)")),
+    ("correlation_id", late(r"(?:CorrelationId: ?|correlation id )(\d+)")),
+    ("controller_id", late(r"(?:^\{controller_id=|controllerId=|;Controller: ?)(\d+)")),
     (
         "controller_epoch",
-        re.compile(r"(?:^\{controller_id=\d+,controller_epoch=|controllerEpoch=|ControllerEpoch: ?)(-?\d+)"),
+        late(r"(?:^\{controller_id=\d+,controller_epoch=|controllerEpoch=|ControllerEpoch: ?)(-?\d+)"),
     ),
-    ("broker_epoch", re.compile(r"brokerEpoch=(-?\d+)")),
-    ("delete_partition", re.compile(r"(?:deletePartitions=|delete_partitions=|DeletePartitions: )(\w+)")),
+    ("broker_epoch", late(r"brokerEpoch=(-?\d+)")),
+    ("delete_partition", late(r"(?:deletePartitions=|delete_partitions=|DeletePartitions: )(\w+)")),
 )
 
 
@@ -323,9 +325,9 @@ def request(text: str) -> dict[str, Any]:
     return {**found, "partitions": states} if states else found
 
 
-_TOPIC_STATE = re.compile(r"(?:topicName|name)='([\w.-]*)'(?:, topicId=([\w-]{22}))?, partition(?:State)?s=\[")
-_PARTITION_STATE = re.compile(r"partitionIndex=(\d+)")
-_OLD_WIRE = re.compile(r"\{topic=([\w.-]+),partition=(\d+)\}")
+_TOPIC_STATE = late(r"(?:topicName|name)='([\w.-]*)'(?:, topicId=([\w-]{22}))?, partition(?:State)?s=\[")
+_PARTITION_STATE = late(r"partitionIndex=(\d+)")
+_OLD_WIRE = late(r"\{topic=([\w.-]+),partition=(\d+)\}")
 
 
 def _wire_partitions(text: str) -> list[PartitionState]:
@@ -339,7 +341,7 @@ def _wire_partitions(text: str) -> list[PartitionState]:
     return found
 
 
-_NEW_ISR = re.compile(r"newIsrWithEpochs=\[|newIsr=\[(?!\])")
+_NEW_ISR = late(r"newIsrWithEpochs=\[|newIsr=\[(?!\])")
 
 
 def alter_request(text: str) -> list[PartitionState]:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from udfs.layouts import full_logger
+from udfs.patterns import late
 
 Longs = npt.NDArray[np.int64]
 
@@ -260,7 +261,7 @@ def _name(channel: bytes) -> str:
 
 
 _STRING = rb'"((?:[^"\\\n]++|\\.)*+)"'
-_DOCKER = re.compile(rb'^\{"log":' + _STRING + rb',"stream":"(\w+)"[^\n]*\}\r?$', re.MULTILINE)
+_DOCKER = late(rb'^\{"log":' + _STRING + rb',"stream":"(\w+)"[^\n]*\}\r?$', re.MULTILINE)
 
 
 class _DockerJson:
@@ -386,9 +387,9 @@ class _Json:
             yield channel, _text(b"".join(texts), np.cumsum(lengths) - lengths, lines[mine], offsets[mine], sizes[mine])
 
 
-_LEAD = re.compile(rb"[\s,\[\]]*+")
-_LIKELY = re.compile(rb'\{\s*+(?:["}]|\Z)')
-_TO_END = re.compile(r"\s*\Z")
+_LEAD = late(rb"[\s,\[\]]*+")
+_LIKELY = late(rb'\{\s*+(?:["}]|\Z)')
+_TO_END = late(r"\s*\Z")
 _BETWEEN = b" \t\r\n,[]"
 _scan = json.JSONDecoder().raw_decode
 
@@ -503,7 +504,7 @@ _ISO = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
 
 
 def _pattern(text: bytes) -> re.Pattern[bytes]:
-    return re.compile(text, re.MULTILINE)
+    return late(text, re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from jobs.describe_command import describe
 from jobs.merge_command import merge
 
 BAD_INPUT, REFUSED = 2, 3
@@ -69,7 +70,7 @@ def _fail(error: Exception) -> int:
 def main(debug: bool) -> None:
     """Rebuild from Kafka's logs who led each partition, when and why.
 
-    Point `nightly` at a folder of broker and controller logs; `sql` and `export` read what it found.
+    Point `nightly` at a folder of broker and controller logs; `describe`, `sql` and `export` read what it found.
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one.
     Exit codes: 0 done, 2 bad usage or input, 3 the data gate refused to publish.
     """
@@ -230,6 +231,7 @@ def export(table: str, root: str, form: str, output: str | None) -> None:
         export_table(spark, root, table, form, output)
 
 
+main.add_command(describe)
 main.add_command(merge)
 
 

@@ -58,6 +58,11 @@ class Settings:
         usual = self.time_zone or "UTC"
         return usual if node is None else self.node_time_zones.get(node, usual)
 
+    def least_in_sync(self, topic: str) -> int | None:
+        """A topic's `min.insync.replicas`: its own, else the brokers' default; None unknown."""
+        own = self.topics.get(topic, TopicSettings()).min_insync_replicas
+        return self.min_insync_replicas if own is None else own
+
     @property
     def limits(self) -> Limits:
         """How far compressed input may unfold."""

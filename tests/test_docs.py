@@ -30,7 +30,7 @@ def commands(page: Path) -> list[str]:
 
 READING = sorted(
     {c for page in PAGES for c in commands(page) if c.startswith(("kafka-rewind sql", "kafka-rewind export"))}
-)
+)  # those of `describe` are run, and their output compared, by tests/test_describe_job.py
 TARGETS = sorted({c for page in PAGES for c in commands(page) if c.startswith("make ")})
 
 

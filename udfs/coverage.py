@@ -111,6 +111,19 @@ def holes(
     return [*told, f"and {len(found) - most} more holes"] if len(found) > most else told
 
 
+def holes_at(
+    coverage: Sequence[Span],
+    at: datetime,
+    roles: Mapping[int, str] | None = None,
+    tolerance: timedelta = TOLERANCE,
+) -> list[str]:
+    """Those of `holes` in which a moment lies, also logs that are there at no time."""
+    clock = "%Y-%m-%d %H:%M"
+    since, until = min((s.since for s in coverage), default=None), max((s.until for s in coverage), default=None)
+    found = find_holes(coverage, roles or {}, tolerance)
+    return [_sentence(hole, since, until, clock) for hole in found if hole.never or hole.since < at < hole.until]
+
+
 def find_holes(coverage: Sequence[Span], roles: Mapping[int, str], tolerance: timedelta = TOLERANCE) -> list[Hole]:
     """The holes of `holes`, worst first: of the cluster, then of whole nodes, then of kinds; longer ones first."""
     spans = [span for span in coverage if span.kind != DUMP]

@@ -1,0 +1,272 @@
+"""The rows that hold at a moment, and the command over two whole runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jobs import session as session_module
+from jobs.cli import main
+from jobs.describe import holding, moment_of, to_assigned, to_configs, to_moves, to_said
+from schemas.findings import REASSIGNMENTS
+from schemas.ingest import EVENTS
+from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE
+from tests.conftest import truth_of
+from udfs.merge_times import moment
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Run, Same
+
+PAGE = (Path(__file__).resolve().parents[1] / "docs" / "how-to-describe.md").read_text()
+SHOWN = dict(
+    re.findall(r"^```sh\n(kafka-rewind describe [^\n]*)\n```\n\n```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+)
+NOON = datetime(2026, 11, 21, 12)
+ZK_AT, KRAFT_AT = "2026-11-21T11:47:40", "2026-11-21T11:53:25"
+"""Brokers 1 and 2 respectively are gone, and nothing changes within 100 ms."""
+
+
+def describe(run: Run, *arguments: str) -> Result:
+    """The command over a run's warehouse; it succeeds."""
+    said = CliRunner().invoke(main, ["describe", "--warehouse", run.warehouse.root, *arguments], catch_exceptions=False)
+    assert said.exit_code == 0, said.stderr
+    return said
+
+
+def refused(*arguments: str) -> str:
+    """What is said of a command that is wrong, before Spark starts."""
+    said = CliRunner().invoke(main, ["describe", *arguments])
+    assert (said.exit_code, said.stdout, said.stderr.count("\n")) == (2, "", 1)
+    return said.stderr
+
+
+# ---- usage ----------------------------------------------------------------------------------------------------------
+@pytest.fixture
+def no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts Spark fails the test."""
+
+    def session() -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr(session_module, "session", session)
+
+
+@pytest.mark.usefixtures("no_jvm")
+def test_bad_usage(tmp_path: Path) -> None:
+    assert "Missing option '--at'" in refused()
+    assert "--at '25:00' does not exist" in refused("--at", "25:00")
+    assert "--at 'noon' is no time; give one such as" in refused("--at", "noon")
+    assert "--at '0000-00-00 00:00:00,000' is no time" in refused("--at", "0000-00-00 00:00:00,000")
+    two = ("--unavailable-partitions", "--at-min-isr-partitions")
+    assert f"One filter at a time: {' or '.join(two)}" in refused("--at", "02:14", *two)
+    assert "One view at a time: --brokers or --context" in refused("--at", "02:14", "--context", "--brokers")
+    assert "--context shows the whole cluster; leave --topic out" in refused(
+        "--at", "02:14", "--context", "--topic", "a"
+    )
+    assert "leave --under-replicated-partitions out" in refused("--at", "02:14", "--brokers", "--under-replicated-partitions")  # fmt: skip
+    assert "There is no warehouse in" in refused("--at", "02:14", "--warehouse", str(tmp_path / "none"))
+
+
+MOMENTS = {  # as given -> UTC; the last record is of noon
+    "2026-11-21T02:14:03.250": "2026-11-21 02:14:03.250",
+    "2026-11-21T02:14:00+02:00": "2026-11-21 00:14",
+    "02:14": "2026-11-21 02:14",
+    "13:00": "2026-11-20 13:00",
+    "-3h": "2026-11-21 09:00",
+    "2026-11-22": "2026-11-22 00:00",
+}
+
+
+@pytest.mark.parametrize("given", MOMENTS)
+def test_moments(given: str) -> None:
+    asked = moment(given)
+    assert asked is not None
+    assert moment_of(asked, NOON) == datetime.fromisoformat(MOMENTS[given])
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+def test_rows_that_hold(frame: Frame, same: Same) -> None:
+    states = frame(PARTITION_TIMELINE, """
+        partition | since    | until
+        0         | 11:00    | 12:00
+        1         | 12:00    | 13:00
+        2         | 11:00    |
+        3         | 12:00:01 |
+    """)  # fmt: skip
+    same(holding(states, NOON), """
+        partition
+        1
+        2
+    """)  # fmt: skip
+
+
+def test_reassignments_around(frame: Frame, same: Same) -> None:
+    moves = frame(REASSIGNMENTS, """
+        topic | partition | incarnation | since | until | state
+        a     | 0         | 0           | 10:00 | 10:01 | cancelled
+        a     | 0         | 0           | 11:00 | 11:01 | completed
+        a     | 0         | 0           | 12:01 | 12:02 | completed
+        a     | 0         | 0           | 13:00 |       | in_progress
+        a     | 1         | 0           | 12:00 |       | stuck
+        a     | 2         | 0           | 12:30 |       | in_progress
+    """)  # fmt: skip
+    same(to_moves(moves, NOON), """
+        topic | partition | since | state
+        a     | 0         | 11:00 | completed
+        a     | 0         | 12:01 | completed
+        a     | 1         | 12:00 | stuck
+        a     | 2         | 12:30 | in_progress
+    """)  # fmt: skip
+
+
+def test_what_was_last_said(frame: Frame, same: Same) -> None:
+    reigns = frame(CONTROLLER_TIMELINE, """
+        controller_id | controller_epoch | since | until
+        1             | 7                | 11:00 |
+    """)  # fmt: skip
+    events = frame(EVENTS, """
+        at       | node_id | event_type                               | topic | partition | partitions | broker_id | fields
+        10:59    | 1       | partition_state_change                   | a     | 0         |            |           | to_state=NewPartition
+        11:01    | 1       | partition_state_change                   | a     | 0         |            |           | to_state=OnlinePartition
+        11:01    | 1       | partition_state_change                   | a     | 0         |            |           | to_state=OfflinePartition
+        12:00:01 | 1       | partition_state_change                   | a     | 0         |            |           | to_state=OnlinePartition
+        11:02    | 1       | replica_state_change                     | a     | 0         |            |           | replica=3; to_state=OfflineReplica
+        10:00    | 1       | controlled_shutdown_started              |       |           |            |           | broker=3
+        11:30    | 1       | kraft_broker_controlled_shutdown_granted |       |           |            |           | broker=4
+        11:40    | 2       | kraft_broker_controlled_shutdown_granted |       |           |            |           | broker=5
+        11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=a
+        11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=b
+    """)  # fmt: skip
+    # of the lines of one time the later in the file counts; a standby controller's replay does not
+    same(to_said(events, reigns, NOON, datetime(2026, 11, 21, 11)), """
+        kind     | topic | partition | broker | value            | at
+        state    | a     | 0         |        | OfflinePartition | 11:01
+        state    | a     | 0         | 3      | OfflineReplica   | 11:02
+        leaving  |       |           | 3      |                  | 10:00
+        leaving  |       |           | 4      |                  | 11:30
+        deleting |       |           |        | a                | 11:30
+        deleting |       |           |        | b                | 11:30
+    """)  # fmt: skip
+    writes = frame(EVENTS, """
+        at    | event_type                       | topic | partition | replicas | fields
+        11:00 | partition_state_change           | a     | 0         | 1,2      | to_state=NewPartition
+        11:01 | partition_state_change           | a     | 0         | 9        | to_state=OnlinePartition
+        11:00 | partition_state_change           | b     | 0         | 1,2      | to_state=NewPartition
+        11:59 | reassignment_assignment_updating | b     | 0         | 9        |
+        11:59 | reassignment_assignment_updated  | b     | 0         | 3,1,2    |
+        12:01 | reassignment_assignment_updated  | b     | 0         | 3        |
+    """)  # fmt: skip
+    same(to_assigned(writes, NOON), """
+        topic | partition | replicas | at
+        a     | 0         | 1,2      | 11:00
+        b     | 0         | 3,1,2    | 11:59
+    """)  # fmt: skip
+    configs = frame(EVENTS, """
+        at    | event_type           | topic | broker_id | fields
+        11:00 | topic_config_changed | a     |           | config=Map()
+        11:01 | topic_config_changed | a     |           | config=Map(x -> 1)
+        12:01 | topic_config_changed | a     |           | config=Map(x -> 2)
+        11:00 | kraft_config_set     | b     |           | config_resource_type=TOPIC; config_name=y; config_value=3
+        11:00 | kraft_config_set     |       |           | config_resource_type=BROKER; config_name=y; config_value=4
+        11:00 | kraft_config_set     |       | 1         | config_resource_type=BROKER; config_name=y; config_value=5
+    """)  # fmt: skip
+    same(to_configs(configs, NOON), """
+        topic | name | value       | at
+        a     |      | Map(x -> 1) | 11:01
+        b     | y    | 3           | 11:00
+              | y    | 4           | 11:00
+    """)  # fmt: skip
+
+
+# ---- whole runs -----------------------------------------------------------------------------------------------------
+def truth_at(run: Run, clock: str) -> dict[tuple[str, int], tuple[int, list[int]]]:
+    """Leader (-1 none) and ISR of each partition, as the cluster had committed them."""
+    ms = int((datetime.fromisoformat(clock) - datetime(1970, 1, 1)).total_seconds() * 1000)
+    return {
+        (s["topic"], s["partition"]): (-1 if s["leader"] is None else s["leader"], sorted(s["isr"]))
+        for s in truth_of(run.capture).states
+        if s["since"] <= ms and (s["until"] is None or s["until"] > ms)
+    }
+
+
+def test_zookeeper_cluster(zk: Run) -> None:
+    said = describe(zk, "--at", ZK_AT, "--format", "json")
+    data = json.loads(said.stdout)
+    assert (data["known"], data["kafka_version"], data["kraft"], data["remarks"]) == (True, "2.4.1", False, [])
+    shown = {(t["topic"], p["partition"]): (p["leader"], p["isr"]) for t in data["topics"] for p in t["partitions"]}
+    assert shown == truth_at(zk, ZK_AT)
+
+
+def test_kraft_cluster(kraft: Run) -> None:
+    data = json.loads(describe(kraft, "--at", KRAFT_AT, "--format", "json").stdout)
+    assert (data["kafka_version"], data["kraft"]) == ("4.1", True)  # 4.1.0
+    told = {(t["topic"], p["partition"]): (p["leader"], p["isr"]) for t in data["topics"] for p in t["partitions"]}
+    truth = truth_at(kraft, KRAFT_AT)
+    assert told.keys() == truth.keys()
+    assert [place for place in truth if told[place][0] != truth[place][0]] == []
+    assert [place for place in truth if told[place][1] not in (None, truth[place][1])] == []
+    assert {t["topic"]: t["min_insync_replicas"] for t in data["topics"]}["a-1"] == 2  # as the logs say
+
+
+def context_at(run: Run, when: str) -> dict[str, Any]:
+    context = json.loads(describe(run, "--at", when, "--context", "--format", "json").stdout)["context"]
+    assert isinstance(context, dict)
+    return context
+
+
+def test_context(zk: Run, kraft: Run) -> None:
+    """Controlled shutdown of broker 1 began at 11:44:57.964, and it was gone at 11:44:58.654."""
+    held = context_at(zk, "2026-11-21T11:44:58.200")
+    assert (held["controller_id"], held["epoch"], held["shutting_down_broker_ids"]) == (3, 1, [1])
+    # 11:44:47,905 Updated broker epochs cache: HashMap(0 -> 196, 1 -> 88, 2 -> 91, 3 -> 82, 4 -> 87)
+    assert held["live_brokers"] == {"0": 196, "1": 88, "2": 91, "3": 82, "4": 87}
+    assert held["offline_partition_count"] == 0
+    leaderless = sum(leader == -1 for leader, _ in truth_at(kraft, KRAFT_AT).values())
+    assert context_at(kraft, KRAFT_AT)["offline_partition_count"] == leaderless > 0
+
+
+def test_outside_of_the_logs(zk: Run) -> None:
+    early = describe(zk, "--at", "2026-11-21T11:00")
+    assert early.stdout == ""
+    assert early.stderr.splitlines()[1:] == [
+        "Its logs begin at 2026-11-21T11:44:15.962Z: nothing is known of 2026-11-21T11:00:00.000Z."
+    ]
+    late = describe(zk, "--at", "2026-12-01", "--topic", "a-1")
+    assert len(late.stdout.splitlines()) == 4
+    assert "Its logs end then: what changed until 2026-12-01T00:00:00.000Z is not known." in late.stderr
+
+
+def test_what_the_tables_do_not_have(zk: Run) -> None:
+    def said(*arguments: str) -> str:
+        result = CliRunner().invoke(main, ["describe", "--warehouse", zk.warehouse.root, "--at", ZK_AT, *arguments])
+        assert (result.exit_code, result.stdout) == (2, "")
+        return result.stderr
+
+    assert said("--cluster", "eu") == "kafka-rewind: There is no cluster eu in the warehouse; it has default.\n"
+    assert "Topic 'order' did not exist at 2026-11-21T11:47:40.000Z, as far as the logs tell; nor at" in said("--topic", "order")  # fmt: skip
+    assert "--topic 'a(' is no regular expression" in said("--topic", "a(")
+
+
+# ---- the page -------------------------------------------------------------------------------------------------------
+def test_the_page_shows_what_is_printed(zk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On standard output, then on standard error; `...` is the rest."""
+    (tmp_path / "demo-warehouse").symlink_to(zk.warehouse.root)
+    monkeypatch.chdir(tmp_path)
+    assert len(SHOWN) == len(re.findall(r"^kafka-rewind describe --at \d", PAGE, re.MULTILINE)) == 5
+    for command, shown in SHOWN.items():
+        said = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)
+        printed, whole = said.stdout + said.stderr, not shown.endswith("...\n")
+        assert (printed if whole else printed[: len(shown) - 4] + "...\n") == shown
+
+
+def test_every_option_of_the_page_is_one_of_the_command() -> None:
+    known = CliRunner().invoke(main, ["describe", "--help"]).output
+    named = set(re.findall(r"--[a-z][a-z-]+", PAGE)) - {"--describe"}
+    assert [option for option in named if option not in known] == []

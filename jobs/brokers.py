@@ -20,7 +20,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     replayed = by_active_controller(_kraft_marks(events.where("event_type LIKE 'kraft%'")), controllers)
     dumped = _kraft_marks(events.where("event_type LIKE 'metadata%'"))
     marks = _zk_marks(events).unionByName(replayed).unionByName(dumped)
-    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "file_id", "line")
+    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "file_id", "line")
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     turns = marks.withColumn("was_up", F.last("up").over(before)).where(
         (F.col("up") & ~F.coalesce("was_up", F.lit(False))) | (~F.col("up") & F.coalesce("was_up", F.lit(False)))

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs import detect
+from jobs import clocks, detect
 from jobs.brokers import to_broker_timeline
 from jobs.controllers import to_controller_timeline
 from jobs.partitions import to_partition_timeline, to_states, with_until
 from jobs.replay import release_of, to_verdicts
+from jobs.requests import to_marks, to_requests
 from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
@@ -47,9 +48,34 @@ class Work:
         return self._tables[name]
 
     @cached_property
+    def requests(self) -> DataFrame:
+        """What controllers asked of brokers, each time on the clock of the node that logged it."""
+        return kept(to_requests(to_marks(self.table("events"))))
+
+    @cached_property
+    def offsets(self) -> DataFrame:
+        """How far the nodes' clocks are apart: a row for each node and hour, held by the driver."""
+        pairs = clocks.to_pairs(self.requests, self.table("events"))
+        return clocks.to_clock_offsets(self.warehouse.spark, clocks.limits_of(pairs))
+
+    @cached_property
+    def corrections(self) -> DataFrame | None:
+        """What is taken off the times of which nodes; None if no clock is corrected."""
+        told = "offsets" in self.__dict__ or not self.warehouse.exists("clock_offsets")
+        return clocks.to_corrections(self.offsets if told else self.table("clock_offsets"))
+
+    @cached_property
+    def events(self) -> DataFrame:
+        """The clusters' events, `at` on the cluster's clock."""
+        own = self.table("events")
+        if self.corrections is None:
+            return own
+        return clocks.carried(own, self.corrections, {"at": "node_id"}).persist()
+
+    @cached_property
     def states(self) -> DataFrame:
         """The partitions' states that events tell."""
-        return kept(to_states(self.table("events"), self.table("topic_timeline"), self.table("controller_timeline")))
+        return kept(to_states(self.events, self.table("topic_timeline"), self.table("controller_timeline")))
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows of the clusters are replaced."""
@@ -64,10 +90,18 @@ class Work:
 
 
 def write_timelines(work: Work) -> None:
-    """What was when: topics, controllers, partitions, brokers."""
-    events = work.table("events")
-    topics, controllers = to_topic_timeline(events), to_controller_timeline(events)
-    work.write({"topic_timeline": topics, "controller_timeline": controllers})
+    """What was when, on one clock: requests, topics, controllers, partitions, brokers."""
+    offsets, requests = work.offsets, work.requests
+    if work.corrections is not None:
+        requests = clocks.requests_on_one_clock(requests, work.corrections)
+    events = work.events
+    first = {
+        "clock_offsets": offsets,
+        "control_requests": requests,
+        "topic_timeline": to_topic_timeline(events),
+        "controller_timeline": to_controller_timeline(events),
+    }
+    work.write(first)
     partitions = to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
     brokers = to_broker_timeline(events, work.table("controller_timeline"))
     work.write({"partition_timeline": partitions, "broker_timeline": brokers})
@@ -75,7 +109,7 @@ def write_timelines(work: Work) -> None:
 
 def write_findings(work: Work) -> None:
     """What happened: elections, ISR changes, reassignments, then outages and churn."""
-    events, topics, partitions = work.table("events"), work.table("topic_timeline"), work.table("partition_timeline")
+    events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
     first = {
         "elections": detect.to_elections(partitions, events, topics),
         "isr_changes": detect.to_isr_changes(partitions, events, topics),
@@ -94,7 +128,7 @@ def write_findings(work: Work) -> None:
 
 def write_verdicts(work: Work) -> None:
     """Whether it was decided right."""
-    events = work.table("events")
+    events = work.events
     verdicts = to_verdicts(
         work.table("elections"),
         work.table("partition_timeline"),

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.activities import with_activity
 from jobs.controllers import by_active_controller
 from jobs.evidence import line_as_evidence, milliseconds
+from jobs.order import IN_ORDER, with_rank
 from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import INCARNATION, with_incarnation
@@ -343,9 +344,9 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
         .withColumn("topic", F.coalesce("topic", "name"))
         .where("topic IS NOT NULL")
     )
-    order = Window.partitionBy(*INCARNATION).orderBy("at", "file_id", "line")
+    order = Window.partitionBy(*INCARNATION).orderBy(*IN_ORDER)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    asked = with_incarnation(rows, topics).withColumns(
+    asked = with_incarnation(with_rank(rows), topics).withColumns(
         {
             "replicas": F.last("replicas", ignorenulls=True).over(so_far),
             "adding": F.coalesce(F.last(_ids("adding_replicas"), ignorenulls=True).over(so_far), none),

@@ -38,6 +38,8 @@ class Facts:
     partitions: int = 0
     topics: int = 0
     states: int = 0
+    clocks: list[Row] = field(default_factory=list)
+    requests: list[Row] = field(default_factory=list)
     elections: dict[str, int] = field(default_factory=dict)
     unclean: list[Row] = field(default_factory=list)
     offline: list[Row] = field(default_factory=list)
@@ -93,6 +95,15 @@ _QUERIES: dict[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] = { 
     "partition_timeline": (("timelines",), lambda t: t.groupBy("cluster").agg(
         F.count(F.lit(1)).alias("states"), F.countDistinct("topic", "partition").alias("partitions"), F.countDistinct("topic").alias("topics")
     )),
+    "clock_offsets": (("timelines",), lambda t: t.groupBy("cluster", "node_id").agg(
+        F.min("offset_ms_min").alias("least"), F.max("offset_ms_max").alias("most"), F.sum("pairs").alias("pairs"), F.max("reference").alias("reference"),
+        F.max("contradicting").alias("contradicting"), F.max(F.size("applied") > 0).alias("corrected"),
+        F.min(F.array_min("applied.ahead_ms")).alias("from_ms"), F.max(F.array_max("applied.ahead_ms")).alias("to_ms"),
+    )),
+    "control_requests": (("timelines",), lambda t: t.groupBy("cluster", "kind").agg(
+        F.count(F.lit(1)).alias("total"), F.sum(F.col("stale").cast("int")).alias("stale"), F.sum((F.col("error") != "NONE").cast("int")).alias("failed"),
+        F.max("round_trip_ms").alias("slowest_ms"), F.sum((F.col("received_at").isNull() & F.col("responded_at").isNull()).cast("int")).alias("unseen"),
+    )),
     "elections": (("detect",), lambda t: _first(t.where("unclean"), "at").unionByName(
         t.groupBy("cluster", "succeeded", "unclean").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
     )),
@@ -127,6 +138,8 @@ def _facts(cluster: str, found: Mapping[str, list[Row]], settings: Settings) -> 
     )
     for row in found["partition_timeline"]:
         facts.states, facts.partitions, facts.topics = row["states"], row["partitions"], row["topics"]
+    facts.clocks = sorted(found["clock_offsets"], key=lambda r: r["node_id"])
+    facts.requests = sorted(found["control_requests"], key=lambda r: str(r["kind"]))
     counts = [row for row in found["elections"] if row["nth"] is None]
     facts.unclean = [row for row in found["elections"] if row["nth"] is not None]
     facts.elections = {
@@ -259,7 +272,63 @@ def _tell_timelines(f: Facts, _: Paths) -> list[str]:
         f"  controllers  {plural(f.reigns[-1]['total'] if f.reigns else 0, 'reign')}: {'... ' if len(f.reigns) > MOST else ''}"
         + "; ".join(_reign(r) for r in f.reigns[-MOST:]),
         f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}",
+        *([f"  requests     {told_requests(f.requests)}"] if f.requests else []),
+        *_labelled("clocks", told_clocks(f.clocks, {n for r in f.streams if r["kind"] != "metadata_dump" for n in r["node_ids"]})),
     ]  # fmt: skip
+
+
+def told_requests(counts: Sequence[Row]) -> str:
+    """What controllers asked of brokers, by kind: rows with `kind, total, stale, failed, slowest_ms, unseen`."""
+
+    def total(name: str) -> int:
+        return sum(row[name] or 0 for row in counts)
+
+    slowest = max((row["slowest_ms"] for row in counts if row["slowest_ms"] is not None), default=None)
+    parts = [
+        f"{total('total'):,} of controllers to brokers: "
+        + ", ".join(f"{row['total']:,} {row['kind'] or 'of unknown kind'}" for row in counts),
+        *([f"slowest answered after {length(slowest)}"] if slowest is not None else []),
+        *([f"{total('stale'):,} ignored as stale"] if total("stale") else []),
+        *([f"{total('failed'):,} answered with an error"] if total("failed") else []),
+        *([f"{total('unseen'):,} of which nothing but the sending is logged"] if total("unseen") else []),
+    ]
+    return "; ".join(parts)  # fmt: skip
+
+
+def told_clocks(offsets: Sequence[Row], nodes: Iterable[int]) -> list[str]:
+    """Which nodes' clocks were corrected by how much, which agree, and which could not be compared; `nodes`: all that logged.
+
+    Nothing where one node logged: there is nothing to compare.
+    """
+    known, rest = {row["node_id"]: row for row in offsets}, set(nodes)
+    if len(rest | {*known}) < 2:
+        return []
+    corrected = [row for row in offsets if row["corrected"]]
+    found = [
+        f"node {row['node_id']} was ahead of node {row['reference']} by {_span_ms(row['from_ms'], row['to_ms'])}, which is taken off"
+        if row["to_ms"] > 0
+        else f"node {row['node_id']} was behind node {row['reference']} by {_span_ms(-row['to_ms'], -row['from_ms'])}, which is added"
+        for row in corrected[:MOST]
+    ]
+    if len(corrected) > MOST:
+        found.append(f"and {len(corrected) - MOST} more: SELECT * FROM clock_offsets WHERE size(applied) > 0")
+    if torn := [row["node_id"] for row in offsets if row["contradicting"]]:
+        found.append(f"what compares {_nodes(torn)} contradicts itself, as if a clock had been set: own times are kept")
+    if agree := [row["node_id"] for row in offsets if not row["corrected"] and not row["contradicting"]]:
+        found.append(
+            f"{_nodes(agree)} may agree, compared by {sum(row['pairs'] for row in offsets) // 2:,} pairs of lines"
+        )
+    if rest := rest - {*known}:
+        found.append(f"nothing compares {_nodes(sorted(rest))} with the others: own times are kept")
+    return found
+
+
+def _nodes(numbers: Sequence[int]) -> str:
+    return f"node {numbers[0]}" if len(numbers) == 1 else f"nodes {ids(numbers)}"
+
+
+def _span_ms(least: float, most: float) -> str:
+    return f"{least:,.0f} ms" if round(least) == round(most) else f"{least:,.0f} to {most:,.0f} ms"
 
 
 def _tell_detect(f: Facts, paths: Paths) -> list[str]:

@@ -34,6 +34,8 @@ _ORDERS: Mapping[
     "broker_timeline": (("cluster", "broker"), ("since",)),
     "topic_timeline": (("cluster", "topic"), ("incarnation",)),
     "controller_timeline": (("cluster",), ("controller_epoch", "controller_id")),
+    "control_requests": (("cluster", "controller_id", "broker"), ("number",)),
+    "clock_offsets": (("cluster", "node_id"), ("hour",)),
 }
 
 
@@ -203,6 +205,22 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
             (*INCARNATION, "at", "kind"),
         ),
     ),
+    "control_requests": (
+        Expectation(
+            "received_before_handled",
+            "no broker's last line on a request is older than its first",
+            lambda: F.coalesce(F.col("handled_at") < F.col("received_at"), F.lit(False)),
+            ("controller_id", "broker", "number", "received_at", "handled_at"),
+        ),
+    ),
+    "clock_offsets": (
+        Expectation(
+            "bounds_in_order",
+            "no clock's least offset is above its greatest",
+            lambda: F.coalesce(F.col("offset_ms_min") > F.col("offset_ms_max"), F.lit(False)),
+            ("node_id", "hour", "offset_ms_min", "offset_ms_max"),
+        ),
+    ),
     "reassignments": (since_before_until(*INCARNATION, "since", "until"),),
     "verdicts": (
         Expectation(
@@ -220,7 +238,7 @@ _NULLABLE_KEYS = {  # a failed election began no epoch; who wrote a log may be u
     "elections": ("leader_epoch",),
     "log_coverage": ("node_id",),
 }
-_WITHOUT_EVIDENCE = {"log_files", "log_coverage", "events", "rejects", "isr_churn"}
+_WITHOUT_EVIDENCE = {"clock_offsets", "log_files", "log_coverage", "events", "rejects", "isr_churn"}
 
 
 def suite(table: Table) -> tuple[Expectation, ...]:

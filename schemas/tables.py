@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schemas import findings, ingest, ledger, timelines
+from schemas import findings, ingest, ledger, requests, timelines
 from schemas.columns import Table
 
 SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
@@ -15,6 +15,8 @@ DERIVED: tuple[Table, ...] = (
     timelines.PARTITION_TIMELINE,
     timelines.CONTROLLER_TIMELINE,
     timelines.BROKER_TIMELINE,
+    requests.CONTROL_REQUESTS,
+    requests.CLOCK_OFFSETS,
     findings.ELECTIONS,
     findings.OFFLINE_PARTITIONS,
     findings.ISR_CHANGES,

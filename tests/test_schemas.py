@@ -40,6 +40,9 @@ CONTRACT = {  # names that other programs read; `cluster` is in every table but 
     ),
     "reassignments": "topic partition incarnation since until original_replicas target_replicas adding_replicas"
     " removing_replicas phase state blocked_by evidence",
+    "control_requests": "controller_id controller_epoch correlation_id kind broker partitions sent_at received_at responded_at"
+    " error stale evidence",
+    "clock_offsets": "node_id hour offset_ms_min offset_ms_max pairs",
     "verdicts": "rule subject topic partition at verdict expected actual missing_inputs explanation evidence",
     "runs": "run_id started_at finished_at version inputs table_versions rows expectations status",
 }
@@ -78,7 +81,12 @@ def test_keys_exist_and_the_cluster_leads(name: str) -> None:
 @pytest.mark.parametrize("name", BY_NAME)
 def test_times_are_timestamps_and_evidence_is_evidence(name: str) -> None:
     kinds = {field.name: field.dataType.simpleString() for field in BY_NAME[name].schema.fields}
-    times = {"at", "since", "until", "active_since", "hour", "first_at", "last_at", "started_at", "finished_at"}
+    times = {"at", "since", "until", "active_since", "hour", "first_at", "last_at", "started_at", "finished_at"} | {
+        "sent_at",
+        "received_at",
+        "handled_at",
+        "responded_at",
+    }
     assert {column: kind for column, kind in kinds.items() if column in times and kind != "timestamp"} == {}
     assert kinds.get("evidence") in (None, "array<struct<node_id:int,file_id:string,line:bigint>>")
 

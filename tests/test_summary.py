@@ -21,6 +21,8 @@ from jobs.summary import (
     screen,
     short,
     size,
+    told_clocks,
+    told_requests,
     versions,
 )  # fmt: skip
 
@@ -127,6 +129,50 @@ def test_a_cluster_in_words() -> None:
         assert line in said
     assert said[-4] == "Where to look next:"
     assert all("--warehouse /w" in line for line in said[-3:])
+
+
+def offset(node: int, *, applied: tuple[float, float] | None = None, **words: Any) -> dict[str, Any]:
+    """What the offsets of a node are together; `applied`: what was taken off at least and at most."""
+    least, most = applied or (None, None)
+    usual = {"reference": 1, "pairs": 10, "contradicting": False}
+    return {"node_id": node, "corrected": applied is not None, "from_ms": least, "to_ms": most, **usual, **words}
+
+
+CLOCKS: dict[str, tuple[list[dict[str, Any]], set[int], list[str]]] = {  # offsets by node, who logged -> sentences
+    "one node has nothing to agree with": ([], {1}, []),
+    "all agree": ([offset(1), offset(2)], {1, 2}, ["nodes 1, 2 may agree, compared by 10 pairs of lines"]),
+    "nothing tells": ([], {1, 2}, ["nothing compares nodes 1, 2 with the others: own times are kept"]),
+    "one is ahead, one behind, one was set, one tells nothing": (
+        [offset(1), offset(2, applied=(299_997.2, 300_031.0)), offset(3, applied=(-20.0, -20.2)), offset(4, contradicting=True)],
+        {1, 2, 3, 4, 5},
+        [
+            "node 2 was ahead of node 1 by 299,997 to 300,031 ms, which is taken off",
+            "node 3 was behind node 1 by 20 ms, which is added",
+            "what compares node 4 contradicts itself, as if a clock had been set: own times are kept",
+            "node 1 may agree, compared by 20 pairs of lines",
+            "nothing compares node 5 with the others: own times are kept",
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CLOCKS)
+def test_clocks_in_words(case: str) -> None:
+    offsets, nodes, sentences = CLOCKS[case]
+    assert told_clocks(offsets, nodes) == sentences
+
+
+def test_requests_in_words() -> None:
+    none = {"stale": None, "failed": None, "slowest_ms": None, "unseen": 0}
+    assert told_requests([{"kind": None, "total": 2, **none}]) == "2 of controllers to brokers: 2 of unknown kind"
+    both = [
+        {"kind": "LeaderAndIsr", "total": 1300, "stale": 2, "failed": 1, "slowest_ms": 1500, "unseen": 0},
+        {"kind": "UpdateMetadata", "total": 3, "stale": 0, "failed": 0, "slowest_ms": 20, "unseen": 3},
+    ]
+    assert told_requests(both) == (
+        "1,303 of controllers to brokers: 1,300 LeaderAndIsr, 3 UpdateMetadata; slowest answered after 1.5 s; "
+        "2 ignored as stale; 1 answered with an error; 3 of which nothing but the sending is logged"
+    )
 
 
 ROW = {

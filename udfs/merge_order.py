@@ -25,23 +25,23 @@ if TYPE_CHECKING:
 RANKS = 8
 """Ranks are below this."""
 
-_INTENDED, _DECIDED, _SENT, _RECEIVED, _OTHER, _DONE, _ANSWERED = range(7)
-_BY_BEGIN = {  # how a message begins behind its prefix, of 8 bytes at most -> rank; the first letter in either case
-    b"shrinkin": _INTENDED,  # a leader means to change the ISR, before anybody decides
-    b"expandin": _INTENDED,
-    b"changed ": _DECIDED,
-    b"sending ": _SENT,
-    b"sent ": _SENT,
-    b"received": _ANSWERED,  # a response; of a request see below
-    b"cached ": _DONE,
-    b"complete": _DONE,
-    b"handled ": _DONE,
-    b"stopped ": _DONE,
-    b"iSR upda": _DONE,
-    b"leader ": _DONE,  # Leader a-0 starts at ...
-    b"follower": _DONE,
+INTENDED, DECIDED, SENT, RECEIVED, OTHER, DONE, ANSWERED = range(7)
+BEGINS = {  # how a message begins behind its prefix, of 8 bytes at most -> rank; the first letter in either case
+    b"shrinkin": INTENDED,  # a leader means to change the ISR, before anybody decides
+    b"expandin": INTENDED,
+    b"changed ": DECIDED,
+    b"sending ": SENT,
+    b"sent ": SENT,
+    b"received": ANSWERED,  # a response; of a request see below
+    b"cached ": DONE,
+    b"complete": DONE,
+    b"handled ": DONE,
+    b"stopped ": DONE,
+    b"iSR upda": DONE,
+    b"leader ": DONE,  # Leader a-0 starts at ...
+    b"follower": DONE,
 }
-_REQUESTS = (b"LeaderAn", b"UpdateMe", b"StopRepl", b"request ")  # what stands behind `Received `
+REQUESTS = (b"LeaderAn", b"UpdateMe", b"StopRepl", b"request ")  # what stands behind `Received `
 
 _PREFIXED = late(
     rb"\[[\d .,:TZ+-]{10,35}\] +[A-Z]+ +"
@@ -62,13 +62,13 @@ def rank_of(data: bytes | bytearray, start: int = 0) -> int:
     """
     m = _PREFIXED.match(data, start) or _PREFIXED_ELSEWHERE.match(data, start)
     if m is None:
-        return _OTHER
+        return OTHER
     begin = bytes([m["begin"][0] | 0x20]) + m["begin"][1:] if m["begin"] else b""
-    rank = next((rank for word, rank in _BY_BEGIN.items() if begin.startswith(word)), None)
-    if rank == _ANSWERED and m["next"][1:] in _REQUESTS:
-        return _RECEIVED
+    rank = next((rank for word, rank in BEGINS.items() if begin.startswith(word)), None)
+    if rank == ANSWERED and m["next"][1:] in REQUESTS:
+        return RECEIVED
     if rank is None:
-        return _DECIDED if (m["prefix"] or b"").lstrip(b"[").startswith(b"Controll") else _OTHER
+        return DECIDED if (m["prefix"] or b"").lstrip(b"[").startswith(b"Controll") else OTHER
     return rank
 
 
@@ -76,9 +76,9 @@ _NEAR = 100_000  # microseconds by which healthy logs step back
 _WIDTH = 96  # bytes behind the time stamp that are looked at
 _LETTERS = [
     (np.uint64(int.from_bytes(word, "little")), np.uint64((1 << 8 * len(word)) - 1), rank)
-    for word, rank in _BY_BEGIN.items()
+    for word, rank in BEGINS.items()
 ]
-_ASKED = [np.uint64(int.from_bytes(word, "little")) for word in _REQUESTS]
+_ASKED = [np.uint64(int.from_bytes(word, "little")) for word in REQUESTS]
 _CONTROL = np.uint64(int.from_bytes(b"Controll", "little"))
 _LOWER = np.uint64(0x20)
 
@@ -125,16 +125,16 @@ def _ranks_of_windows(windows: Bytes) -> Longs:
     actor = words[row + message + is_bracket]
     begin = np.minimum(begin, len(flat) - 24)
     word = words[begin] | _LOWER
-    ranks = np.where(actor == _CONTROL, _DECIDED, _OTHER)
+    ranks = np.where(actor == _CONTROL, DECIDED, OTHER)
     for letters, mask, rank in _LETTERS:
         ranks[(word & mask) == letters] = rank
-    answered = np.flatnonzero(ranks == _ANSWERED)
+    answered = np.flatnonzero(ranks == ANSWERED)
     if len(answered):
         following = words[begin[answered] + 9]
         is_request = np.zeros(len(answered), np.bool_)
         for letters in _ASKED:
             is_request |= following == letters
-        ranks[answered[is_request]] = _RECEIVED
+        ranks[answered[is_request]] = RECEIVED
     ranks[~told] = -1
     return ranks
 

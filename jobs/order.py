@@ -1,0 +1,29 @@
+"""The one order of records of several nodes: time, rank of their kind (cause before effect), node, file, line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from udfs.merge_order_columns import rank
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+IN_ORDER = ("at", "rank", "node_id", "file_id", "line")
+"""What windows order rows of `with_rank` by."""
+
+
+def with_rank(rows: DataFrame) -> DataFrame:
+    """Rows with `cluster, file_id, at, line, message` -> the same with `rank`, that of their kind in the one order.
+
+    Lines of one file never swap at equal time: the rank of each is the greatest of its own and of those before it then.
+    """
+    before = (
+        Window.partitionBy("cluster", "file_id", "at")
+        .orderBy("line")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    return rows.withColumn("rank", F.max(rank("message")).over(before))

@@ -1,0 +1,209 @@
+"""One clock: pairs of lines that compare clocks, offsets by hour, times carried over; requests and ranks as Columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import functions as F
+
+from jobs.clocks import PAIRS, carried, limits_of, offset_rows, slots, to_clock_offsets, to_corrections, to_pairs
+from jobs.order import IN_ORDER, with_rank
+from jobs.requests import to_marks, to_requests
+from schemas.ingest import EVENTS
+from schemas.requests import CLOCK_OFFSETS, CONTROL_REQUESTS
+from tests.test_merge_order import RANKED
+from udfs.courses import Limit
+from udfs.merge_order_columns import rank
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.conftest import Frame, Same
+
+SECOND = 1_000_000
+HOUR = 3600 * SECOND
+
+
+# ---- offsets ---------------------------------------------------------------------------------------------------------
+def test_offsets_are_told_by_node_and_hour() -> None:
+    """Node 2 is 10 s ahead. In the first hour it is bounded from both sides, in the second from above only, within the drift."""
+    limits = [
+        Limit(1, 2, 0, 10 * SECOND + 4000, 3),
+        Limit(2, 1, 10 * SECOND, -10 * SECOND + 4000, 2),
+        Limit(1, 2, HOUR, 10 * SECOND + 9000),
+        Limit(1, 3, 0, 5000),
+    ]
+    rows = {(row["node_id"], row["hour"].hour): row for row in offset_rows("c", limits)}
+    assert sorted(rows) == [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0)]
+    assert {row["reference"] for row in rows.values()} == {1}
+    assert (rows[1, 0]["offset_ms_min"], rows[1, 0]["offset_ms_max"], rows[1, 0]["pairs"]) == (0, 0, 6)
+    ahead = rows[2, 0]
+    assert (ahead["pairs"], ahead["contradicting"]) == (5, False)
+    assert ahead["offset_ms_min"] == pytest.approx(9_995, abs=0.1)  # its way is 4 ms, and times are cut to milliseconds
+    assert ahead["offset_ms_max"] == pytest.approx(10_005, abs=0.1)
+    assert rows[2, 1]["offset_ms_max"] == 10_010
+    assert rows[2, 1]["offset_ms_min"] == pytest.approx(9_995 - 1_800, abs=6)  # 500 ppm of an hour
+    assert (rows[3, 0]["offset_ms_min"], rows[3, 0]["offset_ms_max"], rows[3, 0]["applied"]) == (None, 6, [])
+
+
+def test_slots_hold_what_is_taken_off_at_their_borders() -> None:
+    # slots are 10 s: at 0 s as at 5 s, then evenly up to 25 s, then as there
+    assert slots([(25 * SECOND, 300.0), (5 * SECOND, 100.0)]) == (0, [100.0, 150.0, 250.0, 300.0])
+
+
+def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Frame, same: Same) -> None:
+    """Node 2 was 5 s ahead at 10:00:00 and 6 s at 10:00:20; node 3 keeps its clock, and so do lines of nobody."""
+    knots = "array(named_struct('at', timestamp'2026-11-21 10:00:00', 'ahead_ms', 5000D), named_struct('at', timestamp'2026-11-21 10:00:20', 'ahead_ms', 6000D))"
+    offsets = frame(CLOCK_OFFSETS.schema, "node_id | hour\n 2 | 10:00\n 3 | 10:00").withColumn(
+        "applied", F.expr(f"IF(node_id = 2, {knots}, array())")
+    )
+    corrections = to_corrections(offsets)
+    assert corrections is not None
+    events = frame(
+        EVENTS,
+        """
+        node_id | at
+        2       | 09:00:00
+        2       | 10:00:05
+        2       | 10:00:15
+        2       | 10:00:20.001
+        2       | 11:00:00
+        3       | 10:00:15
+                | 10:00:15
+        """,
+    )
+    same(
+        carried(events, corrections, {"at": "node_id"}),
+        """
+        line | node_id | at
+        1    | 2       | 08:59:55
+        2    | 2       | 09:59:59.75
+        3    | 2       | 10:00:09.25
+        4    | 2       | 10:00:14.001
+        5    | 2       | 10:59:54
+        6    | 3       | 10:00:15
+        7    |         | 10:00:15
+        """,
+    )
+    assert to_corrections(offsets.where("node_id = 3")) is None
+
+
+def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, same: Same) -> None:
+    """Broker 2 shrinks the ISR of a-0; its version 5 is told by controller 1 and broker 3. Topic b was deleted: its epochs come again.
+
+    That version 6 has the ISR of the intention before is not known. In KRaft 101 is elected before 102 follows it.
+    """
+    events = frame(
+        EVENTS,
+        """
+        node_id | at         | event_type               | topic | partition | partition_epoch | isr
+        2       | 10:00:10   | isr_shrinking            | a     | 0         |                 | 2,1
+        2       | 10:00:10.2 | isr_updated              | a     | 0         | 5               | 1,2
+        1       | 10:00:03.1 | partition_state_change   | a     | 0         | 5               | 1,2
+        3       | 10:00:11.5 | metadata_cache_updated   | a     | 0         | 5               | 1,2
+        3       | 10:00:11   | metadata_cache_updated   | a     | 0         | 5               | 1,2
+        3       | 10:00:01   | metadata_cache_updated   | a     | 0         | 4               | 1,2,3
+        2       | 10:00:20   | isr_expanding            | a     | 0         |                 | 1,2,3
+        2       | 10:00:21   | isr_updated              | a     | 0         | 6               | 1,2
+        3       | 10:00:22   | metadata_cache_updated   | a     | 0         | 6               | 1,2
+        2       | 10:00:10   | isr_shrinking            | b     | 0         |                 | 2
+        2       | 10:00:11   | isr_updated              | b     | 0         | 1               | 2
+        3       | 10:00:12   | metadata_cache_updated   | b     | 0         | 1               | 2
+        1       | 10:00:00   | topic_deletion_completed | b     |           |                 |
+        """,
+    ).unionByName(
+        frame(
+            EVENTS,
+            """
+            node_id | at         | event_type          | controller_id | controller_epoch
+            101     | 10:01:00   | raft_leader_elected | 101           | 4
+            102     | 10:01:05   | raft_leader_changed | 101           | 4
+            102     | 10:07:00   | raft_leader_changed | 101           | 4
+            102     | 10:08:00   | raft_leader_changed | 100           | 5
+            """,
+        )
+    )
+    pairs = to_pairs(frame(CONTROL_REQUESTS.schema, "broker"), events)
+    same(
+        pairs,
+        """
+        cluster | first | then | first_at | then_at
+        c       | 2     | 1    | 10:00:10 | 10:00:03.1
+        c       | 2     | 3    | 10:00:10 | 10:00:11
+        c       | 101   | 102  | 10:01:00 | 10:01:05
+        """,
+    )
+
+
+def test_of_many_pairs_the_closest_of_ten_seconds_counts(spark: SparkSession, frame: Frame) -> None:
+    pairs = frame(
+        PAIRS,
+        """
+        first | then | first_at | then_at
+        1     | 2    | 10:00:01 | 10:00:01.9
+        1     | 2    | 10:00:02 | 10:00:02.5
+        1     | 2    | 10:00:12 | 10:00:12.7
+        """,
+    )
+    found = limits_of(pairs)["c"]
+    assert sorted((one.first, one.then, one.ahead, one.pairs) for one in found) == [
+        (1, 2, 500_000, 2),
+        (1, 2, 700_000, 1),
+    ]
+    rows = to_clock_offsets(spark, {"c": found}).collect()
+    assert {row["node_id"]: row["offset_ms_max"] for row in rows} == {
+        1: 0,
+        2: pytest.approx(506),
+    }  # 5 ms may drift in 10 s
+
+
+# ---- requests --------------------------------------------------------------------------------------------------------
+def test_requests_from_events(frame: Frame, same: Same) -> None:
+    """Kafka 2.4: one LeaderAndIsr of two partitions to broker 2, whose clock is 5 s ahead; one UpdateMetadata to two brokers."""
+    events = frame(
+        EVENTS,
+        """
+        file_id | line | node_id | at          | event_type                      | controller_id | controller_epoch | correlation_id | topic | partition | leader_epoch | partition_epoch | isr | fields
+        s1      | 1    | 1       | 10:00:00    | leader_and_isr_request_sent     | 1 | 4 |   | a | 0 | 3 | 7 | 2,1 | target_broker=2
+        s1      | 2    | 1       | 10:00:00    | leader_and_isr_request_sent     | 1 | 4 |   | a | 1 | 2 | 3 | 2   | target_broker=2
+        s1      | 3    | 1       | 10:00:00.01 | update_metadata_request_sent    | 1 | 4 |   | a | 0 | 3 | 7 | 2,1 | target_brokers=HashSet(2, 3)
+        s2      | 1    | 2       | 10:00:05.02 | leader_and_isr_request_received | 1 | 4 | 9 | a | 0 | 3 | 7 | 2,1 |
+        s2      | 2    | 2       | 10:00:05.02 | leader_and_isr_request_received | 1 | 4 | 9 | a | 1 | 2 | 3 | 2   |
+        s2      | 3    | 2       | 10:00:05.03 | leader_and_isr_stale_leader_epoch | 1 | 4 | 9 | a | 1 | 2 |   |     | current_leader_epoch=3
+        s1      | 4    | 1       | 10:00:00.05 | controller_response_received    | 1 | 4 | 9 |   |   |   |   |     | target_broker=2; api=LEADER_AND_ISR; error_code=0; partition_errors={error_code=0},{error_code=6}
+        s1      | 5    | 1       | 10:00:00.06 | become_leader_completed         |   |   | 9 |   |   |   |   |     |
+        """,
+    )
+    same(
+        to_requests(to_marks(events)),
+        """
+        cluster | controller_id | broker | number | controller_epoch | correlation_id | kind           | partitions | sent_at     | received_at | handled_at  | responded_at | delivery_ms | handling_ms | round_trip_ms | error | failed_partitions | stale | stale_partitions | evidence
+        c       | 1             | 2      | 0      | 4                | 9              | LeaderAndIsr   | 2          | 10:00:00    | 10:00:05.02 | 10:00:05.03 | 10:00:00.05  | 5020        | 10          | 50            | NONE  | 1                 | true  | 1                | 1@s1:1,2@s2:1,1@s1:4
+        c       | 1             | 2      | 1      | 4                |                | UpdateMetadata | 1          | 10:00:00.01 |             |             |              |             |             |               |       |                   |       |                  | 1@s1:3
+        c       | 1             | 3      | 0      | 4                |                | UpdateMetadata | 1          | 10:00:00.01 |             |             |              |             |             |               |       |                   |       |                  | 1@s1:3
+        """,
+    )
+
+
+# ---- order -----------------------------------------------------------------------------------------------------------
+def test_ranks_of_records_as_columns_and_their_order(spark: SparkSession) -> None:
+    """The ranks are those of merge. In file g an answer stands before a sending of the same time: they stay so."""
+    messages = [text.split(" ", 1)[1] for text in RANKED]
+    ranked = spark.createDataFrame([(message,) for message in messages], "message string").withColumn(
+        "rank", rank("message")
+    )
+    assert {row["message"]: row["rank"] for row in ranked.collect()} == dict(
+        zip(messages, RANKED.values(), strict=True)
+    )
+    lines = spark.createDataFrame(
+        [
+            ("c", "f", 1, 1, 5, "[Broker id=3] Cached leader info x"),
+            ("c", "g", 2, 1, 7, "[Controller id=1 epoch=2] Received response x for request"),
+            ("c", "g", 2, 1, 8, "[Controller id=1 epoch=2] Sending UpdateMetadata request x"),
+            ("c", "h", 3, 1, 1, "[Controller id=3 epoch=2] Sending UpdateMetadata request x"),
+        ],
+        "cluster string, file_id string, node_id int, at int, line int, message string",
+    )
+    in_order = with_rank(lines).orderBy(*IN_ORDER).collect()
+    assert [(row["file_id"], row["line"]) for row in in_order] == [("h", 1), ("f", 5), ("g", 7), ("g", 8)]

@@ -1,0 +1,203 @@
+"""How far each node's clock was ahead of the cluster's, over time, from what can only have followed something else.
+
+A limit says: at that time the second node's clock was ahead of the first one's by at most so much, for something on the
+first caused something on the second (a request sent and received, handled and answered). Limits of both directions close
+in on the difference. Clocks drift, by DRIFT at most: a limit of one moment holds at others, the less strictly the
+farther away. Bounds of nodes that share no limits come over a third.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Longs = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+
+DRIFT = 500e-6
+"""By which two clocks drift apart at most, seconds a second: what NTP slews a clock by at most, and ten times a bad crystal's."""
+RESOLUTION = 1_000
+"""Microseconds: logs cut times to milliseconds, so what seems to take no time may have taken up to that."""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """At `at` the clock of `then` was ahead of that of `first` by `ahead` microseconds at most.
+
+    `at` is on the first node's clock; where that is not corrected, it may be off by as much as nobody noticed, and what
+    drifts meanwhile is not counted. `pairs`: how many pairs of lines said so or less strictly.
+    """
+
+    first: int
+    then: int
+    at: int
+    ahead: int
+    pairs: int = 1
+
+
+@dataclass(frozen=True)
+class Course:
+    """How far one node's clock was ahead of the reference's, in microseconds, at times of the reference's clock, in their order.
+
+    `least` and `most` bound it, infinite where nothing does; None at all times where limits contradict each other.
+    `applied` is what is taken off the node's times: nothing (all 0) for a node that may well go right.
+    """
+
+    node: int
+    reference: int
+    at: Longs
+    least: Floats | None
+    most: Floats | None
+    applied: Floats
+
+    @property
+    def is_applied(self) -> bool:
+        """Whether the node's times are corrected."""
+        return bool(self.applied.any())
+
+
+def courses(limits: Iterable[Limit]) -> dict[int, Course]:
+    """The course of every node that limits connect with the reference, however far round; of the others nothing can be said.
+
+    The reference is a node with whose clock most others may agree; of several the one with most pairs, then the least id.
+    """
+    known = sorted((_held(limit) for limit in limits), key=lambda one: (one.at, one.first, one.then, one.ahead))
+    if not known:
+        return {}
+    rough = _courses(known)
+    corrected = {node: course for node, course in rough.items() if course.is_applied}
+    if not corrected:
+        return rough
+    return _courses([_timed(one, corrected.get(one.first)) for one in known])
+
+
+def _held(limit: Limit) -> Limit:
+    return replace(limit, ahead=limit.ahead + RESOLUTION)
+
+
+def _timed(limit: Limit, course: Course | None) -> Limit:
+    """A limit whose time is carried to the reference's clock."""
+    return limit if course is None else replace(limit, at=limit.at - int(ahead_at(course, np.array([limit.at]))[0]))
+
+
+def ahead_at(course: Course, at: Longs) -> Floats:
+    """What is taken off times of the node's own clock: between two known times it grows evenly, before and after it stays."""
+    ahead: Floats = np.interp(at, course.at + course.applied, course.applied)
+    return ahead
+
+
+def _courses(limits: Sequence[Limit]) -> dict[int, Course]:
+    nodes = sorted({node for one in limits for node in (one.first, one.then)})
+    pairs: Counter[int] = Counter()
+    for one in limits:
+        pairs.update({one.first: one.pairs, one.then: one.pairs})
+    best: tuple[int, dict[int, Course]] | None = None
+    for reference in sorted(nodes, key=lambda node: (-pairs[node], node)):
+        found = _against(reference, nodes, limits)
+        wrong = sum(course.is_applied or course.least is None for course in found.values()) + len(nodes) - len(found)
+        if best is None or wrong < best[0]:
+            best = (wrong, found)
+        if wrong * 2 < len(nodes):
+            break
+    assert best is not None  # limits name nodes
+    return best[1]
+
+
+@dataclass(frozen=True)
+class _Net:
+    """Limits as arrays: at moment `moment[i]`, `then[i]` is ahead of `first[i]` by `ahead[i]` at most."""
+
+    at: Longs
+    moment: Longs
+    first: Longs
+    then: Longs
+    ahead: Floats
+
+    def without(self, nodes: Sequence[int]) -> _Net:
+        """The same without limits of some nodes."""
+        kept = ~(np.isin(self.first, nodes) | np.isin(self.then, nodes))
+        return _Net(self.at, self.moment[kept], self.first[kept], self.then[kept], self.ahead[kept])
+
+    def turned(self) -> _Net:
+        """Each limit the other way round, which bounds the others' lead over the reference from below."""
+        return _Net(self.at, self.moment, self.then, self.first, self.ahead)
+
+
+def _against(reference: int, nodes: Sequence[int], limits: Sequence[Limit]) -> dict[int, Course]:
+    at = np.array(sorted({one.at for one in limits}), np.int64)
+    number = {node: i for i, node in enumerate(nodes)}
+    net = _Net(
+        at,
+        np.searchsorted(at, np.array([one.at for one in limits])),
+        np.array([number[one.first] for one in limits]),
+        np.array([number[one.then] for one in limits]),
+        np.array([one.ahead for one in limits], np.float64),
+    )
+    own = number[reference]
+    torn: list[int] = []
+    while True:
+        most = _farthest(net.without(torn), own, len(nodes))
+        least = 0.0 - _farthest(net.without(torn).turned(), own, len(nodes))
+        more = [i for i in range(len(nodes)) if i not in torn and (least[i] > most[i]).any()]
+        if not more:
+            break
+        torn.append(max(more, key=lambda i: (float((least[i] - most[i]).max()), i)))
+    found = {}
+    right = [i for i in range(len(nodes)) if i not in torn and (least[i] <= 0).all() and (most[i] >= 0).all()]
+    for node, i in number.items():
+        if i in torn:
+            found[node] = Course(node, reference, at, None, None, np.zeros(len(at)))
+        elif np.isfinite(least[i]).any() or np.isfinite(most[i]).any():
+            applied = (
+                np.zeros(len(at)) if i in right else _middle(*_narrowed(net.without(torn), i, right, least[i], most[i]))
+            )
+            found[node] = Course(node, reference, at, least[i], most[i], applied)
+    return found
+
+
+def _farthest(net: _Net, reference: int, nodes: int) -> Floats:
+    """By how much each node may be ahead of the reference at each moment at most: shortest ways over limits and time."""
+    most = np.full((nodes, len(net.at)), np.inf)
+    most[reference] = 0
+    for _ in range(nodes):
+        before = most.copy()
+        np.minimum.at(most, (net.then, net.moment), before[net.first, net.moment] + net.ahead)
+        most[reference] = 0
+        most = _drifting(most, net.at)
+        if (most == before).all():
+            break
+    return most
+
+
+def _drifting(most: Floats, at: Longs) -> Floats:
+    """Bounds that no two moments contradict, as far as clocks may drift between them."""
+    drift = DRIFT * (at - at[0])
+    later = np.minimum.accumulate(most - drift, axis=-1) + drift
+    sooner = np.minimum.accumulate((most + drift)[..., ::-1], axis=-1)[..., ::-1] - drift
+    bounds: Floats = np.minimum(later, sooner)
+    return bounds
+
+
+def _narrowed(net: _Net, node: int, right: Sequence[int], least: Floats, most: Floats) -> tuple[Floats, Floats]:
+    """Bounds against all nodes whose clocks are left as they are, if they leave room; else the ones against the reference."""
+    upper, lower = np.full(len(net.at), np.inf), np.full(len(net.at), np.inf)
+    for bound, ours, theirs in ((upper, net.then, net.first), (lower, net.first, net.then)):
+        mine = (ours == node) & np.isin(theirs, right)
+        np.minimum.at(bound, net.moment[mine], net.ahead[mine])
+    new_most, new_least = _drifting(upper, net.at), -_drifting(lower, net.at)
+    new_most, new_least = np.minimum(most, new_most), np.maximum(least, new_least)
+    return (least, most) if (new_least > new_most).any() else (new_least, new_most)
+
+
+def _middle(least: Floats, most: Floats) -> Floats:
+    """What is taken off: the middle of the bounds; where there is only one, as little as fits."""
+    if np.isfinite(least).all() and np.isfinite(most).all():
+        return (least + most) / 2
+    return np.where(least > 0, least, np.where(most < 0, most, 0.0))

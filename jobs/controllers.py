@@ -8,7 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.evidence import evidence, milliseconds
-from jobs.statements import with_quorum_epoch
+from jobs.statements import number_of, with_quorum_epoch
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def to_controller_timeline(events: DataFrame) -> DataFrame:
-    """EVENTS -> CONTROLLER_TIMELINE. ZooKeeper: who won the election; KRaft: who became the active controller, or a dump's leader changes.
+    """EVENTS -> CONTROLLER_TIMELINE. ZooKeeper: who won the election; KRaft: who led the quorum, or a dump's leader changes.
 
-    A leader of the quorum that lost its office before it became active is no controller.
+    Of a leader of the quorum that lost its office before another voter followed it nothing is left: it was no controller.
     """
     told = _claims(events)
     dumped = with_quorum_epoch(events).where("event_type = 'metadata_leader_change'")
@@ -28,10 +28,14 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         .where("controller_epoch IS NOT NULL")
     )
     reigns = elected.groupBy("cluster", "controller_epoch").agg(
-        F.max("controller_id").alias("controller_id"), F.min("at").alias("since"), evidence().alias("evidence")
+        F.max("controller_id").alias("controller_id"),
+        F.min("at").alias("since"),
+        evidence().alias("evidence"),
+        F.max(F.col("event_type") != "raft_leader_elected").alias("followed"),
     )
     ready = (
-        events.where(F.col("event_type").isin("controller_ready"))
+        events.where(F.col("event_type").isin("controller_ready", "kraft_controller_elected"))
+        .withColumn("controller_id", F.coalesce("controller_id", "node_id"))
         .groupBy("cluster", "controller_id", "controller_epoch")
         .agg(F.min("at").alias("active_since"))
     )
@@ -49,7 +53,8 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
     )
     order = Window.partitionBy("cluster").orderBy("controller_epoch")
     known = (
-        reigns.where("controller_id IS NOT NULL")
+        reigns.where("controller_id IS NOT NULL AND followed")
+        .drop("followed")
         .withColumn("next_since", F.lead("since").over(order))
         .join(ready, ["cluster", "controller_id", "controller_epoch"], "left")
         .join(acted, ["cluster", "controller_id", "controller_epoch"], "left")
@@ -79,34 +84,40 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         .agg(F.min("resigned_at").alias("resigned_at"))
     )
     first_end = F.least("resigned_at", "next_since")
-    active_since = F.coalesce("active_since", F.when(F.col("last_act").isNull(), F.col("since")))
-    return (
-        ended.withColumn("active_since", active_since)
-        .withColumns(
-            {
-                "until": first_end,
-                "failover_ms": milliseconds("since", "active_since"),
-                "ended_by": F.when(first_end.isNull(), None)
-                .when(
-                    F.col("resigned_at").isNotNull()
-                    & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")),
-                    "resigned",
-                )
-                .otherwise("replaced"),
-                "overlap_ms": F.greatest(F.coalesce(milliseconds("next_since", "last_act"), F.lit(0)), F.lit(0)),
-            }
-        )
-        .select(*CONTROLLER_TIMELINE.columns)
-    )
+    return ended.withColumns(
+        {
+            "until": first_end,
+            "failover_ms": milliseconds("since", "active_since"),
+            "ended_by": F.when(first_end.isNull(), None)
+            .when(
+                F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")),
+                "resigned",
+            )
+            .otherwise("replaced"),
+            "overlap_ms": F.greatest(F.coalesce(milliseconds("next_since", "last_act"), F.lit(0)), F.lit(0)),
+        }
+    ).select(*CONTROLLER_TIMELINE.columns)
 
 
 def _claims(events: DataFrame) -> DataFrame:
-    """Lines by which a node says that it is the controller of an epoch. Before 2.1 winning and raising the epoch are two lines."""
-    kinds = ("controller_elected", "controller_epoch_incremented", "kraft_controller_elected")
+    """Lines that name the controller of an epoch: its own, or in KRaft another voter's that follows it.
+
+    Before 2.1 winning and raising the epoch are two lines.
+    """
+    kinds = (
+        "controller_elected",
+        "controller_epoch_incremented",
+        "kraft_controller_elected",
+        "kraft_controller_epoch_changed",
+        "raft_leader_elected",
+    )
+    followed = F.col("event_type") == "kraft_controller_epoch_changed"
     own = Window.partitionBy("cluster", "node_id").orderBy("at", "file_id", "line")
     won_before = (F.lag("event_type").over(own) == "controller_elected") & F.lag("controller_epoch").over(own).isNull()
     return (
         events.where(F.col("event_type").isin(*kinds))
+        .withColumn("controller_id", F.when(followed, number_of("new_controller_id")).otherwise(F.col("controller_id")))
+        .where(~followed | F.col("controller_id").isNotNull())
         .withColumn("won_at", F.when(won_before, F.lag("at").over(own)))
         .withColumn("at", F.coalesce(F.when(F.col("event_type") == kinds[1], F.col("won_at")), F.col("at")))
         .drop("won_at")
@@ -121,7 +132,7 @@ def by_active_controller(rows: DataFrame, controllers: DataFrame) -> DataFrame:
     reigns = controllers.select(
         "cluster",
         F.col("controller_id").alias("node_id"),
-        F.col("since").alias("reign_since"),
+        F.coalesce("active_since", "since").alias("reign_since"),
         F.col("until").alias("reign_until"),
     )
     now = (F.col("at") >= F.col("reign_since")) & (

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs import clocks, detect
 from jobs.brokers import to_broker_timeline
 from jobs.controllers import to_controller_timeline
-from jobs.partitions import to_partition_timeline, to_states, with_until
+from jobs.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.replay import release_of, to_verdicts
 from jobs.requests import to_marks, to_requests
 from jobs.session import kept
@@ -75,7 +75,11 @@ class Work:
     @cached_property
     def states(self) -> DataFrame:
         """The partitions' states that events tell."""
-        return kept(to_states(self.events, self.table("topic_timeline"), self.table("controller_timeline")))
+        coverage = self.table("log_coverage")
+        if self.corrections is not None:
+            coverage = clocks.carried(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
+        topics, controllers = self.table("topic_timeline"), self.table("controller_timeline")
+        return kept(to_states(self.events, topics, controllers, coverage))
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows of the clusters are replaced."""
@@ -103,8 +107,9 @@ def write_timelines(work: Work) -> None:
     }
     work.write(first)
     partitions = to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
+    contradictions = to_contradictions(work.states)
     brokers = to_broker_timeline(events, work.table("controller_timeline"))
-    work.write({"partition_timeline": partitions, "broker_timeline": brokers})
+    work.write({"partition_timeline": partitions, "contradictions": contradictions, "broker_timeline": brokers})
 
 
 def write_findings(work: Work) -> None:

@@ -7,10 +7,11 @@ and no younger than the first proof of any later state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from jobs.controllers import by_active_controller
 from jobs.evidence import MOST_EVIDENCE, evidence, line_as_evidence
@@ -25,30 +26,33 @@ from jobs.statements import (
     to_unnumbered,
 )
 from jobs.topics import INCARNATION, with_incarnation
-from schemas.timelines import PARTITION_TIMELINE
+from schemas.columns import IDS, INT, LONG, TEXT
+from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
+from udfs.removals import Removal, untold
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
-    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> a row per state that any line tells of, with what all say of it.
+def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, coverage: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE, LOG_COVERAGE -> a row per state that any line tells of, with what all say.
 
-    Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells. `ordinal`
-    orders the states of an incarnation.
+    Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells, or lines
+    contradict each other, and then `contradiction` says how. `ordinal` orders the states of an incarnation.
     """
-    seen = _seen(events)
+    seen = kept(_seen(events, coverage))
+    heard = seen.groupBy("cluster", "leader").agg(F.collect_list(F.struct("seen_since", "seen_until")).alias("heard"))
     fenced = _fenced(events, controllers)
     told = _numbered(with_incarnation(to_statements(events), topics))
-    numbered = kept(_with_implied(told, _kraft(events), seen, fenced))
+    implied = kept(_with_implied(told, _kraft(events), heard, fenced))
+    numbered = kept(_with_removals(implied, _removals(events, topics), heard))
     unnumbered = kept(with_incarnation(to_unnumbered(events), topics))
     changes = kept(to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), topics)))
     told_by_steps = kept(
         unnumbered.select(*INCARNATION).union(changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)).distinct()
     )
-    by_steps = to_ordered(
-        _said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen), MOST_EVIDENCE
-    )
+    said = kept(_said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen))
+    by_steps = to_ordered(said, MOST_EVIDENCE).unionByName(_two_leaders(said), allowMissingColumns=True)
     by_number = numbered.join(told_by_steps, INCARNATION, "left_anti").withColumn(
         "ordinal", F.col("partition_epoch").cast("long")
     )
@@ -78,17 +82,20 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame) -> D
 
 
 def _numbered(said: DataFrame) -> DataFrame:
-    """STATEMENTS with `incarnation` -> one row per partition epoch, parts filled in from neighbours that are known to share them."""
+    """STATEMENTS with `incarnation` -> one row per partition epoch, parts filled in from neighbours that are known to share them.
 
-    def first(name: str) -> Column:
-        return F.get(F.array_sort(F.collect_set(name)), F.lit(0)).alias(name)
+    What lines contradict each other about stays null, and `contradiction` tells what they say.
+    """
 
+    def only(name: str) -> Column:
+        told = F.collect_set(name)
+        return F.when(F.size(told) == 1, F.get(told, F.lit(0))).alias(name)
+
+    several = F.greatest(*(F.size(F.collect_set(name)) for name in _TOLD)) > 1
     states = said.groupBy(*INCARNATION, "partition_epoch").agg(
         F.max("topic_id").alias("topic_id"),
-        first("leader"),
-        first("leader_epoch"),
-        first("isr"),
-        first("elr"),
+        *(only(name) for name in (*_TOLD, "elr")),
+        F.when(several, _as_told(F.collect_set(F.struct(*_TOLD)))).alias("contradiction"),
         F.min("controller_epoch").alias("controller_epoch"),
         F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("replicas"),
         F.max("by_leader").alias("by_leader"),
@@ -101,7 +108,47 @@ def _numbered(said: DataFrame) -> DataFrame:
     filled = states
     for flag, names in (("keeps_leader", ("leader", "leader_epoch")), ("keeps_isr", ("isr",)), ("keeps_elr", ("elr",))):
         filled = _fill(filled, flag, names)
-    return filled
+    return _checked(filled)
+
+
+_TOLD = ("leader", "leader_epoch", "isr")
+
+
+def _as_told(told: Column) -> Column:
+    """What different lines say of a state, in words: `leader 1, leader epoch 3, ISR 1,2; leader 2, leader epoch 3`."""
+
+    def words(one: Column) -> Column:
+        isr = F.concat(F.lit("ISR "), F.concat_ws(",", one["isr"].cast("array<string>")))
+        return F.concat_ws(
+            ", ",
+            F.concat(F.lit("leader "), one["leader"]),
+            F.concat(F.lit("leader epoch "), one["leader_epoch"]),
+            F.when(one["isr"].isNotNull(), isr),
+        )
+
+    return F.concat_ws("; ", F.array_sort(F.transform(told, words)))
+
+
+def _checked(states: DataFrame) -> DataFrame:
+    """Rows of `_numbered` -> the same; nothing is left of states that contradict each other.
+
+    A leader epoch has one leader, and it never falls from one partition epoch to the next.
+    """
+    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    in_epoch = Window.partitionBy(*INCARNATION, "leader_epoch")
+    highest_before = F.max("leader_epoch").over(order.rowsBetween(Window.unboundedPreceding, -1))
+    lowest_after = F.min("leader_epoch").over(order.rowsBetween(1, Window.unboundedFollowing))
+    found = F.coalesce(
+        "contradiction",
+        F.when(F.col("leader_epoch") < highest_before, F.concat_ws(" ", F.lit("leader epoch"), "leader_epoch", F.lit("after"), highest_before)),
+        F.when(F.col("leader_epoch") > lowest_after, F.concat_ws(" ", F.lit("leader epoch"), "leader_epoch", F.lit("before"), lowest_after)),
+        F.when(
+            F.col("leader_epoch").isNotNull() & (F.min("leader").over(in_epoch) < F.max("leader").over(in_epoch)),
+            F.concat(F.lit("leaders "), F.concat_ws(", ", F.array_sort(F.collect_set("leader").over(in_epoch)).cast("array<string>")), F.lit(" in one leader epoch")),
+        ),
+    )  # fmt: skip
+    known = states.withColumn("contradiction", found)
+    return known.withColumns({name: F.when(F.col("contradiction").isNull(), F.col(name)) for name in (*_TOLD, "elr")})
 
 
 def _kraft(events: DataFrame) -> DataFrame:
@@ -135,7 +182,7 @@ def _fenced(events: DataFrame, controllers: DataFrame) -> DataFrame:
     )
 
 
-def _with_implied(states: DataFrame, kraft: DataFrame, seen: DataFrame, fenced: DataFrame) -> DataFrame:
+def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced: DataFrame) -> DataFrame:
     """Rows of `_numbered` -> the same, and what KRaft's rules leave no choice about, marked `inferred`.
 
     - A leader that was the only one in sync is lost (only followers tell, and not the ISR): it stays the last member, or
@@ -146,72 +193,209 @@ def _with_implied(states: DataFrame, kraft: DataFrame, seen: DataFrame, fenced: 
       it is none afterwards, it was lost in the partition epoch between (and that it was eligible was taken back after).
     """
     order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    before = F.struct("leader", "leader_epoch", "partition_epoch", "isr", "at", "evidence")
 
-    def lag(name: str) -> Column:
-        return F.lag(name).over(order)
+    def was(name: str) -> Column:
+        return F.col("before")[name]
 
-    adjacent = lag("partition_epoch") + 1 == F.col("partition_epoch")
-    lost = (F.col("leader") == -1) & (F.col("leader_epoch") == lag("leader_epoch") + 1) & adjacent
-    last_isr = F.when(F.col("keeps_last"), lag("isr")).when(~F.col("keeps_last"), F.array().cast("array<int>"))
-    implied_isr = F.when(F.col("isr").isNull() & lost & (lag("isr") == F.array(lag("leader"))), last_isr)
+    alone = was("isr") == F.array(was("leader"))
+    lost = (
+        (F.col("leader") == -1)
+        & (F.col("leader_epoch") == was("leader_epoch") + 1)
+        & (was("partition_epoch") + 1 == F.col("partition_epoch"))
+    )
+    last_isr = F.when(F.col("keeps_last"), was("isr")).when(~F.col("keeps_last"), F.array().cast("array<int>"))
+    implied_isr = F.when(F.col("kraft") & F.col("isr").isNull() & lost & alone, last_isr)
+    one_between = F.col("kraft") & (was("partition_epoch") + 2 == F.col("partition_epoch"))
     hidden = (
-        (lag("partition_epoch") + 2 == F.col("partition_epoch"))
-        & (lag("leader") == F.col("leader"))
+        one_between
+        & (was("leader") == F.col("leader"))
         & (F.col("leader") >= 0)
-        & (lag("leader_epoch") == F.col("leader_epoch"))
-        & (lag("isr") == F.col("isr"))
+        & (was("leader_epoch") == F.col("leader_epoch"))
+        & (was("isr") == F.col("isr"))
         & ~F.coalesce("by_leader", F.lit(False))
+        & F.exists("heard", lambda s: (s["seen_since"] <= was("at")) & (F.col("at") <= s["seen_until"]))
     )
     hidden_loss = (
-        (lag("partition_epoch") + 2 == F.col("partition_epoch"))
+        one_between
+        & ~F.col("keeps_last")
         & (F.col("leader") == -1)
-        & (lag("leader_epoch") + 1 == F.col("leader_epoch"))
-        & (lag("isr") == F.array(lag("leader")))
+        & (was("leader_epoch") + 1 == F.col("leader_epoch"))
+        & alone
         & (F.size("isr") == 0)
-        & ~F.array_contains("elr", lag("leader"))
+        & ~F.array_contains("elr", was("leader"))
+        & F.col("fenced_at").isNotNull()
     )
-    fenced_at = F.get(F.filter("fencings", lambda t: (t >= F.col("at_before")) & (t <= F.col("at"))), F.lit(0))
-    loser = fenced.withColumnRenamed("leader", "leader_before")
-    known = states.join(F.broadcast(kraft.withColumn("kraft", F.lit(True))), "cluster", "left").withColumns(
+    fenced_at = F.get(F.filter("fencings", lambda t: (t >= was("at")) & (t <= F.col("at"))), F.lit(0))
+
+    def between(at: Column) -> Column:
+        return F.struct(
+            (F.col("partition_epoch") - 1).alias("partition_epoch"), "leader", "leader_epoch", "isr", "controller_epoch",
+            F.lit(True).alias("inferred"), at.alias("at"),
+            F.slice(F.concat(was("evidence"), F.col("evidence")), 1, MOST_EVIDENCE).alias("evidence"),
+        )  # fmt: skip
+
+    known = (
+        states.join(F.broadcast(kraft.withColumn("kraft", F.lit(True))), "cluster", "left")
+        .withColumn("before", F.lag(before).over(order))
+        .withColumn("leader_before", was("leader"))
+        .join(F.broadcast(fenced.withColumnRenamed("leader", "leader_before")), ["cluster", "leader_before"], "left")
+        .join(F.broadcast(heard), ["cluster", "leader"], "left")
+        .withColumns({"fenced_at": fenced_at, "implied_isr": implied_isr})
+    )
+    told = known.withColumns(
         {
-            "lost": F.coalesce("kraft", F.lit(False)) & F.coalesce(lost, F.lit(False)),
-            "leader_before": lag("leader"),
-            "implied_isr": F.when(F.col("kraft"), implied_isr),
-            "hidden_loss": F.coalesce(hidden_loss & ~F.col("keeps_last"), F.lit(False)),
-            "hidden": F.coalesce("kraft", F.lit(False)) & F.coalesce(hidden, F.lit(False)),
-            "at_before": lag("at"),
-            "evidence_before": lag("evidence"),
+            "new": F.when(hidden, F.array(between(F.col("at")))).when(
+                hidden_loss, F.array(between(F.col("fenced_at")))
+            ),
+            "inferred": F.col("implied_isr").isNotNull(),
+            "isr": F.coalesce("isr", "implied_isr"),
+            "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
+            "at": F.coalesce(F.when(F.col("kraft") & lost, F.col("fenced_at")), F.col("at")),
         }
     )
-    filled = kept(
-        known.join(F.broadcast(loser), ["cluster", "leader_before"], "left").withColumns(
-            {
-                "fenced_at": fenced_at,
-                "inferred": F.col("implied_isr").isNotNull(),
-                "isr": F.coalesce("isr", "implied_isr"),
-                "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
-                "at": F.coalesce(F.when(F.col("lost"), fenced_at), F.col("at")),
-            }
+    return _with_new(told, [*states.columns, "inferred"])
+
+
+def _with_new(states: DataFrame, columns: list[str]) -> DataFrame:
+    """Rows with `new`, an array of structs -> `columns` of the rows and of what is new: keys as in its row, else null if not given.
+
+    All in one pass: a union would read (and plan) the rows twice.
+    """
+    types = {field.name: field.dataType for field in states.schema}
+    given = cast("T.StructType", cast("T.ArrayType", types["new"]).elementType).fieldNames()
+    own = {*INCARNATION, "topic_id"}
+
+    def value(new: Column, name: str) -> Column:
+        return new[name] if name in given else F.col(name) if name in own else F.lit(None).cast(types[name])
+
+    rows = F.transform("new", lambda new: F.struct(*(value(new, name).alias(name) for name in columns)))
+    row = F.array(F.struct(*columns))
+    return states.select(F.explode(F.coalesce(F.concat(row, rows), row)).alias("state")).select("state.*")
+
+
+def _removals(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """INCARNATION, `removals` and `deleting`: replicas that ZooKeeper's controllers took offline, in order, and those of
+    them that belong to the topic's deletion. Of reigns that do not log what they made of it (`udfs.removals`).
+    """
+    offline = events.where("event_type = 'replica_state_change' AND fields['to_state'] = 'OfflineReplica'")
+    telling = events.where("event_type = 'replica_removed_from_isr'").select("cluster", "controller_epoch").distinct()
+    starts = (
+        with_incarnation(events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL"), topics)
+        .groupBy("cluster", "topic", "incarnation", "node_id")
+        .agg(F.min("at").alias("started"))
+    )
+    removal = F.struct(
+        F.unix_micros("at").alias("at"), "node_id", "file_id", "line", number_of("replica").alias("replica")
+    )
+    return (
+        with_incarnation(offline.join(F.broadcast(telling), ["cluster", "controller_epoch"], "left_anti"), topics)
+        .join(F.broadcast(starts), ["cluster", "topic", "incarnation", "node_id"], "left")
+        .groupBy(*INCARNATION)
+        .agg(
+            F.array_sort(F.collect_list(removal)).alias("removals"),
+            F.array_sort(F.collect_list(F.when(F.col("started") <= F.col("at"), removal))).alias("deleting"),
         )
     )
-    implied = {
-        "partition_epoch": F.col("partition_epoch") - 1,
-        "evidence": F.slice(F.concat("evidence_before", "evidence"), 1, MOST_EVIDENCE),
-        "replicas": F.lit(None).cast("array<int>"),
-        "elr": F.lit(None).cast("array<int>"),
-        "inferred": F.lit(True),
-    }
-    between = (
-        filled.where("hidden")
-        .join(F.broadcast(seen), ["cluster", "leader"])
-        .where("seen_since <= at_before AND at <= seen_until")
-        .withColumns(implied)
+
+
+_WRITTEN = T.ArrayType(
+    T.StructType(
+        [
+            T.StructField("leader", INT),
+            T.StructField("leader_epoch", INT),
+            T.StructField("partition_epoch", INT),
+            T.StructField("isr", IDS),
+            T.StructField(
+                "made_by",
+                T.StructType(
+                    [
+                        T.StructField("at", LONG),
+                        T.StructField("node_id", INT),
+                        T.StructField("file_id", TEXT),
+                        T.StructField("line", LONG),
+                        T.StructField("replica", INT),
+                    ]
+                ),
+            ),
+        ]
     )
-    losses = filled.where(F.col("hidden_loss") & F.col("fenced_at").isNotNull()).withColumns(
-        {**implied, "at": F.col("fenced_at")}
+)
+
+
+def _untold_rows(before: Any, since: int, removals: Any, after: Any) -> Any:
+    return untold(before, since, [Removal(*removal) for removal in removals], after) if removals else None
+
+
+_untold = F.udf(_untold_rows, _WRITTEN, useArrow=False)
+
+
+def _with_removals(states: DataFrame, removals: DataFrame, heard: DataFrame) -> DataFrame:
+    """Numbered states -> the same, and those `inferred` that only the removal of a replica from the ISR tells of.
+
+    After the last state that is known they count while the topic is being deleted, if its leader was heard all the time
+    and said nothing.
+    """
+    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    whole = F.col("leader").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
+    state = F.struct("leader", "leader_epoch", "partition_epoch", "isr")
+    known = states.join(F.broadcast(removals), INCARNATION, "left").withColumns(
+        {
+            "next_epoch": F.lead("partition_epoch").over(order),
+            "after": F.lead(F.when(whole, state)).over(order),
+            "next_at": F.unix_micros(F.lead("at").over(order)),
+        }
     )
-    columns = [*states.columns, "inferred"]
-    return filled.select(*columns).unionByName(between.select(*columns)).unionByName(losses.select(*columns))
+    since = F.unix_micros("at")
+    between = whole & F.col("after").isNotNull()
+    last = whole & F.col("next_epoch").isNull() & (F.size("deleting") > 0)
+    candidates = F.when(between, F.filter("removals", lambda r: r["at"].between(since, F.col("next_at")))).when(
+        last, F.col("deleting")
+    )
+    to_be_heard = F.when(
+        last & (F.col("leader") >= 0), F.timestamp_micros(F.try_element_at("deleting", F.lit(-1))["at"])
+    )
+    in_sight = F.exists("heard", lambda s: (s["seen_since"] <= F.col("at")) & (s["seen_until"] >= F.col("needed")))
+    sure = F.col("needed").isNull() | F.coalesce(in_sight, F.lit(False))
+    told = (
+        known.withColumns({"candidates": candidates, "needed": to_be_heard})
+        .join(F.broadcast(heard), ["cluster", "leader"], "left")
+        .withColumn("written", _untold(state, since, F.when(sure, F.col("candidates")), "after"))
+    )
+
+    def new(written: Column) -> Column:
+        removal = written["made_by"]
+        line = F.struct(
+            removal["node_id"].alias("node_id"), removal["file_id"].alias("file_id"), removal["line"].alias("line")
+        )
+        return F.struct(
+            *(written[name].alias(name) for name in ("leader", "leader_epoch", "partition_epoch", "isr")),
+            F.lit(True).alias("inferred"), F.timestamp_micros(removal["at"]).alias("at"),
+            F.concat(F.slice("evidence", 1, 1), F.array(line)).alias("evidence"),
+        )  # fmt: skip
+
+    # a state that is told late is as old as the removal that made it
+    reached = F.lag(F.when(F.col("after").isNotNull(), F.try_element_at("written", F.lit(-1))["made_by"])).over(order)
+    untold_ones = F.filter(
+        "written", lambda w: F.col("next_epoch").isNull() | (w["partition_epoch"] < F.col("next_epoch"))
+    )
+    early = told.withColumns({"new": F.transform(untold_ones, new), "reached": reached})
+    dated = early.withColumns(
+        {
+            "at": F.least("at", F.timestamp_micros("reached.at")),
+            "evidence": F.when(
+                F.timestamp_micros("reached.at") < F.col("at"),
+                F.slice(
+                    F.concat(
+                        F.array(F.struct("reached.node_id", "reached.file_id", "reached.line")), F.col("evidence")
+                    ),
+                    1,
+                    MOST_EVIDENCE,
+                ),
+            ).otherwise(F.col("evidence")),
+        }
+    )
+    return _with_new(dated, states.columns)
 
 
 def _said(numbered: DataFrame, unnumbered: DataFrame, changes: DataFrame, seen: DataFrame) -> DataFrame:
@@ -236,17 +420,43 @@ def _said(numbered: DataFrame, unnumbered: DataFrame, changes: DataFrame, seen: 
         .unionByName(told, allowMissingColumns=True)
         .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
     )
-    return rows.join(F.broadcast(seen), ["cluster", "leader"], "left").select(*SAID.names)
+    at_the_time = F.col("at").between(F.col("seen.seen_since"), F.col("seen.seen_until"))
+    same = (F.col("rows.cluster") == F.col("seen.cluster")) & (F.col("rows.leader") == F.col("seen.leader"))
+    return (
+        rows.alias("rows")
+        .join(F.broadcast(seen).alias("seen"), same & at_the_time, "left")
+        .select(*(F.col(name if name.startswith("seen_") else f"rows.{name}") for name in SAID.names))
+    )
 
 
-def _seen(events: DataFrame) -> DataFrame:
-    """From when to when each node's own log (not its controller's) is there: cluster, leader, seen_since, seen_until."""
+def _two_leaders(said: DataFrame) -> DataFrame:
+    """SAID -> a row per leader epoch for which lines name several leaders; none of them is known then."""
+    leaders = F.array_sort(F.collect_set("leader"))
+    lines = F.slice(F.array_distinct(F.flatten(F.collect_list("evidence"))), 1, MOST_EVIDENCE)
+    return (
+        said.where("leader_epoch IS NOT NULL")
+        .groupBy(*INCARNATION, "leader_epoch")
+        .agg(leaders.alias("leaders"), F.min("at").alias("at"), lines.alias("evidence"))
+        .where("size(leaders) > 1")
+        .withColumn("contradiction", F.concat_ws(" or ", F.transform("leaders", lambda one: F.concat(F.lit("leader "), one))))
+        .drop("leaders")
+    )  # fmt: skip
+
+
+def _seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
+    """Spans in which each node's own log (not its controller's) is there, at INFO: cluster, leader, seen_since, seen_until.
+
+    One that is kept at WARN says nothing of ISRs.
+    """
     own = events.where(
-        "node_id IS NOT NULL AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
-    )
-    return own.groupBy("cluster", F.col("node_id").alias("leader")).agg(
-        F.min("at").alias("seen_since"), F.max("at").alias("seen_until")
-    )
+        "node_id IS NOT NULL AND coalesce(level, '') NOT IN ('WARN', 'ERROR', 'FATAL') "
+        "AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
+    ).select("cluster", F.col("node_id").alias("leader"), "at")
+    spans = coverage.where("kind = 'server'").select(
+        "cluster", F.col("node_id").alias("leader"), F.col("since").alias("seen_since"), F.col("until").alias("seen_until")
+    )  # fmt: skip
+    told = own.join(F.broadcast(spans), ["cluster", "leader"]).where("at BETWEEN seen_since AND seen_until")
+    return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first")).drop("first")
 
 
 def _assigned(events: DataFrame, topics: DataFrame) -> DataFrame:
@@ -289,6 +499,7 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
         {
             "previous_leader_epoch": F.lag("leader_epoch").over(order),
             "adjacent": F.coalesce(F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"), F.lit(False)),
+            "missing_before": F.col("partition_epoch") - 1 - F.lag("partition_epoch", 1, -1).over(order),
         }
     )
     return timed.withColumns(
@@ -300,11 +511,19 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
     ).select(*PARTITION_TIMELINE.columns)
 
 
+def to_contradictions(states: DataFrame) -> DataFrame:
+    """Rows of `to_states` -> CONTRADICTIONS."""
+    return states.where("contradiction IS NOT NULL").select(*CONTRADICTIONS.columns)
+
+
 def _fill(states: DataFrame, flag: str, names: tuple[str, ...]) -> DataFrame:
     """Carry values both ways along runs of adjacent partition epochs that are known to have kept them."""
     order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
-    goes_on = F.coalesce(F.col(flag), F.lit(False)) & (
-        F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch")
+    sure = F.col("contradiction").isNull() & F.lag("contradiction").over(order).isNull()
+    goes_on = (
+        F.coalesce(F.col(flag), F.lit(False))
+        & (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
+        & sure
     )
     run = F.sum(F.when(goes_on, 0).otherwise(1)).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     in_run = (

@@ -40,6 +40,10 @@ class Facts:
     states: int = 0
     clocks: list[Row] = field(default_factory=list)
     requests: list[Row] = field(default_factory=list)
+    inferred: int = 0
+    missing: int = 0
+    """States that no line tells, or lines contradict each other about."""
+    contradictions: list[Row] = field(default_factory=list)
     elections: dict[str, int] = field(default_factory=dict)
     unclean: list[Row] = field(default_factory=list)
     offline: list[Row] = field(default_factory=list)
@@ -93,7 +97,8 @@ _QUERIES: dict[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] = { 
     "log_files": (STEPS, lambda t: t.select("cluster", "path", "file_id", "also_seen_as", "kafka_versions", "node_ids", "role", "kind", "status", "findings", "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes", "event_lines", "first_at", "last_at", "time_zone")),
     "controller_timeline": (("timelines",), lambda t: _first(t, "controller_epoch DESC", MOST + 1)),
     "partition_timeline": (("timelines",), lambda t: t.groupBy("cluster").agg(
-        F.count(F.lit(1)).alias("states"), F.countDistinct("topic", "partition").alias("partitions"), F.countDistinct("topic").alias("topics")
+        F.count(F.lit(1)).alias("states"), F.countDistinct("topic", "partition").alias("partitions"), F.countDistinct("topic").alias("topics"),
+        F.sum(F.col("inferred").cast("int")).alias("inferred"), F.sum("missing_before").alias("missing")
     )),
     "clock_offsets": (("timelines",), lambda t: t.groupBy("cluster", "node_id").agg(
         F.min("offset_ms_min").alias("least"), F.max("offset_ms_max").alias("most"), F.sum("pairs").alias("pairs"), F.max("reference").alias("reference"),
@@ -104,6 +109,7 @@ _QUERIES: dict[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] = { 
         F.count(F.lit(1)).alias("total"), F.sum(F.col("stale").cast("int")).alias("stale"), F.sum((F.col("error") != "NONE").cast("int")).alias("failed"),
         F.max("round_trip_ms").alias("slowest_ms"), F.sum((F.col("received_at").isNull() & F.col("responded_at").isNull()).cast("int")).alias("unseen"),
     )),
+    "contradictions": (("timelines",), lambda t: _first(t, "at, topic, partition")),
     "elections": (("detect",), lambda t: _first(t.where("unclean"), "at").unionByName(
         t.groupBy("cluster", "succeeded", "unclean").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
     )),
@@ -138,6 +144,8 @@ def _facts(cluster: str, found: Mapping[str, list[Row]], settings: Settings) -> 
     )
     for row in found["partition_timeline"]:
         facts.states, facts.partitions, facts.topics = row["states"], row["partitions"], row["topics"]
+        facts.inferred, facts.missing = row["inferred"] or 0, row["missing"] or 0
+    facts.contradictions = sorted(found["contradictions"], key=lambda r: r["nth"])
     facts.clocks = sorted(found["clock_offsets"], key=lambda r: r["node_id"])
     facts.requests = sorted(found["control_requests"], key=lambda r: str(r["kind"]))
     counts = [row for row in found["elections"] if row["nth"] is None]
@@ -267,11 +275,13 @@ def _labelled(label: str, sentences: Sequence[str]) -> list[str]:
     return [f"  {'' if number else label:<12} {text}" for number, text in enumerate(sentences)]
 
 
-def _tell_timelines(f: Facts, _: Paths) -> list[str]:
+def _tell_timelines(f: Facts, paths: Paths) -> list[str]:
     return [
         f"  controllers  {plural(f.reigns[-1]['total'] if f.reigns else 0, 'reign')}: {'... ' if len(f.reigns) > MOST else ''}"
         + "; ".join(_reign(r) for r in f.reigns[-MOST:]),
-        f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}",
+        f"  partitions   {f.partitions:,} in {plural(f.topics, 'topic')}, {plural(f.states, 'committed state')}"
+        + (f", {f.inferred:,} of them inferred" if f.inferred else "") + (f"; {f.missing:,} more that no line tells in full" if f.missing else ""),
+        *_labelled("contradict", [_contradiction(r, paths) for r in f.contradictions]),
         *([f"  requests     {told_requests(f.requests)}"] if f.requests else []),
         *_labelled("clocks", told_clocks(f.clocks, {n for r in f.streams if r["kind"] != "metadata_dump" for n in r["node_ids"]})),
     ]  # fmt: skip
@@ -396,6 +406,10 @@ def proof(row: Row, paths: Mapping[str, str]) -> str:
 
 def _reign(r: Row) -> str:
     return f"{r['controller_id']} (epoch {r['controller_epoch']}) {clock(r['since'])[11:]} to {clock(r['until'])[11:] if r['until'] else 'the end'}"
+
+
+def _contradiction(r: Row, paths: Mapping[str, str]) -> str:
+    return f"{r['topic']}-{r['partition']} at {clock(r['at'])[11:]}: {r['contradiction']} ({proof(r, paths)}); of {plural(r['total'], 'state')} lines say different things"
 
 
 def _outage(r: Row, paths: Mapping[str, str]) -> str:

@@ -22,6 +22,7 @@ _ORDERS: Mapping[
     str, tuple[tuple[str, ...], tuple[str, ...]]
 ] = {  # table -> what its windows go by, and in which order
     "partition_timeline": (INCARNATION, ("ordinal",)),
+    "contradictions": (INCARNATION, ("leader_epoch", "partition_epoch")),
     "elections": (INCARNATION, ("at", "leader_epoch")),
     "offline_partitions": (INCARNATION, ("since",)),
     "isr_changes": (INCARNATION, ("ordinal", "kind")),
@@ -234,9 +235,10 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         ),
     ),
 }
-_NULLABLE_KEYS = {  # a failed election began no epoch; who wrote a log may be unknown
+_NULLABLE_KEYS = {  # a failed election began no epoch; who wrote a log may be unknown, and so may what contradicts itself
     "elections": ("leader_epoch",),
     "log_coverage": ("node_id",),
+    "contradictions": ("leader_epoch", "partition_epoch"),
 }
 _WITHOUT_EVIDENCE = {"clock_offsets", "log_files", "log_coverage", "events", "rejects", "isr_churn"}
 

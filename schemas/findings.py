@@ -120,8 +120,19 @@ REASSIGNMENTS = table(
     column("target_replicas", IDS, "Assignment asked for, in its order; null unknown."),
     column("adding_replicas", IDS, "Replicas to add, sorted."),
     column("removing_replicas", IDS, "Replicas to remove, sorted."),
-    column("phase", TEXT, "`waiting_for_isr` or `done`."),
-    column("state", TEXT, "`completed`, `cancelled`, `in_progress`, `stuck` (a target is not in sync and not alive)."),
+    column(
+        "phase",
+        TEXT,
+        "How far it came: `waiting_for_isr` (KIP-455's phase A: targets are added to the assignment and catch up), "
+        "`handing_over` (phase B: all targets were in sync; a leader among them is elected, other replicas are stopped), "
+        "`done`. Before 2.4 the steps were the same, without being named; KRaft hands over in the record that completes it.",
+    ),
+    column(
+        "state",
+        TEXT,
+        "`completed`, `cancelled` (before 2.4 also: refused, as a target was not alive), `in_progress`, `stuck` (a target "
+        "is not in sync).",
+    ),
     column("blocked_by", IDS, "Targets not in the ISR at the end, sorted; empty if none."),
     EVIDENCE_COLUMN,
 )

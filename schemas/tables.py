@@ -13,6 +13,7 @@ SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVEN
 DERIVED: tuple[Table, ...] = (
     timelines.TOPIC_TIMELINE,
     timelines.PARTITION_TIMELINE,
+    timelines.CONTRADICTIONS,
     timelines.CONTROLLER_TIMELINE,
     timelines.BROKER_TIMELINE,
     requests.CONTROL_REQUESTS,

@@ -33,6 +33,24 @@ PARTITION_TIMELINE = table(
     ),
     column("made_by", TEXT, "`leader` (its own ISR change), `controller`; null unknown."),
     column("inferred", FLAG, "True if no line states it in full, and its neighbours leave no choice."),
+    column(
+        "missing_before",
+        INT,
+        "States between the row before and this one that are not rows, for no line tells them in full or lines contradict "
+        "each other: until then `until` of the row before is not sure. Null unknown, for partition epochs are.",
+    ),
+    EVIDENCE_COLUMN,
+)
+
+CONTRADICTIONS = table(
+    "contradictions",
+    "one state of a partition of which lines say different things; it is no row of partition_timeline",
+    "cluster, topic, partition, incarnation, leader_epoch, partition_epoch",
+    *PARTITION_KEY,
+    column("leader_epoch", INT, "Leader epoch; null: it is what they differ about, or is in no line."),
+    column("partition_epoch", INT, "Partition epoch; null where lines do not print it."),
+    column("at", TIME, "First of the lines, UTC."),
+    column("contradiction", TEXT, "What they say, in words."),
     EVIDENCE_COLUMN,
 )
 
@@ -43,8 +61,12 @@ CONTROLLER_TIMELINE = table(
     CLUSTER,
     column("controller_id", INT, "Node that reigned."),
     column("controller_epoch", INT, "Its epoch; in KRaft the quorum's leader epoch."),
-    column("since", TIME, "When it was elected, UTC."),
-    column("active_since", TIME, "When it was ready to serve; null if it never said so."),
+    column(
+        "since", TIME, "When it was elected, UTC; in KRaft leader of the quorum, or first followed by another voter."
+    ),
+    column(
+        "active_since", TIME, "When it was ready to serve; in KRaft the active controller; null if it never said so."
+    ),
     column(
         "until", TIME, "When it ended: it resigned, or the next was elected; null: still so at the end of the logs."
     ),

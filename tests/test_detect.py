@@ -221,33 +221,53 @@ kraft     | 0         | 10:00:00 | 100     | kraft_partition_assignment_changed 
 kraft     | 0         | 10:00:00.5 | 101   | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
           | 0         | 10:00:05 | 100     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[]; removing_replicas=null
 kraft     | 0         | 10:30:00 | 101     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
+# until 2.3 a target, and the end of it; another controller begins the same again. 4 was not alive: refused
+old       | 0         | 10:00:00 | 9       | reassignment_started               |          |           | target_replicas=3,2
+old       | 0         | 10:00:01 | 9       | reassignment_assignment_updated    |          | 2,1,3     |
+old       | 0         | 10:00:03 | 8       | reassignment_started               |          |           | target_replicas=3,2
+old       | 0         | 10:00:04 | 8       | reassignment_assignment_updated    |          | 3,2       |
+old       | 0         | 10:00:05 | 8       | reassignment_removed_from_zk       |          |           |
+old       | 0         | 10:10:00 | 8       | reassignment_started               |          |           | target_replicas=4,2
+old       | 0         | 10:10:01 | 8       | reassignment_failed                |          |           |
+old       | 0         | 10:10:02 | 8       | reassignment_removed_from_zk       |          |           |
+older     | 0         | 10:00:00 | 9       | reassignment_started               |          |           | target_replicas=3,2
+older     | 0         | 10:00:01 | 9       | reassignment_leader_alive          |          |           | target_replicas=3,2
 # nothing to add or to remove: only the order changes, at once
 order     | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 1,2       | old_replicas=2,1; adding_replicas=; removing_replicas=
 """
 NOW = """
-topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr
-open  | 0         | 0           | 2      | 0            | 0               | 1,2
-open  | 0         | 0           | 2      | 0            | 1               | 1,2,3
-stuck | 0         | 0           | 2      | 0            | 0               | 1,2
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | replicas | since
+open  | 0         | 0           | 2      | 0            | 0               | 1,2   |          | 09:00:00
+open  | 0         | 0           | 2      | 0            | 1               | 1,2,3 |          | 10:00:01
+stuck | 0         | 0           | 2      | 0            | 0               | 1,2   |          | 09:00:00
+old   | 0         | 0           | 2      | 0            | 0               | 1,2   | 2,1      | 09:00:00
+old   | 0         | 0           | 2      | 0            | 1               | 1,2,3 | 2,1,3    | 10:00:02
+old   | 0         | 0           | 2      | 1            | 2               | 2,3   | 3,2      | 10:00:05
+older | 0         | 0           | 2      | 0            | 0               | 1,2   | 2,1      | 09:00:00
 """
 MOVED = """
 topic     | since    | until    | original_replicas | target_replicas | adding_replicas | removing_replicas | phase           | state       | blocked_by
 done      | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | completed   | []
-cancelled | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | cancelled   | []
-open      | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | in_progress | []
+cancelled | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | cancelled   | []
+open      | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | handing_over    | in_progress | []
 stuck     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | stuck       | 3
 kraft     | 10:00:00 | 10:00:05 | 1                 | 2,1             | 2               | []                | done            | completed   | []
+old       | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | completed   | []
+old       | 10:10:00 | 10:10:01 | 3,2               | 4,2             | 4               | 3                 | waiting_for_isr | cancelled   | []
+older     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | handing_over    | stuck       | 3
 """
 
 
 def test_reassignments(frame: Frame, same: Same) -> None:
     topics = "topic | incarnation | topic_id | since" + "".join(
         f"\n{name} | 0 | {'K' if name == 'kraft' else ''} | 10:00:00"
-        for name in ("done", "cancelled", "open", "stuck", "kraft", "order")
+        for name in ("done", "cancelled", "open", "stuck", "kraft", "order", "old", "older")
     )
     reigns = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
+    events, listed = frame(EVENTS, ASKED), F.col("event_type") == "reassignment_removed_from_zk"
+    one = F.array(F.struct("topic", "partition"))
     rows = to_reassignments(
-        frame(EVENTS, ASKED),
+        events.withColumns({"partitions": F.when(listed, one), "topic": F.when(~listed, F.col("topic"))}),
         states(frame, NOW),
         frame(TOPIC_TIMELINE, topics),
         frame(CONTROLLER_TIMELINE, reigns),

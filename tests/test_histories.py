@@ -166,6 +166,16 @@ def test_a_leader_out_of_sight_may_have_written(name: str) -> None:
     assert [s.partition_epoch for s in states] == expected
 
 
+def test_another_span_of_the_leaders_log_says_nothing_of_the_time_before() -> None:
+    """The leader's log is there from 0 to 5 and from 8 on: what it wrote between is not told."""
+    told = [
+        Said(0, 1, 1, (1, 2), seen=(0, 5)),
+        Said(0, 9, 1, (1, 2), was=(1,), seen=(8, 20)),
+        Said(1, 12, -1, (1, 2)),
+    ]
+    assert [s.partition_epoch for s in history(told)][-1] is None
+
+
 def test_a_state_names_what_proves_it() -> None:
     """Not told itself, the ISR before the first change is proved by that change."""
     told = "0 @1: -1 leads 1\n1 @5: 1 makes 1 -> 1,2\n1 @7: 1 leads 1,2"

@@ -9,10 +9,10 @@ from pyspark.sql import functions as F
 
 from jobs.brokers import to_broker_timeline
 from jobs.controllers import to_controller_timeline
-from jobs.partitions import to_partition_timeline, to_states
+from jobs.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.settings import Settings, TopicSettings
 from jobs.topics import to_topic_timeline
-from schemas.ingest import EVENTS
+from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ gone    | 10:00:00 | partition_state_change       |          | 0
 gone    | 10:05:00 | topic_deletion_started       |          |
 gone    | 10:06:00 | topic_deletion_completed     |          |
 gone    | 10:06:01 | metadata_cache_partition_deleted |      | 0
+# nobody reports the deletion: 2 had dropped it and is told of it again, 3's epochs went back; the same rebirth, so one more life
+unseen  | 10:00:00 | metadata_cache_updated       |          | 0
+unseen  | 10:05:00 | metadata_cache_partition_deleted |      | 0
+unseen  | 10:07:00 | metadata_cache_updated       |          | 0
+unseen  | 10:00:01 | metadata_cache_updated       |          | 0
+unseen  | 10:07:01 | metadata_cache_updated       |          | 0
 # with ids: an id is an incarnation
 ids     | 10:00:00 | kraft_topic_created          | T1       |
 ids     | 10:00:00 | kraft_partition_created      | T1       | 0
@@ -43,15 +49,36 @@ ids     | 10:06:00 | kraft_topic_created          | T2       |
 TOPICS = """
 topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
 twice | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 3          | 1@f:1,1@f:4
-twice | 1           |          | 10:06:01 |                  |          | 3          | 1@f:5
+twice | 1           |          | 10:07:00 |                  |          | 3          | 1@f:6
 gone  | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 1          | 1@f:7,1@f:9
-ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:11,1@f:12,1@f:13
-ids   | 1           | T2       | 10:06:00 |                  |          | 1          | 1@f:14
+unseen | 0          |          | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 2@f:11,2@f:12
+unseen | 1          |          | 10:07:00 |                  |          | 1          | 2@f:13
+ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:16,1@f:17,1@f:18
+ids   | 1           | T2       | 10:06:00 |                  |          | 1          | 1@f:19
 """
 
 
 def test_incarnations(frame: Frame, same: Same) -> None:
-    same(to_topic_timeline(frame(EVENTS, TOPIC_EVENTS)), TOPICS)
+    """Of `unseen` lines 11 to 13 are broker 2's, with leader epoch 0, 14 and 15 broker 3's, with 2 and then 0."""
+    ours, epoch = F.col("topic") == "unseen", F.when(F.col("line") == 14, 2).otherwise(0)
+    events = frame(EVENTS, TOPIC_EVENTS).withColumns(
+        {
+            "node_id": F.when(ours, F.when(F.col("line") < 14, 2).otherwise(3)).otherwise(F.col("node_id")),
+            "leader": F.when(ours & (F.col("line") != 12), 1),
+            "leader_epoch": F.when(ours & (F.col("line") != 12), epoch),
+            "controller_epoch": F.when(ours, 1),
+        }
+    )
+    same(to_topic_timeline(events), TOPICS)
+
+
+def heard(events: DataFrame) -> DataFrame:
+    """LOG_COVERAGE of these events: each node's own log is one span from its first record to its last."""
+    own = events.where("logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'")
+    spans = own.groupBy("cluster", "node_id").agg(
+        F.min("at").alias("since"), F.max("at").alias("until"), F.count("*").alias("records")
+    )
+    return spans.withColumn("kind", F.lit("server")).select(*LOG_COVERAGE.columns)
 
 
 # ---- partitions -----------------------------------------------------------------------------------------------------
@@ -94,6 +121,18 @@ reborn   | 10:00:04 | 1       | partition_leader_epoch_started | R1    | 0      
 # under deletion is no state
 deleting | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1       | 1        |
 deleting | 10:00:02 | 1       | update_metadata_request_sent |         | 0         | 1                | -2     | 0            | 0               | 1       | 1        |
+# two nodes tell different states of 1; and what follows stands in an order that no controller writes. None of them is a row
+unsure   | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
+unsure   | 10:00:02 | 1       | partition_state_change      |          | 0         | 1                | 1      | 1            | 1               | 1,2     | 1,2      |
+unsure   | 10:00:03 | 2       | metadata_cache_updated      |          | 0         | 1                | 2      | 1            | 1               | 1,2     | 1,2      |
+unsure   | 10:00:04 | 1       | partition_state_change      |          | 0         | 1                | 1      | 3            | 2               | 1,2     | 1,2      |
+unsure   | 10:00:05 | 2       | metadata_cache_updated      |          | 0         | 1                | 1      | 2            | 3               | 1,2     | 1,2      |
+unsure   | 10:00:06 | 1       | partition_state_change      |          | 0         | 1                | 1      | 4            | 4               | 1,2     | 1,2      |
+# no line tells what became of it when its replicas were taken offline to be deleted, but that they were
+silent   | 10:00:01 | 1       | partition_state_change      |          | 0         | 2                | -1     | 3            | 6               | 4,5     | 4,5      |
+silent   | 10:00:02 | 1       | topic_deletion_started      |          |           |                  |        |              |                 |         |          |
+silent   | 10:00:03 | 1       | replica_state_change        |          | 0         | 2                |        |              |                 |         |          | replica=5; to_state=OfflineReplica
+silent   | 10:00:03 | 1       | replica_state_change        |          | 0         | 2                |        |              |                 |         |          | replica=4; to_state=OfflineReplica
 # the ladder of availability, with min.insync.replicas 2: 4, 3, 2, 1, 0 of 4 replicas in sync
 ladder   | 10:00:00 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2,3,4 | 1,2,3,4  |
 ladder   | 10:00:01 | 1       | isr_updated                 |          | 0         |                  |        |              | 1               | 1,2,3   |          |
@@ -127,13 +166,18 @@ again   | 1           | 2      | 0            | 0               | 2       | 2   
 reborn  | 0           | 1      | 0            | 0               | 1       | 1        | 10:00:01 | 10:00:02 | FullyInSync     | controller | 100@f:22,1@f:25
 reborn  | 1           | 2      | 0            | 0               | 2       | 2        | 10:00:03 |          | FullyInSync     | controller | 100@f:24
 deleting | 0          | 1      | 0            | 0               | 1       | 1        | 10:00:01 |          | FullyInSync     | controller | 1@f:26
-ladder  | 0           | 1      | 0            | 0               | 1,2,3,4 | 1,2,3,4  | 10:00:00 | 10:00:01 | FullyInSync     | controller | 1@f:28
-ladder  | 0           | 1      | 0            | 1               | 1,2,3   | 1,2,3,4  | 10:00:01 | 10:00:02 | UnderReplicated | leader     | 1@f:29
-ladder  | 0           | 1      | 0            | 2               | 1,2     | 1,2,3,4  | 10:00:02 | 10:00:03 | AtMinIsr        | leader     | 1@f:30
-ladder  | 0           | 1      | 0            | 3               | 1       | 1,2,3,4  | 10:00:03 | 10:00:04 | UnderMinIsr     | leader     | 1@f:31
-ladder  | 0           | -1     | 1            | 4               | 1       | 1,2,3,4  | 10:00:04 |          | Offline         | controller | 1@f:32
-moving  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:03 | FullyInSync     | controller | 1@f:33
-moving  | 0           | 1      | 0            | 1               | 1,2,3   |          | 10:00:03 |          |                 | leader     | 1@f:35
+unsure  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:06 | FullyInSync     | controller | 1@f:28
+unsure  | 0           | 1      | 4            | 4               | 1,2     | 1,2      | 10:00:06 |          | FullyInSync     |            | 1@f:33
+silent  | 0           | -1     | 3            | 6               | 4,5     | 4,5      | 10:00:01 | 10:00:03 | Offline         |            | 1@f:34
+silent  | 0           | -1     | 4            | 7               | 4       | 4,5      | 10:00:03 | 10:00:03 | Offline         | controller | 1@f:34,1@f:36
+silent  | 0           | -1     | 5            | 8               | 4       | 4,5      | 10:00:03 |          | Offline         | controller | 1@f:34,1@f:37
+ladder  | 0           | 1      | 0            | 0               | 1,2,3,4 | 1,2,3,4  | 10:00:00 | 10:00:01 | FullyInSync     | controller | 1@f:38
+ladder  | 0           | 1      | 0            | 1               | 1,2,3   | 1,2,3,4  | 10:00:01 | 10:00:02 | UnderReplicated | leader     | 1@f:39
+ladder  | 0           | 1      | 0            | 2               | 1,2     | 1,2,3,4  | 10:00:02 | 10:00:03 | AtMinIsr        | leader     | 1@f:40
+ladder  | 0           | 1      | 0            | 3               | 1       | 1,2,3,4  | 10:00:03 | 10:00:04 | UnderMinIsr     | leader     | 1@f:41
+ladder  | 0           | -1     | 1            | 4               | 1       | 1,2,3,4  | 10:00:04 |          | Offline         | controller | 1@f:42
+moving  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:03 | FullyInSync     | controller | 1@f:43
+moving  | 0           | 1      | 0            | 1               | 1,2,3   |          | 10:00:03 |          |                 | leader     | 1@f:45
 """
 
 
@@ -142,7 +186,7 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
     """Rows of `to_states`, and the topics, of PARTITION_EVENTS."""
     events = frame(EVENTS, PARTITION_EVENTS)
     topics = to_topic_timeline(events).persist()
-    return to_states(events, topics, to_controller_timeline(events)).persist(), topics
+    return to_states(events, topics, to_controller_timeline(events), heard(events)).persist(), topics
 
 
 def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -160,6 +204,26 @@ gap   | 12              | 2      | 5            | 2
 
 def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFrame], same: Same) -> None:
     same(states[0].where("topic = 'gap'"), HALF_KNOWN)
+
+
+def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
+    """Of `gap` 7, 8 and 9 to 11 are no rows, nor what came before 6; of `unsure` those that contradict each other."""
+    timeline = to_partition_timeline(*states, Settings()).where("topic IN ('gap', 'unsure')")
+    same(
+        timeline, "topic | partition_epoch | missing_before\ngap | 6 | 6\ngap | 12 | 5\nunsure | 0 | 0\nunsure | 4 | 3"
+    )
+
+
+CONTRADICTIONS = """
+topic  | partition_epoch | at       | contradiction                                                       | evidence
+unsure | 1               | 10:00:02 | leader 1, leader epoch 1, ISR 1,2; leader 2, leader epoch 1, ISR 1,2 | 1@f:29,2@f:30
+unsure | 2               | 10:00:04 | leader epoch 3 before 2                                             | 1@f:31
+unsure | 3               | 10:00:05 | leader epoch 2 after 3                                              | 2@f:32
+"""
+
+
+def test_contradictions_are_told(states: tuple[DataFrame, DataFrame], same: Same) -> None:
+    same(to_contradictions(states[0]), CONTRADICTIONS)
 
 
 def test_eligible_leader_replicas_are_carried_along(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -196,7 +260,8 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
         {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
     )
     topics = to_topic_timeline(events)
-    same(to_partition_timeline(to_states(events, topics, to_controller_timeline(events)), topics, Settings()), STEPPED)
+    states = to_states(events, topics, to_controller_timeline(events), heard(events))
+    same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
 # What KRaft leaves unsaid. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
@@ -261,12 +326,8 @@ def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
         }
     )
     topics = to_topic_timeline(events)
-    same(
-        to_partition_timeline(to_states(events, topics, to_controller_timeline(events)), topics, Settings()).where(
-            "topic <> 'elr'"
-        ),
-        IMPLIED,
-    )
+    states = to_states(events, topics, to_controller_timeline(events), heard(events))
+    same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
 
 
 # ---- controllers ----------------------------------------------------------------------------------------------------
@@ -286,9 +347,15 @@ zk      | 10:07:10 | 2       | controller_resigned      | 2             |       
 two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
 two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
 two     | 10:01:00 | 5       | controller_elected       | 5             |                  | kafka.controller  | f
-# KRaft: active at once
-kraft   | 10:00:00 | 100     | kraft_controller_elected |               | 2                | org.apache.kafka.controller.QuorumController | f
+# KRaft: leader of the quorum, then active. 102 lost epoch 6 before another voter followed it, and epoch 7 before it was active
+kraft   | 10:00:00 | 100     | raft_leader_elected      | 100           | 2                | org.apache.kafka.raft.QuorumState | f
+kraft   | 10:00:00.5 | 100   | kraft_controller_elected |               | 2                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:00:59 | 102     | kraft_controller_epoch_changed | 102     | 5                | org.apache.kafka.controller.QuorumController | f
 kraft   | 10:01:00 | 101     | kraft_controller_elected | 101           | 5                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:01:30 | 102     | raft_leader_elected      | 102           | 6                | org.apache.kafka.raft.QuorumState | f
+kraft   | 10:01:30.1 | 100   | kraft_controller_epoch_changed | 100     | 6                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:02:00 | 102     | raft_leader_elected      | 102           | 7                | org.apache.kafka.raft.QuorumState | f
+kraft   | 10:02:01 | 100     | kraft_controller_epoch_changed | 100     | 7                | org.apache.kafka.controller.QuorumController | f
 # a dump: the epoch stands in the batch's line
 dump    | 10:00:00 |         | metadata_batch           |               | 2                | kafka-dump-log    | d
 dump    | 10:00:00 |         | metadata_leader_change   | 100           |                  | kafka-dump-log    | d
@@ -300,16 +367,22 @@ cluster | controller_id | controller_epoch | since    | active_since | until    
 zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
 zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
 zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
-two     | 4             | 7                | 10:00:00 | 10:00:00     |          | 0           |          | 0
-kraft   | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | 0           | replaced | 0
-kraft   | 101           | 5                | 10:01:00 | 10:01:00     |          | 0           |          | 0
-dump    | 100           | 2                | 10:00:00 | 10:00:00     | 10:02:00 | 0           | replaced | 0
-dump    | 101           | 3                | 10:02:00 | 10:02:00     |          | 0           |          | 0
+two     | 4             | 7                | 10:00:00 |              |          |             |          | 0
+kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0
+kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0
+kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0
+dump    | 100           | 2                | 10:00:00 |              | 10:02:00 |             | replaced | 0
+dump    | 101           | 3                | 10:02:00 |              |          |             |          | 0
 """
 
 
 def test_reigns(frame: Frame, same: Same) -> None:
-    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS)), REIGNS)
+    """A voter's line names the leader of the new epoch in a further field: here 101 of 5, none of 6, 102 of 7."""
+    named = F.create_map(F.lit(5), F.lit("101"), F.lit(7), F.lit("102"))[F.col("controller_epoch")]
+    fields = F.when(
+        F.col("event_type") == "kraft_controller_epoch_changed", F.create_map(F.lit("new_controller_id"), named)
+    )
+    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), REIGNS)
 
 
 # ---- brokers --------------------------------------------------------------------------------------------------------

@@ -30,8 +30,8 @@ class Said:
       `partition_epoch` is the one that the leader took for that of `was`;
     - only that the controller wrote this leader epoch and changed nothing else: neither leader nor ISR are given.
 
-    `at` is in microseconds. `seen` tells from when to when the leader's own log is there, None if it is not. `key` is the
-    caller's name for it.
+    `at` is in microseconds. `seen` is the span around `at` in which the leader's own log is there, None if it is not. `key`
+    is the caller's name for it.
     """
 
     leader_epoch: int
@@ -165,7 +165,8 @@ def _term(leader_epoch: int, rows: list[Said]) -> _Term | None:
     steps = _chain([s for s in rows if s.was is not None]) or [_Step(s.isr) for s in told[:1] if s.isr is not None]
     # what the leader took for the version of its ISR is as good as a printed one
     told += [replace(s, isr=s.was, was=None) for s in rows if not s.written and s.partition_epoch is not None]
-    seen = next((s.seen for s in rows if s.seen is not None), None)
+    first = min((s for s in rows if s.leader is not None), key=lambda s: (s.at, s.seen is None), default=None)
+    seen = first.seen if first is not None else None
     return _Term(leader_epoch, leaders.pop() if leaders else -1, steps, told, min(s.at for s in rows), seen)
 
 

@@ -36,6 +36,7 @@ SAID = T.StructType(
         column("seen_until", TIME, "Until when."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
         column("replicas", IDS, "Assignment; null not said."),
+        column("inferred", FLAG, "No line says it, but it follows; null: a line says it."),
         EVIDENCE_COLUMN,
     ]
 )
@@ -53,6 +54,7 @@ ORDERED = T.StructType(
         column("at", TIME, "First proof."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
         column("replicas", IDS, "Assignment; null not said."),
+        column("inferred", FLAG, "No line says it, but it follows; null: a line says it."),
         EVIDENCE_COLUMN,
     ]
 )
@@ -67,6 +69,7 @@ _TYPES = {
     "leader": pa.int32(),
     "isr": pa.list_(pa.int32()),
     "by_leader": pa.bool_(),
+    "inferred": pa.bool_(),
     "at": pa.timestamp("us", tz="UTC"),
     "controller_epoch": pa.int32(),
     "replicas": pa.list_(pa.int32()),
@@ -156,6 +159,7 @@ def _row(state: State, proofs: list[dict[str, Any]], most_evidence: int) -> dict
         "at": state.since,
         "controller_epoch": min(epochs, default=None),
         "replicas": replicas[-1] if replicas else None,
+        "inferred": (bool(in_time) and all(row.get("inferred") for row in in_time)) or None,
         "evidence": lines[:most_evidence],
     }
 

@@ -44,7 +44,8 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, cove
     heard = seen.groupBy("cluster", "leader").agg(F.collect_list(F.struct("seen_since", "seen_until")).alias("heard"))
     fenced = _fenced(events, controllers)
     told = _numbered(with_incarnation(to_statements(events), topics))
-    implied = kept(_with_implied(told, _kraft(events), heard, fenced))
+    kraft = kept(_kraft(events))
+    implied = kept(_with_implied(told, kraft, heard, fenced))
     numbered = kept(_with_removals(implied, _removals(events, topics), heard))
     unnumbered = kept(with_incarnation(to_unnumbered(events), topics))
     changes = kept(to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), topics)))
@@ -56,21 +57,23 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, cove
     by_number = numbered.join(told_by_steps, INCARNATION, "left_anti").withColumn(
         "ordinal", F.col("partition_epoch").cast("long")
     )
-    states = by_number.unionByName(by_steps, allowMissingColumns=True)
+    states = kept(by_number.unionByName(by_steps, allowMissingColumns=True))
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     after = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
     whole = order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    the_one = F.first("replicas", ignorenulls=True).over(whole)
     never_moved = ~F.coalesce("reassigned", F.lit(False)) & (F.size(F.collect_set("replicas").over(whole)) == 1)
-    known = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").join(
-        _assigned(events, topics), INCARNATION, "left"
+    known = (
+        states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left")
+        .join(_assigned(events, topics), INCARNATION, "left")
+        .join(_lasting(states, kraft, fenced), [*INCARNATION, "ordinal"], "left")
     )
     return known.withColumns(
         {
             # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
-            # (KRaft logs no word of a reassignment that only removes replicas and is done at once)
             "replicas": F.coalesce(
                 "replicas",
-                F.when(never_moved, F.first("replicas", ignorenulls=True).over(whole)),
+                F.when(never_moved & F.coalesce("is_lasting", F.lit(True)), the_one),
                 F.when(~F.coalesce("reassigned", F.lit(False)), F.col("assigned")),
             ),
             "topic_id": F.max("topic_id").over(Window.partitionBy(*INCARNATION)),
@@ -78,6 +81,68 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, cove
             "controller_epoch": F.min("controller_epoch").over(Window.partitionBy(*INCARNATION, "leader_epoch")),
             "since": F.min("at").over(after),
         }
+    )
+
+
+def _lasting(states: DataFrame, kraft: DataFrame, fenced: DataFrame) -> DataFrame:
+    """Of KRaft's states whether none can have lost a replica before: INCARNATION, `ordinal`, `is_lasting`.
+
+    KRaft logs each reassignment that adds replicas, but no word of one that only removes some, and is done at once. So who is
+    in sync at some time was a replica all the time before, and what a line prints counts for all states before it. After
+    that, a removal would have raised the leader epoch (PartitionChangeBuilder), keeping the leader or taking it out of the
+    ISR. So it was none where the epoch stays, or rises because the leader was fenced, comes back, or gives way in sync.
+    """
+    of_partition = Window.partitionBy(*INCARNATION)
+    order = of_partition.orderBy("ordinal")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    told_after = F.max(F.when(F.col("replicas").isNotNull(), F.col("ordinal"))).over(of_partition) >= F.col("ordinal")
+    in_kraft = states.join(F.broadcast(kraft), "cluster", "left_semi")
+    last = (
+        in_kraft.select(*INCARNATION, "ordinal", F.explode("isr").alias("replica"))
+        .groupBy(*INCARNATION, "replica")
+        .agg(F.max("ordinal").alias("last"))
+        .groupBy(*INCARNATION)
+        .agg(F.map_from_entries(F.collect_list(F.struct("replica", "last"))).alias("last_in_sync"))
+    )
+    before = F.lag(F.struct("leader", "leader_epoch", "at")).over(order)
+    was, at, leader = F.col("before.leader"), F.col("at"), F.col("leader")
+    was_fenced = F.exists("fencings", lambda fencing: (fencing >= F.col("before.at")) & (fencing <= at))
+    no_removal = (F.col("leader_epoch") == F.col("before.leader_epoch")) | (
+        (F.col("leader_epoch") == F.col("before.leader_epoch") + 1)
+        & (
+            ((was >= 0) & (leader == -1))
+            | ((was == -1) & (leader >= 0))
+            | ((was != leader) & (F.array_contains("isr", was) | F.coalesce(was_fenced, F.lit(False))))
+        )
+    )
+    members = F.first("replicas", ignorenulls=True).over(
+        of_partition.orderBy("ordinal").rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    )
+    in_sync_after = F.forall(
+        "members", lambda r: F.coalesce(F.element_at("last_in_sync", r) >= F.col("ordinal"), F.lit(False))
+    )
+    return (
+        in_kraft.withColumns({"before": before, "members": members, "told_after": told_after})
+        .withColumn("leader_before", was)
+        .join(F.broadcast(fenced.withColumnRenamed("leader", "leader_before")), ["cluster", "leader_before"], "left")
+        .join(last, INCARNATION, "left")
+        .withColumns(
+            {
+                "run": F.sum(F.when(F.coalesce(no_removal, F.lit(False)), 0).otherwise(1)).over(so_far),
+                "proven": F.coalesce("told_after", F.lit(False)) | F.coalesce(in_sync_after, F.lit(False)),
+            }
+        )
+        .select(
+            *INCARNATION,
+            "ordinal",
+            F.max("proven")
+            .over(
+                Window.partitionBy(*INCARNATION, "run")
+                .orderBy("ordinal")
+                .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+            )
+            .alias("is_lasting"),
+        )
     )
 
 
@@ -94,24 +159,28 @@ def _numbered(said: DataFrame) -> DataFrame:
     several = F.greatest(*(F.size(F.collect_set(name)) for name in _TOLD)) > 1
     states = said.groupBy(*INCARNATION, "partition_epoch").agg(
         F.max("topic_id").alias("topic_id"),
-        *(only(name) for name in (*_TOLD, "elr")),
+        *(only(name) for name in (*_TOLD, *_ELIGIBLE)),
         F.when(several, _as_told(F.collect_set(F.struct(*_TOLD)))).alias("contradiction"),
         F.min("controller_epoch").alias("controller_epoch"),
         F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("replicas"),
         F.max("by_leader").alias("by_leader"),
         F.max("keeps_leader").alias("keeps_leader"),
         F.max("keeps_isr").alias("keeps_isr"),
-        F.max("keeps_elr").alias("keeps_elr"),
+        *(F.max(f"keeps_{name}").alias(f"keeps_{name}") for name in _ELIGIBLE),
         F.min("at").alias("at"),
         evidence().alias("evidence"),
     )
     filled = states
-    for flag, names in (("keeps_leader", ("leader", "leader_epoch")), ("keeps_isr", ("isr",)), ("keeps_elr", ("elr",))):
-        filled = _fill(filled, flag, names)
+    filled = _fill(filled, "keeps_leader", ("leader", "leader_epoch"))
+    for name in ("isr", *_ELIGIBLE):
+        filled = _fill(filled, f"keeps_{name}", (name,))
     return _checked(filled)
 
 
 _TOLD = ("leader", "leader_epoch", "isr")
+MOST_HIDDEN = 10
+"""Partition epochs in a row that are told by their neighbours; more were never seen."""
+_ELIGIBLE = ("elr", "last_known_elr")
 
 
 def _as_told(told: Column) -> Column:
@@ -148,7 +217,9 @@ def _checked(states: DataFrame) -> DataFrame:
         ),
     )  # fmt: skip
     known = states.withColumn("contradiction", found)
-    return known.withColumns({name: F.when(F.col("contradiction").isNull(), F.col(name)) for name in (*_TOLD, "elr")})
+    return known.withColumns(
+        {name: F.when(F.col("contradiction").isNull(), F.col(name)) for name in (*_TOLD, *_ELIGIBLE)}
+    )
 
 
 def _kraft(events: DataFrame) -> DataFrame:
@@ -187,8 +258,8 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
 
     - A leader that was the only one in sync is lost (only followers tell, and not the ISR): it stays the last member, or
       with eligible leader replicas the ISR is empty. It was lost when it was fenced, however late somebody tells.
-    - One partition epoch between two that agree in leader, leader epoch and ISR: only the leader expands an ISR, and it
-      says so. So where it was heard all the time and said nothing, neither changed (but replicas, directories or the like).
+    - Partition epochs between two that agree in leader, leader epoch and ISR: only the leader expands an ISR, and it says
+      so. So where it was heard all the time and said nothing, neither changed (but replicas, directories or the like).
     - One between a leader alone in sync and nobody: the leader, once fenced, becomes an eligible leader replica. So where
       it is none afterwards, it was lost in the partition epoch between (and that it was eligible was taken back after).
     """
@@ -206,9 +277,9 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
     )
     last_isr = F.when(F.col("keeps_last"), was("isr")).when(~F.col("keeps_last"), F.array().cast("array<int>"))
     implied_isr = F.when(F.col("kraft") & F.col("isr").isNull() & lost & alone, last_isr)
-    one_between = F.col("kraft") & (was("partition_epoch") + 2 == F.col("partition_epoch"))
     hidden = (
-        one_between
+        F.col("kraft")
+        & (F.col("partition_epoch") - was("partition_epoch")).between(2, MOST_HIDDEN + 1)
         & (was("leader") == F.col("leader"))
         & (F.col("leader") >= 0)
         & (was("leader_epoch") == F.col("leader_epoch"))
@@ -217,7 +288,8 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
         & F.exists("heard", lambda s: (s["seen_since"] <= was("at")) & (F.col("at") <= s["seen_until"]))
     )
     hidden_loss = (
-        one_between
+        F.col("kraft")
+        & (was("partition_epoch") + 2 == F.col("partition_epoch"))
         & ~F.col("keeps_last")
         & (F.col("leader") == -1)
         & (was("leader_epoch") + 1 == F.col("leader_epoch"))
@@ -228,9 +300,9 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
     )
     fenced_at = F.get(F.filter("fencings", lambda t: (t >= was("at")) & (t <= F.col("at"))), F.lit(0))
 
-    def between(at: Column) -> Column:
+    def between(epoch: Column, at: Column) -> Column:
         return F.struct(
-            (F.col("partition_epoch") - 1).alias("partition_epoch"), "leader", "leader_epoch", "isr", "controller_epoch",
+            epoch.alias("partition_epoch"), "leader", "leader_epoch", "isr", "controller_epoch",
             F.lit(True).alias("inferred"), at.alias("at"),
             F.slice(F.concat(was("evidence"), F.col("evidence")), 1, MOST_EVIDENCE).alias("evidence"),
         )  # fmt: skip
@@ -245,9 +317,13 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
     )
     told = known.withColumns(
         {
-            "new": F.when(hidden, F.array(between(F.col("at")))).when(
-                hidden_loss, F.array(between(F.col("fenced_at")))
-            ),
+            "new": F.when(
+                hidden,
+                F.transform(
+                    F.sequence(was("partition_epoch") + 1, F.col("partition_epoch") - 1),
+                    lambda epoch: between(epoch, F.col("at")),
+                ),
+            ).when(hidden_loss, F.array(between(F.col("partition_epoch") - 1, F.col("fenced_at")))),
             "inferred": F.col("implied_isr").isNotNull(),
             "isr": F.coalesce("isr", "implied_isr"),
             "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
@@ -280,16 +356,27 @@ def _removals(events: DataFrame, topics: DataFrame) -> DataFrame:
     """
     offline = events.where("event_type = 'replica_state_change' AND fields['to_state'] = 'OfflineReplica'")
     telling = events.where("event_type = 'replica_removed_from_isr'").select("cluster", "controller_epoch").distinct()
+    until_1_0 = events.where("event_type LIKE 'controller_isr_remov%'").select("cluster", "node_id").distinct()
     starts = (
         with_incarnation(events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL"), topics)
         .groupBy("cluster", "topic", "incarnation", "node_id")
         .agg(F.min("at").alias("started"))
     )
     removal = F.struct(
-        F.unix_micros("at").alias("at"), "node_id", "file_id", "line", number_of("replica").alias("replica")
+        F.unix_micros("at").alias("at"),
+        "node_id",
+        "file_id",
+        "line",
+        number_of("replica").alias("replica"),
+        "controller_epoch",
     )
     return (
-        with_incarnation(offline.join(F.broadcast(telling), ["cluster", "controller_epoch"], "left_anti"), topics)
+        with_incarnation(
+            offline.join(F.broadcast(telling), ["cluster", "controller_epoch"], "left_anti").join(
+                F.broadcast(until_1_0), ["cluster", "node_id"], "left_anti"
+            ),
+            topics,
+        )
         .join(F.broadcast(starts), ["cluster", "topic", "incarnation", "node_id"], "left")
         .groupBy(*INCARNATION)
         .agg(
@@ -315,6 +402,7 @@ _WRITTEN = T.ArrayType(
                         T.StructField("file_id", TEXT),
                         T.StructField("line", LONG),
                         T.StructField("replica", INT),
+                        T.StructField("controller_epoch", INT),
                     ]
                 ),
             ),
@@ -370,7 +458,7 @@ def _with_removals(states: DataFrame, removals: DataFrame, heard: DataFrame) -> 
         )
         return F.struct(
             *(written[name].alias(name) for name in ("leader", "leader_epoch", "partition_epoch", "isr")),
-            F.lit(True).alias("inferred"), F.timestamp_micros(removal["at"]).alias("at"),
+            removal["controller_epoch"].alias("controller_epoch"), F.lit(True).alias("inferred"), F.timestamp_micros(removal["at"]).alias("at"),
             F.concat(F.slice("evidence", 1, 1), F.array(line)).alias("evidence"),
         )  # fmt: skip
 

@@ -35,10 +35,12 @@ STATEMENTS = T.StructType(
         column("isr", IDS, "In-sync replicas, sorted; null not said."),
         column("replicas", IDS, "Assignment; null not said."),
         column("elr", IDS, "Eligible leader replicas, sorted; null not said."),
+        column("last_known_elr", IDS, "Last known eligible leader replicas, sorted; null not said."),
         column("by_leader", FLAG, "The leader's own report of an ISR change that was accepted."),
         column("keeps_leader", FLAG, "Leader and leader epoch are those of the partition epoch before; null unknown."),
         column("keeps_isr", FLAG, "So is the ISR; null unknown."),
         column("keeps_elr", FLAG, "So are the eligible leader replicas; null unknown."),
+        column("keeps_last_known_elr", FLAG, "So are the last known eligible leader replicas; null unknown."),
     ]
 )
 
@@ -87,12 +89,14 @@ def number_of(name: str) -> Column:
 
 
 def in_order(replicas: Column) -> Column:
-    """The assignment that a line prints; null where it prints a set: 0.10's brokers do, in the order of its hashes."""
+    """The assignment that a line prints; null where it prints another: a set (0.10's brokers, in the order of its hashes),
+    or the one that a reassignment is about to write."""
     message, kind = F.col("message"), F.col("event_type")
     received = (kind == "leader_and_isr_request_received") & message.contains(" PartitionState(")
     cached = (kind == "metadata_cache_updated") & message.contains("AllReplicas:")
     a_set = (received & ~message.contains("isNew=")) | (cached & ~message.contains(" for partition ["))
-    return F.when(~F.coalesce(a_set, F.lit(False)), replicas)
+    to_come = kind == "reassignment_leader_and_isr_sent"
+    return F.when(~F.coalesce(a_set | to_come, F.lit(False)), replicas)
 
 
 def _select(events: DataFrame, **columns: Column) -> DataFrame:
@@ -114,6 +118,7 @@ def to_statements(events: DataFrame) -> DataFrame:
         isr=sorted_ids(F.col("isr")),
         replicas=in_order(F.col("replicas")),
         elr=ids_of("elr"),
+        last_known_elr=ids_of("last_known_elr"),
         controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
     )
     by_leader = _select(
@@ -129,10 +134,12 @@ def to_statements(events: DataFrame) -> DataFrame:
         changes,
         isr=sorted_ids(F.col("isr")),
         elr=ids_of("elr"),
+        last_known_elr=ids_of("last_known_elr"),
         controller_epoch=F.lit(None).cast("int"),
         keeps_leader=F.col("leader_epoch").isNull(),
         keeps_isr=F.col("isr").isNull(),
         keeps_elr=F.col("fields")["elr"].isNull(),
+        keeps_last_known_elr=F.col("fields")["last_known_elr"].isNull(),
     )
     said = (
         whole.unionByName(by_leader)
@@ -167,6 +174,7 @@ def _state_before(events: DataFrame, prefix: str) -> DataFrame:
         isr=ids_of(f"{prefix}isr"),
         replicas=F.lit(None).cast(IDS),
         elr=ids_of(f"{prefix}elr"),
+        last_known_elr=ids_of(f"{prefix}last_known_elr"),
         controller_epoch=F.lit(None).cast("int"),
     )
 
@@ -193,7 +201,7 @@ CHANGES_BY_LEADER = T.StructType(
         *(
             field
             for field in STATEMENTS
-            if field.name not in ("elr", "by_leader", "keeps_leader", "keeps_isr", "keeps_elr")
+            if field.name not in ("elr", "last_known_elr", "by_leader") and not field.name.startswith("keeps_")
         ),
         column("incarnation", INT, "Incarnation of the topic."),
         column("was", IDS, "ISR before, sorted."),
@@ -206,7 +214,7 @@ def to_changes_by_leader(events: DataFrame) -> DataFrame:
     """EVENTS with `incarnation` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
 
     A change belongs to the newest leader epoch under which its writer was told to lead by then; null if no line tells.
-    Lines of a writer whose release is unknown are left out, as are those of 2.4 on: there they are intentions.
+    So is it while nothing tells the writer's release. Lines of 2.4 on are left out: there they are intentions.
     """
     changing = F.col("event_type").isin("isr_shrinking", "isr_expanding", "isr_update_rejected_by_zk")
     leads = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
@@ -229,7 +237,7 @@ def to_changes_by_leader(events: DataFrame) -> DataFrame:
                 "cached": F.lead("partition_epoch").over(next_change),
             }
         )
-        .where("changing AND writes AND event_type <> 'isr_update_rejected_by_zk'")
+        .where("changing AND coalesce(writes, true) AND event_type <> 'isr_update_rejected_by_zk'")
     )
     return marked.select(
         *(
@@ -293,7 +301,10 @@ def _from_dump(events: DataFrame) -> DataFrame:
         {
             "start_leader_epoch": F.first("leader_epoch", ignorenulls=True).over(before),
             "start_partition_epoch": F.first("partition_epoch", ignorenulls=True).over(before),
-            "elr": F.when(born, F.coalesce(ids_of("elr"), F.array().cast(IDS))).otherwise(ids_of("elr")),
+            **{
+                name: F.when(born, F.coalesce(ids_of(name), F.array().cast(IDS))).otherwise(ids_of(name))
+                for name in ("elr", "last_known_elr")
+            },
         }
     ).withColumns(
         {
@@ -301,6 +312,7 @@ def _from_dump(events: DataFrame) -> DataFrame:
             "isr": F.last(sorted_ids(F.col("isr")), ignorenulls=True).over(before),
             "replicas": F.last("replicas", ignorenulls=True).over(before),
             "elr": F.last("elr", ignorenulls=True).over(before),
+            "last_known_elr": F.last("last_known_elr", ignorenulls=True).over(before),
             "leader_epoch": F.col("start_leader_epoch")
             + F.sum(F.when(~born & F.col("led"), 1).otherwise(0)).over(before).cast("int"),
             "partition_epoch": F.col("start_partition_epoch")

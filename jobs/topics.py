@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.evidence import evidence
+from jobs.order import IN_ORDER, with_rank
 from schemas.timelines import TOPIC_TIMELINE
 from udfs.incarnations import rebirths
 
@@ -151,10 +152,11 @@ def _rebirths(events: DataFrame) -> DataFrame:
     """
     kind, state_change = F.col("event_type"), F.col("event_type") == "partition_state_change"
     is_new = state_change & (F.col("fields")["to_state"] == "NewPartition")
-    names = ["cluster", "topic", "partition", "node_id", "at", "file_id", "line"]
+    names = ["cluster", "topic", "partition", *IN_ORDER]
     told = kind.isin(*TOLD) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
+    concerned = F.col("topic").isNotNull() & F.col("partition").isNotNull() & (told | (kind == GONE) | is_new)
     lines = (
-        events.where(F.col("topic").isNotNull() & F.col("partition").isNotNull() & (told | (kind == GONE) | is_new))
+        with_rank(events.where(concerned))
         .withColumns(
             {
                 "told": told,
@@ -167,7 +169,7 @@ def _rebirths(events: DataFrame) -> DataFrame:
         "at", "file_id", "line"
     )
     by_node = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "file_id", "line")
-    by_all = Window.partitionBy("cluster", "topic", "partition").orderBy("at", "node_id", "file_id", "line")
+    by_all = Window.partitionBy("cluster", "topic", "partition").orderBy(*IN_ORDER)
 
     def last(condition: Column, *names: str, over: WindowSpec) -> Column:
         before = over.rowsBetween(Window.unboundedPreceding, -1)

@@ -23,6 +23,12 @@ PARTITION_TIMELINE = table(
     ),
     column("isr", IDS, "In-sync replicas, sorted; null unknown."),
     column("elr", IDS, "Eligible leader replicas (KIP-966), sorted; null unknown, or none in this release."),
+    column(
+        "last_known_elr",
+        IDS,
+        "Last known eligible leader replicas (KIP-966): of a partition without ISR and ELR who was the last; sorted; null "
+        "unknown, or none in this release.",
+    ),
     column("replicas", IDS, "Assignment in its order, with replicas being added or removed; null unknown."),
     column("since", TIME, "First proof of the state, UTC."),
     column(

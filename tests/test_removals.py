@@ -8,7 +8,7 @@ from udfs.removals import Removal, untold
 
 
 def removals(*told: tuple[int, int]) -> list[Removal]:
-    return [Removal(at, 0, "f", line, replica) for line, (at, replica) in enumerate(told, 1)]
+    return [Removal(at, 0, "f", line, replica, 4) for line, (at, replica) in enumerate(told, 1)]
 
 
 BEFORE = (2, 6, 18, [0, 1, 2, 3, 4])  # leader, leader epoch, partition epoch, ISR; first told at 10

@@ -20,6 +20,8 @@ topic      | partition | event_type                      | node_id | broker_id |
 # a controller's decision, and the request that carries another's: the state's own epoch counts
 decided    | 0         | partition_state_change          | 0       |           | 4                | 2      | 1            | 3               | 3,2     | 2,3      | to_state=OnlinePartition
 resent     | 0         | leader_and_isr_request_sent     | 0       |           | 5                | 2      | 1            | 3               | 2,3     | 2,3      | state_controller_epoch=4
+# the assignment that a reassignment is about to write is not that of the state
+coming     | 0         | reassignment_leader_and_isr_sent | 0      |           | 4                | 2      | 1            | 3               | 2,3     | 2,4      |
 # a change of state that names no partition epoch is no statement
 planned    | 0         | partition_state_change          | 0       |           | 4                |        |              |                 |         | 2,3      | to_state=NewPartition
 # neither is a topic under deletion, nor an intention
@@ -37,6 +39,7 @@ SAID = """
 topic      | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | by_leader | keeps_leader | keeps_isr
 decided    | 2      | 1            | 3               | 4                | 2,3 | 2,3      |           |              |
 resent     | 2      | 1            | 3               | 4                | 2,3 | 2,3      |           |              |
+coming     | 2      | 1            | 3               | 4                | 2,3 |          |           |              |
 offline    | -1     | 2            | 4               | 4                | 2   | 2,3      |           |              |
 reported   | 2      |              | 5               |                  | 2,3 |          | true      | true         |
 started    | 2      | 6            | 7               |                  | 2   | 2,3      | false     |              |
@@ -53,19 +56,19 @@ CHANGES = """
 topic | partition | event_type                      | leader | leader_epoch | partition_epoch | isr | fields
 moved | 0         | kraft_partition_changed         | 2      | 4            | 8               | 2   | old_leader=1; old_leader_epoch=3; old_partition_epoch=7; old_isr=[1, 2]; elr=[1]; old_elr=[]
 shrunk| 0         | kraft_partition_changed         |        |              | 8               | 2   | old_partition_epoch=7; old_isr=[1, 2]
-elr   | 0         | kraft_partition_changed         |        |              | 8               |     | old_partition_epoch=7; elr=[]; old_elr=[3]
+elr   | 0         | kraft_partition_changed         |        |              | 8               |     | old_partition_epoch=7; elr=[]; old_elr=[3]; last_known_elr=[3]; old_last_known_elr=[]
 lost  | 0         | kraft_partition_changed_unclean | 3      | 4            | 8               | 3   | old_leader=-1; old_leader_epoch=3; old_partition_epoch=7; old_isr=[]
 """
 CHANGED = """
-topic | leader | leader_epoch | partition_epoch | isr | elr | keeps_leader | keeps_isr | keeps_elr
-moved | 1      | 3            | 7               | 1,2 | []  |              |           |
-moved | 2      | 4            | 8               | 2   | 1   | false        | false     | false
-shrunk|        |              | 7               | 1,2 |     |              |           |
-shrunk|        |              | 8               | 2   |     | true         | false     | true
-elr   |        |              | 7               |     | 3   |              |           |
-elr   |        |              | 8               |     | []  | true         | true      | false
-lost  | -1     | 3            | 7               | []  |     |              |           |
-lost  | 3      | 4            | 8               | 3   |     | false        | false     | true
+topic | leader | leader_epoch | partition_epoch | isr | elr | last_known_elr | keeps_leader | keeps_isr | keeps_elr | keeps_last_known_elr
+moved | 1      | 3            | 7               | 1,2 | []  |                |              |           |           |
+moved | 2      | 4            | 8               | 2   | 1   |                | false        | false     | false     | true
+shrunk|        |              | 7               | 1,2 |     |                |              |           |           |
+shrunk|        |              | 8               | 2   |     |                | true         | false     | true      | true
+elr   |        |              | 7               |     | 3   | []             |              |           |           |
+elr   |        |              | 8               |     | []  | 3              | true         | true      | false     | false
+lost  | -1     | 3            | 7               | []  |     |                |              |           |           |
+lost  | 3      | 4            | 8               | 3   |     |                | false        | false     | true      | true
 """
 
 
@@ -120,7 +123,7 @@ refused | 10:00:05 | l       | isr_update_rejected_by_zk       |        |       
 # from 2.4 on it is an intention: another line tells the outcome
 later   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | LeaderAndIsrPartitionState(topicName='later', isNew=false) |
 later   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition later-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
-# nobody tells its release
+# nobody tells its release: a change of unknown leader epoch, so that what its writer does not say means nothing
 unknown | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition unknown-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
 # the shape of 0.8 tells it, but not the leader epoch
 old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
@@ -129,6 +132,7 @@ CHANGED_BY_LEADER = """
 topic   | leader | leader_epoch | partition_epoch | was | isr | written
 plain   | 1      | 4            |                 | 1,2 | 1   | true
 refused | 1      | 6            | 9               | 1,2 | 1   | false
+unknown | 1      |              |                 | 1,2 | 1   | true
 old     | 1      |              |                 | 1   | 1,2 | true
 """
 

@@ -159,7 +159,7 @@ back    | 0           | 1      | 3            | 7               | 1       | 1,2 
 back    | 0           | 1      | 3            | 8               | 1,2     | 1,2      | 10:00:02 |          | FullyInSync     | leader     | 1@f:13,2@f:14
 kraft   | 0           | 1      | 0            | 0               | 1,2,3   | 1,2,3    | 10:00:01 | 10:00:02 | FullyInSync     | controller | 100@f:15,100@f:16
 kraft   | 0           | 1      | 0            | 1               | 1,3     | 1,2,3    | 10:00:02 | 10:00:03 | UnderReplicated |            | 100@f:16,100@f:17
-kraft   | 0           | 3      | 1            | 2               | 3       | 1,2,3    | 10:00:03 |          | UnderReplicated | controller | 100@f:17
+kraft   | 0           | 3      | 1            | 2               | 3       |          | 10:00:03 |          |                 | controller | 100@f:17
 again   | 0           | 1      | 0            | 0               | 1       | 1        | 10:00:01 | 10:00:02 | FullyInSync     | controller | 1@f:18
 again   | 0           | -1     | 1            | 1               | 1       | 1        | 10:00:02 | 10:00:03 | Offline         | controller | 1@f:19
 again   | 1           | 2      | 0            | 0               | 2       | 2        | 10:00:04 |          | FullyInSync     | controller | 1@f:21
@@ -183,8 +183,10 @@ moving  | 0           | 1      | 0            | 1               | 1,2,3   |     
 
 @pytest.fixture(scope="module")
 def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
-    """Rows of `to_states`, and the topics, of PARTITION_EVENTS."""
-    events = frame(EVENTS, PARTITION_EVENTS)
+    """Rows of `to_states`, and the topics, of PARTITION_EVENTS. Two of them are a KRaft cluster's."""
+    events = frame(EVENTS, PARTITION_EVENTS).withColumn(
+        "cluster", F.when(F.col("topic").isin("kraft", "reborn"), "k").otherwise("c")
+    )
     topics = to_topic_timeline(events).persist()
     return to_states(events, topics, to_controller_timeline(events), heard(events)).persist(), topics
 
@@ -284,7 +286,7 @@ b       | kept  | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epo
 b       | two   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | W        | 1      | 0            | 0               | 1,2 | 1,2      |
 b       | two   | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 1               |     |          |
 b       | quiet | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | Q        | 5      | 0            | 0               | 5   | 5        |
-b       | quiet | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 2               | 5   | 5        |
+b       | quiet | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 3               | 5   | 5        |
 b       |       | 10:00:09 | 5       | f       | o.a.k  | broker_stopped                   |          |        |              |                 |     |          |
 # 6 is heard from 10:00:07 on: it may have shrunk and expanded the ISR
 b       | blind | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | B        | 6      | 0            | 0               | 6   | 6        |
@@ -310,7 +312,8 @@ kept  | 1               | -1     | 1            | 1   | []  | 10:00:09 | true
 two   | 0               | 1      | 0            | 1,2 | []  | 10:00:01 | false
 quiet | 0               | 5      | 0            | 5   | []  | 10:00:01 | false
 quiet | 1               | 5      | 0            | 5   |     | 10:00:07 | true
-quiet | 2               | 5      | 0            | 5   | []  | 10:00:07 | false
+quiet | 2               | 5      | 0            | 5   |     | 10:00:07 | true
+quiet | 3               | 5      | 0            | 5   | []  | 10:00:07 | false
 blind | 0               | 6      | 0            | 6   | []  | 10:00:01 | false
 blind | 2               | 6      | 0            | 6   | []  | 10:00:07 | false
 loud  | 0               | 5      | 0            | 5,6 | []  | 10:00:01 | false
@@ -328,6 +331,58 @@ def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
     topics = to_topic_timeline(events)
     states = to_states(events, topics, to_controller_timeline(events), heard(events))
     same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
+
+
+# A reassignment that only removes replicas leaves no line in KRaft, but raises the leader epoch. 3 is behind in `less` at
+# first, and may be no replica any more from 3 on; of `back` it is in sync again later, so it was one all the time. 1 was
+# fenced when it lost `fenced`, and gave way in sync in `preferred`; `taken` it may have lost as a replica.
+REMOVED = """
+topic     | at       | event_type              | topic_id | leader | leader_epoch | partition_epoch | isr   | replicas | fields
+          | 10:00:00 | kraft_controller_elected |         |        |              |                 |       |          |
+          | 10:00:05 | kraft_broker_fenced     |          |        |              |                 |       |          | broker=1
+less      | 10:00:01 | kraft_partition_created | L        | 1      | 0            | 0               | 1,2,3 | 3,1,2    | elr=[]
+less      | 10:00:02 | kraft_partition_changed | L        |        |              | 1               | 1,2   |          | old_isr=[1, 2, 3]; old_partition_epoch=0
+less      | 10:00:03 | kraft_partition_changed | L        | 1      | 1            | 2               | 1     |          | old_isr=[1, 2]; old_leader=1; old_leader_epoch=0; old_partition_epoch=1
+less      | 10:00:04 | kraft_partition_changed | L        |        |              | 3               | 1,2   |          | old_isr=[1]; old_partition_epoch=2
+back      | 10:00:01 | kraft_partition_created | B        | 1      | 0            | 0               | 1,3   | 3,1      | elr=[]
+back      | 10:00:02 | kraft_partition_changed | B        | 1      | 1            | 1               | 1     |          | old_isr=[1, 3]; old_leader=1; old_leader_epoch=0; old_partition_epoch=0
+back      | 10:00:03 | kraft_partition_changed | B        |        |              | 2               | 1,3   |          | old_isr=[1]; old_partition_epoch=1
+fenced    | 10:00:01 | kraft_partition_created | F        | 1      | 0            | 0               | 1,2   | 1,2      | elr=[]
+fenced    | 10:00:05 | kraft_partition_changed | F        | 2      | 1            | 1               | 2     |          | old_isr=[1, 2]; old_leader=1; old_leader_epoch=0; old_partition_epoch=0
+preferred | 10:00:01 | kraft_partition_created | P        | 1      | 0            | 0               | 1,2   | 2,1,3    | elr=[]
+preferred | 10:00:03 | kraft_partition_changed | P        | 2      | 1            | 1               | 1,2   |          | old_isr=[1, 2]; old_leader=1; old_leader_epoch=0; old_partition_epoch=0
+taken     | 10:00:01 | kraft_partition_created | T        | 1      | 0            | 0               | 1,2   | 1,2      | elr=[]
+taken     | 10:00:03 | kraft_partition_changed | T        | 2      | 1            | 1               | 2     |          | old_isr=[1, 2]; old_leader=1; old_leader_epoch=0; old_partition_epoch=0
+"""
+KEPT = """
+topic     | partition_epoch | replicas
+less      | 0               | 3,1,2
+less      | 1               | 3,1,2
+less      | 2               |
+less      | 3               |
+back      | 0               | 3,1
+back      | 1               | 3,1
+back      | 2               | 3,1
+fenced    | 0               | 1,2
+fenced    | 1               | 1,2
+preferred | 0               | 2,1,3
+preferred | 1               | 2,1,3
+taken     | 0               | 1,2
+taken     | 1               |
+"""
+
+
+def test_replicas_may_be_taken_away_without_a_word(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, REMOVED).withColumns(
+        {
+            "partition": F.when(F.col("topic").isNotNull(), 0),
+            "controller_id": F.lit(1),
+            "controller_epoch": F.lit(1),
+        }
+    )
+    topics = to_topic_timeline(events)
+    states = to_states(events, topics, to_controller_timeline(events), heard(events))
+    same(to_partition_timeline(states, topics, Settings()), KEPT)
 
 
 # ---- controllers ----------------------------------------------------------------------------------------------------

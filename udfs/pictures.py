@@ -198,7 +198,7 @@ def without_fenced_leaders(tool: Tool, topics: Iterable[Topic], alive: Alive) ->
     """The same without leaders that KRaft had fenced: it takes the office with the same commit, though a line may be late.
 
     Nobody leads if all replicas are fenced (an ISR of one stays, or is empty with eligible leader replicas: unknown); else
-    another may, and leader and ISR are unknown.
+    another may, in a state that no line tells: leader, ISR and assignment are unknown.
     """
     if not tool.kraft:
         return list(topics)
@@ -210,7 +210,8 @@ def _unfenced(p: Partition, alive: Alive) -> Partition:
         return p
     all_gone = p.replicas is not None and all(alive.get(replica) is False for replica in p.replicas)
     return replace(
-        p, leader=NO_LEADER if all_gone else None, leader_epoch=None, partition_epoch=None, isr=None, elr=None, inferred=True
+        p, leader=NO_LEADER if all_gone else None, leader_epoch=None, partition_epoch=None, isr=None, elr=None,
+        replicas=p.replicas if all_gone else None, inferred=True
     )  # fmt: skip
 
 

@@ -15,13 +15,17 @@ NO_LEADER = -1
 
 
 class Removal(NamedTuple):
-    """One replica taken offline: when (microseconds), the line that says so, and which. In the order of the log if sorted."""
+    """One replica taken offline: when (microseconds), the line that says so, which, and in whose controller epoch.
+
+    In the order of the log if sorted.
+    """
 
     at: int
     node_id: int | None
     file_id: str | None
     line: int
     replica: int
+    controller_epoch: int | None
 
 
 class Written(NamedTuple):

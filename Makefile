@@ -10,7 +10,7 @@ export GX_ANALYTICS_ENABLED := false
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
-test: java $(SETUP)  ## the whole suite, under 10 minutes on 2 cores
+test: java $(SETUP)  ## the whole suite
 	@$(BIN)/python -m pytest
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql import types as T
 
+from jobs.row_streams import map_rows
 from schemas.columns import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
 from udfs.histories import Said, State, history
 
@@ -59,48 +59,11 @@ ORDERED = T.StructType(
     ]
 )
 
-ROWS_PER_BATCH = 4096
-_TYPES = {
-    "partition": pa.int32(),
-    "incarnation": pa.int32(),
-    "ordinal": pa.int64(),
-    "leader_epoch": pa.int32(),
-    "partition_epoch": pa.int32(),
-    "leader": pa.int32(),
-    "isr": pa.list_(pa.int32()),
-    "by_leader": pa.bool_(),
-    "inferred": pa.bool_(),
-    "at": pa.timestamp("us", tz="UTC"),
-    "controller_epoch": pa.int32(),
-    "replicas": pa.list_(pa.int32()),
-    "evidence": pa.list_(pa.struct([("node_id", pa.int32()), ("file_id", pa.string()), ("line", pa.int64())])),
-}
-
 
 def to_ordered(said: DataFrame, most_evidence: int) -> DataFrame:
     """SAID -> ORDERED; evidence of a state is at most `most_evidence` lines, the earliest first."""
     ordered = said.select(*SAID.names).repartition(*KEY).sortWithinPartitions(*KEY, "leader_epoch", "at", "line")
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        schema = pa.schema([(name, _TYPES.get(name, pa.string())) for name in ORDERED.names])
-        out: list[dict[str, Any]] = []
-        for row in ordered_rows(_rows(batches), most_evidence):
-            out.append(row)
-            if len(out) == ROWS_PER_BATCH:
-                yield pa.RecordBatch.from_pylist(out, schema=schema)
-                out = []
-        if out:
-            yield pa.RecordBatch.from_pylist(out, schema=schema)
-
-    return ordered.mapInArrow(work, ORDERED)
-
-
-def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        for name in ("at", "seen_since", "seen_until"):
-            at = batch.schema.get_field_index(name)
-            batch = batch.set_column(at, name, batch.column(at).cast(pa.int64()))
-        yield from batch.to_pylist()
+    return map_rows(ordered, lambda rows: ordered_rows(rows, most_evidence), ORDERED)
 
 
 def ordered_rows(rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator[dict[str, Any]]:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from jobs.evidence import milliseconds
+from jobs.row_streams import map_rows
 from jobs.statements import ids_of, number_of
 from schemas.requests import CONTROL_REQUESTS
 from udfs.requests import (
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 KEY = ("cluster", "controller_id", "broker")
-ROWS_PER_BATCH = 4096
-_TIMES = ("sent_at", "received_at", "handled_at", "responded_at")
 _COMPUTED = ("delivery_ms", "handling_ms", "round_trip_ms")
 
 
@@ -114,38 +113,8 @@ def _count() -> Column:
 def to_requests(marks: DataFrame) -> DataFrame:
     """Rows of `to_marks` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
     ordered = marks.repartition(*KEY).sortWithinPartitions(*KEY)
-    names = [name for name in CONTROL_REQUESTS.columns if name not in _COMPUTED]
-    schema = pa.schema([(name, _TYPES.get(name, pa.int32())) for name in names])
-
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out: list[dict[str, Any]] = []
-        for row in request_rows(_rows(batches)):
-            out.append(row)
-            if len(out) == ROWS_PER_BATCH:
-                yield pa.RecordBatch.from_pylist(out, schema=schema)
-                out = []
-        if out:
-            yield pa.RecordBatch.from_pylist(out, schema=schema)
-
-    fields = [field for field in CONTROL_REQUESTS.schema if field.name in names]
-    return with_latencies(ordered.mapInArrow(work, type(CONTROL_REQUESTS.schema)(fields)))
-
-
-_TYPES = {
-    "cluster": pa.string(),
-    "number": pa.int64(),
-    "kind": pa.string(),
-    **dict.fromkeys(_TIMES, pa.timestamp("us", tz="UTC")),
-    "error": pa.string(),
-    "stale": pa.bool_(),
-    "evidence": pa.list_(pa.struct([("node_id", pa.int32()), ("file_id", pa.string()), ("line", pa.int64())])),
-}
-
-
-def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        at = batch.schema.get_field_index("at")
-        yield from batch.set_column(at, "at", batch.column(at).cast(pa.int64())).to_pylist()
+    fields = [field for field in CONTROL_REQUESTS.schema if field.name not in _COMPUTED]
+    return with_latencies(map_rows(ordered, request_rows, T.StructType(fields)))
 
 
 def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -45,6 +45,16 @@ def spark() -> Iterator[SparkSession]:
         yield started
 
 
+@pytest.fixture
+def no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever starts Spark fails the test."""
+
+    def session() -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("jobs.session.session", session)
+
+
 # ---- tables as text -------------------------------------------------------------------------------------------------
 def instant(text: str) -> datetime:
     """`10:00:01.5`, on the day of all tests; a full ISO 8601 time stays as it is."""

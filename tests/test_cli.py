@@ -44,16 +44,6 @@ def logs(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts Spark fails the test."""
-
-    def session() -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(session_module, "session", session)
-
-
 @pytest.mark.usefixtures("no_jvm")
 class TestWithoutSpark:
     """Bad usage and bad paths are said before Spark starts."""

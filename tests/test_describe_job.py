@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
-from jobs import session as session_module
 from jobs.cli import main
 from jobs.describe import holding, moment_of, to_assigned, to_configs, to_moves, to_said
 from schemas.findings import REASSIGNMENTS
@@ -48,16 +47,6 @@ def refused(*arguments: str) -> str:
 
 
 # ---- usage ----------------------------------------------------------------------------------------------------------
-@pytest.fixture
-def no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever starts Spark fails the test."""
-
-    def session() -> None:
-        raise AssertionError("Spark was started")
-
-    monkeypatch.setattr(session_module, "session", session)
-
-
 @pytest.mark.usefixtures("no_jvm")
 def test_bad_usage(tmp_path: Path) -> None:
     assert "Missing option '--at'" in refused()

@@ -7,7 +7,7 @@ that `carried` gives.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,12 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.requests import with_latencies
-from jobs.statements import BY_LEADER, CHANGES, WHOLE, sorted_ids
+from jobs.statements import sorted_ids
 from schemas.columns import INT, LONG, TEXT, TIME, column
 from schemas.requests import CLOCK_OFFSETS
-from udfs.courses import Course, Limit, courses
+from udfs.clock_pairs import DELETED
+from udfs.courses import BIN_US, SLOT_US, Course, Limit, courses, knots, on_reference, slots
+from udfs.state_lines import BY_LEADER, CHANGES, WHOLE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -34,10 +36,6 @@ PAIRS = T.StructType(
         column("then_at", TIME, "When the effect was, on its node's."),
     ]
 )
-BIN_US = 10_000_000
-"""Of the pairs of two nodes, one way, in so many microseconds the closest counts: that bounds what is held in memory."""
-SLOT_US = 10_000_000
-"""Between times that far apart, in microseconds, corrections grow evenly."""
 HOUR_US = 3_600_000_000
 
 
@@ -65,14 +63,6 @@ def to_pairs(requests: DataFrame, events: DataFrame) -> DataFrame:
     return on_its_way.unionByName(on_its_way_back).unionByName(later).where("first <> then").select(*PAIRS.names)
 
 
-_DELETED = (
-    "topic_deletion_started",
-    "topic_deletion_completed",
-    "metadata_cache_partition_deleted",
-    "kraft_topic_removed",
-)
-
-
 def _begun(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, what, node_id, at: who began something that others tell of, before they can.
 
@@ -81,7 +71,7 @@ def _begun(events: DataFrame) -> DataFrame:
     """
     own = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "file_id", "line")
     isr = sorted_ids(F.col("isr"))
-    deleted = events.where(F.col("event_type").isin(*_DELETED)).select("cluster", "topic").distinct()
+    deleted = events.where(F.col("event_type").isin(*DELETED)).select("cluster", "topic").distinct()
     meant = (
         events.where("event_type IN ('isr_shrinking', 'isr_expanding', 'isr_updated') AND topic IS NOT NULL AND node_id IS NOT NULL")
         .withColumns({"said": F.lag("event_type").over(own), "began": F.lag("at").over(own), "meant": F.lag(isr).over(own)})
@@ -134,7 +124,7 @@ def offset_rows(cluster: str, limits: Sequence[Limit]) -> list[dict[str, Any]]:
     pairs: Counter[tuple[int, int]] = Counter()
     times: dict[tuple[int, int], set[int]] = defaultdict(set)
     for one in limits:
-        reference_at = _carried(one.at, found.get(one.first))
+        reference_at = on_reference(one.at, found.get(one.first))
         hour = reference_at // HOUR_US
         for node in (one.first, one.then):
             pairs[node, hour] += one.pairs
@@ -146,15 +136,8 @@ def offset_rows(cluster: str, limits: Sequence[Limit]) -> list[dict[str, Any]]:
     ]
 
 
-def _carried(at: int, course: Course | None) -> int:
-    if course is None or not course.is_applied:
-        return at
-    return at - int(np.interp(at, course.at + course.applied, course.applied))
-
-
 def _row(cluster: str, course: Course, hour: int, pairs: int, times: Sequence[int]) -> dict[str, Any]:
     at = np.array(times, np.int64)
-    applied = np.interp(at, course.at, course.applied) if course.is_applied else np.zeros(0)
     return {
         "cluster": cluster,
         "node_id": course.node,
@@ -164,7 +147,7 @@ def _row(cluster: str, course: Course, hour: int, pairs: int, times: Sequence[in
         "offset_ms_max": _most(course, at),
         "pairs": pairs,
         "contradicting": course.least is None,
-        "applied": [(_time(int(a + ahead)), round(ahead) / 1000) for a, ahead in zip(at, applied, strict=False)],
+        "applied": [(_time(own), ahead / 1000) for own, ahead in knots(course, times)],
     }
 
 
@@ -212,18 +195,6 @@ def to_corrections(offsets: DataFrame) -> DataFrame | None:
         knots[row["cluster"], row["node_id"]].append((row["at"], row["ahead"]))
     rows = [(*node, *slots(some)) for node, some in sorted(knots.items())]
     return offsets.sparkSession.createDataFrame(rows, CORRECTIONS) if rows else None
-
-
-def slots(knots: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
-    """What is taken off at known times of a node, microseconds -> the number of the first slot, and what is at the borders of slots.
-
-    >>> slots([(5_000_000, 100.0), (25_000_000, 300.0)])
-    (0, [100.0, 150.0, 250.0, 300.0])
-    """
-    at, ahead = (np.array(values) for values in zip(*sorted(knots), strict=True))
-    first = int(at[0] // SLOT_US)
-    borders = np.arange(first, at[-1] // SLOT_US + 2) * SLOT_US
-    return first, [float(one) for one in np.interp(borders, at, ahead)]
 
 
 def carried(rows: DataFrame, corrections: DataFrame, clocks: Mapping[str, str]) -> DataFrame:

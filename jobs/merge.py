@@ -13,23 +13,22 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from jobs.merge_logs import Log, Reading, counted, found_paths, single_logs, without_duplicates
 from jobs.merge_request import Options, Refused, Request, local_time, understood
 
 if TYPE_CHECKING:
     from udfs.clock import Turns
+    from udfs.courses import Correction
     from udfs.merge_blocks import Block, Flags, Longs, ToUtc
     from udfs.merge_order import Picked, Stream
     from udfs.merge_streams import Aside, Index
-    from udfs.skew import Bounds
 
 DONE, BAD_INPUT = 0, 2
 
 _MEMORY = 16 << 20  # bytes of blocks that are held at once, about
 _LEAST_PIECE = 16 << 10
-_HOUR = 3_600_000_000
 
 
 def merge(options: Options, out: IO[bytes], say: Callable[[str], None], is_terminal: bool = False) -> int:
@@ -62,7 +61,7 @@ class Merge:
         self.is_terminal = is_terminal
         self.logs: list[Log] = []
         self.bundles: list[str] = []
-        self.skews: dict[int, dict[int, int]] = {}  # node -> hour (-1: all others) -> microseconds ahead
+        self.skews: dict[int, int | Correction] = {}  # node -> microseconds ahead, or how they change
         self.ranges: dict[int, list[tuple[int, int | None]]] = {}  # of plain files, by their number
         self.written = 0
 
@@ -88,7 +87,7 @@ class Merge:
         if request.options.skew == "auto":
             self._estimate_skews()
         else:
-            self.skews = {node: {-1: ahead} for node, ahead in request.skews.items()}
+            self.skews = dict(request.skews)
         if request.is_relative:
             last = max((int(block.times.max()) for _, block in self._all_blocks(quick=True)), default=None)
             if last is not None:
@@ -117,21 +116,12 @@ class Merge:
         self.request.filters = replace(self.request.filters, topic_ids=frozenset(ids))
 
     def _estimate_skews(self) -> None:
-        """Offsets of the nodes' clocks from requests and responses."""
-        from udfs.merge_filters import Record
-        from udfs.skew import offsets, pairs_of
+        """Corrections of the nodes' clocks from what one node can only have logged after another."""
+        from jobs.merge_clocks import estimated
 
-        def told() -> Iterator[tuple[int, int, Any]]:
-            for log, block in self._all_blocks(quick=False):
-                for row in _rows_of_requests(block):
-                    record = Record(block.raw(row), log.layout, log.node)
-                    if record.told is not None and record.writer is not None:
-                        yield record.writer, int(block.times[row]), record.told
-
-        found = offsets(pairs_of(told()))
-        for (node, hour), bounds in found.items():
-            self.skews.setdefault(node, {})[hour] = bounds.offset
-        self.reading.say(_told_skews(found, {log.node for log in self.logs if log.node is not None}))
+        found, sentence = estimated(self._all_blocks(quick=False, with_lines=True))
+        self.skews = {**found}
+        self.reading.say(sentence)
 
     def _every_stream(self) -> Iterator[tuple[Log, BinaryIO]]:
         """All streams one after another, each from its begin."""
@@ -154,8 +144,8 @@ class Merge:
         for path in self.bundles:
             yield from self.reading.members(path, self.logs)
 
-    def _all_blocks(self, *, quick: bool) -> Iterator[tuple[Log, Block]]:
-        """All records. `quick`: of plain files only the last ones."""
+    def _all_blocks(self, *, quick: bool, with_lines: bool = False) -> Iterator[tuple[Log, Block]]:
+        """All records. `quick`: of plain files only the last ones, which have no line numbers."""
         from udfs.merge_blocks import Account, Pool, blocks
 
         pool = Pool()
@@ -165,8 +155,9 @@ class Merge:
             begin = log.tail_begin() if quick and log.is_plain else 0
             if begin:
                 stream.seek(begin)
+            format_, first_line = None if log.is_usual else log.format, 1 if with_lines else None
             for block in blocks(
-                stream, None if log.is_usual else log.format, self._to_utc(log), Account(), pool=pool, offset=begin
+                stream, format_, self._to_utc(log), Account(), pool=pool, offset=begin, first_line=first_line
             ):
                 yield log, block
                 pool.give(block.data)
@@ -178,8 +169,6 @@ class Merge:
         ahead = self.skews.get(log.node) if log.node is not None else None
         if zone == "UTC" and ahead is None:
             return lambda local, offsets, is_utc: local
-        import numpy as np
-
         from udfs import clock
 
         turns = () if zone == "UTC" else self._turns(log, zone)
@@ -188,8 +177,7 @@ class Merge:
             utc, _ = clock.to_utc(local, zone, offsets, turns, is_utc)
             if ahead is None:
                 return utc
-            hours, which = np.unique(utc // _HOUR, return_inverse=True)
-            return utc - np.array([ahead.get(hour, ahead.get(-1, 0)) for hour in hours.tolist()], np.int64)[which]
+            return utc - ahead if isinstance(ahead, int) else ahead.corrected(utc)
 
         return to_utc
 
@@ -286,8 +274,8 @@ class Merge:
         def find(numbers: Iterator[int]) -> None:
             for number in numbers:
                 log = self.logs[number]
-                skews = self.skews.get(log.node) if log.node is not None else None
-                slack = max((abs(ahead) for ahead in skews.values()), default=0) if skews else 0
+                ahead = self.skews.get(log.node, 0) if log.node is not None else 0
+                slack = abs(ahead) if isinstance(ahead, int) else ahead.most
                 zone = self.request.zone_of(log.node)
                 with suppress(OSError):
                     found = ranges_of(log, since, until, zone, slack, trust=self.request.options.trust_order)
@@ -411,12 +399,6 @@ def _place(log: Log) -> tuple[bool, int, str]:
     return log.node is None, log.node or 0, log.name
 
 
-def _rows_of_requests(block: Block) -> list[int]:
-    from udfs.merge_filters import rows_with
-
-    return sorted(rows_with(block, [b"orrelation", b"LeaderAndIsr request"]))
-
-
 def _in_window(block: Block, since: int | None, until: int | None) -> Block:
     import numpy as np
 
@@ -426,20 +408,6 @@ def _in_window(block: Block, since: int | None, until: int | None) -> Block:
     if until is not None:
         inside &= block.times <= until
     return block if inside.all() else block.chosen(inside)
-
-
-def _told_skews(found: dict[tuple[int, int], Bounds], nodes: set[int]) -> str:
-    """What the estimate of the clocks is, in one line."""
-    parts = []
-    for (node, hour), bounds in sorted(found.items()):
-        if hour == -1:
-            low = "?" if bounds.least is None else f"{bounds.least / 1000:g}"
-            high = "?" if bounds.most is None else f"{bounds.most / 1000:g}"
-            parts.append(f"node {node} {bounds.offset / 1000:+g} ms ({low} to {high}, {bounds.pairs} pairs)")
-    unknown = sorted(nodes - {node for node, _ in found})
-    if unknown:
-        parts.append(f"no pairs of node {', '.join(map(str, unknown))}, which keeps its own clock")
-    return f"Clocks ahead of the cluster's: {'; '.join(parts)}" if parts else "No clocks could be compared."
 
 
 def _looked_at(logs: Sequence[Log], zone: str) -> str:

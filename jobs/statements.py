@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemas.columns import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
+from udfs.state_lines import BY_LEADER, CHANGES, WHOLE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -44,30 +45,11 @@ STATEMENTS = T.StructType(
     ]
 )
 
-WHOLE = (  # messages that print leader, leader epoch, partition epoch and ISR of a state that was committed
-    "partition_state_change",
-    "leader_and_isr_request_sent",
-    "update_metadata_request_sent",
-    "leader_and_isr_request_received",
-    "metadata_cache_updated",
-    "replica_removed_from_isr",
-    "reassignment_leader_and_isr_sent",
-    "alter_isr_updated",
-    "become_leader_skipped_already_leader",
-    "become_follower_skipped_same_leader",
-    "become_leader_skipped_newer_partition_epoch",
-    "become_follower_skipped_newer_partition_epoch",
-    "kraft_partition_created",
-    "kraft_partition_record_replayed",
-    "partition_follower_epoch_started",  # all but the ISR
-)
 UNNUMBERED = (
     "controller_isr_removed",
     "reassignment_isr_listener_fired",
 )  # until 1.0: as WHOLE, without partition epoch
 REFRESHED = "leader_epoch_updated"  # the controller raised the leader epoch, and changed nothing else
-BY_LEADER = ("isr_updated", "partition_leader_epoch_started")  # the writer is the leader
-CHANGES = ("kraft_partition_changed", "kraft_partition_changed_unclean")  # `isr: [1] -> [2], leader: 1 -> 2, ...`
 RECORDS = ("metadata_partition", "metadata_partition_change")  # of a metadata dump
 
 

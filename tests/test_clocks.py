@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.clocks import PAIRS, carried, limits_of, offset_rows, slots, to_clock_offsets, to_corrections, to_pairs
+from jobs.clocks import PAIRS, carried, limits_of, offset_rows, to_clock_offsets, to_corrections, to_pairs
+from jobs.merge import merge
+from jobs.merge_request import Options
 from jobs.order import IN_ORDER, with_rank
 from jobs.requests import to_marks, to_requests
 from schemas.ingest import EVENTS
 from schemas.requests import CLOCK_OFFSETS, CONTROL_REQUESTS
 from tests.test_merge_order import RANKED
+from udfs.clock_pairs import ClockPairs
 from udfs.courses import Limit
 from udfs.merge_order_columns import rank
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tests.conftest import Frame, Same
+    from tests.conftest import Frame, Run, Same
 
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
@@ -45,11 +49,6 @@ def test_offsets_are_told_by_node_and_hour() -> None:
     assert rows[2, 1]["offset_ms_max"] == 10_010
     assert rows[2, 1]["offset_ms_min"] == pytest.approx(9_995 - 1_800, abs=6)  # 500 ppm of an hour
     assert (rows[3, 0]["offset_ms_min"], rows[3, 0]["offset_ms_max"], rows[3, 0]["applied"]) == (None, 6, [])
-
-
-def test_slots_hold_what_is_taken_off_at_their_borders() -> None:
-    # slots are 10 s: at 0 s as at 5 s, then evenly up to 25 s, then as there
-    assert slots([(25 * SECOND, 300.0), (5 * SECOND, 100.0)]) == (0, [100.0, 150.0, 250.0, 300.0])
 
 
 def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Frame, same: Same) -> None:
@@ -156,6 +155,25 @@ def test_of_many_pairs_the_closest_of_ten_seconds_counts(spark: SparkSession, fr
         1: 0,
         2: pytest.approx(506),
     }  # 5 ms may drift in 10 s
+
+
+def test_plain_python_finds_the_same(zk: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`merge --skew auto` goes by the same pairs: they give the rows that the nightly has published."""
+    found: list[Limit] = []
+    limits = ClockPairs.limits
+
+    def seen(pairs: ClockPairs) -> list[Limit]:
+        found.extend(limits(pairs))
+        return found
+
+    monkeypatch.setattr(ClockPairs, "limits", seen)
+    merge(Options(paths=(str(zk.capture / "logs"),), skew="auto", count=True), io.BytesIO(), lambda _: None)
+    published = zk.rows("clock_offsets")
+    names = [name for name in CLOCK_OFFSETS.columns if name != "hour"]  # is naive, of Spark's zone
+    rows = offset_rows(published[0]["cluster"], found)
+    assert [[row[name] for name in names] for row in rows] == [
+        [row[name] for name in names] for row in sorted(published, key=lambda row: (row["node_id"], row["hour"]))
+    ]
 
 
 # ---- requests --------------------------------------------------------------------------------------------------------

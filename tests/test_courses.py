@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.courses import DRIFT, RESOLUTION, Course, Limit, ahead_at, courses
+from udfs.courses import DRIFT, RESOLUTION, SLOT_US, Correction, Course, Limit, ahead_at, corrections, courses, slots
 
 MINUTE = 60_000_000
 HOUR = 60 * MINUTE
@@ -142,3 +142,36 @@ def test_ahead_between_known_times_grows_evenly_and_stays_before_and_after() -> 
     none = np.zeros(2)
     course = Course(2, 1, np.array([0, 1000]), none, none, np.array([100.0, 200.0]))
     assert list(ahead_at(course, np.array([-50, 100, 650, 1200, 9000]))) == [100, 100, 150, 200, 200]
+
+
+def test_slots_hold_what_is_taken_off_at_their_borders() -> None:
+    # slots are 10 s: at 0 s as at 5 s, then evenly up to 25 s, then as there
+    assert slots([(25 * 1_000_000, 300.0), (5 * 1_000_000, 100.0)]) == (0, [100.0, 150.0, 250.0, 300.0])
+
+
+def test_a_correction_is_to_the_millisecond_and_even_between_the_borders() -> None:
+    """1 s is taken off up to the first border of two slots, 3 s from the last one on."""
+    correction = Correction(2, [1_000_000.0, 2_000_000.0, 3_000_000.0])
+    own = np.array([0, 2 * SLOT_US, 2 * SLOT_US + SLOT_US // 4, 4 * SLOT_US, 9 * SLOT_US, 2 * SLOT_US + 6_000])
+    taken_off = [1_000_000, 1_000_000, 1_250_000, 3_000_000, 3_000_000, 1_001_000]  # the last one is 1,000.6 ms
+    assert (own - correction.corrected(own)).tolist() == taken_off
+    assert correction.most == 3_001_000
+    assert Correction(2, [-5_000.0, -7_000.0]).most == 8_000
+
+
+@given(clusters(), st.lists(st.integers(0, 12 * HOUR), min_size=2, max_size=30))
+def test_corrected_times_never_swap(
+    cluster: tuple[list[Limit], dict[int, tuple[int, float]]], times: list[int]
+) -> None:
+    at = np.array(sorted(times), np.int64) // 1000 * 1000
+    for correction in corrections(cluster[0], courses(cluster[0])).values():
+        assert (np.diff(correction.corrected(at)) >= 0).all()
+        assert (abs(at - correction.corrected(at)) <= correction.most).all()
+
+
+def test_a_clock_that_is_behind_is_set_forward() -> None:
+    """Node 2 is 10 s behind nodes 1 and 3: its 00:00:50 is 00:01:00."""
+    limits = [*both_ways(1, 2, MINUTE, -10_000_000, 10, 10), *both_ways(1, 3, MINUTE, 0, 10, 10)]
+    found = corrections(limits, courses(limits))
+    assert {*found} == {2}
+    assert found[2].corrected(np.array([50_000_000])).tolist() == [MINUTE]

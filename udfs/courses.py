@@ -8,8 +8,8 @@ farther away. Bounds of nodes that share no limits come over a third.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,10 @@ DRIFT = 500e-6
 """By which two clocks drift apart at most, seconds a second: what NTP slews a clock by at most, and ten times a bad crystal's."""
 RESOLUTION = 1_000
 """Microseconds: logs cut times to milliseconds, so what seems to take no time may have taken up to that."""
+BIN_US = 10_000_000
+"""Of the pairs of two nodes, one way, in so many microseconds the closest counts: that bounds what is held in memory."""
+SLOT_US = 10_000_000
+"""Between times that far apart, in microseconds, corrections grow evenly."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,65 @@ def ahead_at(course: Course, at: Longs) -> Floats:
     """What is taken off times of the node's own clock: between two known times it grows evenly, before and after it stays."""
     ahead: Floats = np.interp(at, course.at + course.applied, course.applied)
     return ahead
+
+
+def on_reference(at: int, course: Course | None) -> int:
+    """A time of a node's own clock on the reference's; as it is where nothing is taken off."""
+    return at if course is None or not course.is_applied else at - int(ahead_at(course, np.array([at]))[0])
+
+
+def knots(course: Course, at: Sequence[int]) -> list[tuple[int, int]]:
+    """At times of the reference's clock: the node's own time, and what is taken off it, microseconds. None if nothing is."""
+    if not course.is_applied:
+        return []
+    applied = np.interp(at, course.at, course.applied)
+    return [(int(one + ahead), round(ahead)) for one, ahead in zip(at, applied.tolist(), strict=True)]
+
+
+def slots(told: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
+    """What is taken off at known times of a node, microseconds -> the number of the first slot, and what is at the borders of slots.
+
+    >>> slots([(5_000_000, 100.0), (25_000_000, 300.0)])
+    (0, [100.0, 150.0, 250.0, 300.0])
+    """
+    at, ahead = (np.array(values) for values in zip(*sorted(told), strict=True))
+    first = int(at[0] // SLOT_US)
+    borders = np.arange(first, at[-1] // SLOT_US + 2) * SLOT_US
+    return first, [float(one) for one in np.interp(borders, at, ahead)]
+
+
+@dataclass(frozen=True)
+class Correction:
+    """What is taken off one node's times, as `slots` tells it; before the first and after the last border as there."""
+
+    first_slot: int
+    ahead: Sequence[float]
+
+    @property
+    def most(self) -> int:
+        """By how many microseconds a time changes at most."""
+        return round(max(map(abs, self.ahead))) + RESOLUTION
+
+    def corrected(self, at: Longs) -> Longs:
+        """Times on the cluster's clock, to the millisecond. They never change their order."""
+        borders = (self.first_slot + np.arange(len(self.ahead))) * SLOT_US
+        ahead = np.interp(at, borders, np.array(self.ahead))
+        found: Longs = at - np.floor(ahead / 1000 + 0.5).astype(np.int64) * 1000
+        return found
+
+
+def corrections(limits: Sequence[Limit], found: Mapping[int, Course]) -> dict[int, Correction]:
+    """Of each node whose clock is corrected how; `found`: the courses by these limits."""
+    moments: dict[int, set[int]] = defaultdict(set)
+    for one in limits:
+        at = on_reference(one.at, found.get(one.first))
+        moments[one.first].add(at)
+        moments[one.then].add(at)
+    return {
+        node: Correction(*slots(knots(course, sorted(moments[node]))))
+        for node, course in found.items()
+        if course.is_applied
+    }
 
 
 def _courses(limits: Sequence[Limit]) -> dict[int, Course]:

@@ -1,0 +1,121 @@
+"""Pairs of lines that compare clocks, in plain Python: the cases that `tests/test_clocks.py` has for Spark, as lines."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from udfs import clock_pairs
+from udfs.clock_pairs import ClockPairs, limits_of, mark_rows
+from udfs.courses import Limit
+from udfs.parsing import read_message
+
+SECOND = 1_000_000
+STATE, PARTITION, QUORUM = "state.change.logger", "kafka.cluster.Partition", "org.apache.kafka.raft.QuorumState"
+TO_2 = "[Controller id=1 epoch=4] Sending become-leader LeaderAndIsr request LeaderAndIsrPartitionState(topicName='a', partitionIndex={0}, controllerEpoch=4, leader=2, leaderEpoch=3, isr=[2, 1], zkVersion=7, replicas=[2, 1], addingReplicas=[], removingReplicas=[], isNew=false) to broker 2 for partition a-{0}"
+BY_2 = "[Broker id=2] Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='a', partitionIndex={0}, controllerEpoch=4, leader=2, leaderEpoch=3, isr=[2, 1], zkVersion=7, replicas=[2, 1], addingReplicas=[], removingReplicas=[], isNew=false) correlation id 9 from controller 1 epoch 4"
+DONE = "[Broker id=2] Completed LeaderAndIsr request correlationId 9 from controller 1 epoch 4 for the become-leader transition for partition a-{0}"
+ANSWERED = "[Controller id=1 epoch=4] Received response {error_code=0,partition_errors=[],_tagged_fields={}} for request LEADER_AND_ISR with correlation id 9 sent to broker 127.0.0.1:9092 (id: 2 rack: null)"
+CACHED = "[Broker id={2}] Cached leader info UpdateMetadataPartitionState(topicName='{0}', partitionIndex=0, controllerEpoch=4, leader=2, leaderEpoch=3, isr=[1, 2], zkVersion={1}, replicas=[1, 2], offlineReplicas=[]) for partition {0}-0 in response to UpdateMetadata request sent by controller 1 epoch 4 with correlation id 7"
+
+Line = tuple[float, str, str]  # seconds on the writer's clock, logger, message
+EXCHANGE: dict[int, list[Line]] = {
+    1: [(0.0, STATE, TO_2.format(0)), (0.0, STATE, TO_2.format(1)), (0.05, STATE, ANSWERED)],
+    2: [
+        (5.02, STATE, BY_2.format(0)), (5.02, STATE, BY_2.format(1)), (5.03, STATE, DONE.format(0)), (5.04, STATE, DONE.format(1)),
+    ],
+}  # fmt: skip
+CHANGED: dict[int, list[Line]] = {
+    2: [
+        (10.0, PARTITION, "[Partition a-0 broker=2] Shrinking ISR from 1,2,3 to 2,1. Leader: (highWatermark: 5, endOffset: 9). Out of sync replicas: (brokerId: 3, endOffset: 5)."),
+        (10.2, PARTITION, "[Partition a-0 broker=2] ISR updated to [1,2] and zkVersion updated to [5]"),
+        (20.0, PARTITION, "[Partition a-0 broker=2] Expanding ISR from 1,2 to 1,2,3"),
+        (21.0, PARTITION, "[Partition a-0 broker=2] ISR updated to [1,2] and zkVersion updated to [6]"),  # not as meant
+        (10.0, PARTITION, "[Partition b-0 broker=2] Shrinking ISR from 2,3 to 1,2. Leader: (highWatermark: 5, endOffset: 9). Out of sync replicas: (brokerId: 3, endOffset: 5)."),
+        (11.0, PARTITION, "[Partition b-0 broker=2] ISR updated to [1,2] and zkVersion updated to [1]"),
+    ],
+    3: [
+        (11.5, STATE, CACHED.format("a", 5, 3)), (11.0, STATE, CACHED.format("a", 5, 3)), (22.0, STATE, CACHED.format("a", 6, 3)),
+        (12.0, STATE, CACHED.format("b", 1, 3)),  # the epochs of a topic that was deleted come again
+        (30.0, STATE, "[Broker id=3] Deleted partition b-0 from metadata cache in response to UpdateMetadata request sent by controller 1 epoch 4 with correlation id 8"),
+    ],
+}  # fmt: skip
+ELECTED = "[RaftManager id=101] Completed transition to Leader(localReplicaKey=ReplicaKey(id=101, directoryId=AAAAAAAAAAAAAAAAAAAAAA), epoch={0}, epochStartOffset=10, highWatermark=Optional.empty, voterStates={{}}) from CandidateState(localId=101, epoch={0}, retries=1, voteStates={{}}, highWatermark=Optional.empty, electionTimeoutMs=1000)"
+FOLLOWS = "[RaftManager id=102] Completed transition to FollowerState(fetchTimeoutMs=2000, epoch={0}, leader=101, leaderEndpoints=Endpoints(endpoints={{}}), votedKey=Optional.empty, voters=[101, 102], highWatermark=Optional.empty, fetchingSnapshot=Optional.empty) from UnattachedState(epoch={0}, leaderId=OptionalInt.empty, votedKey=Optional.empty, voters=[101, 102], electionTimeoutMs=1000, highWatermark=Optional.empty)"
+FOLLOWED: dict[int, list[Line]] = {
+    101: [(60.0, QUORUM, ELECTED.format(4))],
+    102: [(65.0, QUORUM, FOLLOWS.format(4)), (500.0, QUORUM, FOLLOWS.format(4)), (510.0, QUORUM, FOLLOWS.format(5))],
+}
+
+CASES = {  # what nodes log -> limits: first, then, when on the first one's clock, ahead at most; seconds
+    "a request that is sent and received, done and answered": (EXCHANGE, {(1, 2, 0.0, 5.02), (2, 1, 5.04, -4.99)}),
+    "only one side is there": ({1: EXCHANGE[1]}, set()),
+    "an ISR as a leader meant it, and who tells of it": (CHANGED, {(2, 3, 10.0, 1.0)}),
+    "a quorum's leader, and who follows it": (FOLLOWED, {(101, 102, 60.0, 5.0)}),
+}
+
+
+def noted(logs: dict[int, list[Line]]) -> list[Limit]:
+    pairs = ClockPairs()
+    for node, lines in logs.items():
+        for number, (seconds, logger, message) in enumerate(lines, 1):
+            told = read_message(logger, message)
+            assert told is not None, message
+            pairs.note(told, node, f"{node}.log", number, round(seconds * SECOND))
+    return pairs.limits()
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pairs(case: str) -> None:
+    logs, expected = CASES[case]
+    found = noted(logs)
+    assert {(one.first, one.then, one.at / SECOND, one.ahead / SECOND) for one in found} == expected
+    assert {one.pairs for one in found} <= {1}
+
+
+def test_a_controllers_own_broker_tells_nothing() -> None:
+    own = {1: [(at, logger, text.replace("roker id=2", "roker id=1").replace("to broker 2", "to broker 1").replace("(id: 2", "(id: 1")) for lines in EXCHANGE.values() for at, logger, text in lines]}  # fmt: skip
+    assert noted(own) == []
+
+
+def test_of_many_pairs_the_closest_of_ten_seconds_counts() -> None:
+    pairs = [(1, 2, 1_000, 2_900), (1, 2, 2_000, 2_500), (1, 2, 12_000_000, 12_000_700), (1, 1, 0, 1)]
+    assert limits_of(pairs) == [Limit(1, 2, 2_000, 500, 2), Limit(1, 2, 12_000_000, 700, 1)]
+
+
+def test_what_does_not_fit_into_memory_is_looked_at_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred exchanges, a minute apart: some whose two sides fall into two stretches are lost, none is wrong."""
+    many: dict[int, list[Line]] = {1: [], 2: []}
+    for i in range(100):
+        for node, lines in EXCHANGE.items():
+            renewed = [(at + 60 * i, logger, text.replace("Epoch=3", f"Epoch={i}").replace("Id 9", f"Id {i}").replace(" id 9", f" id {i}")) for at, logger, text in lines]  # fmt: skip
+            many[node] += renewed
+    monkeypatch.setattr(clock_pairs, "_ROWS", 7)
+    whole = noted(many)
+    assert {(one.first, one.then, one.ahead) for one in whole} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}
+    assert len(whole) == 200
+    monkeypatch.setattr(clock_pairs, "_MARKS_AT_ONCE", 63)
+    few = noted(many)
+    assert {(one.first, one.then, one.ahead) for one in few} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}
+    assert 160 <= len(few) < 200
+
+
+def test_a_line_on_several_brokers_is_a_row_for_each() -> None:
+    told = read_message(
+        STATE, "[Controller id=1 epoch=4] Sending UpdateMetadata request to brokers HashSet(3, 2) for 17 partitions"
+    )
+    assert told is not None
+    rows = [*mark_rows(told, 1, "f", 5, 6)]
+    assert rows == [(1, broker, "sent", "UpdateMetadata", 4, None, 1, "f", 6, 5, None, 17) for broker in (3, 2)]
+
+
+def test_a_full_disk_is_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def execute(self, *_: object) -> None:
+            raise sqlite3.OperationalError("database or disk is full")
+
+    pairs = ClockPairs()
+    monkeypatch.setattr(pairs, "_db", Full())
+    with pytest.raises(OSError, match="disk is full"):
+        pairs.limits()

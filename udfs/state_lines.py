@@ -1,0 +1,23 @@
+"""Which lines tell a committed state of a partition with its partition epoch, the counter that orders these states."""
+
+from __future__ import annotations
+
+WHOLE = (  # messages that print leader, leader epoch, partition epoch and ISR of a state that was committed
+    "partition_state_change",
+    "leader_and_isr_request_sent",
+    "update_metadata_request_sent",
+    "leader_and_isr_request_received",
+    "metadata_cache_updated",
+    "replica_removed_from_isr",
+    "reassignment_leader_and_isr_sent",
+    "alter_isr_updated",
+    "become_leader_skipped_already_leader",
+    "become_follower_skipped_same_leader",
+    "become_leader_skipped_newer_partition_epoch",
+    "become_follower_skipped_newer_partition_epoch",
+    "kraft_partition_created",
+    "kraft_partition_record_replayed",
+    "partition_follower_epoch_started",  # all but the ISR
+)
+BY_LEADER = ("isr_updated", "partition_leader_epoch_started")  # the writer is the leader
+CHANGES = ("kraft_partition_changed", "kraft_partition_changed_unclean")  # `isr: [1] -> [2], leader: 1 -> 2, ...`

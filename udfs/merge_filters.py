@@ -296,7 +296,7 @@ class Topic:
         """
         told = record.told
         if told is None:
-            return by_text
+            return by_text and self._token.search(record.raw.decode("utf-8", "replace")) is not None
         parts = [
             part
             for part in (told, *told.get("partitions", ()))

@@ -70,6 +70,16 @@ def test_files_folders_and_globs_are_one_history(logs: Path) -> None:
     assert merge("broker-*/*.log").out == MERGED
 
 
+def test_of_one_time_and_rank_the_node_decides_then_the_name(tmp_path: Path) -> None:
+    """Nodes by their numbers, those that nobody knows last; names as texts."""
+    names = ["z/broker-2/b.log", "z/broker-2/c.log", "y/broker-9/a.log", "x/broker-10/a.log", "a/some.log"]
+    for name in names[::-1]:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"[2026-11-21 10:00:00,000] INFO {name} (kafka.server.KafkaServer)\n")
+    assert re.findall(r"INFO (\S+)", merge(str(tmp_path)).out) == names
+
+
 PACKED: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
 
 

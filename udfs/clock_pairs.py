@@ -63,8 +63,8 @@ FROM (SELECT what, min(node) AS node, min(at) AS at FROM begun GROUP BY what HAV
 JOIN (SELECT what, node, min(at) AS at FROM told GROUP BY what, node) AS later USING (what)
 """
 _ROWS = 10_000  # that are kept before they are written
-_MARKS_AT_ONCE = 50_000
-"""Marks of one controller and broker that are looked at together: some hours of a busy one. That bounds memory."""
+_MARKS_AT_ONCE = 30_000
+"""Marks of one controller and broker that are looked at together. That bounds memory, to some 70 MB."""
 
 
 class ClockPairs:

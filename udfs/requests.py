@@ -403,13 +403,13 @@ def _beside(told: Sequence[Request], batches: Sequence[Batch]) -> list[tuple[Req
     Either log may begin later or end earlier: at least half of the requests, and four, must lie beside batches, and all of
     those fit. What is only known of logs that have less than that in common may be mistaken, if it happened twice.
     """
-    ids = [one.id or 0 for one in told]
+    ids = [one.id or 0 for one in told]  # ids of a connection do not fall
     found = []
     for offset in range(-ids[-1], len(batches) - ids[0]) if told else ():
-        beside = [(one, id_ + offset) for one, id_ in zip(told, ids, strict=True) if 0 <= id_ + offset < len(batches)]
-        is_enough = len(beside) >= _LEAST and 2 * len(beside) >= len(told)
-        if is_enough and all(_fits(one, batches[place]) for one, place in beside):
-            found.append(beside)
+        first, end = bisect_left(ids, -offset), bisect_left(ids, len(batches) - offset)
+        is_enough = end - first >= _LEAST and 2 * (end - first) >= len(told)
+        if is_enough and all(_fits(told[i], batches[ids[i] + offset]) for i in range(first, end)):
+            found.append([(told[i], ids[i] + offset) for i in range(first, end)])
     return found[0] if len(found) == 1 else []
 
 

@@ -381,6 +381,8 @@ class Merge:
         if self.request.options.verbose:
             for log in sorted(logs, key=_place):
                 say(log.summary())
+        if absent := sorted(self.request.skews.keys() - {log.node for log in logs}):
+            say(f"No log is of node {', '.join(map(str, absent))}, which --skew names.")
         records, matched = sum(log.account.records for log in logs), self._matched()
         if matched == 0:
             say(f"Nothing matched: {self.request.described()} {_looked_at(logs, self.request.own_zone)}.")

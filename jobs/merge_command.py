@@ -105,5 +105,5 @@ def merge(ctx: click.Context, /, **given: Any) -> None:
     gc.set_threshold(100_000)  # what is imported is no garbage
     from jobs.merge import write_to_stdout
 
-    given["skew"] = given["skew"] or "none"
+    given["skew"] = "none" if given["skew"] is None else given["skew"]
     ctx.exit(write_to_stdout(Options(**given)))

@@ -157,7 +157,7 @@ def understood(options: Options) -> Request:
         from jobs.settings import load
 
         settings = load(options.conf)
-    own_zone = options.zone or (settings.time_zone if settings else None) or "UTC"
+    own_zone = options.zone if options.zone is not None else (settings.time_zone if settings else None) or "UTC"
     _check_zone(own_zone)
     skews = {} if options.skew in ("none", "auto") else _read_skews(options.skew)
     request = Request(
@@ -284,7 +284,7 @@ def _read_skews(path: str) -> dict[int, int]:
     """Node -> microseconds, of a file with a line `3: -250` or `3,-250` for each node; `#` begins a comment."""
     skews: dict[int, int] = {}
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8-sig") as file:
             for line in file:
                 text = line.partition("#")[0].strip()
                 m = re.fullmatch(r"(?P<node>\d+)\s*[:,]\s*(?P<ms>[+-]?\d+(?:\.\d+)?)", text)
@@ -292,12 +292,16 @@ def _read_skews(path: str) -> dict[int, int]:
                     ms = float(m["ms"])
                     if abs(ms) > _MOST_SKEW:
                         raise Refused(f"--skew {path}: {text!r} is more than a year; give milliseconds.")
+                    if int(m["node"]) in skews:
+                        raise Refused(f"--skew {path} has node {int(m['node'])} twice; give each node once.")
                     skews[int(m["node"])] = round(ms * 1000)
                 elif text and not re.fullmatch(r"\w+,\w+|---|\{\}", text):
                     raise Refused(f"--skew {path}: {text!r} is not understood; write lines such as 3: -250 (ms ahead).")
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
         raise Refused(f"--skew: this file cannot be read: {path} ({why}); give auto, none or a file.") from None
+    if not skews:
+        raise Refused(f"--skew {path} names no node; write lines such as 3: -250 (ms ahead).")
     return skews
 
 

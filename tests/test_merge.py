@@ -9,6 +9,7 @@ import io
 import json
 import lzma
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -358,6 +359,10 @@ REFUSED = {
     "--skew far.txt": "more than a year",
     "--skew broker-1": "Is a directory",
     "--skew binary.txt": "it is no text",
+    "--skew twice.txt": "has node 2 twice",
+    "--skew none.txt": "names no node",
+    "--skew=": "cannot be read",
+    "--zone=": "IANA",
     "--conf nowhere.yaml": "nowhere.yaml",
 }
 
@@ -366,6 +371,8 @@ REFUSED = {
 def test_a_wrong_argument_is_one_sentence(argv: str, logs: Path) -> None:
     Path("far.txt").write_text("1: 99999999999999999999\n")
     Path("binary.txt").write_bytes(bytes(range(128, 256)))
+    Path("twice.txt").write_text("2: 5\n2: 7\n")
+    Path("none.txt").write_text("# nothing yet\n")
     found = merge(".", *argv.split())
     assert (found.code, found.out) == (2, "")
     assert REFUSED[argv] in found.err
@@ -390,7 +397,12 @@ def test_times_are_meant_as_the_logs_have_them(logs: Path) -> None:
 
 def test_known_skews_correct_the_order_but_not_the_bytes(logs: Path) -> None:
     Path("skew.yaml").write_text("# ms ahead\n2: 500\n")
-    assert merge(".", "--skew", "skew.yaml").out == STARTED + SHRUNK + HANDLED + ELECTED + SENT + FAILED
+    corrected = STARTED + SHRUNK + HANDLED + ELECTED + SENT + FAILED
+    assert merge("broker-1", "broker-2", "--skew", "skew.yaml").out == corrected
+    Path("skew.csv").write_bytes(b"\xef\xbb\xbfnode,ms\r\n2,500\r\n7,1\r\n8,-2.5\r\n")  # as a spreadsheet writes it
+    found = merge("broker-1", "broker-2", "--skew", "skew.csv")
+    assert found.out == corrected
+    assert "No log is of node 7, 8, which --skew names." in found.err
 
 
 # ---- how it is printed -----------------------------------------------------------------------------------------------

@@ -41,6 +41,13 @@ CHANGED: dict[int, list[Line]] = {
         (30.0, STATE, "[Broker id=3] Deleted partition b-0 from metadata cache in response to UpdateMetadata request sent by controller 1 epoch 4 with correlation id 8"),
     ],
 }  # fmt: skip
+TWICE: dict[int, list[Line]] = {  # two leaders say that they made the same version: one of them tells no truth
+    node: [
+        (at, PARTITION, f"[Partition d-0 broker={node}] Shrinking ISR from 1,2,3 to 2,1. Leader: (highWatermark: 5, endOffset: 9). Out of sync replicas: (brokerId: 3, endOffset: 5)."),
+        (at + 1, PARTITION, f"[Partition d-0 broker={node}] ISR updated to [1,2] and zkVersion updated to [9]"),
+    ]
+    for node, at in ((1, 40.0), (2, 42.0))
+}  # fmt: skip
 ELECTED = "[RaftManager id=101] Completed transition to Leader(localReplicaKey=ReplicaKey(id=101, directoryId=AAAAAAAAAAAAAAAAAAAAAA), epoch={0}, epochStartOffset=10, highWatermark=Optional.empty, voterStates={{}}) from CandidateState(localId=101, epoch={0}, retries=1, voteStates={{}}, highWatermark=Optional.empty, electionTimeoutMs=1000)"
 FOLLOWS = "[RaftManager id=102] Completed transition to FollowerState(fetchTimeoutMs=2000, epoch={0}, leader=101, leaderEndpoints=Endpoints(endpoints={{}}), votedKey=Optional.empty, voters=[101, 102], highWatermark=Optional.empty, fetchingSnapshot=Optional.empty) from UnattachedState(epoch={0}, leaderId=OptionalInt.empty, votedKey=Optional.empty, voters=[101, 102], electionTimeoutMs=1000, highWatermark=Optional.empty)"
 FOLLOWED: dict[int, list[Line]] = {
@@ -52,6 +59,7 @@ CASES = {  # what nodes log -> limits: first, then, when on the first one's cloc
     "a request that is sent and received, done and answered": (EXCHANGE, {(1, 2, 0.0, 5.02), (2, 1, 5.04, -4.99)}),
     "only one side is there": ({1: EXCHANGE[1]}, set()),
     "an ISR as a leader meant it, and who tells of it": (CHANGED, {(2, 3, 10.0, 1.0)}),
+    "a version that two leaders made": (TWICE, set()),
     "a quorum's leader, and who follows it": (FOLLOWED, {(101, 102, 60.0, 5.0)}),
 }
 

@@ -124,6 +124,21 @@ def test_only_with_trust_a_record_far_from_its_place_may_be_missed(big: Path) ->
     assert trusting == "".join(record for record in safe.splitlines(keepends=True) if "late" not in record)
 
 
+def test_with_trust_a_record_a_little_out_of_its_place_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of the last second before 23:00 stands behind those of half a minute later."""
+    from jobs import merge_window
+
+    monkeypatch.setattr(merge_window, "_SMALL", 1000)
+    monkeypatch.setattr(merge_window, "_PROBE", 1024)
+    lines = [line(i) for i in range(3000, 4200)]
+    lines.insert(630, line(3599.5, "late "))
+    (tmp_path / "controller.log").write_text("".join(lines))
+    window = ("--start-time", "2026-11-21 22:59:59", "--end-time", "2026-11-21 22:59:59,999", "--trust-order")
+    assert merged(str(tmp_path), *window)[0] == line(3599) + line(3599.5, "late ")
+
+
 def test_line_numbers_count_what_was_passed_over(big: Path) -> None:
     out, _ = merged(str(big), "--start-time", "2026-11-21 22:30:00,400", "--limit", "1", "--format", "csv")
     number = int(out.splitlines()[1].split(",")[3])

@@ -26,6 +26,8 @@ OWN = "spark.kafka_rewind.own_session"
 """Set in a session that we built: `size_session` may then change it."""
 SMALL_BYTES = 64 << 20
 """Logs up to this size are small: below it, compiling each query to Java costs more than running it uncompiled."""
+ONE_TASK_BYTES = 4 << 20
+"""Logs up to this size make one task of each stage: starting a task costs more than it does, and several tables are written at once."""
 SHUFFLE_BYTES = 64 << 20
 """Bytes of logs for each shuffle partition."""
 SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the same for spark-submit
@@ -37,13 +39,15 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     OWN: "true",
-    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.shuffle.partitions": "1",
     "spark.sql.codegen.wholeStage": "false",  # compiling costs more than small data does; `size_session` turns it on
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each function of a column looks its caller up, in ten calls to the JVM
     "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.properties.defaults.checkpointInterval": "20",
+    "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "7",  # cluster to the time of `events`
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
@@ -91,7 +95,8 @@ def size_session(spark: SparkSession, size_bytes: int) -> None:
     if spark.conf.get(OWN, "false") != "true":
         return
     small = size_bytes <= SMALL_BYTES
-    parts = max(spark.sparkContext.defaultParallelism, size_bytes // SHUFFLE_BYTES)
+    cores = spark.sparkContext.defaultParallelism if size_bytes > ONE_TASK_BYTES else 1
+    parts = max(cores, size_bytes // SHUFFLE_BYTES)
     spark.conf.set("spark.sql.shuffle.partitions", str(parts))
     spark.conf.set("spark.sql.codegen.wholeStage", "false" if small else "true")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")

@@ -36,6 +36,13 @@ settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several processes (`-n 2 --dist loadgroup`) one has all tests that ask for Spark; the others start no JVM."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one session of a test run."""
@@ -213,6 +220,31 @@ def dump(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run_over(spark, tmp_path_factory.mktemp("dump") / "warehouse", capture, capture / "metadata-dump.txt")
 
 
+# ---- what was published, read without Spark or our code --------------------------------------------------------------
+def published_rows(warehouse: Path) -> dict[str, list[dict[str, Any]]]:
+    """All rows of all tables at the versions that the last published run pinned, and all of `runs`; sorted."""
+    runs = _delta_rows(warehouse / "runs", None)
+    last = max((row for row in runs if row["status"] == "published"), key=lambda row: int(row["run_id"]))
+    return {name: _delta_rows(warehouse / name, at) for name, at in last["table_versions"]} | {"runs": runs}
+
+
+def _delta_rows(table: Path, version: int | None) -> list[dict[str, Any]]:
+    """The rows of a Delta table that has no checkpoint yet, by its log's JSON."""
+    import json
+
+    import pyarrow.parquet as pq
+
+    files: set[str] = set()
+    for commit in sorted((table / "_delta_log").glob("*.json")):
+        if version is None or int(commit.stem) <= version:
+            for action in map(json.loads, commit.read_text().splitlines()):
+                files -= {action["remove"]["path"]} if "remove" in action else set()
+                if "add" in action:
+                    assert not action["add"].get("deletionVector")
+                    files.add(action["add"]["path"])
+    return sorted((row for file in files for row in pq.read_table(table / file).to_pylist()), key=repr)
+
+
 # ---- a cluster of two brokers in ten lines --------------------------------------------------------------------------
 _CONTROLLER, _STATE, _PARTITION = (
     "(kafka.controller.KafkaController)",
@@ -252,6 +284,15 @@ def append(folder: Path, night: dict[str, list[str]]) -> None:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("a") as file:
             file.writelines(f"[{DAY} {line}\n" for line in lines)
+
+
+@pytest.fixture(scope="session")
+def two_nights(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One run over both nights of the small cluster; `capture` is the folder of its logs."""
+    folder = tmp_path_factory.mktemp("two-nights")
+    for night in (SMALL, MORE):
+        append(folder / "logs", night)
+    return run_over(spark, folder / "warehouse", folder / "logs", folder / "logs")
 
 
 @pytest.fixture

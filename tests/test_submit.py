@@ -6,7 +6,6 @@ The commands are those of docs/how-to-spark-submit.md. The checkout is on nobody
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import re
 import shutil
@@ -21,11 +20,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow.parquet as pq
 import pytest
 
 from jobs.session import NoSpark, check_delta
 from schemas.tables import BY_NAME
+from tests.conftest import published_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from tests.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[1]
-LOGS = ROOT / "data" / "zk-2.4.1" / "logs"
 STARTED_S, RUN_S = 60, 400
 """Seconds to wait for a daemon, and for the run; a loaded machine takes several times the usual 10 and 60."""
 
@@ -188,27 +186,6 @@ def job(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def published(warehouse: Path) -> dict[str, list[dict[str, Any]]]:
-    """All rows of all tables at the versions that the last run pinned, sorted; read without Spark or our code."""
-    runs = read_delta(warehouse / "runs", None)
-    versions = dict(max(runs, key=lambda row: int(row["run_id"]))["table_versions"])
-    return {name: read_delta(warehouse / name, version) for name, version in versions.items()} | {"runs": runs}
-
-
-def read_delta(table: Path, version: int | None) -> list[dict[str, Any]]:
-    """The rows of a Delta table that has no checkpoint yet, by its log's JSON."""
-    files: set[str] = set()
-    for commit in sorted((table / "_delta_log").glob("*.json")):
-        if version is None or int(commit.stem) <= version:
-            for action in map(json.loads, commit.read_text().splitlines()):
-                files -= {action["remove"]["path"]} if "remove" in action else set()
-                if "add" in action:
-                    assert not action["add"].get("deletionVector")
-                    files.add(action["add"]["path"])
-    rows = [row for file in files for row in pq.read_table(table / file).to_pylist()]
-    return sorted(rows, key=repr)
-
-
 def of_the_content(row: dict[str, Any]) -> dict[str, Any]:
     """A row without what differs between runs: when, by which build, with how many commits."""
     others = ("started_at", "finished_at", "version", "run_id", "table_versions")
@@ -216,24 +193,29 @@ def of_the_content(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_cluster_writes_the_tables_of_a_local_run(
-    cluster: Cluster, job: Path, env: dict[str, str], zk: Run, tmp_path: Path
+    cluster: Cluster, job: Path, env: dict[str, str], two_nights: Run, tmp_path: Path
 ) -> None:
-    where = {"JOB": str(job), "MASTER": cluster.url, "LOGS": str(LOGS), "WAREHOUSE": str(tmp_path / "warehouse")}
+    where = {
+        "JOB": str(job),
+        "MASTER": cluster.url,
+        "LOGS": str(two_nights.capture),
+        "WAREHOUSE": str(tmp_path / "warehouse"),
+    }
     # A time zone far from UTC, which must not show anywhere.
     done = shell(commands()[1], env | where | {"TZ": "Asia/Kolkata"}, tmp_path, RUN_S)
     assert done.returncode == 0, done.stdout[-1000:] + done.stderr[-3000:]
-    assert "Cluster default: 2026-11-21 11:44:15.962 to" in done.stdout
+    assert "Cluster default: 2026-11-21 10:00:00.000 to 2026-11-21 10:06:02.000" in done.stdout
     assert " ERROR " not in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     loaded = cluster.imports()
     assert "udfs.parsing_arrow" in loaded
     assert {name: path for name, path in loaded.items() if "kafka-rewind.zip" not in path} == {}
     assert "great_expectations" not in loaded  # the driver's alone
-    theirs, ours = published(tmp_path / "warehouse"), published(Path(zk.warehouse.root))
+    theirs, ours = (published_rows(Path(root)) for root in (tmp_path / "warehouse", two_nights.warehouse.root))
     assert set(theirs) == set(ours) == set(BY_NAME)
     for name in ours:
         assert [*map(of_the_content, theirs[name])] == [*map(of_the_content, ours[name])], name
-    assert len(theirs["partition_timeline"]) > 300
+    assert [len(theirs[name]) for name in ("events", "partition_timeline")] == [10, 3]
     assert theirs["runs"][0]["version"] == "0.1.0"  # by the zip's own metadata
 
 

@@ -10,8 +10,9 @@ import pytest
 
 from udfs import forms
 from udfs.formats import format_named
-from udfs.forms import SINGLE, Book, Digits, Form, Span, numbers
+from udfs.forms import SINGLE, Book, Form, numbers
 from udfs.framing import Frames, frames
+from udfs.marks import Digits, Span
 from udfs.rulebook import RULES
 
 APACHE = format_named("apache")

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from udfs.forms import Form, Span
+from udfs.forms import Form
 from udfs.framing import Longs
+from udfs.marks import Span
 
 Array = Any
 """An Arrow array; the stubs of pyarrow know neither `take` by numbers nor maps as they are used here."""

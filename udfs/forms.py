@@ -15,8 +15,7 @@ which it matters, such as one whose rule writes digits out, is matched by itself
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
@@ -27,52 +26,21 @@ import numpy.typing as npt
 
 from udfs.framing import Frames, Longs
 from udfs.layouts import Layout, full_logger, read_head
+from udfs.marks import NUMBER, SHORT, Digits, Mark, Span, marks_of
 from udfs.parsing import split_prefix
 from udfs.prefixes import read_prefix
-from udfs.rule import COLUMNS, KINDS, Kind, Rule
+from udfs.rule import Rule
 from udfs.rule_lookup import candidates
 from udfs.rulebook import RULES
 from udfs.scopes import is_whole
-from udfs.values import partition_name
 
 MOST_FORMS = 20_000
 """Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB."""
 SINGLE = 1 << 40
 """From this number on forms are those of single lines, which are not remembered."""
-SHORT = 9
-"""Digits of a number that any column of numbers holds."""
 
 _DIGITS = b"0123456789"
 _MARK, _LONG_MARK = 1, 2  # bytes that stand for a number in a key
-_NUMBER = re.compile(rb"\d+")
-
-
-class Span(NamedTuple):
-    """Where a value stands in the lines of a form: begin and end, each as an offset from the end of a number of the
-    line, counted from 0; number -1 is the begin of the line."""
-
-    after: int
-    offset: int
-    end_after: int
-    end_offset: int
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A marked value. `layer`: of two marks of one line that may fill the same column the one with the higher counts.
-
-    `how` it is read: `int` and `ids` from the digits of the line's numbers `first`, of which there are `count`; `text`
-    as it is; `field` the same for `fields`; `python` by the reader of its kind.
-    """
-
-    how: str
-    name: str
-    kind: Kind
-    layer: int
-    span: Span
-    first: int = 0
-    count: int = 1
-    is_negative: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +213,7 @@ def _form(layout: Layout, data: bytes, start: int, head_end: int, end: int, may_
         for group, (name, kind) in enumerate(rule.marks, 1):
             if match[group] is not None:
                 place = match.start(group) + begin, match.end(group) + begin
-                marks += _marks(line, name, kind, place, marks)
+                marks += marks_of(line, name, kind, place, marks)
     form = Form(
         rule=None if found is None else _INDEX[id(found[0])],
         is_whole=_is_whole(head.logger) if head.logger else speaks_in_scope(message),
@@ -257,7 +225,7 @@ def _form(layout: Layout, data: bytes, start: int, head_end: int, end: int, may_
         marks=tuple(mark for mark in marks if mark.how != "field"),
         fields=tuple(sorted(_last(mark for mark in marks if mark.how == "field"), key=lambda mark: mark.name)),
     )
-    if not may_be_loose or not head.is_usual or _NUMBER.search(head.logger):
+    if not may_be_loose or not head.is_usual or NUMBER.search(head.logger):
         return form, False
     edges = [line.place(edge) for edge in (*head.at, *head.message)]
     return form, None not in edges and _is_loose(head.logger, message, behind, found)
@@ -295,31 +263,6 @@ def _is_whole(logger: bytes) -> bool:
     return is_whole(logger.decode("utf-8", "backslashreplace"))
 
 
-class Digits:
-    """A text and the numbers in it, by which places in it are told."""
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
-        places = [m.span() for m in _NUMBER.finditer(text)]
-        self.starts = [start for start, _ in places]
-        self.ends = [end for _, end in places]
-
-    def place(self, position: int) -> tuple[int, int] | None:
-        """A position as a number of the text and an offset from its end; None within a number."""
-        number = bisect_right(self.ends, position) - 1
-        if number + 1 < len(self.starts) and self.starts[number + 1] < position:
-            return None
-        return number, position - (self.ends[number] if number >= 0 else 0)
-
-    def span(self, start: int, end: int) -> Span:
-        """A part of the text. What begins or ends within a number is told from the begin: right for this text only."""
-        return Span(*(self.place(start) or (-1, start)), *(self.place(end) or (-1, end)))
-
-    def within(self, start: int, end: int) -> range:
-        """The numbers in a part of the text."""
-        return range(bisect_left(self.starts, start), bisect_right(self.ends, end))
-
-
 def _is_loose(logger: bytes, message: bytes, behind: int, found: Found | None) -> bool:
     """Whether other digits would give the same rule with the same values, after the same numbers.
 
@@ -332,7 +275,7 @@ def _is_loose(logger: bytes, message: bytes, behind: int, found: Found | None) -
     if told is None:
         return False
     for digits in (b"8", b"758"):
-        other = _NUMBER.sub(lambda m, digits=digits: m[0] if len(m[0]) > SHORT else digits, message)  # type: ignore[misc]
+        other = NUMBER.sub(lambda m, digits=digits: m[0] if len(m[0]) > SHORT else digits, message)  # type: ignore[misc]
         prefix, _ = split_prefix(other)
         if _places(other, len(prefix), _find(logger, other, len(prefix))) != told:
             return False
@@ -348,47 +291,6 @@ def _places(message: bytes, behind: int, found: Found | None) -> list[object] | 
         places += [text.place(p) if p >= 0 else -1 for group in range(1, len(rule.marks) + 1) for p in m.span(group)]
         return None if None in places else [rule.event_type, id(rule), *places]
     return None if None in places else places
-
-
-def _marks(line: Digits, name: str, kind: Kind, place: tuple[int, int], before: Sequence[Mark]) -> Iterator[Mark]:
-    """How a marked value is read from the lines of a form; `before` are the marks before it."""
-    start, end = place
-    text = line.text[start:end]
-    inside = line.within(start, end)
-    is_short = all(line.ends[i] - line.starts[i] <= SHORT for i in inside)
-
-    def mark(
-        how: str, name: str, start: int, end: int, first: int = 0, count: int = 1, is_negative: bool = False
-    ) -> Mark:
-        layer = 1 + max((m.layer for m in before if _may_clash(m, how, name)), default=-1)
-        return Mark(how, name, kind, layer, line.span(start, end), first, count, is_negative)
-
-    if kind is KINDS["tp"] and is_short and inside:
-        topic = len(partition_name(text.decode("utf-8", "backslashreplace"))[0].encode())
-        start += text[:1] in (b"[", b"(")
-        yield mark("text", "topic", start, start + topic)
-        yield mark("int", "partition", start, end, inside[-1])
-    elif kind.spreads:
-        yield mark("python", "", start, end)
-    elif name not in COLUMNS:
-        yield mark("field", name, start, end)
-    elif COLUMNS[name] == "int" and kind.read is int and len(inside) == 1 and is_short:
-        yield mark("int", name, start, end, inside[0], is_negative=text[:1] == b"-")
-    elif COLUMNS[name] == "ids" and kind in _ID_LISTS and is_short and b"-" not in text and b"brokerId=" not in text:
-        yield mark("ids", name, start, end, inside[0] if inside else 0, len(inside))
-    elif COLUMNS[name] == "text" and kind.read is None:
-        yield mark("text", name, start, end)
-    else:
-        yield mark("python", name, start, end)
-
-
-_ID_LISTS = [KINDS[name] for name in ("ids", "csv", "list")]
-
-
-def _may_clash(mark: Mark, how: str, name: str) -> bool:
-    """Whether two values may be for the same column or field."""
-    spreads = not mark.name or not name or "python" in (mark.how, how)  # a reader may tell more than its name
-    return spreads or mark.name == name
 
 
 def _last(marks: Iterator[Mark]) -> list[Mark]:

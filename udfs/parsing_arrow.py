@@ -23,11 +23,12 @@ from udfs.coverage import stretches
 from udfs.cuts import Array, Flags, Rows, Text, offsets, spread, text
 from udfs.escapes import protected
 from udfs.formats import Format
-from udfs.forms import SINGLE, Form, Lines, Mark, book_of
+from udfs.forms import SINGLE, Form, Lines, book_of
 from udfs.framing import Frames, Longs, Stretch, frames
+from udfs.marks import ONCE, Mark, Span
 from udfs.parsing import read_value
 from udfs.prefixes import read_prefix
-from udfs.rule import COLUMNS, Kind
+from udfs.rule import COLUMNS, KINDS, Kind
 from udfs.rulebook import RULES
 from udfs.scopes import covers
 from udfs.skeletons import skeleton
@@ -96,6 +97,7 @@ SCHEMA = pa.schema(_CELLS)
 """What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason, its
 `message` all its bytes (`udfs.escapes`), and only it has a `skeleton`."""
 
+_NO_MARK = Mark("", "", KINDS["text"], 0, Span(-1, 0, -1, 0))
 _EVENT_TYPES = pa.array([*(rule.event_type for rule in RULES), *REASONS], pa.string())
 _RECORDS = pa.array(["event"] * len(RULES) + ["reject"] * len(REASONS), pa.string())
 _MARKS = pa.array(clock.MARKS, pa.string())
@@ -388,7 +390,8 @@ def _stamps(text: Text, starts: Longs, ends: Longs) -> clock.Stamps:
     usual = np.flatnonzero(ends - starts == 23)
     micros = np.full(len(starts), clock.NO_TIME, np.int64)
     is_utc = np.zeros(len(starts), np.bool_)
-    micros[usual] = clock.matrix_micros(text.codes[starts[usual, None] + np.arange(23)])
+    places = np.ndarray((max(len(text.data) - 22, 0),), "V23", text.data, 0, (1,))
+    micros[usual] = clock.matrix_micros(places[starts[usual]].view(np.uint8).reshape(-1, 23))
     rest = np.flatnonzero((micros == clock.NO_TIME) & (ends > starts))
     if len(rest):
         found = clock.micros_of(text.raw(starts[rest], ends[rest]))
@@ -453,7 +456,8 @@ Pairs = tuple[int, Longs, Longs, Array]  # layer, rows, names and values of `fie
 
 def _column(chunks: list[Chunk], n: int) -> Array:
     """Values by row; null where there are none. Of a row's values the one of the highest layer counts."""
-    ordered = [_there(chunk) for chunk in sorted(chunks, key=lambda chunk: chunk[0])]
+    filled = [chunk for chunk in chunks if len(chunk[1])] or chunks[:1]
+    ordered = [_there(chunk) for chunk in sorted(filled, key=lambda chunk: chunk[0])]
     all_rows, arrays = zip(*ordered, strict=True)
     if len(arrays) == 1 and len(all_rows[0]) == n:
         return arrays[0]
@@ -469,6 +473,16 @@ def _column(chunks: list[Chunk], n: int) -> Array:
         where[rows] = np.arange(first, first + len(rows))
         first += len(rows)
     return pa.concat_arrays(arrays).take(pa.array(where, mask=where < 0))
+
+
+def _named_again(owners: Longs, topics: Array, topic_ids: Array, numbers: Array) -> Longs:
+    """Which parts have the name of one before them with the same owner."""
+    names = pa.concat_arrays([topics, topic_ids]).dictionary_encode().indices.fill_null(-1).to_numpy()
+    table = np.stack([numbers.fill_null(-1).to_numpy(), *np.split(names, 2), owners])
+    order = np.lexsort(table)  # what is equal stays in order
+    ordered = table[:, order]
+    again: Longs = order[1:][(ordered[:, 1:] == ordered[:, :-1]).all(axis=0)]
+    return again
 
 
 def _there(chunk: Chunk) -> tuple[Longs, Array]:
@@ -513,6 +527,8 @@ class Values:
             elif how == "ids":
                 firsts, counts = (np.array([getattr(m, key) for m in marks.values()]) for key in ("first", "count"))
                 self._chunks[name].append((layer, mine, rows.lists(mine, firsts[which], counts[which])))
+            elif how == "states":
+                self._chunks[name] += self._states(layer, mine, list(marks.values()), which)
             else:
                 starts, ends = rows.cut(mine, [mark.span for mark in marks.values()], which)
                 if how == "text":
@@ -533,6 +549,48 @@ class Values:
                 alike[mark.how, mark.name, by_kind, mark.layer][i] = mark
         kinds = {id(mark.kind): mark.kind for marks in alike.values() for mark in marks.values()}
         return {(how, name, kinds.get(kind), layer): marks for (how, name, kind, layer), marks in alike.items()}
+
+    def _states(self, layer: int, mine: Longs, marks: list[Mark], which: Longs) -> Iterator[Chunk]:
+        """What rows tell of several partitions each; `which` of the marks a row has."""
+        rows = self._rows
+        lengths = np.array([len(mark.parts) for mark in marks])
+        counts = lengths[which]
+        owners = np.repeat(np.arange(len(mine)), counts)
+        part = spread((np.cumsum(lengths) - lengths)[which], counts)
+        parts = [{mark.name: mark for mark in one} for mark in marks for one in mark.parts]
+        columns = [self._of_parts(f.type, [one.get(f.name) for one in parts], mine[owners], part) for f in _STATE]
+        states = pa.StructArray.from_arrays(columns, fields=list(_STATE))
+        again = _named_again(owners, *columns[:3])
+        is_plain = np.ones(len(mine), np.bool_)
+        if len(again):
+            is_once = np.array([mark.kind in ONCE for mark in marks])[which]
+            is_plain[owners[again]] = is_once[owners[again]]
+            kept = np.setdiff1d(np.flatnonzero(is_plain[owners]), again)
+            states, counts = states.take(pa.array(kept)), np.bincount(owners[kept], minlength=len(mine))
+            odd = np.flatnonzero(~is_plain)
+            starts, ends = rows.cut(mine[odd], [mark.span for mark in marks], which[odd])
+            raws = zip(which[odd].tolist(), rows.text.raw(starts, ends), strict=True)
+            values = [read_value("partitions", marks[n].kind, raw)["partitions"] for n, raw in raws]
+            yield layer, mine[odd], pa.array(values, COLUMN_TYPES["partitions"])
+        yield layer, mine[is_plain], pa.ListArray.from_arrays(offsets(counts[is_plain]), states)
+
+    def _of_parts(self, kind: pa.DataType, marks: list[Mark | None], owners: Longs, part: Longs) -> Array:
+        """One value of each of several parts, which are of the rows `owners`; null where a part has no mark."""
+        there = np.flatnonzero(np.array([mark is not None for mark in marks], np.bool_)[part])
+        if not len(there):
+            return pa.nulls(len(part), kind)
+        some = [mark or _NO_MARK for mark in marks]
+        mine, part_of = owners[there], part[there]
+        firsts, counts, negative = (
+            np.array([getattr(mark, key) for mark in some])[part_of] for key in ("first", "count", "is_negative")
+        )
+        if kind == pa.int32():
+            values = self._rows.integers(mine, firsts, negative)
+        elif kind == _IDS:
+            values = self._rows.lists(mine, firsts, counts)
+        else:
+            values = self._rows.text.strings(*self._rows.cut(mine, [mark.span for mark in some], part_of))
+        return _column([(0, there, values)], len(part))
 
     def _read(self, name: str, kind: Kind, layer: int, rows: Longs, raw: Array) -> None:
         """Values that need Python: each different text is read once."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,7 @@ class Rows:
 
     def cut(self, rows: Longs, spans: Sequence[Span], which: Longs) -> tuple[Longs, Longs]:
         """Where in the text a part of each row begins and ends; `which` of the spans it is."""
-        after, offset, end_after, end_offset = np.array(spans, np.int64).reshape(-1, 4).T
+        after, offset, end_after, end_offset = np.fromiter(chain.from_iterable(spans), np.int64).reshape(-1, 4).T
         return self._places(rows, after, offset, which), self._places(rows, end_after, end_offset, which)
 
     def _places(self, rows: Longs, after: Longs, offset: Longs, which: Longs) -> Longs:

@@ -19,8 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from generate_logs import CAPTURE, copies, generate
 
 HALF_AS_MUCH_AGAIN = 1.5

@@ -7,7 +7,8 @@
 - transport floor: the text sent to a Python worker and dropped there;
 - framing: our range readers with line numbers and byte offsets, nothing parsed;
 - dropped: framing and parsing to typed columns in the worker, and nothing handed to Spark;
-- parse: the same, the ingest's own reader, into a noop sink.
+- parse: the same, the ingest's own reader, into a noop sink;
+- Delta: the same, written to a Delta table of the columns of `events`; what that takes beyond `parse` is the writing.
 
 CPU seconds of the whole process tree, rounds interleaved, the first dropped, medians. Ratios hold where absolute
 figures move with the machine.
@@ -25,6 +26,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -34,6 +36,7 @@ from generate_logs import CAPTURE, generate
 from jobs.ingest import read_ranges, survey_all
 from jobs.session import session, size_session
 from jobs.settings import Settings
+from schemas.ingest import EVENTS
 from udfs.streams import Range, ranges
 
 
@@ -85,7 +88,18 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     return work
 
 
-def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str, Callable[[], DataFrame]]:
+def into_noop(rows: DataFrame) -> None:
+    """Compute all rows, keep none."""
+    rows.write.format("noop").mode("overwrite").save()
+
+
+def into_delta(rows: DataFrame, path: str) -> None:
+    """Write the events as the ingest does, but for what it looks up for a stream."""
+    events = rows.where("record = 'event'").withColumn("cluster", F.lit("c")).select(*EVENTS.columns)
+    events.write.format("delta").mode("overwrite").save(path)
+
+
+def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str, Callable[[], None]]:
     """What is measured, by name; the first is the scan."""
     rows = T.StructType([T.StructField("rows", T.LongType())])
     surveys = [found for _, found in survey_all(spark, {"": paths}, {"": {}}, Settings())]
@@ -93,12 +107,13 @@ def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str,
     text = spark.read.option("recursiveFileLookup", "true").text(folder)
     numbers = spark.range(0, len(tasks), 1, len(tasks))
     return {
-        "text scan": lambda: text,
-        "count": lambda: text.groupBy().count(),
-        "transport floor": lambda: text.mapInArrow(dropped, rows),
-        "framing": lambda: numbers.mapInArrow(framed(tasks), rows),
-        "dropped": lambda: numbers.mapInArrow(parsed(tasks), rows),
-        "parse": lambda: read_ranges(spark, tasks),
+        "text scan": lambda: into_noop(text),
+        "count": lambda: into_noop(text.groupBy().count()),
+        "transport floor": lambda: into_noop(text.mapInArrow(dropped, rows)),
+        "framing": lambda: into_noop(numbers.mapInArrow(framed(tasks), rows)),
+        "dropped": lambda: into_noop(numbers.mapInArrow(parsed(tasks), rows)),
+        "parse": lambda: into_noop(read_ranges(spark, tasks)),
+        "Delta": lambda: into_delta(read_ranges(spark, tasks), f"{folder}-delta"),
     }
 
 
@@ -108,7 +123,8 @@ def main() -> None:
     parser.add_argument("--size-mb", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, session({"spark.master": "local[2]"}) as spark:
+    with tempfile.TemporaryDirectory() as root, session({"spark.master": "local[2]"}) as spark:
+        folder = str(Path(root, "logs"))
         size = generate(CAPTURE / "logs", Path(folder), asked.size_mb * 10**6) / 1e6
         size_session(spark, int(size * 1e6))
         paths = [str(path) for path in sorted(Path(folder).rglob("*.log"))]
@@ -118,7 +134,7 @@ def main() -> None:
         for number in range(asked.rounds + 1):
             for name, engine in engines.items():
                 before, began = cpu_seconds(), time.perf_counter()
-                engine().write.format("noop").mode("overwrite").save()
+                engine()
                 if number:
                     spent[name].append(cpu_seconds() - before)
                     walls[name].append(time.perf_counter() - began)

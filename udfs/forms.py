@@ -60,9 +60,11 @@ class Form:
 
 @dataclass(frozen=True)
 class Lines:
-    """The records of a block with their forms, and the numbers in the block: byte positions in its data, in order."""
+    """The records of a block with their forms, and the numbers in the block: byte positions in its data, in order.
+    `first_numbers`: which of them is each record's first, or would be."""
 
     forms: Longs
+    first_numbers: Longs
     number_starts: Longs
     number_ends: Longs
 
@@ -93,7 +95,7 @@ class Book:
         strange = set(odd.tolist())
         for i in np.flatnonzero(forms < 0).tolist():
             forms[i] = self._learn(block, i, None if i in strange else mine[i], singles)
-        return Lines(forms, starts, ends)
+        return Lines(forms, np.searchsorted(starts, block.starts), starts, ends)
 
     def _learn(self, block: Frames, i: int, key: bytes | None, singles: list[Form]) -> int:
         """The number of the form of one record; without a key it is its own."""

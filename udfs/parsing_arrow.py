@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -259,28 +260,24 @@ class Gathered:
     def _rows(self) -> Rows:
         """All records of the blocks, and the forms that they have."""
         blocks = [block for block, _ in self.blocks]
-        bases = np.cumsum([0, *(len(block.data) for block in blocks)])[:-1].tolist()
-
-        def joined(parts: list[Longs]) -> Longs:
-            return np.concatenate([part + base for part, base in zip(parts, bases, strict=True)])
-
+        found_lines = [lines for _, lines in self.blocks]
+        bytes_before = _before([len(block.data) for block in blocks])
+        numbers_before = _before([len(lines.number_starts) for lines in found_lines])
         known = self._book.forms
-        found = np.concatenate([lines.forms for _, lines in self.blocks])
+        found = np.concatenate([lines.forms for lines in found_lines])
         used, form = _numbered_anew(np.where(found >= SINGLE, found - SINGLE + len(known), found))
-        starts = joined([block.starts for block in blocks])
-        number_starts = joined([lines.number_starts for _, lines in self.blocks])
         return Rows(
             text=Text(
                 b"".join([block.data for block in blocks]),
-                number_starts,
-                joined([lines.number_ends for _, lines in self.blocks]),
+                _joined([lines.number_starts for lines in found_lines], bytes_before),
+                _joined([lines.number_ends for lines in found_lines], bytes_before),
             ),
             forms=[known[n] if n < len(known) else self._singles[n - len(known)] for n in used.tolist()],
             form=form,
-            starts=starts,
-            head_ends=joined([block.head_ends for block in blocks]),
-            ends=joined([block.ends for block in blocks]),
-            first_numbers=np.searchsorted(number_starts, starts),
+            starts=_joined([block.starts for block in blocks], bytes_before),
+            head_ends=_joined([block.head_ends for block in blocks], bytes_before),
+            ends=_joined([block.ends for block in blocks], bytes_before),
+            first_numbers=_joined([lines.first_numbers for lines in found_lines], numbers_before),
         )
 
     def _channels(self) -> Array:
@@ -340,6 +337,20 @@ class Gathered:
             for number, count in enumerate(np.bincount(prefix[some]).tolist()):
                 if count and (writer := _writer(told[number])):
                     account.nodes[writer] += count
+
+
+def _before(lengths: list[int]) -> list[int]:
+    """How much is before each of several parts."""
+    return [0, *accumulate(lengths)][:-1]
+
+
+def _joined(parts: list[Longs], bases: list[int]) -> Longs:
+    """Places in several parts as places in all of them together."""
+    ends = [*accumulate(map(len, parts))]
+    joined = np.empty(ends[-1], np.int64)
+    for part, base, end in zip(parts, bases, ends, strict=True):
+        np.add(part, base, out=joined[end - len(part) : end])
+    return joined
 
 
 def _numbered_anew(numbers: Longs) -> tuple[Longs, Longs]:

@@ -569,7 +569,13 @@ class Values:
         owners = np.repeat(np.arange(len(mine)), counts)
         part = spread((np.cumsum(lengths) - lengths)[which], counts)
         parts = [{mark.name: mark for mark in one} for mark in marks for one in mark.parts]
-        columns = [self._of_parts(f.type, [one.get(f.name) for one in parts], mine[owners], part) for f in _STATE]
+        said = {name for one in parts for name in one}
+        columns = [
+            self._of_parts(f.type, [one.get(f.name) for one in parts], mine[owners], part)
+            if f.name in said
+            else pa.nulls(len(part), f.type)
+            for f in _STATE
+        ]
         states = pa.StructArray.from_arrays(columns, fields=list(_STATE))
         again = _named_again(owners, *columns[:3])
         is_plain = np.ones(len(mine), np.bool_)

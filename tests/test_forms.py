@@ -178,3 +178,13 @@ def test_a_rule_is_loose_where_it_writes_digits_out() -> None:
         b"Received UpdateMetadataRequest with Type=FULL (77), found 3 deleted topic ID(s): a."
     ) or pattern.fullmatch(b"Received UpdateMetadataRequest with Type=FULL (77), but no deleted topics were detected.")
     assert "partition_state_change" not in loose
+
+
+def test_forms_with_long_lists_weigh_more(book: Book) -> None:
+    removed = b"[ReplicaFetcherManager on broker 4] Removed fetcher for partitions Set(%s)"
+    lines = [
+        line(removed % b", ".join(b"a-%d" % i for i in range(count)), b"kafka.server.ReplicaFetcherManager")
+        for count in (1, 4, 50)
+    ]
+    assert read(book, *lines) == ([0, 1, 2], [])
+    assert book.size == 1 + 1 + 11  # as many forms; five partitions weigh as much as one

@@ -93,6 +93,7 @@ LEFT_TO_THE_READER = {  # why -> kind, text
         b"TopicIdReplicaAssignment(a,Some(AAAAAAAAAAAAAAAAAAAAA1),Map(a-0 -> List(1)))",
     ),
     "no column holds such a number": ("tps", b"Set(a-1234567890)"),
+    "it is too long to be seen again": ("tps", b"Set(%s)" % b", ".join(b"a-%d" % i for i in range(3000))),
     "it is not ASCII": ("tps", "Set(é-1)".encode()),
     "the first line names a partition twice, with its states": (
         "states",

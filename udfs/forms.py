@@ -35,7 +35,8 @@ from udfs.rulebook import RULES
 from udfs.scopes import is_whole
 
 MOST_FORMS = 20_000
-"""Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB."""
+"""Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB, as do PARTS partitions of its lists."""
+PARTS = 5
 SINGLE = 1 << 40
 """From this number on forms are those of single lines, which are not remembered."""
 
@@ -77,11 +78,12 @@ class Book:
         self._layout = layout
         self._numbers: dict[bytes, int] = {}  # by key
         self._strict: set[bytes] = set()  # keys of lines whose digits matter
+        self._weight = 0  # of the forms, in ordinary ones
 
     @property
     def size(self) -> int:
-        """How much is remembered: forms, and lines known to have none."""
-        return len(self._numbers) + len(self._strict)
+        """How much is remembered: forms, those with long lists for several, and lines known to have none."""
+        return self._weight + len(self._strict)
 
     def read(self, block: Frames, singles: list[Form]) -> Lines:
         """The forms of a block's records. Those of single lines are added to `singles`; theirs are numbers from SINGLE on."""
@@ -109,6 +111,7 @@ class Book:
             singles.append(form)
             return SINGLE + len(singles) - 1
         self.forms.append(form)
+        self._weight += 1 + sum(len(mark.parts) for mark in form.marks) // PARTS
         self._numbers[key] = len(self.forms) - 1
         return self._numbers[key]
 

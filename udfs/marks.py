@@ -148,6 +148,8 @@ _BY_FORM = [
 """Kinds whose readers look for words and numbers only, so that it does not matter which numbers."""
 ONCE = [KINDS[name] for name in ("tps", "names", "replicas_list", "replica_states", "partition_states", "results")]
 """Of them those that tell each partition once, and nothing else of it."""
+LONGEST = 16 << 10
+"""Bytes of a text that is read by form; longer lists are seldom written twice, and their marks would take much memory."""
 _FIRST = 10 ** (SHORT - 1)
 
 
@@ -159,11 +161,9 @@ def _parts(line: Digits, name: str, kind: Kind, place: tuple[int, int]) -> list[
     """
     start, end = place
     text = line.text[start:end]
-    if (name not in COLUMNS and not kind.spreads) or not text.isascii() or b'"' in text:
+    if (name not in COLUMNS and not kind.spreads) or not text.isascii() or b'"' in text or len(text) > LONGEST:
         return None
     inside = line.within(start, end)
-    if len(inside) >= _FIRST:
-        return None
     pieces, last = [], start
     for order, i in enumerate(inside):
         pieces += [line.text[last : line.starts[i]], b"%d" % (_FIRST + order)]
@@ -244,5 +244,5 @@ def _told(mark: Mark, line: Digits) -> Any:
         return [line.number(i) for i in range(mark.first, mark.first + mark.count)]
     if mark.how == "states":
         states = [told(part, line) for part in mark.parts]
-        return [one for i, one in enumerate(states) if one not in states[:i]] if mark.kind in ONCE else states
+        return list({tuple(one.items()): one for one in states}.values()) if mark.kind in ONCE else states
     return line.cut(mark.span)

@@ -16,8 +16,9 @@ test: java $(SETUP)  ## the whole suite: what needs Spark in one process, the re
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
 	@for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || exit 1; done
 
-bench: java $(SETUP)  ## parsing against the text-scan and transport floors, merge against heapq and grep; SIZE_MB=200
+bench: java $(SETUP)  ## parsing against the text-scan and transport floors, timelines against repartition and sort, merge against heapq and grep; SIZE_MB=200 ROWS=300000
 	@$(BIN)/python tests/benchmarks/parse.py --size-mb $(or $(SIZE_MB),200)
+	@$(BIN)/python tests/benchmarks/timelines.py --rows $(or $(ROWS),300000)
 	@$(BIN)/python tests/benchmarks/merge.py --size-mb $(or $(SIZE_MB),200)
 
 lint: $(SETUP)  ## formatter, linter and strict types over everything

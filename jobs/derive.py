@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from jobs import clocks, detect
 from jobs.brokers import to_broker_timeline
 from jobs.controllers import to_controller_timeline
-from jobs.partitions import to_contradictions, to_partition_timeline, to_states, with_until
+from jobs.partitions import kinds_of, to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.replay import release_of, to_verdicts
 from jobs.requests import to_marks, to_requests
 from jobs.session import kept
@@ -79,7 +79,7 @@ class Work:
         if self.corrections is not None:
             coverage = clocks.carried(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
         topics, controllers = self.table("topic_timeline"), self.table("controller_timeline")
-        return kept(to_states(self.events, topics, controllers, coverage))
+        return kept(to_states(self.events, topics, controllers, coverage, kinds_of(self.table("events"))))
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows of the clusters are replaced."""

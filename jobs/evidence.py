@@ -15,7 +15,7 @@ MOST_EVIDENCE = 8
 
 def evidence(most: int = MOST_EVIDENCE) -> Column:
     """Aggregate: the earliest lines of a group as EVIDENCE."""
-    lines = F.array_sort(F.collect_set(F.struct("at", "node_id", "file_id", "line")))
+    lines = F.sort_array(F.collect_set(F.struct("at", "node_id", "file_id", "line")))
     return F.transform(
         F.slice(lines, 1, most),
         lambda e: F.struct(e["node_id"].alias("node_id"), e["file_id"].alias("file_id"), e["line"].alias("line")),

@@ -7,7 +7,9 @@ and no younger than the first proof of any later state.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -19,56 +21,96 @@ from jobs.histories import SAID, to_ordered
 from jobs.session import kept
 from jobs.settings import Settings
 from jobs.statements import (
+    RECORDS,
+    REFRESHED,
+    UNNUMBERED,
+    WHOLE,
     ids_of,
     number_of,
     to_changes_by_leader,
     to_statements,
     to_unnumbered,
 )
-from jobs.topics import INCARNATION, with_incarnation
-from schemas.columns import IDS, INT, LONG, TEXT
+from jobs.topics import HISTORY, INCARNATION, named, to_lives, with_history, with_incarnation, with_number
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
-from udfs.removals import Removal, untold
+from udfs.removals_columns import untold
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, WindowSpec
 
 
-def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, coverage: DataFrame) -> DataFrame:
+@dataclass(frozen=True)
+class Kinds:
+    """Which kinds of evidence events hold; what there is none of is left out of the plan."""
+
+    kraft: bool = True
+    dumps: bool = True
+    """Metadata dumps."""
+    removals: bool = True
+    """Replicas that ZooKeeper's controllers took offline."""
+    unnumbered: bool = True
+    """States, or changes that leaders wrote themselves, without partition epoch: Kafka up to 2.3."""
+
+
+def kinds_of(events: DataFrame) -> Kinds:
+    """What kinds of evidence there are, found in one pass."""
+    kind, message = F.col("event_type"), F.col("message")
+    told = (kind.isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
+    told = told & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
+    led = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
+    changed = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
+    found = {
+        "kraft": kind.startswith("kraft"),
+        "dumps": kind.isin(*RECORDS),
+        "removals": (kind == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica"),
+        "unnumbered": told | led | changed,
+    }
+    there = [F.max(F.coalesce(one, F.lit(False))).alias(name) for name, one in found.items()]
+    row = events.agg(*there).collect()[0]
+    return Kinds(**{name: bool(row[name]) for name in found})
+
+
+def to_states(
+    events: DataFrame, topics: DataFrame, controllers: DataFrame, coverage: DataFrame, kinds: Kinds | None = None
+) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE, LOG_COVERAGE -> a row per state that any line tells of, with what all say.
 
     Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells, or lines
-    contradict each other, and then `contradiction` says how. `ordinal` orders the states of an incarnation.
+    contradict each other, and then `contradiction` says how. `ordinal` orders the states of an incarnation, HISTORY numbers it.
+
+    Statements are exchanged and sorted once, by HISTORY and partition epoch; all that follows keeps to that, so that no row
+    is sent anywhere again. Frames up to the end of a history are read from there: from each row they would be quadratic.
     """
-    seen = kept(_seen(events, coverage))
-    heard = seen.groupBy("cluster", "leader").agg(F.collect_list(F.struct("seen_since", "seen_until")).alias("heard"))
-    fenced = _fenced(events, controllers)
-    told = _numbered(with_incarnation(to_statements(events), topics))
-    kraft = kept(_kraft(events))
-    implied = kept(_with_implied(told, kraft, heard, fenced))
-    numbered = kept(_with_removals(implied, _removals(events, topics), heard))
-    unnumbered = kept(with_incarnation(to_unnumbered(events), topics))
-    changes = kept(to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), topics)))
-    told_by_steps = kept(
-        unnumbered.select(*INCARNATION).union(changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)).distinct()
+    kinds = kinds or Kinds()
+    lives = kept(to_lives(topics))
+    said = with_history(to_statements(events, kraft=kinds.kraft, dumps=kinds.dumps), lives)
+    states = named(_numbered(said, kraft=kinds.kraft or kinds.dumps), lives)
+    if kinds.kraft or kinds.removals or kinds.unnumbered:
+        seen = kept(_seen(events, coverage))
+        heard = seen.groupBy("cluster", "leader").agg(
+            F.collect_list(F.struct("seen_since", "seen_until")).alias("heard")
+        )
+    if kinds.kraft:
+        kraft, fenced = kept(_kraft(events)), _fenced(events, controllers)
+        states = _with_implied(states, kraft, heard, fenced)
+    if kinds.removals:
+        states = _with_removals(states, _removals(events, topics), heard)
+    states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
+    if kinds.unnumbered:
+        states = _with_steps(kept(states), events, lives, seen)
+    states = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").join(
+        F.broadcast(_assigned(events, topics)), INCARNATION, "left"
     )
-    said = kept(_said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen))
-    by_steps = to_ordered(said, MOST_EVIDENCE).unionByName(_two_leaders(said), allowMissingColumns=True)
-    by_number = numbered.join(told_by_steps, INCARNATION, "left_anti").withColumn(
-        "ordinal", F.col("partition_epoch").cast("long")
-    )
-    states = kept(by_number.unionByName(by_steps, allowMissingColumns=True))
-    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    after = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
-    whole = order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    the_one = F.first("replicas", ignorenulls=True).over(whole)
-    never_moved = ~F.coalesce("reassigned", F.lit(False)) & (F.size(F.collect_set("replicas").over(whole)) == 1)
-    known = (
-        states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left")
-        .join(_assigned(events, topics), INCARNATION, "left")
-        .join(_lasting(states, kraft, fenced), [*INCARNATION, "ordinal"], "left")
-    )
-    return known.withColumns(
+    if kinds.kraft:
+        states = kept(states)
+        states = states.join(_lasting(states, kraft, fenced), [HISTORY, "ordinal"], "left")
+    else:
+        states = states.withColumn("is_lasting", F.lit(True))
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
+    whole = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    the_one = F.min("replicas").over(whole)
+    never_moved = ~F.coalesce("reassigned", F.lit(False)) & (the_one == F.max("replicas").over(whole))
+    return states.withColumns(
         {
             # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
             "replicas": F.coalesce(
@@ -76,32 +118,47 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, cove
                 F.when(never_moved & F.coalesce("is_lasting", F.lit(True)), the_one),
                 F.when(~F.coalesce("reassigned", F.lit(False)), F.col("assigned")),
             ),
-            "topic_id": F.max("topic_id").over(Window.partitionBy(*INCARNATION)),
-            # a leader writes the epoch it was elected under; a later reign may send the same state as its own
-            "controller_epoch": F.min("controller_epoch").over(Window.partitionBy(*INCARNATION, "leader_epoch")),
-            "since": F.min("at").over(after),
+            "topic_id": F.max("topic_id").over(whole),
+            "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
         }
     )
 
 
+def _with_steps(numbered: DataFrame, events: DataFrame, lives: DataFrame, seen: DataFrame) -> DataFrame:
+    """States -> the same; of incarnations of which lines tell without partition epoch, those that all lines together tell of."""
+    unnumbered = kept(with_incarnation(to_unnumbered(events), lives))
+    changes = kept(to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), lives)))
+    told_by_steps = kept(
+        unnumbered.select(*INCARNATION).union(changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)).distinct()
+    )
+    said = kept(_said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen))
+    by_steps = with_number(
+        to_ordered(said, MOST_EVIDENCE).unionByName(_two_leaders(said), allowMissingColumns=True), lives
+    )
+    in_epoch = Window.partitionBy(HISTORY, "leader_epoch")
+    decided = by_steps.withColumn("controller_epoch", F.min("controller_epoch").over(in_epoch))
+    by_number = numbered.join(told_by_steps, INCARNATION, "left_anti")
+    return by_number.unionByName(decided, allowMissingColumns=True)
+
+
 def _lasting(states: DataFrame, kraft: DataFrame, fenced: DataFrame) -> DataFrame:
-    """Of KRaft's states whether none can have lost a replica before: INCARNATION, `ordinal`, `is_lasting`.
+    """Of KRaft's states whether none can have lost a replica before: HISTORY, `ordinal`, `is_lasting`.
 
     KRaft logs each reassignment that adds replicas, but no word of one that only removes some, and is done at once. So who is
     in sync at some time was a replica all the time before, and what a line prints counts for all states before it. After
     that, a removal would have raised the leader epoch (PartitionChangeBuilder), keeping the leader or taking it out of the
     ISR. So it was none where the epoch stays, or rises because the leader was fenced, comes back, or gives way in sync.
     """
-    of_partition = Window.partitionBy(*INCARNATION)
+    of_partition = Window.partitionBy(HISTORY)
     order = of_partition.orderBy("ordinal")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     told_after = F.max(F.when(F.col("replicas").isNotNull(), F.col("ordinal"))).over(of_partition) >= F.col("ordinal")
     in_kraft = states.join(F.broadcast(kraft), "cluster", "left_semi")
     last = (
-        in_kraft.select(*INCARNATION, "ordinal", F.explode("isr").alias("replica"))
-        .groupBy(*INCARNATION, "replica")
+        in_kraft.select(HISTORY, "ordinal", F.explode("isr").alias("replica"))
+        .groupBy(HISTORY, "replica")
         .agg(F.max("ordinal").alias("last"))
-        .groupBy(*INCARNATION)
+        .groupBy(HISTORY)
         .agg(F.map_from_entries(F.collect_list(F.struct("replica", "last"))).alias("last_in_sync"))
     )
     before = F.lag(F.struct("leader", "leader_epoch", "at")).over(order)
@@ -125,7 +182,7 @@ def _lasting(states: DataFrame, kraft: DataFrame, fenced: DataFrame) -> DataFram
         in_kraft.withColumns({"before": before, "members": members, "told_after": told_after})
         .withColumn("leader_before", was)
         .join(F.broadcast(fenced.withColumnRenamed("leader", "leader_before")), ["cluster", "leader_before"], "left")
-        .join(last, INCARNATION, "left")
+        .join(last, HISTORY, "left")
         .withColumns(
             {
                 "run": F.sum(F.when(F.coalesce(no_removal, F.lit(False)), 0).otherwise(1)).over(so_far),
@@ -133,11 +190,11 @@ def _lasting(states: DataFrame, kraft: DataFrame, fenced: DataFrame) -> DataFram
             }
         )
         .select(
-            *INCARNATION,
+            HISTORY,
             "ordinal",
             F.max("proven")
             .over(
-                Window.partitionBy(*INCARNATION, "run")
+                Window.partitionBy(HISTORY, "run")
                 .orderBy("ordinal")
                 .rowsBetween(Window.unboundedPreceding, Window.currentRow)
             )
@@ -146,41 +203,52 @@ def _lasting(states: DataFrame, kraft: DataFrame, fenced: DataFrame) -> DataFram
     )
 
 
-def _numbered(said: DataFrame) -> DataFrame:
-    """STATEMENTS with `incarnation` -> one row per partition epoch, parts filled in from neighbours that are known to share them.
+def _numbered(said: DataFrame, *, kraft: bool) -> DataFrame:
+    """STATEMENTS with HISTORY -> one row per partition epoch, parts filled in from neighbours that are known to share them.
 
-    What lines contradict each other about stays null, and `contradiction` tells what they say.
+    What lines contradict each other about stays null, and `contradiction` tells what they say. Without KRaft's lines
+    only leaders are known to be kept, and there are no eligible leader replicas.
     """
+    flags = _KEPT if kraft else {"keeps_leader": _KEPT["keeps_leader"]}
+    eligible = _ELIGIBLE if kraft else ()
 
     def only(name: str) -> Column:
-        told = F.collect_set(name)
-        return F.when(F.size(told) == 1, F.get(told, F.lit(0))).alias(name)
+        return F.when(F.min(name) == F.max(name), F.min(name)).alias(name)
 
-    several = F.greatest(*(F.size(F.collect_set(name)) for name in _TOLD)) > 1
-    states = said.groupBy(*INCARNATION, "partition_epoch").agg(
+    several = F.coalesce(F.greatest(*(F.min(name) < F.max(name) for name in _TOLD)), F.lit(False))
+    in_order = said.repartition(HISTORY).sortWithinPartitions(HISTORY, "partition_epoch")
+    states = in_order.groupBy(HISTORY, "partition_epoch").agg(
         F.max("topic_id").alias("topic_id"),
-        *(only(name) for name in (*_TOLD, *_ELIGIBLE)),
+        *(only(name) for name in (*_TOLD, *eligible)),
         F.when(several, _as_told(F.collect_set(F.struct(*_TOLD)))).alias("contradiction"),
         F.min("controller_epoch").alias("controller_epoch"),
         F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("replicas"),
         F.max("by_leader").alias("by_leader"),
-        F.max("keeps_leader").alias("keeps_leader"),
-        F.max("keeps_isr").alias("keeps_isr"),
-        *(F.max(f"keeps_{name}").alias(f"keeps_{name}") for name in _ELIGIBLE),
+        *(F.max(flag).alias(flag) for flag in flags),
         F.min("at").alias("at"),
         evidence().alias("evidence"),
     )
-    filled = states
-    filled = _fill(filled, "keeps_leader", ("leader", "leader_epoch"))
-    for name in ("isr", *_ELIGIBLE):
-        filled = _fill(filled, f"keeps_{name}", (name,))
-    return _checked(filled)
+    known = _checked(_filled(states, flags))
+    return known.withColumns(
+        {"inferred": F.lit(False)}
+        | {
+            name: F.when(F.col("contradiction").isNull(), F.col(name) if kraft else None).cast("array<int>")
+            for name in _ELIGIBLE
+        }
+    )
 
 
 _TOLD = ("leader", "leader_epoch", "isr")
 MOST_HIDDEN = 10
 """Partition epochs in a row that are told by their neighbours; more were never seen."""
 _ELIGIBLE = ("elr", "last_known_elr")
+_KEPT = {
+    "keeps_leader": ("leader", "leader_epoch"),
+    "keeps_isr": ("isr",),
+    "keeps_elr": ("elr",),
+    "keeps_last_known_elr": ("last_known_elr",),
+}
+"""Flags of statements, and what they say is as in the partition epoch before."""
 
 
 def _as_told(told: Column) -> Column:
@@ -198,27 +266,71 @@ def _as_told(told: Column) -> Column:
     return F.concat_ws("; ", F.array_sort(F.transform(told, words)))
 
 
-def _checked(states: DataFrame) -> DataFrame:
-    """Rows of `_numbered` -> the same; nothing is left of states that contradict each other.
+def _filled(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) -> DataFrame:
+    """Carry values both ways along runs of adjacent partition epochs that are known to have kept them.
 
-    A leader epoch has one leader, and it never falls from one partition epoch to the next.
+    Also `highest_before` and `lowest_after`, of leader epochs that lines tell.
     """
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
-    in_epoch = Window.partitionBy(*INCARNATION, "leader_epoch")
-    highest_before = F.max("leader_epoch").over(order.rowsBetween(Window.unboundedPreceding, -1))
-    lowest_after = F.min("leader_epoch").over(order.rowsBetween(1, Window.unboundedFollowing))
+    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch"))
+    before, so_far = (Window.unboundedPreceding, -1), (Window.unboundedPreceding, Window.currentRow)
+    adjacent = (
+        (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
+        & F.col("contradiction").isNull()
+        & F.lag("contradiction").over(order).isNull()
+    )
+
+    def nearest(name: str, ends: Column, frame: WindowSpec) -> Column:
+        """The value nearest in a frame, if no run ends before it."""
+        stop = F.when(F.col(name).isNotNull() | ends, F.struct(name))
+        return F.last(stop, ignorenulls=True).over(frame)[name]
+
+    marked = states.withColumns(
+        {flag: F.coalesce(F.col(flag) & adjacent, F.lit(False)) for flag in flags}
+        | {"highest_before": F.max("leader_epoch").over(order.rowsBetween(*before))}
+    )
+    carried = marked.withColumns(
+        {f"{name}_before": nearest(name, ~F.col(flag), order.rowsBetween(*so_far)) for flag, of in flags.items() for name in of}
+        | {f"{flag}_on": F.lead(flag, 1, False).over(order) for flag in flags}
+    ).withColumns(
+        {f"{name}_after": nearest(name, ~F.col(f"{flag}_on"), backwards.rowsBetween(*so_far)) for flag, of in flags.items() for name in of}
+        | {"lowest_after": F.min("leader_epoch").over(backwards.rowsBetween(*before))}
+    )  # fmt: skip
+    names = [name for of in flags.values() for name in of]
+    return carried.withColumns({name: F.coalesce(name, f"{name}_before", f"{name}_after") for name in names}).drop(
+        *flags,
+        *(f"{flag}_on" for flag in flags),
+        *(f"{name}_before" for name in names),
+        *(f"{name}_after" for name in names),
+    )
+
+
+def _checked(states: DataFrame) -> DataFrame:
+    """Rows of `_filled` -> the same; nothing is left of states that contradict each other.
+
+    A leader epoch has one leader, and it never falls from one partition epoch to the next. It has also one controller epoch:
+    a leader writes the one it was elected under, but a later reign may send the same state as its own.
+    """
+    in_epoch = Window.partitionBy(HISTORY, "leader_epoch")
+    least, most = F.min("leader").over(in_epoch), F.max("leader").over(in_epoch)
     found = F.coalesce(
         "contradiction",
-        F.when(F.col("leader_epoch") < highest_before, F.concat_ws(" ", F.lit("leader epoch"), "leader_epoch", F.lit("after"), highest_before)),
-        F.when(F.col("leader_epoch") > lowest_after, F.concat_ws(" ", F.lit("leader epoch"), "leader_epoch", F.lit("before"), lowest_after)),
+        F.when(F.col("leader_epoch") < F.col("highest_before"), F.concat_ws(" ", F.lit("leader epoch"), "leader_epoch", F.lit("after"), "highest_before")),
+        F.when(F.col("leader_epoch") > F.col("lowest_after"), F.concat_ws(" ", F.lit("leader epoch"), "leader_epoch", F.lit("before"), "lowest_after")),
         F.when(
-            F.col("leader_epoch").isNotNull() & (F.min("leader").over(in_epoch) < F.max("leader").over(in_epoch)),
-            F.concat(F.lit("leaders "), F.concat_ws(", ", F.array_sort(F.collect_set("leader").over(in_epoch)).cast("array<string>")), F.lit(" in one leader epoch")),
+            F.col("leader_epoch").isNotNull() & (least < most),
+            F.concat(F.lit("leaders "), least, F.lit(", "), most, F.lit(" in one leader epoch")),
         ),
     )  # fmt: skip
-    known = states.withColumn("contradiction", found)
-    return known.withColumns(
-        {name: F.when(F.col("contradiction").isNull(), F.col(name)) for name in (*_TOLD, *_ELIGIBLE)}
+    sure = F.col("contradiction").isNull()
+    decided = F.min(F.when(sure, F.col("controller_epoch"))).over(in_epoch)
+    return (
+        states.withColumn("contradiction", found)
+        .withColumn(
+            "controller_epoch", F.when(F.col("leader_epoch").isNotNull(), decided).otherwise(F.col("controller_epoch"))
+        )
+        .withColumns({name: F.when(sure, F.col(name)) for name in _TOLD})
+        .drop("highest_before", "lowest_after")
     )
 
 
@@ -263,7 +375,7 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
     - One between a leader alone in sync and nobody: the leader, once fenced, becomes an eligible leader replica. So where
       it is none afterwards, it was lost in the partition epoch between (and that it was eligible was taken back after).
     """
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     before = F.struct("leader", "leader_epoch", "partition_epoch", "isr", "at", "evidence")
 
     def was(name: str) -> Column:
@@ -330,7 +442,7 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
             "at": F.coalesce(F.when(F.col("kraft") & lost, F.col("fenced_at")), F.col("at")),
         }
     )
-    return _with_new(told, [*states.columns, "inferred"])
+    return _with_new(told, states.columns)
 
 
 def _with_new(states: DataFrame, columns: list[str]) -> DataFrame:
@@ -340,14 +452,19 @@ def _with_new(states: DataFrame, columns: list[str]) -> DataFrame:
     """
     types = {field.name: field.dataType for field in states.schema}
     given = cast("T.StructType", cast("T.ArrayType", types["new"]).elementType).fieldNames()
-    own = {*INCARNATION, "topic_id"}
+    own = {HISTORY, *INCARNATION, "topic_id"}
 
     def value(new: Column, name: str) -> Column:
         return new[name] if name in given else F.col(name) if name in own else F.lit(None).cast(types[name])
 
-    rows = F.transform("new", lambda new: F.struct(*(value(new, name).alias(name) for name in columns)))
-    row = F.array(F.struct(*columns))
-    return states.select(F.explode(F.coalesce(F.concat(row, rows), row)).alias("state")).select("state.*")
+    others = [
+        name for name in columns if name != HISTORY
+    ]  # which is left as it is, for Spark knows how it is distributed
+    rows = F.transform("new", lambda new: F.struct(*(value(new, name).alias(name) for name in others)))
+    row = F.array(F.struct(*others))
+    return states.select(HISTORY, F.explode(F.coalesce(F.concat(row, rows), row)).alias("state")).select(
+        HISTORY, "state.*"
+    )
 
 
 def _removals(events: DataFrame, topics: DataFrame) -> DataFrame:
@@ -386,45 +503,13 @@ def _removals(events: DataFrame, topics: DataFrame) -> DataFrame:
     )
 
 
-_WRITTEN = T.ArrayType(
-    T.StructType(
-        [
-            T.StructField("leader", INT),
-            T.StructField("leader_epoch", INT),
-            T.StructField("partition_epoch", INT),
-            T.StructField("isr", IDS),
-            T.StructField(
-                "made_by",
-                T.StructType(
-                    [
-                        T.StructField("at", LONG),
-                        T.StructField("node_id", INT),
-                        T.StructField("file_id", TEXT),
-                        T.StructField("line", LONG),
-                        T.StructField("replica", INT),
-                        T.StructField("controller_epoch", INT),
-                    ]
-                ),
-            ),
-        ]
-    )
-)
-
-
-def _untold_rows(before: Any, since: int, removals: Any, after: Any) -> Any:
-    return untold(before, since, [Removal(*removal) for removal in removals], after) if removals else None
-
-
-_untold = F.udf(_untold_rows, _WRITTEN, useArrow=False)
-
-
 def _with_removals(states: DataFrame, removals: DataFrame, heard: DataFrame) -> DataFrame:
     """Numbered states -> the same, and those `inferred` that only the removal of a replica from the ISR tells of.
 
     After the last state that is known they count while the topic is being deleted, if its leader was heard all the time
     and said nothing.
     """
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
+    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     whole = F.col("leader").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
     state = F.struct("leader", "leader_epoch", "partition_epoch", "isr")
     known = states.join(F.broadcast(removals), INCARNATION, "left").withColumns(
@@ -448,7 +533,7 @@ def _with_removals(states: DataFrame, removals: DataFrame, heard: DataFrame) -> 
     told = (
         known.withColumns({"candidates": candidates, "needed": to_be_heard})
         .join(F.broadcast(heard), ["cluster", "leader"], "left")
-        .withColumn("written", _untold(state, since, F.when(sure, F.col("candidates")), "after"))
+        .withColumn("written", untold(state, since, F.when(sure, F.col("candidates")), F.col("after")))
     )
 
     def new(written: Column) -> Column:
@@ -572,7 +657,7 @@ def _reassigned(events: DataFrame, topics: DataFrame) -> DataFrame:
 
 def with_until(states: DataFrame, topics: DataFrame) -> DataFrame:
     """Rows of `to_states` -> the same with `until`: the next row's start, or the end of the topic."""
-    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    order = Window.partitionBy(HISTORY).orderBy("ordinal")
     ends = topics.select("cluster", "topic", "incarnation", F.col("until").alias("gone"))
     end = F.greatest("gone", F.when(F.col("gone").isNotNull(), F.col("since")))
     known = states.join(F.broadcast(ends), ["cluster", "topic", "incarnation"], "left")
@@ -581,7 +666,7 @@ def with_until(states: DataFrame, topics: DataFrame) -> DataFrame:
 
 def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settings) -> DataFrame:
     """Rows of `to_states`, TOPIC_TIMELINE -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known."""
-    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    order = Window.partitionBy(HISTORY).orderBy("ordinal")
     known = states.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
     timed = with_until(known, topics).withColumns(
         {
@@ -602,27 +687,6 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
 def to_contradictions(states: DataFrame) -> DataFrame:
     """Rows of `to_states` -> CONTRADICTIONS."""
     return states.where("contradiction IS NOT NULL").select(*CONTRADICTIONS.columns)
-
-
-def _fill(states: DataFrame, flag: str, names: tuple[str, ...]) -> DataFrame:
-    """Carry values both ways along runs of adjacent partition epochs that are known to have kept them."""
-    order = Window.partitionBy(*INCARNATION).orderBy("partition_epoch")
-    sure = F.col("contradiction").isNull() & F.lag("contradiction").over(order).isNull()
-    goes_on = (
-        F.coalesce(F.col(flag), F.lit(False))
-        & (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
-        & sure
-    )
-    run = F.sum(F.when(goes_on, 0).otherwise(1)).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    in_run = (
-        Window.partitionBy(*INCARNATION, "run")
-        .orderBy("partition_epoch")
-        .rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    )
-    marked = states.withColumn("run", run)
-    return marked.withColumns(
-        {name: F.coalesce(F.col(name), F.first(name, ignorenulls=True).over(in_run)) for name in names}
-    ).drop("run")
 
 
 def availability(settings: Settings) -> Column:

@@ -44,6 +44,7 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each function of a column looks its caller up, in ten calls to the JVM
     "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
+    "spark.sql.execution.replaceHashWithSortAgg": "true",  # rows that come in order are grouped as they come
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.databricks.delta.properties.defaults.checkpointInterval": "20",

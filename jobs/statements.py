@@ -62,7 +62,7 @@ def ids_of(name: str) -> Column:
 
 def sorted_ids(ids: Column) -> Column:
     """Ids as a sorted array of int."""
-    return F.array_sort(ids.cast(IDS))
+    return F.sort_array(ids.cast(IDS))
 
 
 def number_of(name: str) -> Column:
@@ -93,24 +93,33 @@ def _select(events: DataFrame, **columns: Column) -> DataFrame:
     return events.select(*picked)
 
 
-def to_statements(events: DataFrame) -> DataFrame:
-    """EVENTS -> STATEMENTS, one row per partition state that a line tells, whole or in part."""
-    whole = _select(
-        events.where(F.col("event_type").isin(*WHOLE) & F.col("partition_epoch").isNotNull()),
+def to_statements(events: DataFrame, *, kraft: bool = True, dumps: bool = True) -> DataFrame:
+    """EVENTS -> STATEMENTS, one row per partition state that a line tells, whole or in part.
+
+    `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps.
+    """
+    by_leader = F.col("event_type").isin(*BY_LEADER)
+    changed = F.when(F.col("event_type") == "isr_updated", True)
+    said = _select(
+        events.where(F.col("event_type").isin(*WHOLE, *BY_LEADER) & F.col("partition_epoch").isNotNull()),
+        leader=F.when(by_leader, F.coalesce("node_id", "broker_id")).otherwise(F.col("leader")),
         isr=sorted_ids(F.col("isr")),
         replicas=in_order(F.col("replicas")),
-        elr=ids_of("elr"),
-        last_known_elr=ids_of("last_known_elr"),
-        controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
+        elr=F.when(~by_leader, ids_of("elr")),
+        last_known_elr=F.when(~by_leader, ids_of("last_known_elr")),
+        controller_epoch=F.when(~by_leader, F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch"))),
+        by_leader=F.when(by_leader, F.coalesce(changed, F.lit(False))),
+        keeps_leader=changed,
     )
-    by_leader = _select(
-        events.where(F.col("event_type").isin(*BY_LEADER) & F.col("partition_epoch").isNotNull()),
-        leader=F.coalesce("node_id", "broker_id"),
-        isr=sorted_ids(F.col("isr")),
-        controller_epoch=F.lit(None).cast("int"),
-        by_leader=F.col("event_type") == "isr_updated",
-        keeps_leader=F.when(F.col("event_type") == "isr_updated", True),
-    )
+    if kraft:
+        said = said.unionByName(_changes(events)).unionByName(_before_elections(events))
+    if dumps:
+        said = said.unionByName(_from_dump(events))
+    return said.where((F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull())
+
+
+def _changes(events: DataFrame) -> DataFrame:
+    """STATEMENTS of lines that tell of KRaft's changes: the state after and the state before."""
     changes = events.where(F.col("event_type").isin(*CHANGES))
     after = _select(
         changes,
@@ -123,14 +132,7 @@ def to_statements(events: DataFrame) -> DataFrame:
         keeps_elr=F.col("fields")["elr"].isNull(),
         keeps_last_known_elr=F.col("fields")["last_known_elr"].isNull(),
     )
-    said = (
-        whole.unionByName(by_leader)
-        .unionByName(after)
-        .unionByName(_state_before(changes, "old_"))
-        .unionByName(_before_elections(events))
-        .unionByName(_from_dump(events))
-    )
-    return said.where((F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull())
+    return after.unionByName(_state_before(changes, "old_"))
 
 
 def _before_elections(events: DataFrame) -> DataFrame:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 INCARNATION = ["cluster", "topic", "partition", "incarnation"]
 """What keys the states of a partition."""
+HISTORY = "history"
+"""The same as one number: of a topic's life in the high half, of the partition in the low. Sorting by it is comparing integers."""
 
 GONE = "metadata_cache_partition_deleted"
 """A broker dropped a partition from its metadata: the controller says so once its topic's deletion has begun."""
@@ -233,14 +235,60 @@ def _rebirths(events: DataFrame) -> DataFrame:
 
 def with_incarnation(rows: DataFrame, topics: DataFrame) -> DataFrame:
     """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id where the row has one, else by time."""
+    return _with_life(rows, topics, "incarnation")
+
+
+def _with_life(rows: DataFrame, topics: DataFrame, *names: str) -> DataFrame:
+    """Rows with `cluster, topic, at` -> the same with columns of their topic's life."""
+    columns = dict.fromkeys((*names, "incarnation", "topic_id", "since"))
     lives = topics.groupBy("cluster", "topic").agg(
-        F.array_sort(F.collect_list(F.struct("incarnation", "topic_id", "since", "until"))).alias("lives")
+        F.array_sort(
+            F.collect_list(F.struct("incarnation", *(name for name in columns if name != "incarnation")))
+        ).alias("lives")
     )
-    by_id = F.filter("lives", lambda life: life["topic_id"] == F.col("topic_id"))
     # a life begins with its first proof; what the controller says of a deletion ends it for everybody
-    started = F.filter("lives", lambda life: (life["incarnation"] == 0) | (life["since"] <= F.col("at")))
-    incarnation = F.coalesce(
-        F.get(by_id, F.lit(0))["incarnation"] if "topic_id" in rows.columns else F.lit(None).cast("int"),
-        F.try_element_at(started, F.lit(-1))["incarnation"],
+    by_time = F.try_element_at(
+        F.filter("lives", lambda life: (life["incarnation"] == 0) | (life["since"] <= F.col("at"))), F.lit(-1)
     )
-    return rows.join(F.broadcast(lives), ["cluster", "topic"]).withColumn("incarnation", incarnation).drop("lives")
+    if "topic_id" in rows.columns:
+        by_time = F.coalesce(
+            F.get(F.filter("lives", lambda life: life["topic_id"] == F.col("topic_id")), F.lit(0)), by_time
+        )
+    only = F.get("lives", F.lit(0))
+    life = F.when((F.size("lives") == 1) & (only["incarnation"] == 0), only).otherwise(by_time)
+    return (
+        rows.join(F.broadcast(lives), ["cluster", "topic"])
+        .withColumn("life", life)
+        .withColumns({name: F.col("life")[name] for name in names})
+        .drop("lives", "life")
+    )
+
+
+def to_lives(topics: DataFrame) -> DataFrame:
+    """TOPIC_TIMELINE -> the same with `number`, which numbers its rows from 0. It is a small table."""
+    in_order = Window.partitionBy(F.lit(0)).orderBy("cluster", "topic", "incarnation")
+    return topics.withColumn("number", F.row_number().over(in_order).cast("long") - 1)
+
+
+def with_history(rows: DataFrame, lives: DataFrame) -> DataFrame:
+    """Rows with `cluster, topic, partition, at`, `to_lives` -> the same with HISTORY, by topic id or time as `with_incarnation`."""
+    known = _with_life(rows, lives, "number")
+    return known.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
+
+
+def with_number(states: DataFrame, lives: DataFrame) -> DataFrame:
+    """Rows with INCARNATION, `to_lives` -> the same with HISTORY."""
+    numbers = lives.select("number", "cluster", "topic", "incarnation")
+    known = states.join(F.broadcast(numbers), ["cluster", "topic", "incarnation"])
+    return known.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
+
+
+def named(states: DataFrame, lives: DataFrame) -> DataFrame:
+    """Rows with HISTORY, `to_lives` -> the same with INCARNATION."""
+    names = lives.select("number", "cluster", "topic", "incarnation")
+    return (
+        states.withColumn("number", F.shiftright(HISTORY, 32))
+        .join(F.broadcast(names), "number")
+        .withColumn("partition", F.col(HISTORY).bitwiseAND(F.lit(0xFFFFFFFF)).cast("int"))
+        .drop("number")
+    )

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from udfs.removals import Removal, untold
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def removals(*told: tuple[int, int]) -> list[Removal]:
@@ -47,3 +52,28 @@ def test_untold(name: str) -> None:
 def test_a_state_names_the_removal_that_made_it() -> None:
     told = removals((11, 0), (12, 9), (13, 3))
     assert [state.made_by for state in untold((0, 6, 11, [0, 3, 4]), 10, told, None)] == [told[0], told[2]]
+
+
+def test_spark_and_python_agree(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    from udfs.removals_columns import REMOVAL, STATE
+    from udfs.removals_columns import untold as on_columns
+
+    schema = T.StructType(
+        [
+            T.StructField("name", T.StringType()),
+            T.StructField("before", STATE),
+            T.StructField("removals", T.ArrayType(REMOVAL)),
+            T.StructField("after", STATE),
+        ]
+    )
+    told = spark.createDataFrame(
+        [(name, before, made, after) for name, (before, made, after, _) in CASES.items()], schema
+    )
+    found = told.select("name", on_columns(F.col("before"), F.lit(10), F.col("removals"), F.col("after"))).collect()
+    for name, written in found:
+        before, made, after, _ = CASES[name]
+        expected = [(*state[:4], tuple(state.made_by)) for state in untold(before, 10, made, after)]
+        assert [(*state[:4], tuple(state["made_by"])) for state in written or ()] == expected, name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.brokers import to_broker_timeline
 from jobs.controllers import to_controller_timeline
-from jobs.partitions import to_contradictions, to_partition_timeline, to_states
+from jobs.partitions import Kinds, kinds_of, to_contradictions, to_partition_timeline, to_states
 from jobs.settings import Settings, TopicSettings
 from jobs.topics import to_topic_timeline
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -208,12 +209,39 @@ def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFra
     same(states[0].where("topic = 'gap'"), HALF_KNOWN)
 
 
+def test_evidence_that_is_not_there_may_be_left_out_of_the_plan(frame: Frame) -> None:
+    """KRaft's lines and replicas taken offline are among PARTITION_EVENTS, dumps and states without number are not."""
+    assert kinds_of(frame(EVENTS, PARTITION_EVENTS)) == Kinds(dumps=False, unnumbered=False)
+
+
 def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
     """Of `gap` 7, 8 and 9 to 11 are no rows, nor what came before 6; of `unsure` those that contradict each other."""
     timeline = to_partition_timeline(*states, Settings()).where("topic IN ('gap', 'unsure')")
     same(
         timeline, "topic | partition_epoch | missing_before\ngap | 6 | 6\ngap | 12 | 5\nunsure | 0 | 0\nunsure | 4 | 3"
     )
+
+
+def test_statements_are_sent_and_sorted_by_partition_once(states: tuple[DataFrame, DataFrame], frame: Frame) -> None:
+    """Where there is nothing but numbered states: one exchange, no row through Python, no join of large sides."""
+    events, topics = frame(EVENTS, PARTITION_EVENTS), states[1]
+    kinds = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False)
+    rows = to_states(events, topics, to_controller_timeline(events), heard(events), kinds)
+    plan = main_path(to_partition_timeline(rows, topics, Settings()))
+    assert plan.count("Exchange") == 1
+    assert {"SortMergeJoin", "BatchEvalPython", "ArrowEvalPython", "MapInArrow", "ObjectHashAggregate"}.isdisjoint(plan)
+
+
+def main_path(rows: DataFrame) -> list[str]:
+    """Names of the operators that rows go through, without those that make what is broadcast."""
+    names: list[str] = []
+    broadcast: int | None = None
+    for line in rows._jdf.queryExecution().executedPlan().toString().splitlines():
+        operator = re.match(r"[\s:+*-]*(?:\(\d+\) )?(?=(\w+))", line)
+        if operator and (broadcast is None or operator.end() <= broadcast):
+            names.append(operator[1])
+            broadcast = operator.end() if operator[1] == "BroadcastExchange" else None
+    return names
 
 
 CONTRADICTIONS = """

@@ -1,0 +1,249 @@
+"""What partition timelines cost: CPU seconds beside repartitioning and sorting the same rows, in the same session.
+
+`python tests/benchmarks/timelines.py [--rows 1000000] [--partitions 30000] [--rounds 3] [--once] [--driver-memory 4g]` makes
+events as the ingest writes them of a ZooKeeper cluster of five brokers at 2.4, all at TRACE: a state that the controller
+writes is told by 13 lines (its own change, three requests to replicas and one to all, three receipts, five caches), a
+leader's change of its ISR by 7. With `--once` only one line tells of each state. It measures
+
+- statements: the projection of events to what they say (`to_statements`), their incarnation included;
+- floor: the same, repartitioned by partition and sorted by partition epoch and time, the least that windows over them cost;
+- by number: the same as the timeline does it, by one number for the partition, and unsorted by time;
+- timeline: from events to PARTITION_TIMELINE.
+
+CPU seconds of the whole process tree into a noop sink, rounds interleaved, the first dropped, medians. `--explain` prints
+how often each costly operator is in their plans.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+sys.path.insert(0, str(Path(__file__).parent))
+from cpu_time import cpu_seconds
+
+from jobs.partitions import kinds_of, to_partition_timeline, to_states
+from jobs.session import session, size_session
+from jobs.settings import Settings
+from jobs.statements import to_statements
+from jobs.topics import HISTORY, INCARNATION, to_lives, with_history, with_incarnation
+from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.timelines import CONTROLLER_TIMELINE, TOPIC_TIMELINE
+
+BROKERS = 5
+PARTITIONS_PER_TOPIC = 100
+BYTES_PER_ROW = 300
+"""Of a log line, to size the session as the ingest's bytes do."""
+BEGAN, STEP_MICROS = datetime(2026, 11, 21, 11), 1000
+"""First state, and from one state of the cluster to the next."""
+
+# event type, nodes that write one each (0: the controller's, 1: the leader's, 3: the replicas', 5: all), whether of a leader's change, too
+LINES = (
+    ("partition_state_change", 0, False),
+    ("leader_and_isr_request_sent", 0, False),
+    ("leader_and_isr_request_sent", 0, False),
+    ("leader_and_isr_request_sent", 0, False),
+    ("leader_and_isr_request_received", 3, False),
+    ("isr_updated", 1, True),
+    ("update_metadata_request_sent", 0, None),
+    ("metadata_cache_updated", 5, None),
+)
+
+
+def told(once: bool) -> Column:
+    """Of a state: array of (event type, node, of the state change log); `epoch` is odd for a leader's change."""
+
+    def line(kind: str, node: Column | int) -> Column:
+        is_node = node if isinstance(node, Column) else F.lit(node)
+        return F.struct(F.lit(kind).alias("event_type"), is_node.cast("int").alias("node_id"))
+
+    by_controller: list[Column] = []
+    by_leader: list[Column] = []
+    writers: dict[int, list[Column | int]] = {
+        0: [0],
+        1: [F.col("leader")],
+        3: [F.get("replicas", F.lit(n)) for n in range(3)],
+        5: list(range(BROKERS)),
+    }
+    for kind, who, of_leader in LINES:
+        lines = [line(kind, node) for node in writers[who]]
+        by_leader += [] if of_leader is False else lines
+        by_controller += [] if of_leader is True else lines
+    some = slice(0, 1 if once else None)
+    return F.when(F.col("epoch") % 2 == 1, F.array(*by_leader[some])).otherwise(F.array(*by_controller[some]))
+
+
+def make_events(spark: SparkSession, rows: int, partitions: int, once: bool) -> DataFrame:
+    """EVENTS of states of so many partitions, time-major, as their nodes' two logs hold them."""
+    states = rows if once else rows // 10
+    number = F.col("id") % partitions
+    known = spark.range(states).select(
+        "id",
+        F.concat(F.lit("orders-"), (number / PARTITIONS_PER_TOPIC).cast("int")).alias("topic"),
+        (number % PARTITIONS_PER_TOPIC).cast("int").alias("partition"),
+        (F.col("id") / partitions).cast("int").alias("epoch"),
+        F.array(*(((number + n) % BROKERS).cast("int") for n in range(3))).alias("replicas"),
+    )
+    leader = F.get("replicas", F.floor(F.col("epoch") / 2).cast("int") % 3)
+    lines = (
+        known.withColumn("leader", leader)
+        .select("*", F.posexplode(told(once)).alias("n", "told"))
+        .select("*", "told.*")
+        .withColumn("own", F.col("event_type") == "isr_updated")
+    )
+    isr = F.when(F.col("epoch") % 2 == 1, F.array_remove("replicas", F.get("replicas", F.lit(2)))).otherwise(
+        F.col("replicas")
+    )
+    at = F.timestamp_micros(F.lit(int(BEGAN.timestamp() * 1e6)) + F.col("id") * STEP_MICROS + F.col("n") * 300)
+    values = {
+        "cluster": F.lit("default"),
+        "file_id": F.concat(F.when(F.col("own"), "server").otherwise("state-change"), F.lit("-0123456789abcdef-"), "node_id"),
+        "line": F.col("id") * 20 + F.col("n"),
+        "byte_offset": (F.col("id") * 20 + F.col("n")) * BYTES_PER_ROW,
+        "size_bytes": F.lit(BYTES_PER_ROW),
+        "at": at,
+        "level": F.when(F.col("own"), "INFO").otherwise("TRACE"),
+        "logger": F.when(F.col("own"), "kafka.cluster.Partition").otherwise("state.change.logger"),
+        "controller_id": F.when(~F.col("own"), 0),
+        "controller_epoch": F.when(~F.col("own"), 1),
+        "leader": F.when(~F.col("own"), F.col("leader")),
+        "leader_epoch": F.when(~F.col("own"), F.floor(F.col("epoch") / 2)),
+        "partition_epoch": F.col("epoch"),
+        "isr": isr,
+        "replicas": F.when(~F.col("own") & (F.col("event_type") != "partition_state_change"), F.col("replicas")),
+        "message": F.concat_ws(
+            " ", F.lit("[Broker id=1] LeaderAndIsrPartitionState(isNew=false, topicName="), "topic", "partition",
+            F.lit("controllerEpoch=1, leader=0, leaderEpoch=0, isr=[0], zkVersion=0, addingReplicas=[], removingReplicas=[])"),
+        ),
+    }  # fmt: skip
+    events = lines.select(
+        *(
+            values.get(field.name, F.col(field.name) if field.name in lines.columns else F.lit(None))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in EVENTS.schema
+        )
+    )
+    return events.repartitionByRange("file_id", "line").sortWithinPartitions("file_id", "line")
+
+
+def make_tables(spark: SparkSession, events: DataFrame, partitions: int) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """TOPIC_TIMELINE, CONTROLLER_TIMELINE and LOG_COVERAGE that go with it."""
+
+    def row(schema: T.StructType, **values: object) -> tuple[object, ...]:
+        return tuple(values.get(name) for name in schema.names)
+
+    ended = events.agg(F.max("at")).collect()[0][0]
+    schemas = [TOPIC_TIMELINE.schema, CONTROLLER_TIMELINE.schema, LOG_COVERAGE.schema]
+    rows = [
+        [
+            row(schemas[0], cluster="default", topic=f"orders-{n}", incarnation=0, since=BEGAN)
+            for n in range((partitions - 1) // PARTITIONS_PER_TOPIC + 1)
+        ],
+        [row(schemas[1], cluster="default", controller_id=0, controller_epoch=1, since=BEGAN, active_since=BEGAN)],
+        [
+            row(schemas[2], cluster="default", node_id=n, kind="server", since=BEGAN, until=ended, records=1)
+            for n in range(BROKERS)
+        ],
+    ]
+    topics, controllers, coverage = (
+        spark.createDataFrame(some, schema) for some, schema in zip(rows, schemas, strict=True)
+    )
+    return topics, controllers, coverage
+
+
+def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, Callable[[], DataFrame]]:
+    """What is measured, by name."""
+    events = spark.read.parquet(folder)
+    topics, controllers, coverage = make_tables(spark, events, partitions)
+
+    def statements() -> DataFrame:
+        return with_incarnation(to_statements(events), topics)
+
+    return {
+        "statements": statements,
+        "floor": lambda: (
+            statements()
+            .repartition(*INCARNATION)
+            .sortWithinPartitions(*INCARNATION, "partition_epoch", "at", "node_id", "file_id", "line")
+        ),
+        "by number": lambda: (
+            with_history(to_statements(events, kraft=False, dumps=False), to_lives(topics))
+            .repartition(HISTORY)
+            .sortWithinPartitions(HISTORY, "partition_epoch")
+        ),
+        "timeline": lambda: to_partition_timeline(
+            to_states(events, topics, controllers, coverage, kinds_of(events)), topics, Settings()
+        ),
+    }
+
+
+def steps(rows: DataFrame) -> str:
+    """How often each operator is in the plan of some rows, from their last one down; what is broadcast is left out."""
+    counts: Counter[str] = Counter()
+    broadcast: int | None = None
+    for line in rows._jdf.queryExecution().executedPlan().toString().splitlines():
+        found = re.match(r"[\s:+*-]*(?:\(\d+\) )?(?=(\w+))", line)
+        if found is None or (broadcast is not None and found.end() > broadcast):
+            continue
+        broadcast = found.end() if found[1] == "BroadcastExchange" else None
+        counts[found[1]] += 1
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def main() -> None:
+    """Read the command line, measure, print."""
+    parser = argparse.ArgumentParser(description="Measure partition timelines against repartition and sort.")
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--partitions", type=int, default=30_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--once", action="store_true", help="one line tells of each state")
+    parser.add_argument("--driver-memory", default="4g")
+    parser.add_argument("--only", help="measure this one alone")
+    parser.add_argument("--explain", action="store_true")
+    asked = parser.parse_args()
+    settings = {"spark.master": "local[2]", "spark.driver.memory": asked.driver_memory}
+    with tempfile.TemporaryDirectory() as folder, session(settings) as spark:
+        size_session(spark, asked.rows * BYTES_PER_ROW)
+        make_events(spark, asked.rows, asked.partitions, asked.once).write.parquet(f"{folder}/events")
+        engines = contestants(spark, f"{folder}/events", asked.partitions)
+        if asked.only:
+            engines = {asked.only: engines[asked.only]}
+        if asked.explain:
+            for name, engine in engines.items():
+                print(f"{name}: {steps(engine())}")
+        spent: dict[str, list[float]] = {name: [] for name in engines}
+        walls: dict[str, list[float]] = {name: [] for name in engines}
+        for number in range(asked.rounds + 1):
+            for name, engine in engines.items():
+                before, began = cpu_seconds(), time.perf_counter()
+                engine().write.format("noop").mode("overwrite").save()
+                if number or not asked.rounds:
+                    spent[name].append(cpu_seconds() - before)
+                    walls[name].append(time.perf_counter() - began)
+        medians = {name: statistics.median(seconds) for name, seconds in spent.items()}
+        print(
+            f"{asked.rows} rows, {asked.partitions} partitions, {asked.rounds} rounds, CPU seconds: median (least-most)"
+        )
+        for name, median in medians.items():
+            times = f"  x floor {median / medians['floor']:.3f}" if "floor" in medians else ""
+            print(
+                f"{name:12} {median:7.2f} ({min(spent[name]):.2f}-{max(spent[name]):.2f})  "
+                f"{statistics.median(walls[name]):6.2f} s wall{times}"
+            )
+
+
+if __name__ == "__main__":
+    main()

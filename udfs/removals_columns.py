@@ -1,0 +1,74 @@
+"""`udfs.removals` on columns: evaluated only where there are removals, so that other states cost nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from udfs.removals import NO_LEADER
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+REMOVAL = T.StructType(
+    [
+        T.StructField("at", T.LongType()),
+        T.StructField("node_id", T.IntegerType()),
+        T.StructField("file_id", T.StringType()),
+        T.StructField("line", T.LongType()),
+        T.StructField("replica", T.IntegerType()),
+        T.StructField("controller_epoch", T.IntegerType()),
+    ]
+)
+"""`udfs.removals.Removal`."""
+STATE = T.StructType(
+    [
+        T.StructField("leader", T.IntegerType()),
+        T.StructField("leader_epoch", T.IntegerType()),
+        T.StructField("partition_epoch", T.IntegerType()),
+        T.StructField("isr", T.ArrayType(T.IntegerType())),
+    ]
+)
+WRITTEN = T.ArrayType(T.StructType([*STATE.fields, T.StructField("made_by", REMOVAL)]))
+"""Of `udfs.removals.Written`."""
+
+
+def _and(state: Column, removal: Column) -> Column:
+    """What a removal makes of a state and those written before it (see `udfs.removals.without`)."""
+    others = F.array_remove(state["isr"], removal["replica"])
+    made = F.struct(
+        F.when(state["leader"] == removal["replica"], NO_LEADER).otherwise(state["leader"]).alias("leader"),
+        (state["leader_epoch"] + 1).alias("leader_epoch"),
+        (state["partition_epoch"] + 1).alias("partition_epoch"),
+        F.when(F.size(others) > 0, others).otherwise(state["isr"]).alias("isr"),
+    )
+    names = STATE.fieldNames()
+    row = F.struct(*(made[name].alias(name) for name in names), removal.alias("made_by"))
+    after = F.struct(
+        *(made[name].alias(name) for name in names), F.concat(state["written"], F.array(row)).alias("written")
+    )
+    return F.when(F.array_contains(state["isr"], removal["replica"]), after).otherwise(state)
+
+
+def written_by(state: Column, removals: Column) -> Column:
+    """WRITTEN: the states that removals make of a STATE, in their order (see `udfs.removals.written_by`)."""
+    names = STATE.fieldNames()
+    begin = F.struct(*(state[name].alias(name) for name in names), F.array().cast(WRITTEN).alias("written"))
+    return F.aggregate(removals, begin, _and, lambda state: state["written"])
+
+
+def untold(before: Column, since: Column, removals: Column, after: Column) -> Column:
+    """WRITTEN after the STATE `before`, first told at `since` (microseconds), as `udfs.removals.untold` says; null without removals."""
+    alone = (before["leader"] == NO_LEADER) & (F.size(before["isr"]) == 1)
+    early = F.exists(removals, lambda r: (r["at"] <= since) & F.array_contains(before["isr"], r["replica"]) & ~alone)
+    none = F.array().cast(WRITTEN)
+    last = F.when(early, none).otherwise(written_by(before, F.filter(removals, lambda r: r["at"] > since)))
+    states = written_by(before, removals)
+    reached = F.try_element_at(states, F.lit(-1))
+    leads_there = F.lit(True)
+    for name in STATE.fieldNames():
+        leads_there = leads_there & reached[name].eqNullSafe(after[name])
+    between = F.when(leads_there, states).otherwise(none)
+    return F.when(F.size(removals) > 0, F.when(after.isNull(), last).otherwise(between))

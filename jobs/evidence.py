@@ -13,9 +13,10 @@ MOST_EVIDENCE = 8
 """Lines kept as evidence of a row: its earliest."""
 
 
-def evidence(most: int = MOST_EVIDENCE) -> Column:
-    """Aggregate: the earliest lines of a group as EVIDENCE."""
-    lines = F.sort_array(F.collect_set(F.struct("at", "node_id", "file_id", "line")))
+def evidence(most: int = MOST_EVIDENCE, *, once: bool = False) -> Column:
+    """Aggregate: the earliest lines of a group as EVIDENCE. `once`: no line is in it twice, which need not be looked for."""
+    line = F.struct("at", "node_id", "file_id", "line")
+    lines = F.sort_array(F.collect_list(line) if once else F.collect_set(line))
     return F.transform(
         F.slice(lines, 1, most),
         lambda e: F.struct(e["node_id"].alias("node_id"), e["file_id"].alias("file_id"), e["line"].alias("line")),

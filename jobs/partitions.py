@@ -226,7 +226,7 @@ def _numbered(said: DataFrame, *, kraft: bool) -> DataFrame:
         F.max("by_leader").alias("by_leader"),
         *(F.max(flag).alias(flag) for flag in flags),
         F.min("at").alias("at"),
-        evidence().alias("evidence"),
+        evidence(once=not kraft).alias("evidence"),  # of KRaft's changes a line tells two states, which may be one
     )
     known = _checked(_filled(states, flags))
     return known.withColumns(

@@ -170,7 +170,7 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
     topics, controllers, coverage = make_tables(spark, events, partitions)
 
     def statements() -> DataFrame:
-        return with_incarnation(to_statements(events), topics)
+        return with_incarnation(to_statements(events, kraft=False, dumps=False), topics)
 
     return {
         "statements": statements,

@@ -119,6 +119,11 @@ def time_of(text: str) -> datetime | None:
 
 def disagreements(data: bytes, format_: Format = APACHE) -> list[tuple[Any, Any]]:
     """Rows of the columnar reader that are not as the plain one reads them, each with what they should be."""
+    return compared(data, format_)[0]
+
+
+def compared(data: bytes, format_: Format = APACHE) -> tuple[list[tuple[Any, Any]], int]:
+    """The same, and how many rejects the plain reader finds."""
     found, account = columnar(data, format_)
     expected = list(plain(data, format_))
     told = sum(int(account[f"{kind}_bytes"]) for kind in ("event", "detail", "reject", "other"))
@@ -129,7 +134,7 @@ def disagreements(data: bytes, format_: Format = APACHE) -> list[tuple[Any, Any]
             wrong.append((row, should))
     if len(found) != len(expected):
         wrong.append((f"{len(found)} rows", f"{len(expected)} rows"))
-    return wrong
+    return wrong, sum(row["record"] == "reject" for row in expected)
 
 
 def lines_of(rule: Rule) -> bytes:

@@ -79,6 +79,22 @@ READ: dict[str, tuple[str, str, dict[str, Any]]] = {  # logger, message -> what 
             ]
         },
     ),
+    "0.8: a failed change is told by its controller": (
+        STATE_CHANGE,
+        "Controller 3 epoch 9 initiated state change for partition [a-1,0] from OfflinePartition to OnlinePartition failed",
+        {"node": 3, "controller_id": 3, "controller_epoch": 9, "topic": "a-1", "partition": 0},
+    ),
+    "0.8.0: a failed change of a replica, without its old state": (
+        STATE_CHANGE,
+        "Controller 3 epoch 9 initiated state change of replica 5 for partition [a-1,0] to OnlineReplica failed",
+        {"node": 3, "controller_epoch": 9, "replica": "5", "from_state": None, "to_state": "OnlineReplica"},
+    ),
+    "1.1: the controller is told twice": (
+        STATE_CHANGE,
+        "[Controller id=3 epoch=9] Controller 3 epoch 9 initiated state change of replica 5 for partition a-1-0 from "
+        "NewReplica to OnlineReplica failed",
+        {"node": 3, "controller_epoch": 9, "replica": "5", "from_state": "NewReplica"},
+    ),
     "0.11: ISR without brackets inside of a state": (
         STATE_CHANGE,
         "[Broker id=1] Received LeaderAndIsr request PartitionState(controllerEpoch=9, leader=1, leaderEpoch=3, "

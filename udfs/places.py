@@ -41,6 +41,8 @@ def find(logs: Iterable[str]) -> list[Source]:
     found: set[str] = set()
     for given in logs:
         matches = [given] if os.path.lexists(given) else sorted(glob.glob(given, recursive=True))
+        if not matches and (sentence := _hidden_by(given)):
+            raise BadInput(sentence)
         if not matches:
             kind = "pattern matches no file" if glob.has_magic(given) else "file or folder does not exist"
             raise BadInput(f"This {kind}: {given}; give a log file, a folder of logs, or a quoted glob.")
@@ -86,14 +88,39 @@ def unreadable(path: str) -> str | None:
     return None
 
 
+def _hidden_by(path: str) -> str | None:
+    """The sentence of a folder on the way to a path that may not be entered, so that nobody knows what is in it."""
+    try:
+        os.lstat(path)
+    except PermissionError as error:
+        return f"This file or folder cannot be reached: {printable(path)} ({error.strerror}); check the permissions of its folders."
+    except OSError:
+        pass
+    return None
+
+
+_CONTROL = late(r"[\x00-\x1f\x7f]")
+_ESCAPED = late(r"\\x([01][0-9a-f]|7f|[89a-f][0-9a-f])")
+
+
 def printable(name: str) -> str:
-    """A name that can be printed and stored: bytes of it that are not UTF-8 are escaped."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    """A name that can be printed on one line and stored: bytes of it that are not UTF-8 and control characters are escaped.
+
+    >>> printable("a\\nb.log")
+    'a\\\\x0ab.log'
+    """
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
 
 
 def name_on_disk(path: str) -> str:
     """The inverse of `printable`, for a path of a file that is there."""
-    meant = re.sub(r"\\x([89a-f][0-9a-f])", lambda m: chr(0xDC00 + int(m[1], 16)), path)
+
+    def unescaped(m: re.Match[str]) -> str:
+        byte = int(m[1], 16)
+        return chr(byte if byte < 0x80 else 0xDC00 + byte)
+
+    meant = _ESCAPED.sub(unescaped, path)
     return meant if meant != path and not os.path.lexists(path) and os.path.lexists(meant) else path
 
 

@@ -14,7 +14,7 @@ from udfs.patterns import late
 from udfs.values import partition_name
 
 SPLIT = (
-    rb"(?:\[[^\]\n]*\][:,]? ?|Controller \d+ epoch \d+ (?!initiated)|Broker \d+:? (?!was |has )"
+    rb"(?:\[[^\]\n]*\][:,]? ?|Controller \d+ epoch \d+ |Broker \d+:? (?!was |has )"
     rb"|Partition \[[^\]\n]*\] on broker \d+: )?"
 )
 """Bytes pattern of what may be a prefix, at the start of a message."""

@@ -206,8 +206,12 @@ _FOREIGN = {
     b"Rar!\x1a\x07": "a RAR archive",
     b"\x04\x22\x4d\x18": "LZ4",
     b"\x1f\x9d": "Unix compress",
+    b"LZIP": "lzip",
+    b"\x89LZO\0": "lzop",
 }
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+NOTHING = "nothing of it was"
+"""Said of a zip, whose list of members stands at its end."""
 _NO_BUNDLES = {"META-INF/MANIFEST.MF", "[Content_Types].xml", "mimetype"}  # programs and office documents are zips, too
 
 
@@ -404,11 +408,9 @@ class _Walk:
         source = Source(self.source.path, self._member(bundle, name))
         return Refusal(source, f"This member of a bundle is not read: {source.name} ({why}).")
 
-    def _broken(self, bundle: str, why: str) -> Refusal:
+    def _broken(self, bundle: str, why: str, read: str = "what stands before it was") -> Refusal:
         source = Source(self.source.path, bundle)
-        return Refusal(
-            source, f"This bundle is damaged: {source.name} ({why}); what stands before it was read, replace it."
-        )
+        return Refusal(source, f"This bundle is damaged: {source.name} ({why}); {read} read, replace it.")
 
     def _tar(
         self, bundle: str, stream: BinaryIO, depth: int, on_disk: bool, direct: bool
@@ -473,11 +475,11 @@ class _Walk:
                 struct.error,
                 OverflowError,
             ) as error:
-                yield self._broken(bundle, damage_of(stream) or str(error))
+                yield self._broken(bundle, damage_of(stream) or str(error), NOTHING)
                 return
             infos = archive.infolist()
             if len(infos) > self.limits.members:
-                yield self._broken(bundle, f"it has more than {self.limits.members} members")
+                yield self._broken(bundle, f"it has more than {self.limits.members} members", NOTHING)
                 return
             if any(info.filename in _NO_BUNDLES for info in infos):
                 file.seek(0)

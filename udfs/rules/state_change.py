@@ -136,8 +136,8 @@ RULES: tuple[Rule, ...] = (
         "partition_state_change_failed",
         STATE_CHANGE,
         text=(
-            "Controller <controller_id> epoch <controller_epoch> <?initiated state change?><?failed to change "
-            "state?> for partition <tp> from <from_state> to <to_state><? failed?>"
+            "<?Controller <controller_id> epoch <controller_epoch> ?>failed to change state for partition <tp> "
+            "from <from_state> to <to_state>"
         ),
         sample=(
             "[Controller id=1 epoch=8] Controller 1 epoch 8 failed to change state for partition pay-in-3 from "
@@ -151,7 +151,7 @@ RULES: tuple[Rule, ...] = (
             "from_state": "OfflinePartition",
             "to_state": "OnlinePartition",
         },
-        since="0.8.0",
+        since="1.1.0",
         until="3.9.2",
     ),
     Rule(
@@ -170,7 +170,7 @@ RULES: tuple[Rule, ...] = (
             "from_state": "OfflinePartition",
             "to_state": "OnlinePartition",
         },
-        since="1.0.0",
+        since="0.8.0",
         until="1.0.2",
     ),
     Rule(
@@ -342,7 +342,7 @@ RULES: tuple[Rule, ...] = (
         STATE_CHANGE,
         text=(
             "Controller <controller_id> epoch <controller_epoch> initiated state change of replica <replica> for "
-            "partition <tp><? from <from_state>?> to <to_state> failed"
+            "partition <tp> from <from_state> to <to_state> failed"
         ),
         sample=(
             "[Controller id=1 epoch=8] Controller 1 epoch 8 initiated state change of replica 6 for partition "
@@ -357,13 +357,13 @@ RULES: tuple[Rule, ...] = (
             "from_state": "OnlineReplica",
             "to_state": "OfflineReplica",
         },
-        since="0.8.0",
+        since="1.1.0",
         until="3.9.2",
     ),
     Rule(
         "replica_state_change_failed",
         STATE_CHANGE,
-        text=("Initiated state change of replica <replica> for partition <tp> from <from_state> to <to_state> failed"),
+        text="Initiated state change of replica <replica> for partition <tp><? from <from_state>?> to <to_state> failed",
         sample=(
             "[Controller id=1 epoch=8] Initiated state change of replica 6 for partition pay-in-3 from "
             "OnlineReplica to OfflineReplica failed"
@@ -377,7 +377,7 @@ RULES: tuple[Rule, ...] = (
             "from_state": "OnlineReplica",
             "to_state": "OfflineReplica",
         },
-        since="1.0.0",
+        since="0.8.0",
         until="1.0.2",
     ),
     Rule(

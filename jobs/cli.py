@@ -132,13 +132,13 @@ def write(
         say("starting Spark ...")
         with session() as spark:
             from jobs.nightly import run
-            from jobs.summary import gather, refusal, screen
+            from jobs.summary import gather, refusal, refused_rejects, screen
             from jobs.warehouse import open_warehouse
 
             warehouse = open_warehouse(spark, root, create=bool(logs))
             outcome = run(warehouse, steps, settings, say, logs=logs, cluster=cluster, with_rejects=with_rejects)
             if not outcome.published:
-                click.echo(refusal(outcome), err=True)
+                click.echo(refusal(outcome, refused_rejects(warehouse, outcome)), err=True)
                 raise click.exceptions.Exit(REFUSED)
             say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
             if not outcome.news:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from schemas.expectations import MEASURES, WRITTEN, Expectation
+from schemas.expectations import ALLOWED, MEASURES, WRITTEN, Expectation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +41,10 @@ class Audit:
     failures: tuple[Failure, ...]
 
 
-def audit(tables: Mapping[str, DataFrame]) -> Audit:
+def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit:
     """Count violations in each table, and let Great Expectations judge the counts.
 
-    Given `events` and `rejects`, too, `log_files` is held against what they hold.
+    Given `events` and `rejects`, too, `log_files` is held against what they hold. `max_reject_percent`: see Settings.
     """
     with ThreadPoolExecutor(4) as pool:
         library = pool.submit(_library)
@@ -54,7 +54,7 @@ def audit(tables: Mapping[str, DataFrame]) -> Audit:
             sums = [counting[name].result()[1] for name in RECORDS if name in counting]
             tables["log_files"] = with_written(
                 tables["log_files"], *sums if len(sums) == len(RECORDS) else (None, None)
-            )
+            ).withColumn(ALLOWED, F.lit(max_reject_percent / 100))
             counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
         counted = {name: counting[name].result()[0] for name in tables}
         gx = library.result()

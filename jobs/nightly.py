@@ -94,7 +94,8 @@ def run(
     outcome.news = bool(stale or news.clusters)
     if outcome.news:
         with stage("audit"):
-            outcome.audit = audit({name: warehouse.newest(name) for name in warehouse.written})
+            written = {name: warehouse.newest(name) for name in warehouse.written}
+            outcome.audit = audit(written, settings.max_reject_percent)
     with stage("publish"):
         warehouse.publish(
             {

@@ -26,6 +26,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
     rows = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.now("log_files").collect()}
     streams = [(i, row["format"], row["time_zone"]) for i, row in rows.items() if row["reject_lines"] and row["format"]]
     if not streams:
+        say("there are no rejects")
         return News(())
     spark = warehouse.spark
     rejects = warehouse.now("rejects")
@@ -36,6 +37,8 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
         size, head = F.col("size_bytes"), F.col("head_bytes")
         sums = events.groupBy("file_id").agg(F.count(F.lit(1)), F.sum(head), F.sum(size - head)).collect()
         if not sums:
+            count = sum(row["reject_lines"] for row in rows.values())
+            say(f"none of the {count:,} rejects is an event by today's rules")
             return News(())
         versions = found.where("record = 'account'").select("file_id", F.col("fields")["versions"]).distinct().collect()
         for file_id, lines, event_bytes, detail_bytes in sums:

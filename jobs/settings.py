@@ -49,6 +49,10 @@ class Settings:
     max_unpacked_ratio: int = 1000
     """Most bytes that each byte of a compressed file or bundle may unfold to, once it is beyond 64 MB."""
 
+    max_reject_percent: int = 2
+    """Most records in scope of a stream that no rule knows, in percent, if they are more than 20; above, its release is not
+    understood, and the gate refuses the run."""
+
     def cluster_of(self, path: str, default: str) -> str:
         """Cluster of a file."""
         return next((name for pattern, name in self.clusters.items() if fnmatch(path, pattern)), default)
@@ -119,7 +123,7 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
     return settings
 
 
-_COUNTS = ("churn_flaps", "coverage_tolerance_minutes", "max_unpacked_gb", "max_unpacked_ratio")
+_COUNTS = ("churn_flaps", "coverage_tolerance_minutes", "max_unpacked_gb", "max_unpacked_ratio", "max_reject_percent")
 
 
 def _check_values(path: str, where: str, told: Settings | TopicSettings) -> None:

@@ -259,15 +259,24 @@ def _tell_ingest(f: Facts, paths: Paths) -> list[str]:
 
     read = [row for row in f.streams if row["status"] != "refused"]
     again = total("duplicate_bytes")
+    without = sum(row["status"] == "no_records" for row in read)
+    kinds = f.rejects[0]["total"] if f.rejects else 0
     return [
-        f"  logs         {plural(len(read), 'stream')} of nodes {ids(sorted({n for r in f.streams for n in r['node_ids']}))}, {size(total('size_bytes'))}: "
+        f"  logs         {plural(len(read), 'stream')}{f' ({without:,} of them no log)' if without else ''} of nodes {ids(sorted({n for r in f.streams for n in r['node_ids']}))}, {size(total('size_bytes'))}: "
         f"{plural(total('event_lines'), 'event')} {size(total('event_bytes') + total('detail_bytes'))}, out of scope {size(total('other_bytes'))}, "
-        f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}" + (f", had already {size(again)}" if again else ""),
-        *[f"               {plural(r['count'], 'line')} like \"{r['skeleton'][:100]}\", first at {short(paths[r['first']['file_id']])}:{r['first']['line']}" for r in f.rejects],
+        f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}" + (f", known already {size(again)}" if again else ""),
+        *[f"               {_reject(r, paths)}" for r in f.rejects],
+        *([f"               and {plural(kinds - len(f.rejects), 'other kind')}: SELECT skeleton, count(*) FROM rejects GROUP BY skeleton"] if kinds > len(f.rejects) else []),
         *_labelled("doubtful", f.doubts[:MOST]),
         *([f"               and {len(f.doubts) - MOST} more: SELECT path, findings FROM log_files"] if len(f.doubts) > MOST else []),
         *_labelled("missing", f.holes),
     ]  # fmt: skip
+
+
+def _reject(r: Row, paths: Paths) -> str:
+    """`14 lines like "Broker id=<n> frobnicated <partition>", first at broker-2/state-change.log:881`."""
+    first = r["first"]
+    return f'{plural(r["count"], "line")} like "{r["skeleton"][:100]}", first at {short(paths[first["file_id"]])}:{first["line"]}'
 
 
 def _labelled(label: str, sentences: Sequence[str]) -> list[str]:
@@ -457,12 +466,30 @@ def _next_steps(root: str, steps: Sequence[str]) -> str:
     )
 
 
-def refusal(outcome: Outcome) -> str:
-    """Why the gate refused a run, in words."""
+def refused_rejects(warehouse: Warehouse, outcome: Outcome) -> list[str]:
+    """The most frequent rejects of a run that is refused for them, in words; nothing if it is for something else."""
+    if outcome.audit is None or not any(failure.name == REJECTED for failure in outcome.audit.failures):
+        return []
+    paths = {row["file_id"]: row["path"] for row in warehouse.newest("log_files").select("file_id", "path").collect()}
+    rows = _QUERIES["rejects"][1](warehouse.newest("rejects")).collect()
+    return [_reject(row.asDict(recursive=True), paths) for row in sorted(rows, key=lambda r: (r["cluster"], r["nth"]))]
+
+
+REJECTED = "log_files.reject_ratio"
+"""The expectation that a log of a release that is not understood violates."""
+
+
+def refusal(outcome: Outcome, rejects: Sequence[str] = ()) -> str:
+    """Why the gate refused a run, in words; `rejects` as `refused_rejects` gives them."""
     assert outcome.audit is not None  # a run without news is never refused
     lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
     for failure in outcome.audit.failures:
         lines.append(
-            f"  {failure.name}: {failure.says} - {plural(failure.rows, 'row')} do not, for example {'; '.join(failure.examples)}"
+            f"  {failure.name}: {failure.says} - {plural(failure.rows, 'row')} {'does' if failure.rows == 1 else 'do'} not, for example {'; '.join(failure.examples)}"
         )
+        if failure.name == REJECTED:
+            lines += [f"    {told}" for told in rejects]
+            lines.append(
+                "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the --conf file."
+            )
     return "\n".join(lines)

@@ -14,9 +14,6 @@ from pyspark.sql import functions as F
 from schemas.columns import Table
 from schemas.tables import DERIVED, SOURCES
 
-REJECT_RATIO = 0.02
-"""Most rejects a stream may have per event and reject, if it has more than 20 of them: above, its release is not understood."""
-
 INCARNATION = ("cluster", "topic", "partition", "incarnation")
 _ORDERS: Mapping[
     str, tuple[tuple[str, ...], tuple[str, ...]]
@@ -128,6 +125,8 @@ def has_evidence(table: Table) -> Expectation:
 BYTES = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes")
 WRITTEN = ("written_event_bytes", "written_event_lines", "written_reject_bytes", "written_reject_lines")
 """What the gate adds to each row of `log_files`: sums over the stream's rows in `events` and `rejects`."""
+ALLOWED = "allowed_reject_ratio"
+"""And most rejects that the stream may have per event and reject, if it has more than 20 of them."""
 
 
 def _not_as_written() -> Column:
@@ -160,10 +159,10 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "reject_ratio",
-            f"at most {REJECT_RATIO:.0%} of a stream's records in scope are rejects",
+            "of a stream's records in scope no more are rejects than max_reject_percent allows",
             lambda: (
                 (F.col("reject_lines") > 20)
-                & (F.col("reject_lines") > REJECT_RATIO * (F.col("reject_lines") + F.col("event_lines")))
+                & (F.col("reject_lines") > F.col(ALLOWED) * (F.col("reject_lines") + F.col("event_lines")))
             ),
             ("path", "reject_lines", "event_lines"),
         ),

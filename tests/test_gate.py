@@ -9,10 +9,12 @@ from pyspark.sql import functions as F
 
 from jobs.gate import Audit, audit
 from jobs.nightly import Outcome
-from jobs.summary import refusal
+from jobs.summary import refusal, refused_rejects
 from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from tests.conftest import Frame
 
 SOUND = {
@@ -160,6 +162,54 @@ def test_accounts_are_held_against_what_was_written(case: str, frame: Frame) -> 
     assert found.violations["log_files.as_written"] == len(wrong)
     for file_id in wrong:
         assert f'"file_id":"{file_id}"' in failures["log_files.as_written"].examples[0]
+
+
+REFUSED = UNSOUND["more than 2% rejects"][1]
+
+
+def test_more_rejects_may_be_allowed(frame: Frame) -> None:
+    assert audit({"log_files": frame(BY_NAME["log_files"], REFUSED)}, max_reject_percent=3).failures == ()
+
+
+class Written:
+    """A warehouse of a run that was not published."""
+
+    def __init__(self, tables: dict[str, DataFrame]) -> None:
+        self.tables = tables
+
+    def newest(self, table: str) -> DataFrame:
+        return self.tables[table]
+
+
+def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None:
+    """What a new release of Kafka writes is noticed the first night, also where it is too much to be published."""
+    streams = frame(BY_NAME["log_files"], REFUSED)
+    rejects = frame(
+        BY_NAME["rejects"],
+        """file_id | line | at | skeleton
+        a | 7 | 10:00:02 | Broker id=<n> frobnicated <partition>
+        a | 5 | 10:00:01 | Broker id=<n> frobnicated <partition>
+        a | 6 | 10:00:01 | Unheard of""",
+    )
+    outcome = Outcome("7", news=True, audit=audit({"log_files": streams}))
+    told = refused_rejects(Written({"log_files": streams, "rejects": rejects}), outcome)  # type: ignore[arg-type]
+    assert told == [
+        '2 lines like "Broker id=<n> frobnicated <partition>", first at logs/a:5',
+        '1 line like "Unheard of", first at logs/a:6',
+    ]
+    assert refusal(outcome, told).splitlines()[1:] == [
+        "  log_files.reject_ratio: of a stream's records in scope no more are rejects than max_reject_percent allows - 1 row "
+        'does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
+        f"    {told[0]}",
+        f"    {told[1]}",
+        "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the --conf file.",
+    ]
+    lost = Outcome(
+        "7",
+        news=True,
+        audit=audit({"log_files": frame(BY_NAME["log_files"], UNSOUND["a byte nobody accounts for"][1])}),
+    )
+    assert refused_rejects(Written({}), lost) == []  # type: ignore[arg-type]
 
 
 def with_types(rows: str) -> str:

@@ -77,6 +77,7 @@ BAD = {  # text -> what the sentence names
     "replicas that are no number": ("min_insync_replicas: two", "min_insync_replicas"),
     "replicas of a topic that are no number": ("topics: {pay-in: {min_insync_replicas: two}}", "min_insync_replicas"),
     "a limit that is none": ("max_unpacked_gb: 0", "max_unpacked_gb"),
+    "a percentage that is none": ("max_reject_percent: 2%", "max_reject_percent"),
     "no tolerance": ("coverage_tolerance_minutes: 0.5", "coverage_tolerance_minutes"),
     "a switch that is no switch": ("unclean_leader_election_enable: perhaps", "unclean_leader_election_enable"),
     "a zone that is no text": ("time_zone: 7", "time_zone"),

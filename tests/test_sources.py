@@ -69,6 +69,13 @@ def test_hidden_files_are_left_out_unless_named(tmp_path: Path) -> None:
     assert paths(find([hidden])) == [hidden]
 
 
+def test_the_tables_of_a_warehouse_are_no_logs(tmp_path: Path) -> None:
+    good = write(tmp_path / "broker-1" / "server.log")
+    for name in ("part-00000.snappy.parquet", "_delta_log/00000000000000000000.json", "day=1/part-00001.parquet"):
+        write(tmp_path / "warehouse" / "events" / name)
+    assert paths(find([str(tmp_path)])) == [good]
+
+
 def test_a_loop_of_links_ends(tmp_path: Path) -> None:
     a = write(tmp_path / "logs" / "a.log")
     (tmp_path / "logs" / "again").symlink_to(tmp_path / "logs")
@@ -124,7 +131,7 @@ def test_what_lies_in_a_folder_that_may_not_be_entered_is_not_said_to_be_missing
         raise PermissionError(13, "Permission denied", path)
 
     monkeypatch.setattr(os, "lstat", denied)  # root may enter all
-    with pytest.raises(BadInput, match="cannot be reached: /closed/a.log .Permission denied."):
+    with pytest.raises(BadInput, match=r"cannot be reached: /closed/a\.log \(Permission denied\)"):
         find(["/closed/a.log"])
 
 
@@ -629,6 +636,11 @@ def test_behind_a_spoilt_header_the_next_member_is_found(tmp_path: Path) -> None
         path = write(tmp_path / str(i), packed)
         assert list(contents(path)) == ["a", "c"]
         assert "80 blocks of it are no members" in refusals(path)[0]  # 1 header, 79 of data
+    cut = write(tmp_path / "cut", bytes(data[: 512 + 40_448 + 512 + 40_448 + 512 + 40_448]))
+    assert refusals(cut) == [  # one sentence, so that a stream of this name has one row
+        f"This bundle is damaged: {cut} (80 blocks of it are no members; it ends early); what stands before it was read, "
+        "replace it."
+    ]
 
 
 def test_a_name_of_megabytes_is_not_read_into_memory(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_cluster_in_words() -> None:
     outage = {"topic": "t", "partition": 0, "since": at, "last_leader": 2, "failed_elections": 0, **where}
     facts = Facts(
         "pay",
-        streams=[stream],
+        streams=[stream, {**stream, "file_id": "g", "path": "/logs/notes.txt", "status": "no_records"}],
         reigns=[{"controller_id": 1, "controller_epoch": 4, "since": at, "until": None, "total": 1}],
         partitions=3, topics=1, states=9, inferred=2, missing=4, elections={"held": 2, "failed": 1, "unclean": 1},
         unclean=[{"topic": "t", "partition": 1, "leader": 3, "leader_epoch": 6, "at": at, "isr_before": [1], **where}],
@@ -99,7 +99,7 @@ def test_a_cluster_in_words() -> None:
         contradictions=[{"topic": "t", "partition": 2, "at": at, "contradiction": "leader 1; leader 2", "total": 3, **where}],
         offline_count=2, offline_open=1, verdicts={"holds": 5, "violated": 1},
         violated=[{"rule": "J1", "subject": "t-0#0", "at": at, "expected": "a", "actual": "b", **where}],
-        rejects=[{"count": 2, "skeleton": "Never seen <n>", "first": {"file_id": "f", "line": 9}}],
+        rejects=[{"count": 2, "skeleton": "Never seen <n>", "first": {"file_id": "f", "line": 9}, "total": 3}],
         zone_is_guessed=True, doubts=[f"doubt {i}" for i in range(7)], holes=["no log of broker 3", "no server log of any node"],
     )  # fmt: skip
     said = screen([facts], "/w").splitlines()
@@ -111,6 +111,7 @@ def test_a_cluster_in_words() -> None:
     for line in (
         "  Kafka        2.4 to 2.4.1 by its messages",
         '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
+        "               and 2 other kinds: SELECT skeleton, count(*) FROM rejects GROUP BY skeleton",
         "  doubtful     doubt 0",
         "               doubt 4",
         "               and 2 more: SELECT path, findings FROM log_files",
@@ -129,6 +130,8 @@ def test_a_cluster_in_words() -> None:
         f"    J1 on t-0#0 at 10:00:00.000: expected a, found b {proof}",
     ):
         assert line in said
+    assert said[2].startswith("  logs         2 streams (1 of them no log) of nodes 1, ")
+    assert said[2].endswith(", known already 2,000 bytes")
     assert said[-4] == "Where to look next:"
     assert all("--warehouse /w" in line for line in said[-3:])
 

@@ -56,12 +56,15 @@ def find(logs: Iterable[str]) -> list[Source]:
 
 
 def _walk(top: str) -> Iterator[str]:
-    """All files under a folder, and the folders that cannot be listed; hidden ones are left out, a loop of links ends."""
+    """All files under a folder, and the folders that cannot be listed; hidden ones are left out, a loop of links ends.
+
+    Delta tables are passed over, too: the warehouse may lie in the folder that is read every night.
+    """
     closed: list[str] = []
     seen: set[str] = set()
     for folder, subfolders, files in os.walk(top, followlinks=True, onerror=lambda e: closed.append(e.filename)):
         real = os.path.realpath(folder)
-        if real in seen:
+        if real in seen or "_delta_log" in subfolders:
             subfolders.clear()
             continue
         seen.add(real)

@@ -443,10 +443,10 @@ class _Walk:
                     return _buffered(_Pieces(_member(tar.fileobj, info), self.meter if sparse else None))
 
                 yield from self._inside(bundle, name, data, depth, on_disk and not sparse, direct)
-            if tar.odd_blocks:
-                yield self._broken(bundle, f"{tar.odd_blocks} blocks of it are no members")
-            if not tar.ended:
-                yield self._broken(bundle, damage_of(stream) or "it ends early")
+            odd = [f"{tar.odd_blocks} blocks of it are no members"] if tar.odd_blocks else []
+            early = [] if tar.ended else [damage_of(stream) or "it ends early"]
+            if why := "; ".join(odd + early):
+                yield self._broken(bundle, why)
         except (TarError, ValueError, OverflowError) as error:
             yield self._broken(bundle, damage_of(stream) or str(error))
 

@@ -5,7 +5,7 @@
 A first night of a small cluster creates the warehouse; a second one brings grown logs, an excerpt that overlaps, and one
 that goes on where a published record was cut. Each night is killed with SIGKILL, the JVM and the workers with it, before
 and during the first commit, before and during the second, and so on (each STRIDE-th of them). Tables are compared by
-the hash of their sorted rows, run ids aside. Prints the number of kills and of tables that differ; exits with 1 if one does.
+the hash of their sorted rows, run ids aside. Prints a line for each kill, and how many tables differ; exits with 1 if one does.
 """
 
 from __future__ import annotations
@@ -162,8 +162,10 @@ def kills(
             found = hashes(spark, root)
             wrong_tables = sorted(t for t in expected.keys() | found.keys() if expected.get(t) != found.get(t))
             differ += len(wrong_tables)
-            if wrong_tables:
-                print(f"{name}, {moment} commit {number}: {', '.join(wrong_tables)} differ")
+            print(
+                f"{name}, {moment} commit {number} of {commits}: {', '.join(wrong_tables) or 'nothing'} differs",
+                flush=True,
+            )
     print(f"{name}: {commits} commits, killed {done} times, {differ} tables differ")
     return done, differ
 

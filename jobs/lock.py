@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from udfs.streams import BadInput
 
 NAME = ".lock"
+_TRIES = 1000  # each other run takes the folder away once at most
 _UNKNOWN = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # this file system has no locks
 
 
@@ -53,15 +54,23 @@ def _missing(root: str) -> list[str]:
 
 
 def _hold(root: str, *, wait: bool, say: Callable[[str], None]) -> int:
-    """The locked file of a folder. Who had it may have taken the file away: then it is made anew."""
-    path = f"{root}/{NAME}"
+    """The locked file of a folder. Who had it may have taken the file away: then it is made anew.
+
+    Raises BadInput for a folder that cannot be made, though nothing is in its way: so say /proc and automounted places.
+    """
+    path, tries = f"{root}/{NAME}", 0
     while True:
         try:
             os.makedirs(root, exist_ok=True)
             lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except (FileNotFoundError, FileExistsError):
+        except (FileNotFoundError, FileExistsError) as error:
             if _is_blocked(root):
                 raise
+            tries += 1
+            if tries == _TRIES:
+                raise BadInput(
+                    f"The warehouse cannot be made: {root} ({error.strerror}); give another folder."
+                ) from None
             continue  # it was taken away or made in between
         try:
             _flock(lock, path, wait=wait, say=say)

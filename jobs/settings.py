@@ -105,16 +105,16 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
         topics = {str(name): TopicSettings(**(told or {})) for name, told in (given.get("topics") or {}).items()}
         zones = {int(node): str(zone) for node, zone in (given.get("node_time_zones") or {}).items()}
         clusters = {str(pattern): str(name) for pattern, name in (given.get("clusters") or {}).items()}
-        for zone in [given.get("time_zone") or "UTC", *zones.values()]:
-            if not isinstance(zone, str):
-                raise ValueError(f"time_zone {zone!r} is no text")
-            ZoneInfo(zone)
-    except ZoneInfoNotFoundError as error:
-        raise BadInput(
-            f"The settings file {path} names a time zone that does not exist: {error.args[0]}; use IANA names."
-        ) from None
     except (TypeError, ValueError, AttributeError) as error:
         raise BadInput(f"The settings file {path} is not understood: {error}; see conf/example.yaml.") from None
+    for zone in [given.get("time_zone") or "UTC", *zones.values()]:
+        try:
+            ZoneInfo(zone)
+        except (ZoneInfoNotFoundError, TypeError, ValueError, OSError):  # "Europe" is a folder of zones
+            raise BadInput(
+                f"The settings file {path} names a time zone that does not exist: {zone!r}; use IANA names such as "
+                "Europe/Berlin."
+            ) from None
     settings = Settings(**{**given, "topics": topics, "node_time_zones": zones, "clusters": clusters})
     places: list[tuple[str, Settings | TopicSettings]] = [("", settings)]
     places += [(f" of topic {name}", of_topic) for name, of_topic in topics.items()]

@@ -125,6 +125,20 @@ def test_what_is_no_folder_is_told_at_once(tmp_path: Path) -> None:
             pytest.fail("it is no folder")
 
 
+def test_a_folder_that_nobody_can_make_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is in its way, and yet: automounted places and /proc answer so. It is not tried for ever."""
+
+    def refused(path: str, **_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", path)
+
+    monkeypatch.setattr(os, "makedirs", refused)
+    with (
+        pytest.raises(BadInput, match=r"The warehouse cannot be made: .*/auto/w \(No such file or directory\)"),
+        sole_writer(str(tmp_path / "auto" / "w"), wait=True, say=print),
+    ):
+        pass
+
+
 def test_object_stores_have_no_locks() -> None:
     with sole_writer("s3a://bucket/w", wait=False, say=silent), sole_writer("s3a://bucket/w", wait=False, say=silent):
         pass

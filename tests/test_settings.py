@@ -80,7 +80,10 @@ BAD = {  # text -> what the sentence names
     "a percentage that is none": ("max_reject_percent: 2%", "max_reject_percent"),
     "no tolerance": ("coverage_tolerance_minutes: 0.5", "coverage_tolerance_minutes"),
     "a switch that is no switch": ("unclean_leader_election_enable: perhaps", "unclean_leader_election_enable"),
-    "a zone that is no text": ("time_zone: 7", "time_zone"),
+    "a zone that is no text": ("time_zone: 7", "does not exist: 7"),
+    "a zone that is a part of the world": ("time_zone: Europe", "does not exist: 'Europe'"),
+    "a zone that leads elsewhere": ("node_time_zones: {1: ../UTC}", "does not exist: '../UTC'"),
+    "a zone without a name": ("node_time_zones: {1: ''}", "does not exist: ''"),
 }
 
 

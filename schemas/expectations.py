@@ -159,9 +159,10 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "reject_ratio",
-            "of a stream's records in scope no more are rejects than max_reject_percent allows",
+            "of a stream's records in scope no more are rejects than max_reject_percent allows, unless it is damaged",
             lambda: (
-                (F.col("reject_lines") > 20)
+                ~F.col("status").eqNullSafe("truncated")
+                & (F.col("reject_lines") > 20)
                 & (F.col("reject_lines") > F.col(ALLOWED) * (F.col("reject_lines") + F.col("event_lines")))
             ),
             ("path", "reject_lines", "event_lines"),

@@ -171,6 +171,12 @@ def test_more_rejects_may_be_allowed(frame: Frame) -> None:
     assert audit({"log_files": frame(BY_NAME["log_files"], REFUSED)}, max_reject_percent=3).failures == ()
 
 
+def test_rejects_of_a_damaged_file_keep_no_run_from_readers(frame: Frame) -> None:
+    """What stands around the damage is no message of a release; the summary tells of the damage."""
+    streams = frame(BY_NAME["log_files"], REFUSED).withColumn("status", F.lit("truncated"))
+    assert audit({"log_files": streams}).failures == ()
+
+
 class Written:
     """A warehouse of a run that was not published."""
 
@@ -198,8 +204,8 @@ def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None
         '1 line like "Unheard of", first at logs/a:6',
     ]
     assert refusal(outcome, told).splitlines()[1:] == [
-        "  log_files.reject_ratio: of a stream's records in scope no more are rejects than max_reject_percent allows - 1 row "
-        'does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
+        "  log_files.reject_ratio: of a stream's records in scope no more are rejects than max_reject_percent allows, "
+        'unless it is damaged - 1 row does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
         f"    {told[0]}",
         f"    {told[1]}",
         "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the --conf file.",

@@ -313,7 +313,9 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.gz", gzip.compress(bytes(8 << 20)))
     (found,) = streams.survey(path, {}, limits=Limits(unpacked_bytes=4 << 20))
     assert (found.status, found.size) == ("refused", 0)
-    assert found.error == f"This file decompresses to more than 4194304 bytes: {path}; raise the limit or leave it out."
+    assert found.error == (
+        f"This file decompresses to more than 4194304 bytes: {path}; raise max_unpacked_gb in conf, unpack it, or leave it out."
+    )
 
 
 # -------------------------------------------------------------------------------------------------- nodes, zones, turns

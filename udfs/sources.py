@@ -92,12 +92,14 @@ class _Meter:
         self.unpacked += size
         limits = self.limits
         if self.unpacked > limits.unpacked_bytes:
-            most = f"{limits.unpacked_bytes} bytes"
+            most, setting = f"{limits.unpacked_bytes} bytes", "max_unpacked_gb"
         elif self.unpacked > max(limits.free_bytes, limits.ratio * self.on_disk):
-            most = f"{limits.ratio} times its size"
+            most, setting = f"{limits.ratio} times its size", "max_unpacked_ratio"
         else:
             return
-        raise TooLarge(f"This file decompresses to more than {most}: {self.name}; raise the limit or leave it out.")
+        raise TooLarge(
+            f"This file decompresses to more than {most}: {self.name}; raise {setting} in conf, unpack it, or leave it out."
+        )
 
 
 class _Damaged(Exception):

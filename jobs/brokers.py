@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.controllers import by_active_controller
+from jobs.controllers import by_active_controller, stand_ins
 from jobs.statements import ids_of, number_of
 from schemas.timelines import BROKER_TIMELINE
 
@@ -16,8 +16,14 @@ if TYPE_CHECKING:
 
 
 def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
-    """EVENTS, CONTROLLER_TIMELINE -> BROKER_TIMELINE: spans in which the controller counted a broker as there (ZooKeeper) or unfenced (KRaft)."""
-    replayed = by_active_controller(_kraft_marks(events.where("event_type LIKE 'kraft%'")), controllers)
+    """EVENTS, CONTROLLER_TIMELINE -> BROKER_TIMELINE: spans in which the controller counted a broker as there (ZooKeeper) or unfenced (KRaft).
+
+    Where the active KRaft controller's log is missing, a standby's counts, which replays the same records.
+    """
+    by_controllers = _kraft_marks(events.where("event_type LIKE 'kraft%'"))
+    replayed = by_active_controller(by_controllers, controllers).unionByName(
+        _by_stand_ins(by_controllers, stand_ins(events, controllers))
+    )
     dumped = _kraft_marks(events.where("event_type LIKE 'metadata%'"))
     marks = _zk_marks(events).unionByName(replayed).unionByName(dumped)
     by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "file_id", "line")
@@ -149,5 +155,22 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
             }
         )
         .where("up IS NOT NULL AND broker IS NOT NULL")
+        .select(*_MARK)
+    )
+
+
+def _by_stand_ins(marks: DataFrame, stand_ins: DataFrame) -> DataFrame:
+    """Turns of brokers as a standby replayed them for a reign; of those before it was up to date only each broker's last."""
+    told = marks.join(F.broadcast(stand_ins), ["cluster", "node_id"]).where(
+        "at >= started AND (reign_until IS NULL OR at <= reign_until)"
+    )
+    is_past = F.col("at") <= F.col("current_since")
+    last = Window.partitionBy("cluster", "node_id", "current_since", "broker", is_past).orderBy(
+        F.desc("at"), F.desc("file_id"), F.desc("line")
+    )
+    return (
+        told.withColumn("nth", F.row_number().over(last))
+        .where(~is_past | (F.col("nth") == 1))
+        .withColumn("how", F.when(is_past & F.col("up"), "there").otherwise(F.col("how")))
         .select(*_MARK)
     )

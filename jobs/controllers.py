@@ -139,3 +139,54 @@ def by_active_controller(rows: DataFrame, controllers: DataFrame) -> DataFrame:
         F.col("reign_until").isNull() | (F.col("at") <= F.col("reign_until"))
     )
     return rows.join(F.broadcast(reigns), ["cluster", "node_id"]).where(now).drop("reign_since", "reign_until")
+
+
+def stand_ins(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE -> a standby for each KRaft reign whose controller's own log is missing, if one tells.
+
+    Columns: cluster, node_id, `started` (the standby's process), `current_since`, `reign_until`. A controller registers itself once
+    it runs, and replays that record too: what it replays after its own is news, what before may be any time old.
+    """
+    kraft = events.where("event_type LIKE 'kraft%' AND node_id IS NOT NULL")
+    own = Window.partitionBy("cluster", "node_id").orderBy("at", "file_id", "line")
+    starts = F.col("event_type") == "kraft_controller_created"
+    itself = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
+    lives = (
+        kraft.where(starts | itself)
+        .withColumn(
+            "life", F.sum(starts.cast("int")).over(own.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+        )
+        .groupBy("cluster", "node_id", "life")
+        .agg(
+            F.min(F.when(starts, F.col("at"))).alias("started"), F.max(F.when(itself, F.col("at"))).alias("live_since")
+        )
+        .withColumn("ended", F.lead("started").over(Window.partitionBy("cluster", "node_id").orderBy("life")))
+        .where("started IS NOT NULL AND live_since IS NOT NULL")
+    )
+    reigns = controllers.select(
+        "cluster",
+        "controller_id",
+        "controller_epoch",
+        F.col("since").alias("reign_since"),
+        F.col("until").alias("reign_until"),
+    )
+    ends = F.coalesce("reign_until", F.timestamp_micros(F.lit(2**60)))
+    telling = (
+        kraft.select("cluster", F.col("node_id").alias("controller_id"), "at")
+        .join(F.broadcast(reigns), ["cluster", "controller_id"])
+        .where((F.col("at") >= F.col("reign_since")) & (F.col("at") <= ends))
+        .select("cluster", "controller_epoch")
+        .distinct()
+    )
+    known = F.greatest("live_since", "reign_since")
+    until = F.coalesce(F.least("ended", "reign_until"), "ended", "reign_until")
+    first = Window.partitionBy("cluster", "controller_epoch").orderBy("current_since", "node_id")
+    return (
+        reigns.join(telling, ["cluster", "controller_epoch"], "left_anti")
+        .join(lives, "cluster")
+        .withColumns({"current_since": known, "reign_until": until})
+        .where("reign_until IS NULL OR current_since < reign_until")
+        .withColumn("nth", F.row_number().over(first))
+        .where("nth = 1")
+        .select("cluster", "node_id", "started", "current_since", "reign_until")
+    )

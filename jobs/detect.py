@@ -60,9 +60,9 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
         F.when(~F.col("adjacent"), None)
         .when(in_isr, False)
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
-        .when(F.col("has_elr") & elr_before.isNull(), None)
         # a record that completes a reassignment adds its new leader to the ISR and elects it in one step
         .when(moved & F.col("state_before.replicas").isNotNull() & F.col("replicas").isNotNull(), False)
+        .when(F.col("has_elr") & elr_before.isNull(), None)
         .when(
             (F.col("state_before.replicas").isNull() | F.col("replicas").isNull()) & (F.col("leader_before") >= 0), None
         )

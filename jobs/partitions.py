@@ -32,6 +32,7 @@ from jobs.statements import (
     to_unnumbered,
 )
 from jobs.topics import HISTORY, INCARNATION, named, to_lives, with_history, with_incarnation, with_number
+from jobs.untold import with_untold
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
 from udfs.removals_columns import untold
 
@@ -92,7 +93,8 @@ def to_states(
         )
     if kinds.kraft:
         kraft, fenced = kept(_kraft(events)), _fenced(events, controllers)
-        states = _with_implied(states, kraft, heard, fenced)
+        implied = _with_implied(states, kraft, heard, fenced)
+        states = _with_new(with_untold(implied, events, topics, controllers, kraft, heard), implied.columns)
     if kinds.removals:
         states = _with_removals(states, _removals(events, topics), heard)
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
@@ -369,7 +371,8 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
     """Rows of `_numbered` -> the same, and what KRaft's rules leave no choice about, marked `inferred`.
 
     - A leader that was the only one in sync is lost (only followers tell, and not the ISR): it stays the last member, or
-      with eligible leader replicas the ISR is empty. It was lost when it was fenced, however late somebody tells.
+      with eligible leader replicas the ISR is empty.
+    - A leader gives way, to another or to none, when it is fenced, however late somebody tells.
     - Partition epochs between two that agree in leader, leader epoch and ISR: only the leader expands an ISR, and it says
       so. So where it was heard all the time and said nothing, neither changed (but replicas, directories or the like).
     - One between a leader alone in sync and nobody: the leader, once fenced, becomes an eligible leader replica. So where
@@ -382,11 +385,12 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
         return F.col("before")[name]
 
     alone = was("isr") == F.array(was("leader"))
-    lost = (
-        (F.col("leader") == -1)
+    gave_way = (
+        (F.col("leader") != was("leader"))
         & (F.col("leader_epoch") == was("leader_epoch") + 1)
         & (was("partition_epoch") + 1 == F.col("partition_epoch"))
     )
+    lost = (F.col("leader") == -1) & gave_way
     last_isr = F.when(F.col("keeps_last"), was("isr")).when(~F.col("keeps_last"), F.array().cast("array<int>"))
     implied_isr = F.when(F.col("kraft") & F.col("isr").isNull() & lost & alone, last_isr)
     hidden = (
@@ -439,7 +443,7 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
             "inferred": F.col("implied_isr").isNotNull(),
             "isr": F.coalesce("isr", "implied_isr"),
             "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
-            "at": F.coalesce(F.when(F.col("kraft") & lost, F.col("fenced_at")), F.col("at")),
+            "at": F.coalesce(F.when(F.col("kraft") & gave_way, F.col("fenced_at")), F.col("at")),
         }
     )
     return _with_new(told, states.columns)

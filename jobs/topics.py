@@ -12,6 +12,7 @@ from jobs.evidence import evidence
 from jobs.order import IN_ORDER, with_rank
 from schemas.timelines import TOPIC_TIMELINE
 from udfs.incarnations import rebirths
+from udfs.pictures import NOT_TOPICS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -38,10 +39,16 @@ begins_of = F.udf(rebirths, T.ArrayType(T.LongType()), useArrow=False)
 
 
 def to_topic_timeline(events: DataFrame) -> DataFrame:
-    """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, deletions are reported or shown (`_rebirths`)."""
+    """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, deletions are reported or shown (`_rebirths`).
+
+    KRaft's own log has a topic's name (`__cluster_metadata`), but is none, unless a controller tells of it as one.
+    """
     columns = ["cluster", "topic", "topic_id", "at", "node_id", "file_id", "line", "event_type", "partition"]
     told = (F.col("event_type") == "metadata_cache_updated") & (F.col("leader") > -2)
-    named = events.where("topic IS NOT NULL").select(*columns, F.coalesce(told, F.lit(False)).alias("told"))
+    is_topic = ~F.col("topic").isin(*NOT_TOPICS) | F.col("event_type").isin(*ALIVE)
+    named = events.where(F.col("topic").isNotNull() & is_topic).select(
+        *columns, F.coalesce(told, F.lit(False)).alias("told")
+    )
     listed = events.where("partitions IS NOT NULL").select(
         "cluster", F.explode("partitions").alias("p"), "at", "node_id", "file_id", "line", "event_type"
     )

@@ -46,6 +46,8 @@ ids     | 10:00:00 | kraft_topic_created          | T1       |
 ids     | 10:00:00 | kraft_partition_created      | T1       | 0
 ids     | 10:05:00 | kraft_topic_removed          | T1       |
 ids     | 10:06:00 | kraft_topic_created          | T2       |
+# KRaft's own log is no topic
+__cluster_metadata | 10:00:00 | log_truncated      |          | 0
 """
 TOPICS = """
 topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
@@ -306,6 +308,15 @@ a       | gone  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_create
 a       | gone  | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | G        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[]; elr=[]
 a       | still | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | S        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | still | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | S        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[1]; elr=[]
+# a reassignment's record tells what only follows from it: the loss before it, and the ISR that 2 does not tell of the state it made
+a       | moved | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | M        | 1      | 0            | 0               | 1   | 1        | elr=[]
+a       | moved | 10:00:05 | 100     | f       | o.a.k  | kraft_partition_assignment_changed | M      |        |              |                 |     | 2,1      | adding_replicas=[2]
+a       | moved | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 2               |     |          |
+# deleted before anybody tells that it was lost; 1 was heard until then
+a       | cut   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | C        | 1      | 0            | 0               | 1   | 1        | elr=[]
+a       | cut   | 10:00:06 | 100     | f       | o.a.k  | kraft_topic_removed              | C        |        |              |                 |     |          |
+a       |       | 10:00:00 | 1       | f       | o.a.k  | broker_started                   |          |        |              |                 |     |          |
+a       |       | 10:00:07 | 1       | f       | o.a.k  | broker_started                   |          |        |              |                 |     |          |
 a       | elr   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_changed          | E        |        |              | 4               | 2   |          | old_isr=[2, 3]; elr=[3]; old_elr=[]; old_partition_epoch=3
 b       |       | 10:00:00 | 5       | f       | o.a.k  | kafka_version                    |          |        |              |                 |     |          | kafka_version=3.9.1
 b       | kept  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | K        | 1      | 0            | 0               | 1   | 1        |
@@ -335,6 +346,11 @@ gone  | 3               | 1      | 2            | 1   | []  | 10:00:09 | false
 still | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
 still | 2               | -1     | 1            | []  | 1   | 10:00:09 | false
 still | 3               | 1      | 2            | 1   | []  | 10:00:09 | false
+moved | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
+moved | 1               | -1     | 1            | []  |     | 10:00:03 | true
+moved | 2               | -1     | 1            | []  |     | 10:00:05 | true
+cut   | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
+cut   | 1               | -1     | 1            | []  |     | 10:00:03 | true
 kept  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
 kept  | 1               | -1     | 1            | 1   | []  | 10:00:09 | true
 two   | 0               | 1      | 0            | 1,2 | []  | 10:00:01 | false
@@ -495,6 +511,17 @@ kraft   | 10:20:00 | 100     | kraft_broker_fenced             |           | bro
 kraft   | 10:12:00 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
 kraft   | 10:13:00 | 101     | kraft_broker_controlled_shutdown_granted |  | broker=2
 kraft   | 10:14:00 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+# 100 was active, but its log is missing. 101, started at 10:03, reads the past until it finds itself: 1 is there, 2 is not
+alone   | 10:03:00 | 101     | kraft_controller_created        |           |
+alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
+alone   | 10:03:02 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+alone   | 10:03:02 | 101     | kraft_controller_registered     |           | node_id=101
+alone   | 10:03:03 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+alone   | 10:03:03 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+alone   | 10:03:04 | 101     | kraft_controller_registered     |           | node_id=101
+alone   | 10:03:05 | 102     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+alone   | 10:08:00 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
 # a dump has no clock but its records'
 dump    | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=7; fenced=true
 dump    | 10:02:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=-1
@@ -506,6 +533,7 @@ ACTIVE = """
 cluster | controller_id | controller_epoch | since    | until
 kraft   | 100           | 2                | 10:00:00 | 10:10:00
 kraft   | 101           | 3                | 10:10:00 |
+alone   | 100           | 2                | 10:00:00 |
 """
 SPANS = """
 cluster | broker | epoch | since    | until    | started_as | ended_by
@@ -518,6 +546,7 @@ zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdow
 kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
 kraft   | 1      | 9     | 10:11:00 |          | returned   |
 kraft   | 2      | 8     | 10:12:00 | 10:14:00 | new        | controlled_shutdown
+alone   | 1      | 7     | 10:03:03 | 10:08:00 |            | fenced
 dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced
 dump    | 1      | 7     | 10:05:00 |          | returned   |
 """

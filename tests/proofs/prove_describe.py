@@ -251,7 +251,7 @@ def main(arguments: list[str]) -> int:
     with session({"spark.master": "local[2]"}) as spark, tempfile.TemporaryDirectory() as folder:
         for capture in captures:
             if (capture / "logs").is_dir():
-                wrong += prove(spark, capture, (keep or Path(folder)) / capture.name, scorer)
+                wrong += prove(spark, capture, (keep or Path(folder)) / capture.name / "warehouse", scorer)
     print("\n" + ("\n".join(wrong) or "proven"))
     return 1 if wrong else 0
 

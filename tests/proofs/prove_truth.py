@@ -1,8 +1,9 @@
-"""Every capture against its truth: `python tests/proofs/prove_truth.py [CAPTURE...]` prints the scores.
+"""Every capture against its truth: `python tests/proofs/prove_truth.py [--keep DIR] [CAPTURE...]` prints the scores.
 
 Runs `nightly` over each capture of ../shared/captures (or data/, where that is absent), KRaft ones from their logs and
 again from their metadata dump alone. Fails if a table scores a precision below 1.0, if a record of a wholly scoped logger
-is unknown, or if a decision of a proven release is called violated; those are printed.
+is unknown, or if a decision of a proven release is called violated; those are printed. `--keep DIR` keeps the warehouses
+and scored tables there; those that are there already are scored as they are.
 """
 
 from __future__ import annotations
@@ -39,16 +40,20 @@ def compare() -> Any:
     return module
 
 
-def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any) -> list[str]:
+def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any, keep: Path | None = None) -> list[str]:
     """Run over one set of logs, print the figures; what is wrong."""
     wrong: list[str] = []
     proven = capture.name in PROVEN
-    with tempfile.TemporaryDirectory() as folder:
-        warehouse = open_warehouse(spark, f"{folder}/warehouse", create=True)
+    with tempfile.TemporaryDirectory() as passing:
+        folder = keep / (capture.name + ("" if logs.is_dir() else "-dump")) if keep else Path(passing)
+        warehouse = open_warehouse(spark, str(folder / "warehouse"), create=True)
         began = time.monotonic()
-        outcome = nightly(warehouse, [str(logs)], Settings(), "default", lambda said: None)
+        outcome = None
+        if not warehouse.last_run:
+            outcome = nightly(warehouse, [str(logs)], Settings(), "default", lambda said: None)
+            warehouse = open_warehouse(spark, str(folder / "warehouse"), create=False)
         print(f"\n{capture.name}, {logs.name}: {time.monotonic() - began:.0f} s")
-        if outcome.audit is None or outcome.audit.failures:
+        if outcome is not None and (outcome.audit is None or outcome.audit.failures):
             failures = (
                 [f"{f.name} ({f.rows} rows)" for f in outcome.audit.failures] if outcome.audit else ["nothing read"]
             )
@@ -64,7 +69,7 @@ def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any) -> list[s
             wrong.append(f"{capture.name}: {rejects} rejects, {violated} violated")
         truth = scorer.Truth(str(capture))
         for table in TABLES:
-            path = Path(folder) / f"{table}.jsonl"
+            path = folder / f"{table}.jsonl"
             path.write_text("".join(f"{row['row']}\n" for row in as_text(warehouse.read(table)).collect()))
             score = scorer.score(truth, table, scorer.candidate(str(path), table))
             kept = (
@@ -84,19 +89,20 @@ def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any) -> list[s
     return wrong
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """Prove all captures, or those named."""
+    keep = Path(arguments[1]) if arguments[:1] == ["--keep"] else None
+    names = arguments[2:] if keep else arguments
     shared = ROOT.parent / "shared" / "captures"
-    captures = sorted(p for p in (shared if shared.is_dir() else ROOT / "data").iterdir() if (p / "logs").is_dir())
+    home = shared if shared.is_dir() else ROOT / "data"
+    captures = [home / name for name in names] or sorted(p for p in home.iterdir() if (p / "logs").is_dir())
     scorer = compare()
     wrong: list[str] = []
     with session({"spark.master": "local[2]"}) as spark:
         for capture in captures:
-            if names and capture.name not in names:
-                continue
-            wrong += prove(spark, capture, capture / "logs", scorer)
+            wrong += prove(spark, capture, capture / "logs", scorer, keep)
             if (capture / "metadata-dump.txt").exists():
-                wrong += prove(spark, capture, capture / "metadata-dump.txt", scorer)
+                wrong += prove(spark, capture, capture / "metadata-dump.txt", scorer, keep)
     print("\n" + ("\n".join(wrong) or "proven"))
     return 1 if wrong else 0
 

@@ -47,9 +47,23 @@ def to_verdicts(
 
     `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster without one stay unjudged.
     """
-    judged = _election_verdicts(elections, brokers, events, releases, settings)
-    kept = _state_verdicts(states, elections, releases)
+    shown = states.where("size(elr) > 0 OR size(last_known_elr) > 0")
+    with_elr = F.broadcast(shown.select("cluster", F.lit(True).alias("shows_elr")).distinct())
+    judged = _election_verdicts(elections.join(with_elr, "cluster", "left"), brokers, events, releases, settings)
+    kept = _state_verdicts(states.join(with_elr, "cluster", "left"), elections, releases)
     return judged.unionByName(kept).unionByName(_controller_verdicts(controllers, releases))
+
+
+def eras_of(release: str, is_kraft: bool, shows_elr: bool | None) -> tuple[Release, bool]:
+    """The release to judge by, and whether eligible leader replicas are on: from 4.1, or where any state shows some (3.7 on).
+
+    >>> [(str(release), elr) for release, elr in (eras_of("3.0", True, True), eras_of("4.1", True, None))]
+    [('3.7', True), ('4.1', True)]
+    """
+    lowest = Release.parse(release)
+    if is_kraft and shows_elr:
+        return max(lowest, Release(3, 7)), True
+    return lowest, is_kraft and lowest >= Release(4, 1)
 
 
 JUDGED_BY_ELR = ("J8", "J9", "J11")
@@ -168,8 +182,8 @@ def _election_verdicts(
             release, kraft = releases.get(row["cluster"], (None, False))
             if release is None:
                 continue
-            elr = kraft and Release.parse(release) >= Release(4, 1)
-            verdict = judge_election(row, Release.parse(release), is_kraft=kraft, elr_enabled=elr)
+            era, elr = eras_of(release, kraft, row["shows_elr"])
+            verdict = judge_election(row, era, is_kraft=kraft, elr_enabled=elr)
             if elr and row["elr_before"] is None:
                 verdict = without_elr(verdict)
             elif elr and not row["isr_before"] and not row["elr_before"]:
@@ -206,9 +220,8 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
         release, kraft = releases.get(life[0]["cluster"], (None, False))
         if release is None:
             return []
-        cluster = Cluster(
-            Release.parse(release), kraft=kraft, elr_enabled=kraft and Release.parse(release) >= Release(4, 1)
-        )
+        era, elr = eras_of(release, kraft, life[0]["shows_elr"])
+        cluster = Cluster(era, kraft=kraft, elr_enabled=elr)
         out = []
         for at, found in judge_states(cluster, life):
             row = life[at]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.replay import release_of, to_verdicts, without_elr
+from jobs.replay import eras_of, release_of, to_verdicts, without_elr
 from jobs.settings import Settings, TopicSettings
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
@@ -160,6 +160,14 @@ def verdicts(frame: Frame) -> DataFrame:
         SETTINGS,
     )
     return rows.persist()
+
+
+def test_eligible_leader_replicas_are_on_where_a_state_shows_some() -> None:
+    """A metadata dump of 4.1 looks like one of 3.x: its states' lists tell that they were on (KIP-966; 3.7 on, by default 4.1)."""
+    assert eras_of("3.0.0", True, True) == (Release(3, 7), True)
+    assert eras_of("3.9.1", True, None) == (Release(3, 9, 1), False)
+    assert eras_of("4.1.0", True, None) == (Release(4, 1), True)
+    assert eras_of("2.4.1", False, None) == (Release(2, 4, 1), False)
 
 
 def test_elections_of_zookeeper(verdicts: DataFrame, same: Same) -> None:

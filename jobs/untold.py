@@ -13,7 +13,7 @@ from jobs.evidence import MOST_EVIDENCE
 from jobs.statements import number_of, sorted_ids
 from jobs.topics import HISTORY, INCARNATION, with_incarnation
 from schemas.columns import IDS, INT, LONG, TEXT
-from udfs.kraft_untold import ASSIGNED, FENCED, REBORN, State, Step, untold
+from udfs.kraft_untold import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, untold
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -60,10 +60,12 @@ def _steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
     kind = (
         F.when(F.col("event_type") == "kraft_partition_assignment_changed", ASSIGNED)
         .when(F.col("event_type") == "kraft_broker_fenced", FENCED)
+        .when(F.col("event_type") == "kraft_broker_unfenced", UNFENCED)
         .when((F.col("event_type") == "kraft_broker_registering") & (number_of("cleanup_record_count") > 0), REBORN)
     )
     told = events.where(
-        "event_type IN ('kraft_partition_assignment_changed', 'kraft_broker_fenced', 'kraft_broker_registering')"
+        "event_type IN ('kraft_partition_assignment_changed', 'kraft_broker_fenced', 'kraft_broker_unfenced', "
+        "'kraft_broker_registering')"
     )
     of_record = kind == ASSIGNED
     step = F.struct(
@@ -81,9 +83,9 @@ def with_untold(
 ) -> DataFrame:
     """Numbered states -> the same with `new`, the states that steps lead through up to the next one that any line tells of.
 
-    That one is completed and dated by its step, if they lead there; a record tells its assignment. After the last one a leader alone in sync counts as lost
-    once it was fenced, if its log was there until then and the topic was not gone. `kraft`: cluster, keeps_last; `heard`:
-    cluster, leader and when its log is there.
+    That one is completed and dated by its step, if they lead there; a record tells its assignment. After the last one a
+    leader alone in sync counts as lost once it was fenced for good, if its log was there until then and the topic was not
+    gone. `kraft`: cluster, keeps_last; `heard`: cluster, leader and when its log is there.
     """
     steps = _steps(events, controllers)
     of_brokers = (

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from udfs.kraft_untold import ASSIGNED, FENCED, REBORN, State, Step, after_step, untold
+from udfs.kraft_untold import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, after_step, untold
 
 
 def fenced(broker: int) -> Step:
     return Step(0, 102, "c", 0, FENCED, broker, None, None, None)
+
+
+def unfenced(broker: int) -> Step:
+    return Step(0, 102, "c", 0, UNFENCED, broker, None, None, None)
 
 
 def reborn(broker: int) -> Step:
@@ -62,6 +66,18 @@ CASES = {  # before, steps, the next that is told (leader, leader epoch, partiti
     "nothing told afterwards: the loss is sure": (State(0, 0, 1, [0]), steps(fenced(0)), None, [(-1, 1, 2, [])]),
     "nothing told afterwards: what comes after the loss is not": (
         State(0, 0, 1, [0]), steps(fenced(0), assigned([1])), None, [(-1, 1, 2, [])],
+    ),
+    "nothing told afterwards, though it returned: it was fenced before": (
+        State(0, 0, 1, [0]), steps(fenced(0), unfenced(0)), None, [],
+    ),
+    "nothing told afterwards, and another returned": (
+        State(0, 0, 1, [0]), steps(fenced(0), unfenced(1)), None, [(-1, 1, 2, [])],
+    ),
+    "who is elected on a return is not decided here": (
+        State(3, 0, 7, [3]), steps(fenced(3), unfenced(3), assigned([3, 4])), State(-1, 1, 9, []), [],
+    ),
+    "a return changes nothing for who leads": (
+        State(4, 4, 13, [0, 4]), steps(unfenced(2), assigned([4], 4, [4])), State(4, 5, 14, None), [(4, 5, 14, [4])],
     ),
     "nothing told afterwards, others in sync": (State(0, 0, 1, [0, 2]), steps(fenced(0)), None, []),
     "nothing told afterwards, and first another step": (State(0, 0, 1, [0]), steps(assigned([0, 1]), fenced(0)), None, []),

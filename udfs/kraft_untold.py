@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 NO_LEADER = -1
-ASSIGNED, FENCED, REBORN = "assigned", "fenced", "reborn"
+ASSIGNED, FENCED, UNFENCED, REBORN = "assigned", "fenced", "unfenced", "reborn"
 
 
 class Step(NamedTuple):
-    """What the active controller did: a record of an assignment, a broker fenced, or one registered after an unclean shutdown.
+    """What the active controller did: a record of an assignment, a broker fenced or unfenced, or registered after an unclean shutdown.
 
     `at` in microseconds. Steps sort in the order of the controller's log.
     """
@@ -27,7 +27,7 @@ class Step(NamedTuple):
     line: int
     kind: str
     broker: int | None
-    """Who was fenced or registered."""
+    """Who was fenced, unfenced or registered."""
     leader: int | None
     """Of a record the leader it names, None if it keeps the leader and its epoch."""
     isr: list[int] | None
@@ -80,6 +80,8 @@ def after_step(state: State, step: Step, keeps_last: bool) -> State | None:
             step.replicas,
             state.eligible - set(isr),
         )
+    if step.kind == UNFENCED:  # an election, if there is no leader, is told by who wins it
+        return None if state.leader == NO_LEADER else state
     if step.kind == REBORN and step.broker in state.eligible:
         eligible = state.eligible - {step.broker}
         return State(state.leader, state.leader_epoch, state.partition_epoch + 1, state.isr, None, eligible)
@@ -114,11 +116,14 @@ def untold(before: State, steps: Sequence[Step], after: State | None, keeps_last
     """The states after a whole one, up to and with the next that any line tells of; `replicas` are those that a record prints.
 
     They count only if the steps lead exactly there, so that nobody else wrote anything. After the last one that is told only
-    one thing is sure: that a leader alone in sync is lost once it is fenced, for nobody else could take its place before.
+    one thing is sure: that a leader alone in sync is lost once it is fenced, for nobody else could take its place before. Not
+    so if it returned: then it would lead again, and say so, and its fencing belongs before that state by other clocks.
     """
     if after is None:
-        lost = before.isr == [before.leader] and bool(steps) and steps[0][4:6] == (FENCED, before.leader)
-        return written_by(before, steps[:1], keeps_last) if lost else []
+        alone = before.isr == [before.leader]
+        first = bool(steps) and steps[0][4:6] == (FENCED, before.leader)
+        returned = any(step[4:6] == (UNFENCED, before.leader) for step in steps)
+        return written_by(before, steps[:1], keeps_last) if alone and first and not returned else []
     states = written_by(before, steps, keeps_last)
     for number, state in enumerate(states):
         if state.partition_epoch == after.partition_epoch:

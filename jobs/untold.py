@@ -84,8 +84,8 @@ def with_untold(
     """Numbered states -> the same with `new`, the states that steps lead through up to the next one that any line tells of.
 
     That one is completed and dated by its step, if they lead there; a record tells its assignment. After the last one a
-    leader alone in sync counts as lost once it was fenced for good, if its log was there until then and the topic was not
-    gone. `kraft`: cluster, keeps_last; `heard`: cluster, leader and when its log is there.
+    leader alone in sync counts as lost once it was fenced for good, if it told that state itself, its log was there until
+    then, and the topic was not gone. `kraft`: cluster, keeps_last; `heard`: cluster, leader and when its log is there.
     """
     steps = _steps(events, controllers)
     of_brokers = (
@@ -122,8 +122,9 @@ def with_untold(
         "heard",
         lambda span: (span["seen_since"] <= F.col("at")) & (span["seen_until"] >= F.timestamp_micros(first["at"])),
     )
+    by_itself = F.exists("evidence", lambda line: line["node_id"] == F.col("leader"))
     candidates = F.when(after.isNotNull(), F.when(after["sure"] & leads_on, F.col("between"))).when(
-        alone & F.coalesce(in_sight, F.lit(False)), lost
+        alone & by_itself & F.coalesce(in_sight, F.lit(False)), lost
     )
     known = (
         states.withColumn("after", following.over(order))

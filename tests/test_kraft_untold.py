@@ -43,8 +43,23 @@ CASES = {  # before, steps, the next that is told (leader, leader epoch, partiti
         State(4, 4, 13, [0, 4]), steps(assigned([4], 4, [4]), fenced(4), reborn(2), reborn(4)), State(-1, 6, 16, []),
         [(4, 5, 14, [4]), (-1, 6, 15, []), (-1, 6, 16, [])],
     ),
-    "steps that came after the next state was written": (
-        State(3, 0, 7, [3]), steps(fenced(3), assigned([2, 3, 4])), State(-1, 1, 8, None), [(-1, 1, 8, [])],
+    "further steps: the next state may be of after or before them": (
+        State(3, 0, 7, [3]), steps(fenced(3), assigned([2, 3, 4])), State(-1, 1, 8, None), [],
+    ),
+    "nothing shows that the record came before and not another change": (
+        State(3, 0, 5, [3, 4]), steps(assigned([3, 4, 2])), State(3, 0, 6, [3, 4], [3, 4, 2]), [],
+    ),
+    # a-1-2: its own record, by a controller's clock that is ahead
+    "a record that made the state before": (
+        State(4, 4, 13, [0, 4], [0, 1, 4]), steps(assigned([0, 1, 4]), assigned([4], 4, [4])), State(4, 5, 14, [4]),
+        [(4, 5, 14, [4])],
+    ),
+    "an ISR that is not told shows nothing": (
+        State(3, 0, 5, [3, 4]), steps(assigned([3, 4, 2], None, [3])), State(3, 0, 6, None), [],
+    ),
+    "another returns while nobody leads": (
+        State(3, 0, 7, [3]), steps(fenced(3), unfenced(2), assigned([2, 3, 4])), State(-1, 1, 9, []),
+        [(-1, 1, 8, []), (-1, 1, 9, [])],
     ),
     "somebody else wrote, too: nothing is sure": (State(3, 0, 7, [3]), steps(fenced(3)), State(-1, 1, 9, []), []),
     "they lead elsewhere": (State(3, 0, 7, [3]), steps(fenced(3), assigned([2, 3])), State(2, 1, 9, [2]), []),

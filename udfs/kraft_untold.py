@@ -71,6 +71,8 @@ def after_step(state: State, step: Step, keeps_last: bool) -> State | None:
     if state.leader is None or state.leader_epoch is None or state.isr is None:
         raise ValueError(f"{state} is not told in full; steps are counted from one that is")
     if step.kind == ASSIGNED:
+        if step.replicas is not None and step.replicas == state.replicas:
+            return state  # the record that made it, by clocks that differ: a list is printed only where it changes
         isr = state.isr if step.isr is None else step.isr
         return State(
             state.leader if step.leader is None else step.leader,
@@ -81,7 +83,7 @@ def after_step(state: State, step: Step, keeps_last: bool) -> State | None:
             state.eligible - set(isr),
         )
     if step.kind == UNFENCED:  # an election, if there is no leader, is told by who wins it
-        return None if state.leader == NO_LEADER else state
+        return None if state.leader == NO_LEADER and step.broker in state.eligible.union(state.isr) else state
     if step.kind == REBORN and step.broker in state.eligible:
         eligible = state.eligible - {step.broker}
         return State(state.leader, state.leader_epoch, state.partition_epoch + 1, state.isr, None, eligible)
@@ -115,7 +117,7 @@ def written_by(state: State, steps: Iterable[Step], keeps_last: bool) -> list[Wr
 def untold(before: State, steps: Sequence[Step], after: State | None, keeps_last: bool) -> list[Written]:
     """The states after a whole one, up to and with the next that any line tells of; `replicas` are those that a record prints.
 
-    They count only if the steps lead exactly there, so that nobody else wrote anything. After the last one that is told only
+    They count only if all steps lead exactly there, and visibly, so that nobody else wrote anything. After the last one that is told only
     one thing is sure: that a leader alone in sync is lost once it is fenced, for nobody else could take its place before. Not
     so if it returned: then it would lead again, and say so, and its fencing belongs before that state by other clocks.
     """
@@ -125,10 +127,16 @@ def untold(before: State, steps: Sequence[Step], after: State | None, keeps_last
         returned = any(step[4:6] == (UNFENCED, before.leader) for step in steps)
         return written_by(before, steps[:1], keeps_last) if alone and first and not returned else []
     states = written_by(before, steps, keeps_last)
-    for number, state in enumerate(states):
-        if state.partition_epoch == after.partition_epoch:
-            return states[: number + 1] if _agree(state, after) else []
-    return []
+    leads_there = bool(states) and states[-1].partition_epoch == after.partition_epoch and _agree(states[-1], after)
+    return states if leads_there and _shows(before, states[-1], after) else []
+
+
+def _shows(before: State, last: Written, after: State) -> bool:
+    """Whether the told state itself shows that steps made it: by its leader epoch, or by the ISR where it tells that.
+
+    What changes neither, as the directory of a replica, is not told by controllers, and could as well have come between.
+    """
+    return last.leader_epoch != before.leader_epoch or (after.isr is not None and last.isr != before.isr)
 
 
 def _agree(state: Written, told: State) -> bool:

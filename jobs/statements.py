@@ -156,7 +156,7 @@ def _state_before(events: DataFrame, prefix: str) -> DataFrame:
         leader_epoch=number_of(f"{prefix}leader_epoch"),
         partition_epoch=number_of(f"{prefix}partition_epoch"),
         isr=ids_of(f"{prefix}isr"),
-        replicas=F.lit(None).cast(IDS),
+        replicas=F.regexp_extract_all(F.col("fields")[f"{prefix}replicas"], F.lit(r"(-?\d+)")).cast(IDS),
         elr=ids_of(f"{prefix}elr"),
         last_known_elr=ids_of(f"{prefix}last_known_elr"),
         controller_epoch=F.lit(None).cast("int"),

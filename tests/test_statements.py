@@ -146,7 +146,7 @@ def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None
 FOUND = """
 topic | topic_id | partition | event_type                  | leader | leader_epoch | partition_epoch | isr | fields
 pay   | T1       | 3         | kraft_topic_created         |        |              |                 |     |
-      | T1       | 3         | kraft_leader_elected_elr    | 3      |              |                 |     | previous_leader=-1; previous_leader_epoch=4; previous_partition_epoch=8; previous_isr=[]; previous_elr=[3, 1]
+      | T1       | 3         | kraft_leader_elected_elr    | 3      |              |                 |     | previous_leader=-1; previous_leader_epoch=4; previous_partition_epoch=8; previous_isr=[]; previous_elr=[3, 1]; previous_replicas=[3, 1, 2]
       | T2       | 0         | kraft_leader_elected_elr    | 3      |              |                 |     | previous_leader=-1; previous_leader_epoch=1; previous_partition_epoch=2; previous_isr=[]; previous_elr=[3]
 """
 
@@ -155,7 +155,8 @@ def test_the_state_that_an_election_found(frame: Frame, same: Same) -> None:
     """A topic id that no line names stays out."""
     same(
         to_statements(frame(EVENTS, FOUND)),
-        "topic | partition | leader | leader_epoch | partition_epoch | isr | elr\npay | 3 | -1 | 4 | 8 | [] | 1,3",
+        "topic | partition | leader | leader_epoch | partition_epoch | isr | elr | replicas\n"
+        "pay | 3 | -1 | 4 | 8 | [] | 1,3 | 3,1,2",
     )
 
 

@@ -172,5 +172,7 @@ def _by_stand_ins(marks: DataFrame, stand_ins: DataFrame) -> DataFrame:
         told.withColumn("nth", F.row_number().over(last))
         .where(~is_past | (F.col("nth") == 1))
         .withColumn("how", F.when(is_past & F.col("up"), "there").otherwise(F.col("how")))
+        .groupBy(*(name for name in _MARK if name != "how"))  # the past of one reign may be news of the one before
+        .agg(F.min("how").alias("how"))
         .select(*_MARK)
     )

@@ -185,7 +185,7 @@ def stand_ins(events: DataFrame, controllers: DataFrame) -> DataFrame:
         reigns.join(telling, ["cluster", "controller_epoch"], "left_anti")
         .join(lives, "cluster")
         .withColumns({"current_since": known, "reign_until": until})
-        .where("reign_until IS NULL OR current_since < reign_until")
+        .where("node_id <> controller_id AND (reign_until IS NULL OR current_since < reign_until)")
         .withColumn("nth", F.row_number().over(first))
         .where("nth = 1")
         .select("cluster", "node_id", "started", "current_since", "reign_until")

@@ -312,8 +312,9 @@ a       | still | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_change
 a       | moved | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | M        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | moved | 10:00:05 | 100     | f       | o.a.k  | kraft_partition_assignment_changed | M      |        |              |                 |     | 2,1      | adding_replicas=[2]
 a       | moved | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 2               |     |          |
-# deleted before anybody tells that it was lost; 1 was heard until then
+# deleted before anybody tells that it was lost; 1 told the state itself, and was heard until then
 a       | cut   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | C        | 1      | 0            | 0               | 1   | 1        | elr=[]
+a       | cut   | 10:00:02 | 1       | f       | o.a.k  | become_leader_skipped_already_leader | C    | 1      | 0            | 0               | 1   | 1        |
 a       | cut   | 10:00:06 | 100     | f       | o.a.k  | kraft_topic_removed              | C        |        |              |                 |     |          |
 a       |       | 10:00:00 | 1       | f       | o.a.k  | broker_started                   |          |        |              |                 |     |          |
 a       |       | 10:00:07 | 1       | f       | o.a.k  | broker_started                   |          |        |              |                 |     |          |

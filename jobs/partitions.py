@@ -24,7 +24,6 @@ from jobs.statements import (
     RECORDS,
     REFRESHED,
     UNNUMBERED,
-    WHOLE,
     ids_of,
     number_of,
     to_changes_by_leader,
@@ -35,6 +34,7 @@ from jobs.topics import HISTORY, INCARNATION, named, to_lives, with_history, wit
 from jobs.untold import with_untold
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
 from udfs.removals_columns import untold
+from udfs.state_lines import WHOLE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec

@@ -10,8 +10,8 @@ export GX_ANALYTICS_ENABLED := false
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
-test: java $(SETUP)  ## the whole suite: what needs Spark in one process, the rest beside it
-	@$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+test: java $(SETUP)  ## the whole suite
+	@$(BIN)/python -m pytest
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
 	@for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || exit 1; done

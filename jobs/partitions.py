@@ -94,7 +94,7 @@ def to_states(
     if kinds.kraft:
         kraft, fenced = kept(_kraft(events)), _fenced(events, controllers)
         implied = _with_implied(states, kraft, heard, fenced)
-        states = _with_new(with_untold(implied, events, topics, controllers, kraft, heard), implied.columns)
+        states = kept(_with_new(with_untold(implied, events, topics, controllers, kraft, heard), implied.columns))
     if kinds.removals:
         states = _with_removals(states, _removals(events, topics), heard)
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))

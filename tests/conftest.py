@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "data"
 DAY = "2026-11-21"
-TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "2g", "spark.app.name": "kafka-rewind-tests"}
+TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "4g", "spark.app.name": "kafka-rewind-tests"}
 
 
 # Properties are tried on the same examples in each run, and a busy machine fails none of them.

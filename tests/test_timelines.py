@@ -191,7 +191,7 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
         "cluster", F.when(F.col("topic").isin("kraft", "reborn"), "k").otherwise("c")
     )
     topics = to_topic_timeline(events).persist()
-    return to_states(events, topics, to_controller_timeline(events), heard(events)).persist(), topics
+    return to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events)).persist(), topics
 
 
 def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -292,7 +292,7 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
         {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events))
+    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
@@ -374,7 +374,7 @@ def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
         }
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events))
+    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
     same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
 
 
@@ -426,7 +426,7 @@ def test_replicas_may_be_taken_away_without_a_word(frame: Frame, same: Same) -> 
         }
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events))
+    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
     same(to_partition_timeline(states, topics, Settings()), KEPT)
 
 

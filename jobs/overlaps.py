@@ -41,7 +41,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemas.columns import INT, LONG, TEXT
+from schemas.columns import INT, LONG, TEXT, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -350,7 +350,7 @@ def _shared(records: DataFrame, when: Mapping[str, tuple[int, int]]) -> DataFram
 
 
 def _frame(spark: SparkSession, rows: list[tuple[Any, ...]], **columns: T.DataType) -> DataFrame:
-    return spark.createDataFrame(rows, T.StructType([T.StructField(name, type_) for name, type_ in columns.items()]))
+    return spark.createDataFrame(rows, struct(**columns))
 
 
 # ---- equal records ---------------------------------------------------------------------------------------------------

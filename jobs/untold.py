@@ -12,37 +12,16 @@ from jobs.controllers import by_active_controller
 from jobs.evidence import MOST_EVIDENCE
 from jobs.statements import number_of, sorted_ids
 from jobs.topics import HISTORY, INCARNATION, with_incarnation
-from schemas.columns import IDS, INT, LONG, TEXT
+from schemas.columns import IDS, INT, LONG, TEXT, struct
 from udfs.kraft_untold import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, untold
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-STEP = T.StructType(
-    [
-        T.StructField("at", LONG),
-        T.StructField("node_id", INT),
-        T.StructField("file_id", TEXT),
-        T.StructField("line", LONG),
-        T.StructField("kind", TEXT),
-        T.StructField("broker", INT),
-        T.StructField("leader", INT),
-        T.StructField("isr", IDS),
-        T.StructField("replicas", IDS),
-    ]
-)
-WRITTEN = T.ArrayType(
-    T.StructType(
-        [
-            T.StructField("leader", INT),
-            T.StructField("leader_epoch", INT),
-            T.StructField("partition_epoch", INT),
-            T.StructField("isr", IDS),
-            T.StructField("replicas", IDS),
-            T.StructField("made_by", STEP),
-        ]
-    )
-)
+STEP = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS)
+"""`udfs.kraft_untold.Step`."""
+WRITTEN = T.ArrayType(struct(leader=INT, leader_epoch=INT, partition_epoch=INT, isr=IDS, replicas=IDS, made_by=STEP))
+"""Of `udfs.kraft_untold.Written`."""
 
 
 def _written_rows(before: Any, steps: Any, after: Any, keeps_last: Any) -> Any:

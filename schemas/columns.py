@@ -16,11 +16,11 @@ INT, LONG, DOUBLE, TEXT, FLAG, TIME = (
 )
 IDS = T.ArrayType(T.IntegerType())
 TEXTS = T.ArrayType(T.StringType())
-EVIDENCE = T.ArrayType(
-    T.StructType(
-        [T.StructField("node_id", T.IntegerType()), T.StructField("file_id", TEXT), T.StructField("line", LONG)]
-    )
-)
+
+
+def struct(**types: T.DataType) -> T.StructType:
+    """A type of several values, by their names in order."""
+    return T.StructType([T.StructField(name, type_) for name, type_ in types.items()])
 
 
 def column(name: str, type_: T.DataType, doc: str, *, nullable: bool = True) -> T.StructField:
@@ -28,6 +28,7 @@ def column(name: str, type_: T.DataType, doc: str, *, nullable: bool = True) -> 
     return T.StructField(name, type_, nullable, {"comment": doc})
 
 
+EVIDENCE = T.ArrayType(struct(node_id=INT, file_id=TEXT, line=LONG))
 CLUSTER = column("cluster", TEXT, "Cluster name: from conf's path rule, `--cluster`, or `default`.")
 PARTITION_KEY = (
     CLUSTER,

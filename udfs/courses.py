@@ -88,7 +88,7 @@ def _held(limit: Limit) -> Limit:
 
 def _timed(limit: Limit, course: Course | None) -> Limit:
     """A limit whose time is carried to the reference's clock."""
-    return limit if course is None else replace(limit, at=limit.at - int(ahead_at(course, np.array([limit.at]))[0]))
+    return replace(limit, at=on_reference(limit.at, course))
 
 
 def ahead_at(course: Course, at: Longs) -> Floats:
@@ -103,7 +103,7 @@ def on_reference(at: int, course: Course | None) -> int:
 
 
 def knots(course: Course, at: Sequence[int]) -> list[tuple[int, int]]:
-    """At times of the reference's clock: the node's own time, and what is taken off it, microseconds. None if nothing is."""
+    """At times of the reference's clock: the node's own time, and what is taken off it, microseconds; no times if nothing is."""
     if not course.is_applied:
         return []
     applied = np.interp(at, course.at, course.applied)

@@ -7,30 +7,15 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from schemas.columns import IDS, INT, LONG, TEXT, struct
 from udfs.removals import NO_LEADER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-REMOVAL = T.StructType(
-    [
-        T.StructField("at", T.LongType()),
-        T.StructField("node_id", T.IntegerType()),
-        T.StructField("file_id", T.StringType()),
-        T.StructField("line", T.LongType()),
-        T.StructField("replica", T.IntegerType()),
-        T.StructField("controller_epoch", T.IntegerType()),
-    ]
-)
+REMOVAL = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG, replica=INT, controller_epoch=INT)
 """`udfs.removals.Removal`."""
-STATE = T.StructType(
-    [
-        T.StructField("leader", T.IntegerType()),
-        T.StructField("leader_epoch", T.IntegerType()),
-        T.StructField("partition_epoch", T.IntegerType()),
-        T.StructField("isr", T.ArrayType(T.IntegerType())),
-    ]
-)
+STATE = struct(leader=INT, leader_epoch=INT, partition_epoch=INT, isr=IDS)
 WRITTEN = T.ArrayType(T.StructType([*STATE.fields, T.StructField("made_by", REMOVAL)]))
 """Of `udfs.removals.Written`."""
 

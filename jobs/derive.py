@@ -43,9 +43,16 @@ class Work:
     def table(self, name: str) -> DataFrame:
         """The clusters' rows of a table as written last, kept for whoever asks next."""
         if name not in self._tables:
-            mine = F.col("cluster").isin(*self.clusters)
-            self._tables[name] = self.warehouse.newest(name).where(mine).persist()
+            rows = self.warehouse.newest(name)
+            mine = rows if self.are_all else rows.where(F.col("cluster").isin(*self.clusters))
+            self._tables[name] = mine if self.warehouse.holds(name) else mine.persist()
         return self._tables[name]
+
+    @cached_property
+    def are_all(self) -> bool:
+        """Whether the warehouse has no other clusters."""
+        found = self.warehouse.newest("log_files").select("cluster").distinct().collect()
+        return {row["cluster"] for row in found} <= set(self.clusters)
 
     @cached_property
     def requests(self) -> DataFrame:
@@ -84,9 +91,10 @@ class Work:
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows of the clusters are replaced."""
         names = ", ".join("'" + name.replace("'", "''") + "'" for name in self.clusters)
+        mine = None if self.are_all else f"cluster IN ({names})"
         with ThreadPoolExecutor(WRITERS) as pool:
             writes = [
-                pool.submit(self.warehouse.write, BY_NAME[name], rows, replace=f"cluster IN ({names})")
+                pool.submit(self.warehouse.write, BY_NAME[name], rows, replace=mine, hold=True)
                 for name, rows in frames.items()
             ]
             for write in writes:

@@ -311,7 +311,7 @@ def write_streams(warehouse: Warehouse, rows: dict[str, Row], settings: Settings
     ]
     with ThreadPoolExecutor(2) as pool:
         writes = [
-            pool.submit(warehouse.write, table, spark.createDataFrame(told, table.schema))
+            pool.submit(warehouse.write, table, spark.createDataFrame(told, table.schema), hold=True)
             for table, told in ((LOG_FILES, ordered), (LOG_COVERAGE, coverage))
         ]
         for write in writes:

@@ -90,12 +90,17 @@ GIVEN = ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION")
 """Environment variables by which spark-submit and Databricks say that the JVM, its master and its sizes are theirs."""
 
 
+def is_own(spark: SparkSession) -> bool:
+    """Whether we built this session, one process with settings of ours, and not somebody who has a cluster."""
+    return spark.conf.get(OWN, "false") == "true"
+
+
 def size_session(spark: SparkSession, size_bytes: int) -> None:
     """Fit a session of our own to the logs it works on: shuffle partitions, and whether queries are compiled.
 
     A session that somebody else configured is left alone.
     """
-    if spark.conf.get(OWN, "false") != "true":
+    if not is_own(spark):
         return
     small = size_bytes <= SMALL_BYTES
     cores = spark.sparkContext.defaultParallelism if size_bytes > ONE_TASK_BYTES else 1
@@ -111,7 +116,7 @@ def kept(rows: DataFrame) -> DataFrame:
     In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
     and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor kept is computed anew.
     """
-    if rows.sparkSession.conf.get(OWN, "false") == "true":
+    if is_own(rows.sparkSession):
         return rows.localCheckpoint(eager=False)
     return rows.persist()
 
@@ -147,10 +152,18 @@ def session(settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]
             spark.conf.set("spark.sql.session.timeZone", SETTINGS["spark.sql.session.timeZone"])
         if running is None:
             spark.sparkContext.setLogLevel("ERROR" if given or os.environ.get(DEBUG) else "OFF")
+            _know_classes(spark)
         yield spark
     finally:
         if running is None and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
             spark.stop()
+
+
+def _know_classes(spark: SparkSession) -> None:
+    """Look up once what PySpark calls for each function of a column: else each call looks the class up anew, in all jars."""
+    jvm = spark.sparkContext._jvm
+    for name in ("org.apache.spark.sql.functions", "functions", "PythonUtils", "PythonSQLUtils"):
+        setattr(jvm, name, getattr(jvm, name))
 
 
 def check_delta(spark: SparkSession) -> None:

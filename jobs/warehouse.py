@@ -21,6 +21,7 @@ from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
+from jobs.session import is_own, kept
 from schemas.columns import Table
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
@@ -56,6 +57,7 @@ class Warehouse:
     written: dict[str, int] = field(default_factory=dict)
     """Version of each table that this run wrote."""
     _seen: dict[str, int] = field(default_factory=dict)  # newest version of each table that this run knows of
+    _held: dict[str, DataFrame] = field(default_factory=dict)  # the rows of tables that this run wrote as a whole
 
     def path(self, table: str) -> str:
         """Where a table lies."""
@@ -77,7 +79,11 @@ class Warehouse:
 
     def newest(self, table: str) -> DataFrame:
         """A table as it was written last, published or not."""
-        return self._load(table)
+        return self._held[table] if self.holds(table) else self._load(table)
+
+    def holds(self, table: str) -> bool:
+        """Whether the newest rows of a table are at hand, so that reading them costs nothing."""
+        return table in self._held
 
     def now(self, table: str) -> DataFrame:
         """A table as this run sees it: as it wrote it itself, else as the last published run left it."""
@@ -90,13 +96,27 @@ class Warehouse:
         schema = BY_NAME[table].schema
         return rows if rows.columns == schema.names else rows.to(schema)
 
-    def write(self, table: Table, rows: DataFrame, *, replace: str | None = None, append: bool = False) -> None:
-        """Write rows in the table's columns and order: instead of all rows, of those that `replace` selects, or besides."""
-        writer = rows.to(table.schema).write.format("delta").mode("append" if append else "overwrite")
+    def write(
+        self, table: Table, rows: DataFrame, *, replace: str | None = None, append: bool = False, hold: bool = False
+    ) -> None:
+        """Write rows in the table's columns and order: instead of all rows, of those that `replace` selects, or besides.
+
+        `hold`: all rows of the table stay at hand for this run. Reading a table for the first time after it was written costs Delta
+        three Spark jobs.
+        """
+        is_new = not self.exists(table.name)
+        holds = hold and not append and (is_new or not replace) and is_own(self.spark)
+        rows = kept(rows.to(table.schema)) if holds else rows.to(table.schema)
+        mode = (
+            "append" if append or is_new else "overwrite"
+        )  # to overwrite costs Delta a Spark job, even if there is nothing
+        writer = rows.write.format("delta").mode(mode)
         writer = writer.option("mergeSchema", "true")  # columns that an older release did not have
-        if replace and self.exists(table.name):
+        if replace and mode == "overwrite":
             writer = writer.option("replaceWhere", replace)
         self._change(table.name, lambda: writer.save(self.path(table.name)))
+        if holds:
+            self._held[table.name] = rows
 
     def delete(self, table: Table, condition: str) -> None:
         """Take rows out of a table."""
@@ -114,6 +134,7 @@ class Warehouse:
 
     def _change(self, table: str, change: Callable[[], object]) -> None:
         """Do something that adds at most one version to a table. Raises Overtaken if there are others."""
+        self._held.pop(table, None)
         before = self.version(table)
         if self._seen.get(table, before) != before:
             raise Overtaken

@@ -47,6 +47,7 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.execution.replaceHashWithSortAgg": "true",  # rows that come in order are grouped as they come
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",  # a Spark job for each commit, for a list that nobody reads
     "spark.databricks.delta.properties.defaults.checkpointInterval": "20",
     "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "7",  # cluster to the time of `events`
     "spark.ui.enabled": "false",

@@ -104,7 +104,11 @@ def _probe(first: int, shift: int, replica: int, brokers: int) -> int:
 
 
 def next_start_index(brokers: Sequence[int], first_replica: int) -> int:
-    """H.1: where adding partitions starts (0.10.0 on): the first broker not below partition 0's first replica."""
+    """H.1: where adding partitions starts (0.10.0 on): the first broker not below partition 0's first replica, else 0.
+
+    >>> next_start_index([1, 3, 5], 2), next_start_index([1, 3, 5], 6)
+    (1, 0)
+    """
     return next((index for index, broker in enumerate(brokers) if broker >= first_replica), 0)
 
 

@@ -20,10 +20,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.conftest import MORE, SMALL, append
+from tests.conftest import MORE, SMALL, append, published_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,18 +97,13 @@ def start(number: int, moment: str, logs: Path, root: Path) -> subprocess.Popen[
 
 
 # ---- what it is compared with ----------------------------------------------------------------------------------------
-def hashes(spark: SparkSession, root: Path) -> dict[str, str]:
+def hashes(root: Path) -> dict[str, str]:
     """By published table the hash of its sorted rows, run ids aside."""
-    from pyspark.sql import functions as F
-
-    from jobs.warehouse import open_warehouse
-
-    warehouse = open_warehouse(spark, str(root), create=False)
     found: dict[str, str] = {}
-    for name in sorted(warehouse.versions):
-        rows = warehouse.read(name).drop("run_id")
-        texts = sorted(row[0] for row in rows.select(F.to_json(F.struct(*rows.columns))).collect())
-        found[name] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    for name, rows in published_rows(root).items():
+        if name != "runs":
+            texts = sorted(repr({key: value for key, value in row.items() if key != "run_id"}) for row in rows)
+            found[name] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     return found
 
 
@@ -141,33 +137,38 @@ def kills(
     spark: SparkSession, name: str, before: Path | None, logs: Path, scratch: Path, stride: int
 ) -> tuple[int, int]:
     """Kill one night at its commits; the number of kills, and of tables that differ after another run."""
-    clean, root = scratch / f"{name}-clean", scratch / "killed"
+    clean = scratch / f"{name}-clean"
     _copy(before, clean)
     first = start(0, "never", logs, clean)
     said, wrong = first.communicate()
     assert first.returncode == 0, wrong
     commits = int(said.rpartition("commits ")[2])
-    expected = hashes(spark, clean)
-    done = differ = 0
-    for number in range(1, commits + 1, stride):
-        for moment in MOMENTS:
-            _copy(before, root)
-            process = start(number, moment, logs, root)
-            process.communicate()
-            if process.returncode != -signal.SIGKILL:
-                print(f"{name}, {moment} commit {number}: ended with {process.returncode} before it could be killed")
-                continue
-            done += 1
+    expected = hashes(clean)
+    one_night = threading.Lock()
+
+    def kill(number: int, moment: str) -> list[str] | None:
+        """The tables that differ; None if the run ended before it could be killed."""
+        root = scratch / f"killed-{number}-{moment}"
+        _copy(before, root)
+        process = start(number, moment, logs, root)
+        process.communicate()
+        if process.returncode != -signal.SIGKILL:
+            print(f"{name}, {moment} commit {number}: ended with {process.returncode} before it could be killed")
+            return None
+        with one_night:
             night(spark, root, logs)
-            found = hashes(spark, root)
-            wrong_tables = sorted(t for t in expected.keys() | found.keys() if expected.get(t) != found.get(t))
-            differ += len(wrong_tables)
-            print(
-                f"{name}, {moment} commit {number} of {commits}: {', '.join(wrong_tables) or 'nothing'} differs",
-                flush=True,
-            )
-    print(f"{name}: {commits} commits, killed {done} times, {differ} tables differ")
-    return done, differ
+        found = hashes(root)
+        shutil.rmtree(root)
+        differ = sorted(table for table in expected.keys() | found.keys() if expected.get(table) != found.get(table))
+        print(f"{name}, {moment} commit {number} of {commits}: {', '.join(differ) or 'nothing'} differs", flush=True)
+        return differ
+
+    with ThreadPoolExecutor(2) as pool:  # the next one starts while the last one is run again
+        runs = [pool.submit(kill, n, moment) for n in range(1, commits + 1, stride) for moment in MOMENTS]
+        found = [differ for differ in (run.result() for run in runs) if differ is not None]
+    differing = sum(map(len, found))
+    print(f"{name}: {commits} commits, killed {len(found)} times, {differing} tables differ")
+    return len(found), differing
 
 
 def two_at_once(spark: SparkSession, logs: Path, scratch: Path) -> int:
@@ -178,7 +179,7 @@ def two_at_once(spark: SparkSession, logs: Path, scratch: Path) -> int:
     for process in runs:
         process.communicate()
     codes: list[int] = [process.returncode for process in runs]
-    one, two = (hashes(spark, root) for root in roots)
+    one, two = map(hashes, roots)
     differ = sorted(table for table in one.keys() | two.keys() if one.get(table) != two.get(table))
     print(f"two at once: exit codes {codes}, {len(differ)} tables differ {' '.join(differ)}")
     return len(differ) + sum(map(abs, codes))

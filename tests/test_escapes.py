@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs import escapes
 from udfs.escapes import escaped, recovered
 
 CASES = {  # bytes -> text
@@ -34,7 +31,3 @@ def test_there_and_back(case: str) -> None:
 @given(st.lists(st.sampled_from([b"\\", b"x", b"5c", b"ff", b"\xff", b"\xc3", "ö".encode(), b" "])).map(b"".join))
 def test_nothing_is_lost(raw: bytes) -> None:
     assert recovered(escaped(raw)) == raw
-
-
-def test_examples() -> None:
-    assert doctest.testmod(escapes).failed == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
 from typing import Any
 
@@ -169,12 +168,6 @@ def test_previous_and_new_state_are_kept_apart() -> None:
         "previous_leader_epoch": "2",
         "previous_partition_epoch": "6",
     }
-
-
-def test_examples_in_the_documentation() -> None:
-    failed, tried = doctest.testmod(records)
-    assert tried
-    assert not failed
 
 
 @pytest.mark.skipif(not CAPTURES.exists(), reason=f"no {CAPTURES}")

@@ -132,7 +132,7 @@ def history(said: Iterable[Said]) -> Iterator[State]:
 
     Two leader epochs are held in memory at a time.
 
-    >>> born = Said(0, at=1, leader=1, isr=(1, 2))
+    >>> born = Said(0, at=1, leader=1, isr=(1, 2), seen=(0, 9))
     >>> left = Said(0, at=5, leader=1, was=(1, 2), isr=(1,), seen=(0, 9))
     >>> lost = Said(1, at=8, leader=-1, isr=(1,))
     >>> [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in history([born, left, lost])]

@@ -127,7 +127,7 @@ def untold(before: State, steps: Sequence[Step], after: State | None, keeps_last
         returned = any(step[4:6] == (UNFENCED, before.leader) for step in steps)
         return written_by(before, steps[:1], keeps_last) if alone and first and not returned else []
     states = written_by(before, steps, keeps_last)
-    leads_there = bool(states) and states[-1].partition_epoch == after.partition_epoch and _agree(states[-1], after)
+    leads_there = bool(states) and _agree(states[-1], after)
     return states if leads_there and _shows(before, states[-1], after) else []
 
 

@@ -30,6 +30,7 @@ from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
 from udfs.coverage import Span, covered
 from udfs.parsing_arrow import SCHEMA
 from udfs.streams import BadInput, Known, Range, Survey, find, groups, known_streams, ranges, survey
+from udfs.workers import without_collector
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -128,6 +129,7 @@ def survey_all(
     usual, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        without_collector()
         for batch in batches:
             for name, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 surveys = survey(
@@ -146,13 +148,11 @@ def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
     """The records of all ranges, as PARSED: events, rejects, and an `account` row for each range and channel."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import gc
-
         from udfs.formats import format_named
         from udfs.parsing_arrow import read_range
         from udfs.streams import open_ranges
 
-        gc.disable()  # nothing here is cyclic, and millions of tuples make each collection long
+        without_collector()
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 group: list[Range] = pickle.loads(row)

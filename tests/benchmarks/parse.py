@@ -38,6 +38,7 @@ from jobs.session import session, size_session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS
 from udfs.streams import Range, ranges
+from udfs.workers import without_collector
 
 
 def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -54,6 +55,7 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
         from udfs.framing import Stretch, frames
         from udfs.streams import open_range
 
+        without_collector()  # as in the ingest
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 task, records = tasks[number], 0
@@ -69,13 +71,11 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     """Parse the ranges in the worker, count rows."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import gc
-
         from udfs.formats import format_named
         from udfs.parsing_arrow import read_range
         from udfs.streams import open_range
 
-        gc.disable()  # as in the ingest
+        without_collector()  # as in the ingest
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 task = tasks[number]

@@ -35,7 +35,7 @@ def test_what_is_there_is_not_gone_through_again() -> None:
     assert ghost() is not None  # it was garbage already, but nobody had collected it
     gc.unfreeze()
     gc.collect()
-    assert knot() is None and ghost() is None
+    assert [knot(), ghost()] == [None, None]
 
 
 def test_what_comes_later_is_collected_when_asked_for_only() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from udfs import forms
 from udfs.formats import format_named
-from udfs.forms import SINGLE, Book, Form, numbers
+from udfs.forms import Book, numbers
 from udfs.framing import Frames, frames
 from udfs.marks import Digits, Span
 from udfs.rulebook import RULES
@@ -32,11 +32,9 @@ def blocks(data: bytes) -> Iterator[Frames]:
     return (part for part in frames(io.BytesIO(data), APACHE, 0, None, 1) if isinstance(part, Frames))
 
 
-def read(book: Book, *lines: bytes) -> tuple[list[int], list[Form]]:
-    """The number of each line's form, -1 for a form of its own; and the forms of their own."""
-    singles: list[Form] = []
-    found = [int(n) for block in blocks(b"".join(lines)) for n in book.read(block, singles).forms]
-    return [n if n < SINGLE else -1 for n in found], singles
+def read(book: Book, *lines: bytes) -> list[int]:
+    """The number of each line's form."""
+    return [int(n) for block in blocks(b"".join(lines)) for n in book.read(block).forms]
 
 
 NUMBERS = {  # text -> begins and ends of its numbers
@@ -76,7 +74,7 @@ def test_other_digits_are_the_same_form(book: Book) -> None:
         line(SENT % (b"12", b"345", b"0", b"123456789")),
         line(SENT % (b"0", b"007", b"5", b"7"), at=b"[2031-12-01 00:00:00,000] INFO "),
     ]
-    assert read(book, *same) == ([0, 0, 0], [])
+    assert read(book, *same) == [0, 0, 0]
     form = book.forms[0]
     assert form.rule is not None
     assert RULES[form.rule].sample.startswith("[Broker id=4] Follower pay-in-3 starts at")
@@ -97,7 +95,7 @@ OTHER_FORMS = {  # what differs -> a line whose form is another than that of the
 @pytest.mark.parametrize("case", OTHER_FORMS)
 def test_what_is_another_form(case: str, book: Book) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    assert read(book, first, OTHER_FORMS[case], OTHER_FORMS[case], first) == ([0, 1, 1, 0], [])
+    assert read(book, first, OTHER_FORMS[case], OTHER_FORMS[case], first) == [0, 1, 1, 0]
 
 
 ALONE = {  # why each such line has a form of its own -> the line
@@ -107,8 +105,7 @@ ALONE = {  # why each such line has a form of its own -> the line
     "they might be those that a rule writes out": line(
         b"[Broker id=3] Received UpdateMetadataRequest with Type=FULL (3), but no deleted topics were detected."
     ),
-    "the logger's name has digits": line(b"Registered x", b"kafka.utils.Log4jController"),
-    "the first line has no logger": AT + b"Registered 1\n\tat a.B(C.java:7)\n",
+    "not even its level can be read": line(b"Registered 1").replace(b"\n", b"\r\r\n"),
     "it holds a byte that stands for numbers": line(b"Registered \x01"),
 }
 
@@ -116,21 +113,42 @@ ALONE = {  # why each such line has a form of its own -> the line
 @pytest.mark.parametrize("case", ALONE)
 def test_what_has_a_form_of_its_own(case: str, book: Book) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    found, singles = read(book, first, ALONE[case], ALONE[case], first)
-    assert found == [0, -1, -1, 0]
-    assert len(singles) == 2
+    assert read(book, first, ALONE[case], ALONE[case], first) == [0, 1, 2, 0]
+
+
+BELOW = AT + b"Registered %d\n\tfor a (%s)\n"
+LOGGERS = {  # lines that have one form, and one that would have it, too, were its logger not another
+    "its name has digits": (
+        [line(b"Registered %d" % n, b"kafka.utils.Log4jController") for n in (1, 345)],
+        line(b"Registered 1", b"kafka.utils.Log5jController"),
+    ),
+    "it is at the end of the last line": (
+        [BELOW % (n, b"kafka.server.KafkaConfig") for n in (1, 345)],
+        BELOW % (1, b"state.change.logger"),
+    ),
+    "it is nowhere": (
+        [AT + b"Registered %d\n\tat a.B(C.java:7)\n" % n for n in (1, 345)],
+        BELOW % (1, b"state.change.logger"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOGGERS)
+def test_the_logger_counts_where_the_line_does_not_tell_it(case: str, book: Book) -> None:
+    same, other = LOGGERS[case]
+    assert read(book, *same, other, same[0], other) == [0, 0, 1, 0, 1]
+    assert book.forms[0].logger != book.forms[1].logger
 
 
 def test_records_that_share_a_line_have_forms_of_their_own(book: Book) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    found, singles = read(book, first, first[:-1], first, first)
-    assert found == [0, -1, -1, 0]
-    assert [form.rule for form in singles] == [book.forms[0].rule] * 2
+    assert read(book, first, first[:-1], first, first) == [0, 1, 2, 0]
+    assert len({form.rule for form in book.forms}) == 1
 
 
 def test_as_many_lines_as_records_but_not_one_each(book: Book) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    assert read(book, first, first[:-1], first, b"\tat x\n", first)[0] == [0, -1, -1, 0]
+    assert read(book, first, first[:-1], first, b"\tat x\n", first) == [0, 1, 2, 0]
 
 
 def test_forms_are_remembered_from_block_to_block_and_forgotten_when_they_are_too_many(
@@ -138,8 +156,8 @@ def test_forms_are_remembered_from_block_to_block_and_forgotten_when_they_are_to
 ) -> None:
     forms.forget()
     book = forms.book_of(APACHE.layout)
-    read(book, line(b"One thing"), line(b"Another thing"), ALONE["the logger's name has digits"])
-    assert book.size == 3
+    read(book, line(b"One thing"), line(b"Another thing"), ALONE["a rule writes digits out"])
+    assert book.size == 4  # three forms, and the key of the line that has one of its own
     assert forms.book_of(APACHE.layout) is book
     monkeypatch.setattr(forms, "MOST_FORMS", 2)
     assert forms.book_of(APACHE.layout).size == 0
@@ -186,5 +204,5 @@ def test_forms_with_long_lists_weigh_more(book: Book) -> None:
         line(removed % b", ".join(b"a-%d" % i for i in range(count)), b"kafka.server.ReplicaFetcherManager")
         for count in (1, 4, 50)
     ]
-    assert read(book, *lines) == ([0, 1, 2], [])
+    assert read(book, *lines) == [0, 1, 2]
     assert book.size == 1 + 1 + 11  # as many forms; five partitions weigh as much as one

@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from udfs.forms import Form
 from udfs.framing import Longs
-from udfs.marks import Span
+from udfs.tables import FormTable
 
 Array = Any
 """An Arrow array; the stubs of pyarrow know neither `take` by numbers nor maps as they are used here."""
@@ -87,16 +85,31 @@ class Text:
         parts: Array = pa.Array.from_buffers(kind, len(offsets) - 1, buffers)
         return parts.take(pa.array(np.arange(1, len(offsets) - 1, 2)))
 
+    @cached_property
+    def _words(self) -> npt.NDArray[np.uint64]:
+        """The eight bytes from each position on as one number, the first byte lowest."""
+        data = self.data.ljust(8)
+        return np.ndarray((len(data) - 7,), "<u8", data, 0, (1,))
+
     def integers(self, numbers: Longs, is_negative: Flags | None = None) -> npt.NDArray[np.int32]:
-        """The values of some of the numbers, none of which has more than nine digits."""
+        """The values of some of the numbers, none of which has more than nine digits.
+
+        The last eight digits are one word, of which pairs, then fours, then all eight are summed up together.
+        """
         ends = self.number_ends[numbers]
         lengths = ends - self.number_starts[numbers]
-        values = self.codes[ends - 1].astype(np.int32) - 48
-        left, place = np.flatnonzero(lengths > 1), 1
-        while len(left):
-            values[left] += (self.codes[ends[left] - 1 - place].astype(np.int32) - 48) * np.int32(10**place)
-            place += 1
-            left = left[lengths[left] > place]
+        digits = np.minimum(lengths, 8)
+        begins, last = ends - digits, max(len(self.data) - 8, 0)
+        words = self._words[np.minimum(begins, last)]
+        words <<= (64 - 8 * digits).astype(np.uint64)
+        words &= 0x0F0F0F0F0F0F0F0F
+        words = ((words * 2561) >> 8) & 0x00FF00FF00FF00FF
+        words = ((words * 6553601) >> 16) & 0x0000FFFF0000FFFF
+        values: npt.NDArray[np.int32] = ((words * 42949672960001) >> 32).astype(np.int32)
+        for i in np.flatnonzero(begins > last).tolist():  # at the end of the text
+            values[i] = int(self.data[begins[i] : ends[i]])
+        nine = np.flatnonzero(lengths > 8)
+        values[nine] += (self.codes[begins[nine] - 1].astype(np.int32) - 48) * 10**8
         if is_negative is not None:
             np.negative(values, out=values, where=is_negative)
         return values
@@ -104,10 +117,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Rows:
-    """Records in order, as places in a text, each with its form: its index in `forms`."""
+    """Records in order, as places in a text, each with the number of its form in `table`."""
 
     text: Text
-    forms: list[Form]
+    table: FormTable
     form: Longs
     starts: Longs
     head_ends: Longs
@@ -119,32 +132,40 @@ class Rows:
 
     def those(self, kept: Longs) -> Rows:
         """Some of the rows."""
+        if len(kept) == len(self):
+            return self
         parts = (self.form, self.starts, self.head_ends, self.ends, self.first_numbers)
-        return Rows(self.text, self.forms, *(part[kept] for part in parts))
+        return Rows(self.text, self.table, *(part[kept] for part in parts))
 
-    def of_forms(self, forms: Sequence[int]) -> tuple[Longs, Longs]:
-        """The rows of some forms, in order, and for each which one of these forms it has."""
-        order = np.full(len(self.forms), -1)
-        order[np.array(forms, np.int64)] = np.arange(len(forms))
-        which = order[self.form]
-        rows = np.flatnonzero(which >= 0)
-        return rows, which[rows]
+    @cached_property
+    def _by_form(self) -> tuple[Longs, Longs, Longs]:
+        """The rows in order of their forms, and for each form where its rows begin in that order, and how many they are."""
+        order = np.argsort(
+            self.form.astype(np.min_scalar_type(len(self.table))), kind="stable"
+        )  # by radix up to 65,536
+        counts = np.bincount(self.form, minlength=len(self.table))
+        return order, np.cumsum(counts) - counts, counts
 
-    def cut(self, rows: Longs, spans: Sequence[Span], which: Longs) -> tuple[Longs, Longs]:
+    def of_forms(self, forms: Longs) -> tuple[Longs, Longs]:
+        """The rows of some forms, each of its rows in order, and for each row which one of these forms it has."""
+        order, firsts, counts = self._by_form
+        there = np.flatnonzero(counts[forms])
+        used = forms[there]
+        return order[spread(firsts[used], counts[used])], np.repeat(there, counts[used])
+
+    def cut(self, rows: Longs, spans: Longs, which: Longs) -> tuple[Longs, Longs]:
         """Where in the text a part of each row begins and ends; `which` of the spans it is."""
-        after, offset, end_after, end_offset = np.fromiter(chain.from_iterable(spans), np.int64).reshape(-1, 4).T
-        return self._places(rows, after, offset, which), self._places(rows, end_after, end_offset, which)
+        after, offset, end_after, end_offset = spans[which].T
+        return self._places(rows, after, offset), self._places(rows, end_after, end_offset)
 
-    def _places(self, rows: Longs, after: Longs, offset: Longs, which: Longs) -> Longs:
-        if (after < 0).all():
-            return self.starts[rows] + offset[which]
-        number = after[which]
-        ends = self.text.number_ends[self.first_numbers[rows] + np.maximum(number, 0)]
-        if (after < 0).any():
-            ends = np.where(number < 0, self.starts[rows], ends)
-        return ends + offset[which]
+    def _places(self, rows: Longs, after: Longs, offset: Longs) -> Longs:
+        is_begin = after < 0
+        if is_begin.all():
+            return self.starts[rows] + offset
+        ends = self.text.number_ends[self.first_numbers[rows] + np.maximum(after, 0)]
+        return (np.where(is_begin, self.starts[rows], ends) if is_begin.any() else ends) + offset
 
-    def whole(self, spans: Sequence[Span]) -> tuple[Longs, Longs]:
+    def whole(self, spans: Longs) -> tuple[Longs, Longs]:
         """Where in the text a part of every row begins and ends; one span for each form."""
         return self.cut(np.arange(len(self)), spans, self.form)
 

@@ -19,10 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from udfs.framing import Frames, Longs
 from udfs.layouts import Layout, full_logger, read_head
@@ -33,15 +34,16 @@ from udfs.rule import Rule
 from udfs.rule_lookup import candidates
 from udfs.rulebook import RULES
 from udfs.scopes import is_whole
+from udfs.tables import FormTable
 
 MOST_FORMS = 20_000
 """Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB, as do PARTS partitions of its lists."""
 PARTS = 5
-SINGLE = 1 << 40
-"""From this number on forms are those of single lines, which are not remembered."""
 
 _DIGITS = b"0123456789"
 _MARK, _LONG_MARK = 1, 2  # bytes that stand for a number in a key
+Key = bytes | tuple[bytes, bytes]
+"""A first line with a mark for each number; with it the logger where the line does not tell it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +73,14 @@ class Lines:
 
 
 class Book:
-    """The forms of one layout met so far, by number."""
+    """The forms of one layout met so far, by number. Those of single lines are among them, but nobody finds them again."""
 
     def __init__(self, layout: Layout) -> None:
         self.forms: list[Form] = []
+        self.table = FormTable()
         self._layout = layout
-        self._numbers: dict[bytes, int] = {}  # by key
-        self._strict: set[bytes] = set()  # keys of lines whose digits matter
+        self._numbers: dict[Key, int] = {}
+        self._strict: set[Key] = set()  # of lines whose digits matter
         self._weight = 0  # of the forms, in ordinary ones
 
     @property
@@ -85,35 +88,40 @@ class Book:
         """How much is remembered: forms, those with long lists for several, and lines known to have none."""
         return self._weight + len(self._strict)
 
-    def read(self, block: Frames, singles: list[Form]) -> Lines:
-        """The forms of a block's records. Those of single lines are added to `singles`; theirs are numbers from SINGLE on."""
+    def read(self, block: Frames) -> Lines:
+        """The forms of a block's records."""
         data = np.frombuffer(block.data, np.uint8)
         starts, ends = numbers(data)
-        keys = _keys(data, starts, ends)
-        mine = keys[: len(block)] if _is_each_a_line(block, data) else [keys[i] for i in _lines(block, data)]
-        forms = np.fromiter(map(self._numbers.get, mine, repeat(-1)), np.int64, len(block))
+        keys, key_of = _keys(data, starts, ends)
+        mine = key_of[: len(block)] if _is_each_a_line(block, data) else key_of[_lines(block, data)]
+        forms = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))[mine]
         odd = _odd(block, data)
         forms[odd] = -1
         strange = set(odd.tolist())
         for i in np.flatnonzero(forms < 0).tolist():
-            forms[i] = self._learn(block, i, None if i in strange else mine[i], singles)
+            forms[i] = self._learn(block, i, None if i in strange else keys[mine[i]])
         return Lines(forms, np.searchsorted(starts, block.starts), starts, ends)
 
-    def _learn(self, block: Frames, i: int, key: bytes | None, singles: list[Form]) -> int:
-        """The number of the form of one record; without a key it is its own."""
+    def _learn(self, block: Frames, i: int, line: bytes | None) -> int:
+        """The number of the form of one record; without its line's key it is its own."""
+        if line in self._numbers:
+            return self._numbers[line]
+        start, head_end, end = int(block.starts[i]), int(block.head_ends[i]), int(block.ends[i])
+        head = _head(self._layout, block.data, start, head_end, end)
+        key = None if line is None else _key(line, head)
         if key in self._numbers:
             return self._numbers[key]
-        place = int(block.starts[i]), int(block.head_ends[i]), int(block.ends[i])
         may_be_loose = key is not None and key not in self._strict
-        form, is_loose = _form(self._layout, block.data, *place, may_be_loose=may_be_loose)
-        if key is None or not is_loose:
-            self._strict |= {key} if may_be_loose and key is not None else set()
-            singles.append(form)
-            return SINGLE + len(singles) - 1
+        form, is_loose = _form(head, block.data[start:head_end], may_be_loose)
+        number = len(self.forms)
         self.forms.append(form)
+        self.table.add(form)
         self._weight += 1 + sum(len(mark.parts) for mark in form.marks) // PARTS
-        self._numbers[key] = len(self.forms) - 1
-        return self._numbers[key]
+        if key is not None and is_loose:
+            self._numbers[key] = number
+        elif key is not None and may_be_loose:
+            self._strict.add(key)
+        return number
 
 
 @lru_cache(maxsize=4)
@@ -142,14 +150,27 @@ def numbers(data: npt.NDArray[np.uint8]) -> tuple[Longs, Longs]:
     return edges[::2], edges[1::2]
 
 
-def _keys(data: npt.NDArray[np.uint8], starts: Longs, ends: Longs) -> list[bytes]:
-    """Each line of a block with a mark for each number; one too many if the block ends with a line end."""
+def _keys(data: npt.NDArray[np.uint8], starts: Longs, ends: Longs) -> tuple[list[bytes], Longs]:
+    """The different lines of a block with a mark for each number, and which of them each line is; one line too many if
+    the block ends with a line end."""
     marked = data.copy()
     marked[starts] = _MARK
     long = ends - starts > SHORT
     if long.any():
         marked[starts[long]] = _LONG_MARK
-    return marked.tobytes().translate(None, _DIGITS).split(b"\n")
+    text = marked.tobytes().translate(None, _DIGITS)
+    line_ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
+    places = np.empty(len(line_ends) + 2, np.int32)
+    places[0], places[1:-1], places[-1] = 0, line_ends + 1, len(text)
+    lines = pa.Array.from_buffers(pa.binary(), len(places) - 1, [None, pa.py_buffer(places), pa.py_buffer(text)])
+    found: Any = lines.dictionary_encode()
+    return found.dictionary.to_pylist(), found.indices.to_numpy()
+
+
+def _key(line: bytes, head: _Head) -> Key:
+    """What a form is found by: the line's key, and the logger if that does not tell it, for it stands further below or
+    has digits."""
+    return line if head.is_usual and not NUMBER.search(head.logger) else (line, head.logger)
 
 
 def _is_each_a_line(block: Frames, data: npt.NDArray[np.uint8]) -> bool:
@@ -159,10 +180,9 @@ def _is_each_a_line(block: Frames, data: npt.NDArray[np.uint8]) -> bool:
     return is_tight and bool((data[block.head_ends[:-1] - 1] == 10).all())
 
 
-def _lines(block: Frames, data: npt.NDArray[np.uint8]) -> list[int]:
+def _lines(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:
     """For each record the line of the block that it begins on, from 0."""
-    found: list[int] = np.searchsorted(np.flatnonzero(data == 10), block.starts).tolist()
-    return found
+    return np.searchsorted(np.flatnonzero(data == 10), block.starts)
 
 
 def _odd(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:
@@ -205,10 +225,9 @@ def _head(layout: Layout, data: bytes, start: int, head_end: int, end: int) -> _
     return _Head(places[0], places[1], prefix, level, logger or layout.logger.encode(), m is not None)
 
 
-def _form(layout: Layout, data: bytes, start: int, head_end: int, end: int, may_be_loose: bool) -> tuple[Form, bool]:
-    """The form of a record's first line, and whether it is one for all such lines."""
-    head = _head(layout, data, start, head_end, end)
-    line = Digits(data[start:head_end])
+def _form(head: _Head, first_line: bytes, may_be_loose: bool) -> tuple[Form, bool]:
+    """The form of a record's first line, and whether it is one for all lines with its key."""
+    line = Digits(first_line)
     begin, message = head.message[0], line.text[slice(*head.message)]
     behind = len(head.prefix) if head.prefix and read_prefix(head.prefix) is not None else 0
     found = _find(head.logger, message, behind)
@@ -230,7 +249,7 @@ def _form(layout: Layout, data: bytes, start: int, head_end: int, end: int, may_
         marks=tuple(mark for mark in marks if mark.how != "field"),
         fields=tuple(sorted(_last(mark for mark in marks if mark.how == "field"), key=lambda mark: mark.name)),
     )
-    if not may_be_loose or not head.is_usual or NUMBER.search(head.logger):
+    if not may_be_loose or not (head.is_usual or head.level):
         return form, False
     edges = [line.place(edge) for edge in (*head.at, *head.message)]
     return form, None not in edges and _is_loose(head.logger, message, behind, found)

@@ -21,8 +21,9 @@ from udfs.formats import Format
 from udfs.layouts import GLUE, REACH, Head, Layout, last_time, read_head
 from udfs.wrappers import NO_PLACES, Places, Text, unwrapped
 
-BLOCK = 512 << 10
-"""Bytes read at once; 256 KiB to 1 MiB are fastest. A record longer than that is still one; memory grows with it."""
+BLOCK = 4 << 20
+"""Bytes read at once, and what becomes one batch. A record longer than that is still one; memory grows with it."""
+_BEYOND = 64 << 10  # bytes read at once behind the end of a range, to complete its last record
 
 Longs = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -114,7 +115,8 @@ def _plain(
     place = _Straight(start - len(before), first_line - before.count(b"\n"))
     framer = _Framer(layout, place, "", before)
     while not framer.is_done:
-        block = stream.read(max(BLOCK, len(framer.data)))  # more each time: a huge record is copied with each block
+        size = BLOCK if end is None or place.offset + len(framer.data) < end else _BEYOND
+        block = stream.read(max(size, len(framer.data)))  # more each time: a huge record is copied with each block
         yield from framer.read(block, last=not block, end=end)
 
 

@@ -24,19 +24,19 @@ from udfs.coverage import stretches
 from udfs.cuts import Array, Flags, Rows, Text, offsets, spread, text
 from udfs.escapes import protected
 from udfs.formats import Format
-from udfs.forms import SINGLE, Form, Lines, book_of
-from udfs.framing import Frames, Longs, Stretch, frames
-from udfs.marks import ONCE, Mark, Span
+from udfs.forms import Lines, book_of
+from udfs.framing import BLOCK, Frames, Longs, Stretch, frames
 from udfs.parsing import read_value
 from udfs.prefixes import read_prefix
-from udfs.rule import COLUMNS, KINDS, Kind
+from udfs.rule import COLUMNS, Kind
 from udfs.rulebook import RULES
 from udfs.scopes import covers
 from udfs.skeletons import skeleton
+from udfs.tables import FormTable, Marks, Numbered, States
 
 FLUSH_RECORDS = 25_000
-"""Records that become one batch, or fewer if they fill FLUSH_BYTES; bounds what a range of any size takes in memory."""
-FLUSH_BYTES = 8 << 20
+"""Records that are enough for a batch, as are FLUSH_BYTES: a block is one, but not each of several channels' parts of it."""
+FLUSH_BYTES = BLOCK // 2
 
 REASONS = (
     "no rule knows this message",
@@ -98,18 +98,9 @@ SCHEMA = pa.schema(_CELLS)
 """What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason, its
 `message` all its bytes (`udfs.escapes`), and only it has a `skeleton`."""
 
-_NO_MARK = Mark("", "", KINDS["text"], 0, Span(-1, 0, -1, 0))
 _EVENT_TYPES = pa.array([*(rule.event_type for rule in RULES), *REASONS], pa.string())
 _RECORDS = pa.array(["event"] * len(RULES) + ["reject"] * len(REASONS), pa.string())
 _MARKS = pa.array(clock.MARKS, pa.string())
-
-
-class Numbered(dict[Any, int]):
-    """Numbers different things from 0, so that `map(numbered.__getitem__, things)` runs without a Python call each."""
-
-    def __missing__(self, thing: Any) -> int:
-        number = self[thing] = len(self)
-        return number
 
 
 @dataclass
@@ -207,12 +198,11 @@ class Gathered:
         self._layout, self._zone, self._turns = format_.layout, zone, turns
         self._file_id, self._accounts = file_id, accounts
         self._book = book_of(format_.layout)
-        self._singles: list[Form] = []
         self._records = self._bytes = 0
 
     def add(self, block: Frames) -> None:
         """Find the forms of a block's records."""
-        self.blocks.append((block, self._book.read(block, self._singles)))
+        self.blocks.append((block, self._book.read(block)))
         self._records += len(block)
         self._bytes += len(block.data)
 
@@ -229,8 +219,8 @@ class Gathered:
         )
         micros, marks, is_wrong = self._times(rows, places)
         told, prefix = _prefixes(rows)
-        codes = np.array([_code(form) for form in rows.forms], np.int64)[rows.form]
-        is_whole = np.array([form.is_whole for form in rows.forms], np.bool_)[rows.form]
+        codes = _codes(rows.table)[rows.form]
+        is_whole = rows.table.is_whole[rows.form]
         kept = np.flatnonzero((codes < len(RULES)) | is_whole)
         values = Values(rows.those(kept), told, prefix[kept])
         columns = values.columns()
@@ -258,26 +248,23 @@ class Gathered:
         return batch.filter(pa.array(~is_lost)) if is_lost.any() else batch
 
     def _rows(self) -> Rows:
-        """All records of the blocks, and the forms that they have."""
+        """All records of the blocks."""
         blocks = [block for block, _ in self.blocks]
-        found_lines = [lines for _, lines in self.blocks]
+        lines = [lines for _, lines in self.blocks]
         bytes_before = _before([len(block.data) for block in blocks])
-        numbers_before = _before([len(lines.number_starts) for lines in found_lines])
-        known = self._book.forms
-        found = np.concatenate([lines.forms for lines in found_lines])
-        used, form = _numbered_anew(np.where(found >= SINGLE, found - SINGLE + len(known), found))
+        numbers_before = _before([len(one.number_starts) for one in lines])
         return Rows(
             text=Text(
                 b"".join([block.data for block in blocks]),
-                _joined([lines.number_starts for lines in found_lines], bytes_before),
-                _joined([lines.number_ends for lines in found_lines], bytes_before),
+                _joined([one.number_starts for one in lines], bytes_before),
+                _joined([one.number_ends for one in lines], bytes_before),
             ),
-            forms=[known[n] if n < len(known) else self._singles[n - len(known)] for n in used.tolist()],
-            form=form,
+            table=self._book.table,
+            form=np.concatenate([one.forms for one in lines]),
             starts=_joined([block.starts for block in blocks], bytes_before),
             head_ends=_joined([block.head_ends for block in blocks], bytes_before),
             ends=_joined([block.ends for block in blocks], bytes_before),
-            first_numbers=_joined([lines.first_numbers for lines in found_lines], numbers_before),
+            first_numbers=_joined([one.first_numbers for one in lines], numbers_before),
         )
 
     def _channels(self) -> Array:
@@ -293,7 +280,7 @@ class Gathered:
             found = clock.micros_of(stamps)
             is_there = np.fromiter(map(bool, stamps), np.bool_, len(stamps))
         else:
-            starts, ends = rows.whole([form.at for form in rows.forms])
+            starts, ends = rows.whole(rows.table.at)
             is_there = ends > starts
             found = _stamps(rows.text, starts, ends)
         micros, marks = clock.to_utc(found.micros, self._zone, places, self._turns, found.is_utc)
@@ -313,7 +300,9 @@ class Gathered:
     ) -> None:
         """Add all records to their channels' accounts."""
         kinds = Numbered()
-        kind = np.array([kinds[_log_kind(form.logger)] for form in rows.forms], np.int64)[rows.form]
+        kind = np.array([kinds[_log_kind(logger)] for logger in rows.table.loggers], np.int64)[
+            rows.table.logger[rows.form]
+        ]
         first = 0
         for channel, block in _runs([(block.channel, len(block)) for block, _ in self.blocks]):
             some = slice(first, first := first + block)
@@ -346,19 +335,13 @@ def _before(lengths: list[int]) -> list[int]:
 
 def _joined(parts: list[Longs], bases: list[int]) -> Longs:
     """Places in several parts as places in all of them together."""
+    if len(parts) == 1:
+        return parts[0]
     ends = [*accumulate(map(len, parts))]
     joined = np.empty(ends[-1], np.int64)
     for part, base, end in zip(parts, bases, ends, strict=True):
         np.add(part, base, out=joined[end - len(part) : end])
     return joined
-
-
-def _numbered_anew(numbers: Longs) -> tuple[Longs, Longs]:
-    """The different numbers in order, and for each number its place among them."""
-    used = np.flatnonzero(np.bincount(numbers))
-    order = np.zeros(int(used[-1]) + 1 if len(used) else 0, np.int64)
-    order[used] = np.arange(len(used))
-    return used, order[numbers]
 
 
 def _runs(parts: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -371,9 +354,10 @@ def _runs(parts: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return found
 
 
-def _code(form: Form) -> int:
-    """Index in RULES, or why a record of this form is no event."""
-    return form.rule if form.rule is not None else NO_RULE if form.logger else NO_LOGGER
+def _codes(table: FormTable) -> Longs:
+    """For each form the index in RULES, or why a record of it is no event."""
+    no_rule = np.where(table.logger == table.loggers.get(b"", -1), NO_LOGGER, NO_RULE)
+    return np.where(table.rules < 0, no_rule, table.rules)
 
 
 def _writer(told: Mapping[str, Any]) -> str | None:
@@ -412,7 +396,7 @@ def _stamps(text: Text, starts: Longs, ends: Longs) -> clock.Stamps:
 
 def _prefixes(rows: Rows) -> tuple[list[Mapping[str, Any]], Longs]:
     """What each different prefix tells, and which of them each row has."""
-    found = rows.text.binaries(*rows.whole([form.prefix for form in rows.forms])).dictionary_encode()
+    found = rows.text.binaries(*rows.whole(rows.table.prefix)).dictionary_encode()
     return [read_prefix(prefix) or {} for prefix in found.dictionary.to_pylist()], _numbers(found.indices)
 
 
@@ -428,14 +412,16 @@ def _told_column(told: Sequence[Mapping[str, Any]], name: str, kind: pa.DataType
 
 def _said_by_form(rows: Rows, kept: Longs) -> dict[str, Array]:
     """Columns that are the same in all lines of a form."""
-    form = pa.array(rows.form[kept])
-    levels = text([form.level or None for form in rows.forms])
-    return {"level": levels.take(form), "logger": text([form.logger or None for form in rows.forms]).take(form)}
+    table, form = rows.table, rows.form[kept]
+    return {
+        name: text([one or None for one in values]).take(pa.array(numbers[form]))
+        for name, values, numbers in (("level", table.levels, table.level), ("logger", table.loggers, table.logger))
+    }
 
 
 def _texts(rows: Rows, is_event: Flags) -> dict[str, Array]:
     """Message and further lines of events; of rejects all of it, and its skeleton."""
-    starts, ends = rows.whole([form.message for form in rows.forms])
+    starts, ends = rows.whole(rows.table.message)
     events, rejects = np.flatnonzero(is_event), np.flatnonzero(~is_event)
     raw = [protected(part) for part in rows.text.raw(rows.starts[rejects], rows.ends[rejects])]
     messages = rows.text.raw(starts[rejects], ends[rejects])
@@ -461,7 +447,7 @@ def _without_line_end(text: Text, starts: Longs, ends: Longs) -> Longs:
         ends -= longer
 
 
-Chunk = tuple[int, Longs, Array]  # layer, rows in order and values of a column; in one layer each row comes once
+Chunk = tuple[int, Longs, Array]  # layer, rows and values of a column; in one layer each row comes once
 Pairs = tuple[int, Longs, Longs, Array]  # layer, rows, names and values of `fields`
 
 
@@ -470,7 +456,7 @@ def _column(chunks: list[Chunk], n: int) -> Array:
     filled = [chunk for chunk in chunks if len(chunk[1])] or chunks[:1]
     ordered = [_there(chunk) for chunk in sorted(filled, key=lambda chunk: chunk[0])]
     all_rows, arrays = zip(*ordered, strict=True)
-    if len(arrays) == 1 and len(all_rows[0]) == n:
+    if len(arrays) == 1 and len(all_rows[0]) == n and bool((np.diff(all_rows[0]) == 1).all()):
         return arrays[0]
     if arrays[0].type == pa.int32():
         numbers, is_null = np.zeros(n, np.int32), np.ones(n, np.bool_)
@@ -511,7 +497,7 @@ class Values:
         self._rows, self._told, self._prefix = rows, told, prefix
         self._chunks: defaultdict[str, list[Chunk]] = defaultdict(list)
         self._pairs: list[Pairs] = []
-        self._names = Numbered()  # of fields
+        self._names = rows.table.names  # of fields
         self._unread = [np.zeros(0, np.int64)]
 
     @property
@@ -526,87 +512,65 @@ class Values:
             if any(name in told for told in self._told):
                 said = _told_column(self._told, name, kind)
                 self._chunks[name].append((-1, np.arange(len(rows)), said.take(pa.array(self._prefix))))
-        for (how, name, kind, layer), marks in self._alike().items():
-            mine, which = rows.of_forms(list(marks))
+        for (how, name, kind, layer), marks in rows.table.marks.items():
+            mine, which = rows.of_forms(marks.forms)
             if not len(mine):
                 continue
             if how == "int":
-                firsts, negative = (
-                    np.array([getattr(m, key) for m in marks.values()]) for key in ("first", "is_negative")
-                )
-                self._chunks[name].append((layer, mine, rows.integers(mine, firsts[which], negative[which])))
+                values = rows.integers(mine, marks.firsts[which], marks.is_negative[which])
+                self._chunks[name].append((layer, mine, values))
             elif how == "ids":
-                firsts, counts = (np.array([getattr(m, key) for m in marks.values()]) for key in ("first", "count"))
-                self._chunks[name].append((layer, mine, rows.lists(mine, firsts[which], counts[which])))
-            elif how == "states":
-                self._chunks[name] += self._states(layer, mine, list(marks.values()), which)
+                self._chunks[name].append((layer, mine, rows.lists(mine, marks.firsts[which], marks.counts[which])))
+            elif isinstance(marks, States):
+                self._chunks[name] += self._states(layer, mine, marks, which)
+            elif how == "text":
+                starts, ends = rows.cut(mine, marks.spans, which)
+                self._chunks[name].append((layer, mine, rows.text.strings(starts, ends)))
             else:
-                starts, ends = rows.cut(mine, [mark.span for mark in marks.values()], which)
-                if how == "text":
-                    self._chunks[name].append((layer, mine, rows.text.strings(starts, ends)))
-                else:
-                    assert kind is not None
-                    self._read(name, kind, layer, mine, rows.text.binaries(starts, ends))
+                assert kind is not None
+                self._read(name, kind, layer, mine, rows.text.binaries(*rows.cut(mine, marks.spans, which)))
         columns = {name: _column(chunks, len(rows)) for name, chunks in self._chunks.items()}
         columns["fields"] = self._maps()
         return columns
 
-    def _alike(self) -> Mapping[tuple[str, str, Kind | None, int], dict[int, Mark]]:
-        """The marks of all forms, those together that are read together; by index of their form."""
-        alike: defaultdict[tuple[str, str, int, int], dict[int, Mark]] = defaultdict(dict)
-        for i, form in enumerate(self._rows.forms):
-            for mark in form.marks:
-                by_kind = id(mark.kind) if mark.how == "python" else 0
-                alike[mark.how, mark.name, by_kind, mark.layer][i] = mark
-        kinds = {id(mark.kind): mark.kind for marks in alike.values() for mark in marks.values()}
-        return {(how, name, kinds.get(kind), layer): marks for (how, name, kind, layer), marks in alike.items()}
-
-    def _states(self, layer: int, mine: Longs, marks: list[Mark], which: Longs) -> Iterator[Chunk]:
+    def _states(self, layer: int, mine: Longs, marks: States, which: Longs) -> Iterator[Chunk]:
         """What rows tell of several partitions each; `which` of the marks a row has."""
         rows = self._rows
-        lengths = np.array([len(mark.parts) for mark in marks])
-        counts = lengths[which]
+        counts = marks.part_count.array[which]
         owners = np.repeat(np.arange(len(mine)), counts)
-        part = spread((np.cumsum(lengths) - lengths)[which], counts)
-        parts = [{mark.name: mark for mark in one} for mark in marks for one in mark.parts]
-        said = {name for one in parts for name in one}
-        columns = [
-            self._of_parts(f.type, [one.get(f.name) for one in parts], mine[owners], part)
-            if f.name in said
-            else pa.nulls(len(part), f.type)
-            for f in _STATE
-        ]
+        part = spread(marks.first_part.array[which], counts)
+        columns = [self._of_parts(f.type, marks.values(f.name), mine[owners], part) for f in _STATE]
         states = pa.StructArray.from_arrays(columns, fields=list(_STATE))
         again = _named_again(owners, *columns[:3])
         is_plain = np.ones(len(mine), np.bool_)
         if len(again):
-            is_once = np.array([mark.kind in ONCE for mark in marks])[which]
+            is_once = marks.is_once.array[which] == 1
             is_plain[owners[again]] = is_once[owners[again]]
             kept = np.setdiff1d(np.flatnonzero(is_plain[owners]), again)
             states, counts = states.take(pa.array(kept)), np.bincount(owners[kept], minlength=len(mine))
             odd = np.flatnonzero(~is_plain)
-            starts, ends = rows.cut(mine[odd], [mark.span for mark in marks], which[odd])
-            raws = zip(which[odd].tolist(), rows.text.raw(starts, ends), strict=True)
-            values = [read_value("partitions", marks[n].kind, raw)["partitions"] for n, raw in raws]
+            raws = rows.text.raw(*rows.cut(mine[odd], marks.spans, which[odd]))
+            kinds = [marks.marks[n].kind for n in which[odd].tolist()]
+            values = [read_value("partitions", kind, raw)["partitions"] for kind, raw in zip(kinds, raws, strict=True)]
             yield layer, mine[odd], pa.array(values, COLUMN_TYPES["partitions"])
         yield layer, mine[is_plain], pa.ListArray.from_arrays(offsets(counts[is_plain]), states)
 
-    def _of_parts(self, kind: pa.DataType, marks: list[Mark | None], owners: Longs, part: Longs) -> Array:
-        """One value of each of several parts, which are of the rows `owners`; null where a part has no mark."""
-        there = np.flatnonzero(np.array([mark is not None for mark in marks], np.bool_)[part])
+    def _of_parts(self, kind: pa.DataType, told: tuple[Marks, Longs] | None, owners: Longs, part: Longs) -> Array:
+        """One value of each of several parts, which are of the rows `owners`; null where a part has none."""
+        if told is None:
+            return pa.nulls(len(part), kind)
+        marks, of_part = told
+        which = of_part[part]
+        there = np.flatnonzero(which >= 0)
         if not len(there):
             return pa.nulls(len(part), kind)
-        some = [mark or _NO_MARK for mark in marks]
-        mine, part_of = owners[there], part[there]
-        firsts, counts, negative = (
-            np.array([getattr(mark, key) for mark in some])[part_of] for key in ("first", "count", "is_negative")
-        )
+        mine, which = owners[there], which[there]
         if kind == pa.int32():
-            values = self._rows.integers(mine, firsts, negative)
+            values = self._rows.integers(mine, marks.firsts[which], marks.is_negative[which])
         elif kind == _IDS:
-            values = self._rows.lists(mine, firsts, counts)
+            values = self._rows.lists(mine, marks.firsts[which], marks.counts[which])
         else:
-            values = self._rows.text.strings(*self._rows.cut(mine, [mark.span for mark in some], part_of))
+            values = self._rows.text.strings(*self._rows.cut(mine, marks.spans, which))
         return _column([(0, there, values)], len(part))
 
     def _read(self, name: str, kind: Kind, layer: int, rows: Longs, raw: Array) -> None:
@@ -635,18 +599,16 @@ class Values:
 
     def _maps(self) -> Array:
         """A map for each row, its keys in order."""
-        rows = self._rows
-        marks = [mark for form in rows.forms for mark in form.fields]
-        lengths = np.array([len(form.fields) for form in rows.forms], np.int64)
-        counts = lengths[rows.form]
+        rows, table = self._rows, self._rows.table
+        counts = table.field_count[rows.form]
         owners = np.repeat(np.arange(len(rows)), counts)
-        which = spread((np.cumsum(lengths) - lengths)[rows.form], counts)
-        names = np.array([self._names[mark.name] for mark in marks], np.int64)[which]
-        values = rows.text.strings(*rows.cut(owners, [mark.span for mark in marks], which))
+        which = spread(table.first_field[rows.form], counts)
+        names = table.field_names.array[which]
+        values = rows.text.strings(*rows.cut(owners, table.fields.spans, which))
         keys = sorted(self._names)
         key = np.argsort(np.argsort(list(self._names)))  # place among the sorted names, by number
         if self._pairs:
-            layers = np.array([mark.layer for mark in marks], np.int64)[which]
+            layers = table.fields.layers[which]
             owners, names, values = self._merged(owners, names, layers, values, key)
             counts = np.bincount(owners, minlength=len(rows))
         named: Array = pa.array(keys, pa.string()).take(pa.array(key[names]))

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from generate_logs import CAPTURE, generate
 
 from udfs.formats import format_named
-from udfs.forms import Form, book_of
-from udfs.framing import Frames, frames
+from udfs.forms import book_of
+from udfs.framing import BLOCK, Frames, frames
 from udfs.parsing_arrow import read_range
 
 APACHE = format_named("apache")
@@ -28,7 +28,7 @@ APACHE = format_named("apache")
 def read(path: Path) -> int:
     """Read the bytes."""
     with path.open("rb") as stream:
-        return sum(1 for _ in iter(lambda: stream.read(512 << 10), b""))
+        return sum(1 for _ in iter(lambda: stream.read(BLOCK), b""))
 
 
 def blocks(path: Path) -> Iterator[Frames]:
@@ -44,9 +44,8 @@ def framed(path: Path) -> int:
 
 def found(path: Path) -> int:
     """Find the form of each record."""
-    singles: list[Form] = []
     book = book_of(APACHE.layout)
-    return sum(len(book.read(block, singles).forms) for block in blocks(path))
+    return sum(len(book.read(block).forms) for block in blocks(path))
 
 
 def parsed(path: Path) -> int:

@@ -30,7 +30,7 @@ from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
 from udfs.coverage import Span, covered
 from udfs.parsing_arrow import SCHEMA
 from udfs.streams import BadInput, Known, Range, Survey, find, groups, known_streams, ranges, survey
-from udfs.workers import without_collector
+from udfs.workers import prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -129,7 +129,7 @@ def survey_all(
     usual, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        without_collector()
+        prepare()
         for batch in batches:
             for name, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 surveys = survey(
@@ -152,7 +152,7 @@ def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
         from udfs.parsing_arrow import read_range
         from udfs.streams import open_ranges
 
-        without_collector()
+        prepare()
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 group: list[Range] = pickle.loads(row)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import platform
+import resource
+import subprocess
+import sys
 import weakref
 from collections.abc import Iterator
 
 import pytest
 
-from udfs.workers import without_collector
+from udfs.workers import with_memory_kept, without_collector
 
 
 class Knot:
@@ -44,3 +49,34 @@ def test_what_comes_later_is_collected_when_asked_for_only() -> None:
     assert all(knot() is not None for knot in knots)
     gc.collect()
     assert all(knot() is None for knot in knots)
+
+
+FAULTS = """
+import resource
+from udfs.workers import with_memory_kept
+if {kept}:
+    with_memory_kept()
+for _ in range(20):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    blocks = [bytearray(1 << 20) for _ in range(50)]
+    del blocks
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults(kept: bool) -> int:
+    """How many pages of zeros the last of some equal pieces of work took from the system."""
+    said = subprocess.run([sys.executable, "-c", FAULTS.format(kept=kept)], capture_output=True, check=True)
+    return int(said.stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators are left as they are")
+def test_memory_is_not_asked_for_anew() -> None:
+    pages = 50 * (1 << 20) // resource.getpagesize()
+    assert faults(kept=True) < pages // 10
+    assert faults(kept=False) > pages // 2
+
+
+def test_there_may_be_no_such_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
+    with_memory_kept()

@@ -93,7 +93,7 @@ class Book:
         data = np.frombuffer(block.data, np.uint8)
         starts, ends = numbers(data)
         keys, key_of = _keys(data, starts, ends)
-        mine = key_of[: len(block)] if _is_each_a_line(block, data) else key_of[_lines(block, data)]
+        mine = key_of[: len(block)] if _is_each_a_line(block, data) else key_of[_lines(block)]
         forms = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))[mine]
         odd = _odd(block, data)
         forms[odd] = -1
@@ -153,12 +153,13 @@ def numbers(data: npt.NDArray[np.uint8]) -> tuple[Longs, Longs]:
 def _keys(data: npt.NDArray[np.uint8], starts: Longs, ends: Longs) -> tuple[list[bytes], Longs]:
     """The different lines of a block with a mark for each number, and which of them each line is; one line too many if
     the block ends with a line end."""
-    marked = data.copy()
+    text = bytearray(data)
+    marked = np.frombuffer(text, np.uint8)
     marked[starts] = _MARK
     long = ends - starts > SHORT
     if long.any():
         marked[starts[long]] = _LONG_MARK
-    text = marked.tobytes().translate(None, _DIGITS)
+    text = text.translate(None, _DIGITS)
     line_ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
     places = np.empty(len(line_ends) + 2, np.int32)
     places[0], places[1:-1], places[-1] = 0, line_ends + 1, len(text)
@@ -180,9 +181,9 @@ def _is_each_a_line(block: Frames, data: npt.NDArray[np.uint8]) -> bool:
     return is_tight and bool((data[block.head_ends[:-1] - 1] == 10).all())
 
 
-def _lines(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:
+def _lines(block: Frames) -> Longs:
     """For each record the line of the block that it begins on, from 0."""
-    return np.searchsorted(np.flatnonzero(data == 10), block.starts)
+    return np.searchsorted(block.newlines, block.starts)
 
 
 def _odd(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:

@@ -35,9 +35,9 @@ class Frames:
 
     `starts` and `ends` are byte positions in `data`; `head_ends` is where the first line ends, its line end included.
     The others are the records' places in the stream as it is on disk, decompressed: number of the first line, offset
-    of the first byte, bytes in all and bytes of the first line. `channel` is which of several interleaved outputs they
-    are from; empty if there is only one. `batch` is the time of the batch that goes on in the first record; empty
-    where the layout knows no batches.
+    of the first byte, bytes in all and bytes of the first line. `newlines` are the positions of all line ends in `data`.
+    `channel` is which of several interleaved outputs they are from; empty if there is only one. `batch` is the time of
+    the batch that goes on in the first record; empty where the layout knows no batches.
     """
 
     data: bytes
@@ -48,6 +48,7 @@ class Frames:
     offsets: Longs
     sizes: Longs
     head_sizes: Longs
+    newlines: Longs
     layout: Layout
     channel: str = ""
     batch: bytes = b""
@@ -272,7 +273,7 @@ class _Framer:
                 yield Stretch(int(sizes[odd].sum()))
                 columns = tuple(column[~np.array(odd)] for column in columns)
         if len(columns[0]):
-            yield Frames(self.data, *columns, layout, self._channel, self._batch)
+            yield Frames(self.data, *columns, newlines, layout, self._channel, self._batch)
 
 
 _IS_GLUE = np.isin(np.arange(256), list(GLUE))

@@ -218,7 +218,8 @@ class Gathered:
             for name in ("lines", "offsets", "sizes", "head_sizes")
         )
         micros, marks, is_wrong = self._times(rows, places)
-        told, prefix = _prefixes(rows)
+        prefixes, prefix = _prefixes(rows)
+        told = [read_prefix(one) or {} for one in prefixes]
         codes = _codes(rows.table)[rows.form]
         is_whole = rows.table.is_whole[rows.form]
         kept = np.flatnonzero((codes < len(RULES)) | is_whole)
@@ -227,7 +228,7 @@ class Gathered:
         codes[kept[values.unread]] = NO_VALUE
         codes[is_wrong & (codes < len(RULES))] = NO_TIME
         is_event = codes < len(RULES)
-        self._count(rows, codes, is_event, is_event | is_whole, sizes, head_sizes, micros, told, prefix)
+        self._count(rows, codes, is_event, is_event | is_whole, sizes, head_sizes, micros, prefixes, prefix)
         columns |= _texts(rows.those(kept), is_event[kept])
         columns |= _said_by_form(rows, kept)
         columns |= {
@@ -295,7 +296,7 @@ class Gathered:
         sizes: Longs,
         head_sizes: Longs,
         micros: Longs,
-        told: list[Mapping[str, Any]],
+        prefixes: list[bytes],
         prefix: Longs,
     ) -> None:
         """Add all records to their channels' accounts."""
@@ -324,7 +325,7 @@ class Gathered:
                 if len(times):
                     account.add_times(name, times)
             for number, count in enumerate(np.bincount(prefix[some]).tolist()):
-                if count and (writer := _writer(told[number])):
+                if count and (writer := _writer(prefixes[number])):
                     account.nodes[writer] += count
 
 
@@ -360,8 +361,10 @@ def _codes(table: FormTable) -> Longs:
     return np.where(table.rules < 0, no_rule, table.rules)
 
 
-def _writer(told: Mapping[str, Any]) -> str | None:
+@lru_cache(maxsize=65536)
+def _writer(prefix: bytes) -> str | None:
     """`broker 3`, if a prefix tells who writes, and as what."""
+    told = read_prefix(prefix) or {}
     roles = (role for role in ("broker", "controller") if told.get("node") is not None)
     return next((f"{role} {told['node']}" for role in roles if told.get(f"{role}_id") == told["node"]), None)
 
@@ -394,10 +397,10 @@ def _stamps(text: Text, starts: Longs, ends: Longs) -> clock.Stamps:
     return clock.Stamps(micros, is_utc)
 
 
-def _prefixes(rows: Rows) -> tuple[list[Mapping[str, Any]], Longs]:
-    """What each different prefix tells, and which of them each row has."""
+def _prefixes(rows: Rows) -> tuple[list[bytes], Longs]:
+    """The different prefixes, and which of them each row has."""
     found = rows.text.binaries(*rows.whole(rows.table.prefix)).dictionary_encode()
-    return [read_prefix(prefix) or {} for prefix in found.dictionary.to_pylist()], _numbers(found.indices)
+    return found.dictionary.to_pylist(), _numbers(found.indices)
 
 
 def _numbers(array: Array) -> Longs:
@@ -508,8 +511,9 @@ class Values:
     def columns(self) -> dict[str, Array]:
         """All columns that have a value, and `fields`."""
         rows = self._rows
+        names = {name for told in self._told for name in told}
         for name, kind in COLUMN_TYPES.items():
-            if any(name in told for told in self._told):
+            if name in names:
                 said = _told_column(self._told, name, kind)
                 self._chunks[name].append((-1, np.arange(len(rows)), said.take(pa.array(self._prefix))))
         for (how, name, kind, layer), marks in rows.table.marks.items():

@@ -38,7 +38,7 @@ from jobs.session import session, size_session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS
 from udfs.streams import Range, ranges
-from udfs.workers import without_collector
+from udfs.workers import prepare
 
 
 def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -55,7 +55,7 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
         from udfs.framing import Stretch, frames
         from udfs.streams import open_range
 
-        without_collector()  # as in the ingest
+        prepare()  # as in the ingest
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 task, records = tasks[number], 0
@@ -75,7 +75,7 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
         from udfs.parsing_arrow import read_range
         from udfs.streams import open_range
 
-        without_collector()  # as in the ingest
+        prepare()  # as in the ingest
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 task = tasks[number]

@@ -7,7 +7,6 @@ CPU seconds, the least of some rounds after one to warm up, in which the forms a
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 import tempfile
 import time
@@ -21,6 +20,7 @@ from udfs.formats import format_named
 from udfs.forms import book_of
 from udfs.framing import BLOCK, Frames, frames
 from udfs.parsing_arrow import read_range
+from udfs.workers import prepare
 
 APACHE = format_named("apache")
 
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--size-mb", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
     asked = parser.parse_args()
-    gc.disable()  # as in the ingest
+    prepare()  # as in the ingest
     with tempfile.TemporaryDirectory() as folder:
         size = generate(CAPTURE / "logs", Path(folder), asked.size_mb * 10**6) / 1e6
         paths = sorted(Path(folder).rglob("*.log"))

@@ -155,7 +155,7 @@ class Rows:
 
     def cut(self, rows: Longs, spans: Longs, which: Longs) -> tuple[Longs, Longs]:
         """Where in the text a part of each row begins and ends; `which` of the spans it is."""
-        after, offset, end_after, end_offset = spans[which].T
+        after, offset, end_after, end_offset = spans.take(which, axis=0).T  # several times as fast as spans[which]
         return self._places(rows, after, offset), self._places(rows, end_after, end_offset)
 
     def _places(self, rows: Longs, after: Longs, offset: Longs) -> Longs:

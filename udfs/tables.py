@@ -66,13 +66,14 @@ class Marks:
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
-        self._forms, self._cells = Growing(), Growing(8)
+        self._forms, self._spans, self._cells = Growing(), Growing(4), Growing(4)
 
     def add(self, form: int, mark: Mark) -> None:
         """One more mark."""
         self.marks.append(mark)
         self._forms.add(form)
-        self._cells.add((*mark.span, mark.first, mark.count, mark.is_negative, mark.layer))
+        self._spans.add(mark.span)
+        self._cells.add((mark.first, mark.count, mark.is_negative, mark.layer))
 
     @property
     def forms(self) -> Longs:
@@ -82,27 +83,27 @@ class Marks:
     @property
     def spans(self) -> Longs:
         """A `Span` of each mark: rows of four."""
-        return self._cells.array[:, :4]
+        return self._spans.array
 
     @property
     def firsts(self) -> Longs:
         """Which number of the line is the first of each mark."""
-        return self._cells.array[:, 4]
+        return self._cells.array[:, 0]
 
     @property
     def counts(self) -> Longs:
         """How many numbers of the line each mark has."""
-        return self._cells.array[:, 5]
+        return self._cells.array[:, 1]
 
     @property
     def is_negative(self) -> npt.NDArray[np.bool_]:
         """Whether a minus stands before the number of each mark."""
-        return _flags(self._cells.array[:, 6])
+        return _flags(self._cells.array[:, 2])
 
     @property
     def layers(self) -> Longs:
         """Which mark counts where several fill a column."""
-        return self._cells.array[:, 7]
+        return self._cells.array[:, 3]
 
 
 class States(Marks):
@@ -149,7 +150,7 @@ class FormTable:
         self.marks: dict[tuple[str, str, Kind | None, int], Marks] = {}
         """Of columns, those together that are read alike: by how, name, kind (of readers in Python) and layer."""
         self._said = Growing(6)
-        self._spans = Growing(12)
+        self._at, self._prefix, self._message = Growing(4), Growing(4), Growing(4)
 
     def __len__(self) -> int:
         return len(self._said)
@@ -167,7 +168,9 @@ class FormTable:
                 len(form.fields),
             )
         )
-        self._spans.add((*form.at, *form.prefix, *form.message))
+        self._at.add(form.at)
+        self._prefix.add(form.prefix)
+        self._message.add(form.message)
         for mark in form.fields:
             self.fields.add(number, mark)
             self.field_names.add(self.names[mark.name])
@@ -210,14 +213,14 @@ class FormTable:
     @property
     def at(self) -> Longs:
         """Where the time stamp stands, a `Span`: rows of four; so the next two."""
-        return self._spans.array[:, :4]
+        return self._at.array
 
     @property
     def prefix(self) -> Longs:
         """Where the prefix stands; empty if there is none that is known."""
-        return self._spans.array[:, 4:8]
+        return self._prefix.array
 
     @property
     def message(self) -> Longs:
         """Where the message stands."""
-        return self._spans.array[:, 8:]
+        return self._message.array

@@ -277,6 +277,16 @@ def test_a_huge_line_that_never_ends_is_not_read_over_and_over() -> None:
     assert stream.reads < 20
 
 
+def test_little_is_read_behind_a_range() -> None:
+    """What is there is another reader's; only the last record's end is needed."""
+    stream = io.BytesIO(ONE * 100_000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framing, "BLOCK", 1 << 20)
+        parts = list(frames(stream, Format("", "", APACHE), 0, 2 << 20, 1))
+    assert sum(len(part) for part in parts if isinstance(part, Frames)) == -(-(2 << 20) // len(ONE))
+    assert (2 << 20) < stream.tell() <= (2 << 20) + (64 << 10)
+
+
 PIECES = st.sampled_from(
     [
         ONE,

@@ -116,7 +116,7 @@ def _plain(
     place = _Straight(start - len(before), first_line - before.count(b"\n"))
     framer = _Framer(layout, place, "", before)
     while not framer.is_done:
-        size = BLOCK if end is None or place.offset + len(framer.data) < end else _BEYOND
+        size = BLOCK if end is None or place.offset + len(framer.data) < end else min(BLOCK, _BEYOND)
         block = stream.read(max(size, len(framer.data)))  # more each time: a huge record is copied with each block
         yield from framer.read(block, last=not block, end=end)
 

@@ -10,8 +10,12 @@ export GX_ANALYTICS_ENABLED := false
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
-test: java $(SETUP)  ## the whole suite
-	@$(BIN)/python -m pytest
+test: java $(SETUP)  ## the whole suite: whole runs over clusters beside all other tests, for each keeps little more than one core busy
+	@mkdir -p build; \
+	$(BIN)/python -m pytest -m runs > build/runs.log 2>&1 & runs=$$!; \
+	trap 'kill $$runs 2>/dev/null' INT TERM; \
+	$(BIN)/python -m pytest -m "not runs"; others=$$?; \
+	wait $$runs; runs=$$?; echo "whole runs:"; cat build/runs.log; exit $$((runs || others))
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
 	@for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || exit 1; done
@@ -48,4 +52,5 @@ $(SETUP): setup.cfg pyproject.toml
 	@echo "setting up .venv (some minutes the first time: Spark is large) ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@$(BIN)/python -c 'from jobs.session import session; session().__enter__()'  # fetches Delta's jars
 	@touch $(SETUP)

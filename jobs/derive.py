@@ -1,7 +1,7 @@
 """The steps after the ingest: timelines, detect, replay. Each reads tables that were written before and writes its own.
 
-What a step reads is read back from the warehouse, not taken from the plan that wrote it: that keeps plans small, and the
-steps give the same whether they run one by one or in one nightly run.
+A step reads tables, never the plan that wrote them: as rows that are still at hand where this run wrote them as a whole
+(`Warehouse.holds`), else from the warehouse. That keeps plans small, and steps give the same one by one or in one nightly run.
 """
 
 from __future__ import annotations

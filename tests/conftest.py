@@ -31,6 +31,17 @@ DAY = "2026-11-21"
 TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "4g", "spark.app.name": "kafka-rewind-tests"}
 
 
+RUNS = {"zk", "kraft", "dump", "two_nights"}
+"""Fixtures that are whole runs; whoever asks for one belongs to the half of the suite that has them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of whole runs: `make test` runs them beside the others."""
+    for item in items:
+        if RUNS.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("runs")
+
+
 # Properties are tried on the same examples in each run, and a busy machine fails none of them.
 settings.register_profile("suite", deadline=None, derandomize=True)
 settings.load_profile("suite")

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
     from tests.conftest import Frame, Run
 
+pytestmark = pytest.mark.runs
+
 TABLES = [name for name in BY_NAME if name != "runs"]
 
 

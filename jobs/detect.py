@@ -13,7 +13,7 @@ from jobs.evidence import line_as_evidence, milliseconds
 from jobs.order import IN_ORDER, with_rank
 from jobs.session import kept
 from jobs.settings import Settings
-from jobs.topics import INCARNATION, with_incarnation
+from jobs.topics import HISTORY, INCARNATION, with_incarnation
 from schemas.columns import EVIDENCE, IDS
 from schemas.findings import ELECTIONS, ISR_CHANGES, ISR_CHURN, OFFLINE_PARTITIONS, REASSIGNMENTS
 
@@ -157,7 +157,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
 
     Only rows whose leader is known count; that there is none is often told without the ISR. Successive states without a leader are one interval. The broker to blame is the last leader, if it went away then.
     """
-    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    order = Window.partitionBy(HISTORY).orderBy("ordinal")
     down = F.col("leader") == -1
     marked = states.withColumns(
         {

@@ -51,6 +51,10 @@ class Kinds:
     """Replicas that ZooKeeper's controllers took offline."""
     unnumbered: bool = True
     """States, or changes that leaders wrote themselves, without partition epoch: Kafka up to 2.3."""
+    assigned: bool = True
+    """Assignments that ZooKeeper's controllers gave new partitions."""
+    reassigned: bool = True
+    """Partitions that are reassigned."""
 
 
 def kinds_of(events: DataFrame) -> Kinds:
@@ -65,6 +69,8 @@ def kinds_of(events: DataFrame) -> Kinds:
         "dumps": kind.isin(*RECORDS),
         "removals": (kind == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica"),
         "unnumbered": told | led | changed,
+        "assigned": is_assigned(),
+        "reassigned": is_reassigned(),
     }
     there = [F.max(F.coalesce(one, F.lit(False))).alias(name) for name, one in found.items()]
     row = events.agg(*there).collect()[0]
@@ -100,9 +106,7 @@ def to_states(
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
     if kinds.unnumbered:
         states = _with_steps(kept(states), events, lives, seen)
-    states = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left").join(
-        F.broadcast(_assigned(events, topics)), INCARNATION, "left"
-    )
+    states = _with_assignments(states, events, topics, kinds)
     if kinds.kraft:
         states = kept(states)
         states = states.join(_lasting(states, kraft, fenced), [HISTORY, "ordinal"], "left")
@@ -111,19 +115,31 @@ def to_states(
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     whole = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     the_one = F.min("replicas").over(whole)
-    never_moved = ~F.coalesce("reassigned", F.lit(False)) & (the_one == F.max("replicas").over(whole))
+    never_moved = ~F.col("reassigned") & (the_one == F.max("replicas").over(whole))
     return states.withColumns(
         {
             # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
             "replicas": F.coalesce(
                 "replicas",
                 F.when(never_moved & F.coalesce("is_lasting", F.lit(True)), the_one),
-                F.when(~F.coalesce("reassigned", F.lit(False)), F.col("assigned")),
+                F.when(~F.col("reassigned"), F.col("assigned")),
             ),
             "topic_id": F.max("topic_id").over(whole),
             "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
         }
     )
+
+
+def _with_assignments(states: DataFrame, events: DataFrame, topics: DataFrame, kinds: Kinds) -> DataFrame:
+    """States -> the same with `assigned`, what a ZooKeeper controller gave the new partition, and whether it was `reassigned`."""
+    assigned, reassigned = F.lit(None).cast("array<int>").alias("assigned"), F.lit(False)
+    if kinds.assigned:
+        states = states.join(F.broadcast(_assigned(events, topics)), INCARNATION, "left")
+        assigned = F.col("assigned")
+    if kinds.reassigned:
+        states = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left")
+        reassigned = F.coalesce("reassigned", F.lit(False))
+    return states.withColumns({"assigned": assigned, "reassigned": reassigned})
 
 
 def _with_steps(numbered: DataFrame, events: DataFrame, lives: DataFrame, seen: DataFrame) -> DataFrame:
@@ -636,23 +652,34 @@ def _seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
     return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first")).drop("first")
 
 
+def is_assigned() -> Column:
+    """Whether an event is a ZooKeeper controller's word of a new partition's assignment."""
+    is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
+    return is_new & F.col("replicas").isNotNull()
+
+
+def is_reassigned() -> Column:
+    """Whether an event tells of a partition's reassignment: a controller's line, or a record of a metadata dump."""
+    return F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
+        F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
+        & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
+    )
+
+
 def _assigned(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Assignments that ZooKeeper's controllers gave new partitions: INCARNATION, `assigned`."""
-    new = events.where(
-        "event_type = 'partition_state_change' AND fields['to_state'] = 'NewPartition' AND replicas IS NOT NULL"
+    return (
+        with_incarnation(events.where(is_assigned()), topics)
+        .groupBy(*INCARNATION)
+        .agg(F.min_by("replicas", "at").alias("assigned"))
     )
-    return with_incarnation(new, topics).groupBy(*INCARNATION).agg(F.min_by("replicas", "at").alias("assigned"))
 
 
 def _reassigned(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`."""
     names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
-    asked = F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
-        F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
-        & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
-    )
     return (
-        events.where(asked)
+        events.where(is_reassigned())
         .join(F.broadcast(names), ["cluster", "topic_id"], "left")
         .select("cluster", F.coalesce("topic", "name").alias("topic"), "partition", F.lit(True).alias("reassigned"))
         .distinct()
@@ -661,22 +688,24 @@ def _reassigned(events: DataFrame, topics: DataFrame) -> DataFrame:
 
 def with_until(states: DataFrame, topics: DataFrame) -> DataFrame:
     """Rows of `to_states` -> the same with `until`: the next row's start, or the end of the topic."""
-    order = Window.partitionBy(HISTORY).orderBy("ordinal")
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))  # as `to_states` leaves its rows
     ends = topics.select("cluster", "topic", "incarnation", F.col("until").alias("gone"))
     end = F.greatest("gone", F.when(F.col("gone").isNotNull(), F.col("since")))
     known = states.join(F.broadcast(ends), ["cluster", "topic", "incarnation"], "left")
-    return known.withColumn("until", F.coalesce(F.lead("since").over(order), end)).drop("gone")
+    return known.withColumn("until", F.coalesce(F.lag("since").over(backwards), end)).drop("gone")
 
 
 def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settings) -> DataFrame:
     """Rows of `to_states`, TOPIC_TIMELINE -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known."""
-    order = Window.partitionBy(HISTORY).orderBy("ordinal")
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))  # as `to_states` leaves its rows
     known = states.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
     timed = with_until(known, topics).withColumns(
         {
-            "previous_leader_epoch": F.lag("leader_epoch").over(order),
-            "adjacent": F.coalesce(F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"), F.lit(False)),
-            "missing_before": F.col("partition_epoch") - 1 - F.lag("partition_epoch", 1, -1).over(order),
+            "previous_leader_epoch": F.lead("leader_epoch").over(backwards),
+            "adjacent": F.coalesce(
+                F.lead("partition_epoch").over(backwards) + 1 == F.col("partition_epoch"), F.lit(False)
+            ),
+            "missing_before": F.col("partition_epoch") - 1 - F.lead("partition_epoch", 1, -1).over(backwards),
         }
     )
     return timed.withColumns(

@@ -25,8 +25,10 @@ ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's lo
 
 
 def states(frame: Frame, text: str, table: Table = PARTITION_TIMELINE) -> DataFrame:
-    """Rows of a table of states, in the order of their partition epochs."""
-    return frame(table, text).withColumn("ordinal", F.col("partition_epoch").cast("long"))
+    """Rows of a table of states, in the order of their partition epochs; each topic has one partition."""
+    return frame(table, text).withColumns(
+        {"ordinal": F.col("partition_epoch").cast("long"), "history": F.hash("topic").cast("long")}
+    )
 
 
 # ---- elections ------------------------------------------------------------------------------------------------------

@@ -146,6 +146,16 @@ ladder   | 10:00:04 | 1       | partition_state_change      |          | 0      
 moving   | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
 moving   | 10:00:02 | 1       | reassignment_assignment_updated |      | 0         |                  |        |              |                 |         | 1,2,3    | adding_replicas=3
 moving   | 10:00:03 | 1       | update_metadata_request_sent |         | 0         | 1                | 1      | 0            | 1               | 1,2,3   |          | state_controller_epoch=1
+# lines disagree who led in leader epoch 1, in states that do not follow each other; none of that leader epoch is a row
+rivals   | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
+rivals   | 10:00:02 | 1       | partition_state_change      |          | 0         | 1                | 3      | 1            | 2               | 1,2     | 1,2      |
+rivals   | 10:00:03 | 1       | partition_state_change      |          | 0         | 1                | 2      | 1            | 4               | 1,2     | 1,2      |
+rivals   | 10:00:04 | 1       | partition_state_change      |          | 0         | 1                | 3      | 1            | 6               | 1,2     | 1,2      |
+rivals   | 10:00:05 | 1       | partition_state_change      |          | 0         | 1                | 1      | 2            | 7               | 1,2     | 1,2      |
+# so where the leader epoch of the first follows only from the state after it, which is said to have kept it
+usurped  | 10:00:01 | 1       | isr_updated                 |          | 0         |                  |        |              | 7               | 1,2     |          |
+usurped  | 10:00:02 | 2       | isr_updated                 |          | 0         |                  |        |              | 8               | 2       |          |
+usurped  | 10:00:03 | 3       | metadata_cache_updated      |          | 0         | 1                | 2      | 4            | 8               | 2       | 1,2      |
 """
 TIMELINE = """
 topic   | incarnation | leader | leader_epoch | partition_epoch | isr     | replicas | since    | until    | availability    | made_by    | evidence
@@ -181,6 +191,8 @@ ladder  | 0           | 1      | 0            | 3               | 1       | 1,2,
 ladder  | 0           | -1     | 1            | 4               | 1       | 1,2,3,4  | 10:00:04 |          | Offline         | controller | 1@f:42
 moving  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:03 | FullyInSync     | controller | 1@f:43
 moving  | 0           | 1      | 0            | 1               | 1,2,3   |          | 10:00:03 |          |                 | leader     | 1@f:45
+rivals  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:05 | FullyInSync     | controller | 1@f:46
+rivals  | 0           | 1      | 2            | 7               | 1,2     | 1,2      | 10:00:05 |          | FullyInSync     |            | 1@f:50
 """
 
 
@@ -212,8 +224,8 @@ def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFra
 
 
 def test_evidence_that_is_not_there_may_be_left_out_of_the_plan(frame: Frame) -> None:
-    """KRaft's lines and replicas taken offline are among PARTITION_EVENTS, dumps and states without number are not."""
-    assert kinds_of(frame(EVENTS, PARTITION_EVENTS)) == Kinds(dumps=False, unnumbered=False)
+    """KRaft's lines, replicas taken offline and reassignments are among PARTITION_EVENTS; the rest is not."""
+    assert kinds_of(frame(EVENTS, PARTITION_EVENTS)) == Kinds(dumps=False, unnumbered=False, assigned=False)
 
 
 def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -227,7 +239,7 @@ def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: S
 def test_statements_are_sent_and_sorted_by_partition_once(states: tuple[DataFrame, DataFrame], frame: Frame) -> None:
     """Where there is nothing but numbered states: one exchange, no row through Python, no join of large sides."""
     events, topics = frame(EVENTS, PARTITION_EVENTS), states[1]
-    kinds = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False)
+    kinds = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
     rows = to_states(events, topics, to_controller_timeline(events), heard(events), kinds)
     plan = main_path(to_partition_timeline(rows, topics, Settings()))
     assert plan.count("Exchange") == 1
@@ -251,6 +263,11 @@ topic  | partition_epoch | at       | contradiction                             
 unsure | 1               | 10:00:02 | leader 1, leader epoch 1, ISR 1,2; leader 2, leader epoch 1, ISR 1,2 | 1@f:29,2@f:30
 unsure | 2               | 10:00:04 | leader epoch 3 before 2                                             | 1@f:31
 unsure | 3               | 10:00:05 | leader epoch 2 after 3                                              | 2@f:32
+rivals | 2               | 10:00:02 | leaders 2, 3 in one leader epoch                                     | 1@f:47
+rivals | 4               | 10:00:03 | leaders 2, 3 in one leader epoch                                     | 1@f:48
+rivals | 6               | 10:00:04 | leaders 2, 3 in one leader epoch                                     | 1@f:49
+usurped | 7              | 10:00:01 | leaders 1, 2 in one leader epoch                                     | 1@f:51
+usurped | 8              | 10:00:02 | leaders 1, 2 in one leader epoch                                     | 2@f:52,3@f:53
 """
 
 

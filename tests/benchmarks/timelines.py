@@ -1,13 +1,16 @@
 """What partition timelines cost: CPU seconds beside repartitioning and sorting the same rows, in the same session.
 
-`python tests/benchmarks/timelines.py [--rows 1000000] [--partitions 30000] [--rounds 3] [--once] [--driver-memory 4g]` makes
-events as the ingest writes them of a ZooKeeper cluster of five brokers at 2.4, all at TRACE: a state that the controller
-writes is told by 13 lines (its own change, three requests to replicas and one to all, three receipts, five caches), a
-leader's change of its ISR by 7. With `--once` only one line tells of each state. It measures
+`python tests/benchmarks/timelines.py [--rows 1000000] [--partitions 30000] [--rounds 3] [--once] [--driver-memory 4g]
+[--events FOLDER]` makes events as the ingest writes them of a ZooKeeper cluster of five brokers at 2.4, all at TRACE:
+a state that the controller writes is told by 13 lines (its own change, three requests to replicas and one to all,
+three receipts, five caches), a leader's change of its ISR by 7. With `--once` only one line tells of each state; so
+`--partitions 1 --once` is one hot partition. Making them is not measured; in FOLDER they stay for the next call, a
+folder for each size. It measures
 
 - statements: the projection of events to what they say (`to_statements`), their incarnation included;
-- floor: the same, repartitioned by partition and sorted by partition epoch and time, the least that windows over them cost;
-- by number: the same as the timeline does it, by one number for the partition, and unsorted by time;
+- floor: the same, repartitioned by partition and sorted in the order of time, the least that windows over them cost;
+- by number: the same as the timeline does it, by one number for the partition, and in the order of partition epochs;
+- states: what comes out of `to_states`, without what `kinds_of` costs;
 - timeline: from events to PARTITION_TIMELINE.
 
 CPU seconds of the whole process tree into a noop sink, rounds interleaved, the first dropped, medians. `--explain` prints
@@ -34,7 +37,7 @@ from pyspark.sql import types as T
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 
-from jobs.partitions import kinds_of, to_partition_timeline, to_states
+from jobs.partitions import Kinds, kinds_of, to_partition_timeline, to_states
 from jobs.session import session, size_session
 from jobs.settings import Settings
 from jobs.statements import to_statements
@@ -48,6 +51,9 @@ BYTES_PER_ROW = 300
 """Of a log line, to size the session as the ingest's bytes do."""
 BEGAN, STEP_MICROS = datetime(2026, 11, 21, 11), 1000
 """First state, and from one state of the cluster to the next."""
+
+NUMBERED = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
+"""What there is in these events besides numbered states: nothing."""
 
 # event type, nodes that write one each (0: the controller's, 1: the leader's, 3: the replicas', 5: all), whether of a leader's change, too
 LINES = (
@@ -177,13 +183,14 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
         "floor": lambda: (
             statements()
             .repartition(*INCARNATION)
-            .sortWithinPartitions(*INCARNATION, "partition_epoch", "at", "node_id", "file_id", "line")
+            .sortWithinPartitions(*INCARNATION, "at", "node_id", "file_id", "line")
         ),
         "by number": lambda: (
             with_history(to_statements(events, kraft=False, dumps=False), to_lives(topics))
             .repartition(HISTORY)
             .sortWithinPartitions(HISTORY, "partition_epoch")
         ),
+        "states": lambda: to_states(events, topics, controllers, coverage, NUMBERED),
         "timeline": lambda: to_partition_timeline(
             to_states(events, topics, controllers, coverage, kinds_of(events)), topics, Settings()
         ),
@@ -211,16 +218,19 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--once", action="store_true", help="one line tells of each state")
     parser.add_argument("--driver-memory", default="4g")
-    parser.add_argument("--only", help="measure this one alone")
+    parser.add_argument("--events", type=Path, help="where events are kept from call to call")
+    parser.add_argument("--only", help="measure these alone, separated by commas")
     parser.add_argument("--explain", action="store_true")
     asked = parser.parse_args()
     settings = {"spark.master": "local[2]", "spark.driver.memory": asked.driver_memory}
-    with tempfile.TemporaryDirectory() as folder, session(settings) as spark:
+    with tempfile.TemporaryDirectory() as passing, session(settings) as spark:
         size_session(spark, asked.rows * BYTES_PER_ROW)
-        make_events(spark, asked.rows, asked.partitions, asked.once).write.parquet(f"{folder}/events")
-        engines = contestants(spark, f"{folder}/events", asked.partitions)
+        folder = (asked.events or Path(passing)) / f"{asked.rows}_{asked.partitions}_{asked.once}"
+        if not (folder / "_SUCCESS").exists():
+            make_events(spark, asked.rows, asked.partitions, asked.once).write.mode("overwrite").parquet(str(folder))
+        engines = contestants(spark, str(folder), asked.partitions)
         if asked.only:
-            engines = {asked.only: engines[asked.only]}
+            engines = {name: engines[name] for name in asked.only.split(",")}
         if asked.explain:
             for name, engine in engines.items():
                 print(f"{name}: {steps(engine())}")

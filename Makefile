@@ -2,6 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3 || echo python3.11)
 BIN := .venv/bin
 SETUP := .venv/set-up
+JARS := .venv/jars
 export PYTHONPATH := $(CURDIR)
 export GX_ANALYTICS_ENABLED := false
 
@@ -10,7 +11,7 @@ export GX_ANALYTICS_ENABLED := false
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
-test: java $(SETUP)  ## the whole suite: whole runs over clusters beside all other tests, for each keeps little more than one core busy
+test: java $(JARS)  ## the whole suite: whole runs over clusters beside all other tests, for each keeps little more than one core busy
 	@mkdir -p build; \
 	$(BIN)/python -m pytest -m runs > build/runs.log 2>&1 & runs=$$!; \
 	trap 'kill $$runs 2>/dev/null' INT TERM; \
@@ -40,6 +41,10 @@ zip: $(SETUP)  ## the packages as spark-submit's --py-files wants them
 clean:
 	rm -rf .venv build demo-warehouse *.egg-info
 
+$(JARS): $(SETUP)  # one JVM fetches Delta's jars: two at once would write to one cache
+	@$(BIN)/python tests/start_spark.py
+	@touch $(JARS)
+
 .PHONY: java
 java:
 	@java=$${JAVA_HOME:+$$JAVA_HOME/bin/}java; \
@@ -52,5 +57,4 @@ $(SETUP): setup.cfg pyproject.toml
 	@echo "setting up .venv (some minutes the first time: Spark is large) ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
-	@$(BIN)/python -c 'from jobs.session import session; session().__enter__()'  # fetches Delta's jars
 	@touch $(SETUP)

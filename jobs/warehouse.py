@@ -105,14 +105,13 @@ class Warehouse:
         three Spark jobs.
         """
         is_new = not self.exists(table.name)
-        holds = hold and not append and (is_new or not replace) and is_own(self.spark)
+        replaces_some = replace is not None and not is_new
+        holds = hold and not append and not replaces_some and is_own(self.spark)
         rows = kept(rows.to(table.schema)) if holds else rows.to(table.schema)
-        mode = (
-            "append" if append or is_new else "overwrite"
-        )  # to overwrite costs Delta a Spark job, even if there is nothing
-        writer = rows.write.format("delta").mode(mode)
+        # to overwrite costs Delta a Spark job, even if there is nothing
+        writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")
         writer = writer.option("mergeSchema", "true")  # columns that an older release did not have
-        if replace and mode == "overwrite":
+        if replaces_some:
             writer = writer.option("replaceWhere", replace)
         self._change(table.name, lambda: writer.save(self.path(table.name)))
         if holds:

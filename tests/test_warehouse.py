@@ -109,6 +109,26 @@ def test_some_rows_are_replaced(spark: SparkSession, frame: Frame, tmp_path: Pat
     assert comments["raw"] == REJECTS.schema["raw"].metadata["comment"]
 
 
+def test_what_is_held_is_what_is_there(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+    """A table that was written as a whole stays at hand, until some of it changes."""
+    warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
+
+    def lines() -> tuple[list[int], list[int]]:
+        stored = spark.read.format("delta").load(warehouse.path("rejects"))
+        seen, there = (sorted(row["line"] for row in rows.collect()) for rows in (warehouse.newest("rejects"), stored))
+        return seen, there
+
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1\nb | 2"), hold=True)
+    assert warehouse.holds("rejects")
+    assert lines() == ([1, 2], [1, 2])
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 3"), replace="cluster IN ('a')", hold=True)
+    assert lines() == ([2, 3], [2, 3])
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 4\nb | 5"), hold=True)
+    assert lines() == ([4, 5], [4, 5])
+    warehouse.delete(REJECTS, "line = 4")
+    assert lines() == ([5], [5])
+
+
 def test_runs_are_numbered_not_spelled(spark: SparkSession, tmp_path: Path) -> None:
     """Run 10 comes after run 9, though its text sorts before."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)

@@ -140,9 +140,8 @@ class Rows:
     @cached_property
     def _by_form(self) -> tuple[Longs, Longs, Longs]:
         """The rows in order of their forms, and for each form where its rows begin in that order, and how many they are."""
-        order = np.argsort(
-            self.form.astype(np.min_scalar_type(len(self.table))), kind="stable"
-        )  # by radix up to 65,536
+        narrow = self.form.astype(np.min_scalar_type(len(self.table)))  # up to 65,536 forms are sorted by radix
+        order = np.argsort(narrow, kind="stable")
         counts = np.bincount(self.form, minlength=len(self.table))
         return order, np.cumsum(counts) - counts, counts
 

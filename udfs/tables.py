@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from udfs.framing import Longs
 from udfs.marks import ONCE, Mark
 from udfs.rule import Kind
 
 if TYPE_CHECKING:
     from udfs.forms import Form
-
-Longs = npt.NDArray[np.int64]
 
 
 def _flags(numbers: Longs) -> npt.NDArray[np.bool_]:

@@ -1,0 +1,13 @@
+"""Start Spark once, which fetches Delta's jars into Ivy's cache. Exits with one sentence if it does not start."""
+
+from __future__ import annotations
+
+import sys
+
+from jobs.session import NoJava, NoSpark, session
+
+try:
+    with session():
+        pass
+except (NoJava, NoSpark) as error:
+    sys.exit(str(error))

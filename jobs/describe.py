@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.controllers import by_active_controller
 from jobs.derive import releases
-from jobs.partitions import is_assigned
+from jobs.partitions import is_assigned, is_written
 from jobs.settings import Settings
 from jobs.statements import number_of
 from jobs.topics import INCARNATION
@@ -76,7 +76,7 @@ def to_assigned(events: DataFrame, at: datetime) -> DataFrame:
 
 def assignments_written(events: DataFrame) -> DataFrame:
     """EVENTS -> those by which a ZooKeeper controller tells an assignment: of a new partition, and each step of a reassignment."""
-    told = is_assigned() | (F.col("event_type") == "reassignment_assignment_updated")
+    told = is_assigned() | is_written()
     return events.where(told & F.col("topic").isNotNull() & F.col("replicas").isNotNull())
 
 

@@ -35,7 +35,8 @@ SAID = T.StructType(
         column("seen_since", TIME, "From when the leader's own log is there around `at`; null: it is not."),
         column("seen_until", TIME, "Until when."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
-        column("replicas", IDS, "Assignment; null not said."),
+        column("replicas", IDS, "Assignment that was told first; null not said."),
+        column("told_at", TIME, "When it was told."),
         column("inferred", FLAG, "No line says it, but it follows; null: a line says it."),
         EVIDENCE_COLUMN,
     ]
@@ -53,7 +54,8 @@ ORDERED = T.StructType(
         column("by_leader", FLAG, "Whether the leader made it."),
         column("at", TIME, "First proof."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
-        column("replicas", IDS, "Assignment; null not said."),
+        column("replicas", IDS, "Assignment that was told first; null not said."),
+        column("told_at", TIME, "When it was told."),
         column("inferred", FLAG, "No line says it, but it follows; null: a line says it."),
         EVIDENCE_COLUMN,
     ]
@@ -110,7 +112,8 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
 def _row(state: State, proofs: list[dict[str, Any]], most_evidence: int) -> dict[str, Any]:
     in_time = sorted(proofs, key=lambda row: row["at"])
     epochs = [row["controller_epoch"] for row in in_time if row["controller_epoch"] is not None]
-    replicas = [row["replicas"] for row in in_time if row["replicas"] is not None]
+    told = [(row["told_at"], row["replicas"]) for row in proofs if row["replicas"] is not None]
+    told_at, replicas = min(told, default=(None, None))
     lines = [line for row in in_time for line in row["evidence"] or ()]
     return {
         "topic_id": next((row["topic_id"] for row in in_time if row["topic_id"] is not None), None),
@@ -121,7 +124,8 @@ def _row(state: State, proofs: list[dict[str, Any]], most_evidence: int) -> dict
         "by_leader": state.by_leader or None,
         "at": state.since,
         "controller_epoch": min(epochs, default=None),
-        "replicas": replicas[-1] if replicas else None,
+        "replicas": replicas,
+        "told_at": told_at,
         "inferred": (bool(in_time) and all(row.get("inferred") for row in in_time)) or None,
         "evidence": lines[:most_evidence],
     }

@@ -111,35 +111,49 @@ def to_states(
         states = kept(states)
         states = states.join(_lasting(states, kraft, fenced), [HISTORY, "ordinal"], "left")
     else:
-        states = states.withColumn("is_lasting", F.lit(True))
+        states = states.withColumn("is_lasting", F.lit(None).cast("boolean"))
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     whole = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     the_one = F.min("replicas").over(whole)
     never_moved = ~F.col("reassigned") & (the_one == F.max("replicas").over(whole))
-    return states.withColumns(
+    timed = states.withColumns(
         {
-            # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
-            "replicas": F.coalesce(
-                "replicas",
-                F.when(never_moved & F.coalesce("is_lasting", F.lit(True)), the_one),
-                F.when(~F.col("reassigned"), F.col("assigned")),
-            ),
+            "the_one": F.when(never_moved & F.coalesce("is_lasting", F.lit(True)), the_one),
             "topic_id": F.max("topic_id").over(whole),
             "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
+            "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
+    # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
+    told = F.when(_is_of_state(), F.col("replicas"))
+    given = F.when(~F.col("reassigned"), F.col("assigned"))
+    return timed.withColumn("replicas", F.coalesce(told, "the_one", given)).drop("the_one", "next_since", "told_at")
+
+
+def _is_of_state() -> Column:
+    """Whether the assignment that was told first of a state is the one it began with.
+
+    KRaft's assignments are part of the states. ZooKeeper stores them apart, and they change within states: a controller that
+    sends a state prints with it the assignment of that moment, up to 1.1 even with states of its cache that are over. So it
+    must have been told before the state was over, and before the first assignment written in it.
+    """
+    in_time = F.coalesce(F.col("told_at") <= F.col("next_since"), F.lit(True))
+    rewritten = F.exists("writes", lambda at: (at > F.col("since")) & (at <= F.col("told_at")))
+    of_kraft = F.col("is_lasting").isNotNull()
+    return of_kraft | (in_time & ~F.coalesce(rewritten, F.lit(False)))
 
 
 def _with_assignments(states: DataFrame, events: DataFrame, topics: DataFrame, kinds: Kinds) -> DataFrame:
-    """States -> the same with `assigned`, what a ZooKeeper controller gave the new partition, and whether it was `reassigned`."""
-    assigned, reassigned = F.lit(None).cast("array<int>").alias("assigned"), F.lit(False)
+    """States -> the same with `assigned`, what a ZooKeeper controller gave the new partition, whether it was `reassigned`,
+    and `writes`, when a ZooKeeper controller had written another assignment (null never)."""
+    assigned, reassigned, writes = F.lit(None).cast("array<int>"), F.lit(False), F.lit(None).cast("array<timestamp>")
     if kinds.assigned:
         states = states.join(F.broadcast(_assigned(events, topics)), INCARNATION, "left")
         assigned = F.col("assigned")
     if kinds.reassigned:
         states = states.join(F.broadcast(_reassigned(events, topics)), ["cluster", "topic", "partition"], "left")
-        reassigned = F.coalesce("reassigned", F.lit(False))
-    return states.withColumns({"assigned": assigned, "reassigned": reassigned})
+        reassigned, writes = F.coalesce("reassigned", F.lit(False)), F.col("writes")
+    return states.withColumns({"assigned": assigned, "reassigned": reassigned, "writes": writes})
 
 
 def _with_steps(numbered: DataFrame, events: DataFrame, lives: DataFrame, seen: DataFrame) -> DataFrame:
@@ -240,13 +254,13 @@ def _numbered(said: DataFrame, *, kraft: bool) -> DataFrame:
         *(only(name) for name in (*_TOLD, *eligible)),
         F.when(several, _as_told(F.collect_set(F.struct(*_TOLD)))).alias("contradiction"),
         F.min("controller_epoch").alias("controller_epoch"),
-        F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("replicas"),
+        _first_assignment().alias("assignment"),
         F.max("by_leader").alias("by_leader"),
         *(F.max(flag).alias(flag) for flag in flags),
         F.min("at").alias("at"),
         evidence(once=not kraft).alias("evidence"),  # of KRaft's changes a line tells two states, which may be one
     )
-    known = _checked(_filled(states, flags))
+    known = _checked(_filled(states, flags)).withColumns(_of_assignment()).drop("assignment")
     return known.withColumns(
         {"inferred": F.lit(False)}
         | {
@@ -254,6 +268,16 @@ def _numbered(said: DataFrame, *, kraft: bool) -> DataFrame:
             for name in _ELIGIBLE
         }
     )
+
+
+def _first_assignment() -> Column:
+    """Of a group of statements the assignment that was told first, with its time; null if none was."""
+    return F.min(F.when(F.col("replicas").isNotNull(), F.struct("at", "replicas")))
+
+
+def _of_assignment() -> dict[str, Column]:
+    """`replicas` and `told_at`, when they were told, from `_first_assignment`."""
+    return {"replicas": F.col("assignment.replicas"), "told_at": F.col("assignment.at")}
 
 
 _TOLD = ("leader", "leader_epoch", "isr")
@@ -601,10 +625,11 @@ def _said(numbered: DataFrame, unnumbered: DataFrame, changes: DataFrame, seen: 
             F.min("at").alias("at"),
             F.min("line").alias("line"),
             F.min("controller_epoch").alias("controller_epoch"),
-            F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("replicas"),
+            _first_assignment().alias("assignment"),
             evidence().alias("evidence"),
         )
         .withColumns(nothing)
+        .withColumns(_of_assignment())
     )
     whole = numbered.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
     rows = (
@@ -666,6 +691,11 @@ def is_reassigned() -> Column:
     )
 
 
+def is_written() -> Column:
+    """Whether an event is a ZooKeeper controller's word that it wrote an assignment: a step of a reassignment."""
+    return F.col("event_type") == "reassignment_assignment_updated"
+
+
 def _assigned(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Assignments that ZooKeeper's controllers gave new partitions: INCARNATION, `assigned`."""
     return (
@@ -676,13 +706,14 @@ def _assigned(events: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def _reassigned(events: DataFrame, topics: DataFrame) -> DataFrame:
-    """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`."""
+    """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`, and
+    `writes`, when a ZooKeeper controller had written an assignment."""
     names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
     return (
         events.where(is_reassigned())
         .join(F.broadcast(names), ["cluster", "topic_id"], "left")
-        .select("cluster", F.coalesce("topic", "name").alias("topic"), "partition", F.lit(True).alias("reassigned"))
-        .distinct()
+        .groupBy("cluster", F.coalesce("topic", "name").alias("topic"), "partition")
+        .agg(F.lit(True).alias("reassigned"), F.collect_set(F.when(is_written(), F.col("at"))).alias("writes"))
     )
 
 

@@ -29,7 +29,9 @@ PARTITION_TIMELINE = table(
         "Last known eligible leader replicas (KIP-966): of a partition without ISR and ELR who was the last; sorted; null "
         "unknown, or none in this release.",
     ),
-    column("replicas", IDS, "Assignment in its order, with replicas being added or removed; null unknown."),
+    column(
+        "replicas", IDS, "Assignment that the state began with, replicas being added or removed with it; null unknown."
+    ),
     column("since", TIME, "First proof of the state, UTC."),
     column(
         "until", TIME, "Start of the next known state, or the topic's deletion; null: still so at the end of the logs."

@@ -313,6 +313,49 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
+# ZooKeeper keeps assignments apart from states, which they may change within: what is first told of a state counts, ...
+ASSIGNED = """
+topic     | at       | node_id | event_type                      | leader | leader_epoch | partition_epoch | isr | replicas
+kept      | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
+kept      | 10:00:02 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+kept      | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
+kept      | 10:00:04 | 1       | partition_state_change          | 1      | 1            | 1               | 1,2 | 1,2,3
+# ... but not if another was written in that state before it was told,
+written   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
+written   | 10:00:02 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+written   | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
+# ... nor if the state was over: up to 1.1 a controller that begins a reassignment may send such ones of its cache
+over      | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
+over      | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   | 1,2
+over      | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
+over      | 10:00:04 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+# a partition that was never reassigned has one, whenever it is told
+unmoved   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
+unmoved   | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   |
+unmoved   | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2
+"""
+BEGUN_WITH = """
+topic     | leader_epoch | replicas
+kept      | 0            | 1,2
+kept      | 1            | 1,2,3
+written   | 0            |
+over      | 0            |
+over      | 1            | 1,2
+unmoved   | 0            | 1,2
+unmoved   | 1            | 1,2
+"""
+
+
+@pytest.mark.parametrize("numbered", [True, False], ids=["by partition epochs", "by steps"])
+def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: Same, numbered: bool) -> None:
+    events = frame(EVENTS, ASSIGNED).withColumns(
+        {"partition": F.lit(0), "partition_epoch": F.when(F.lit(numbered), F.col("partition_epoch"))}
+    )
+    topics = to_topic_timeline(events)
+    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
+    same(to_partition_timeline(states, topics, Settings()), BEGUN_WITH)
+
+
 # What KRaft leaves unsaid. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
 UNSAID = """
 cluster | topic | at       | node_id | file_id | logger | event_type                       | topic_id | leader | leader_epoch | partition_epoch | isr | replicas | fields

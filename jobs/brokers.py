@@ -20,15 +20,21 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
     Where the active KRaft controller's log is missing, a standby's counts, which replays the same records.
     """
-    by_controllers = _kraft_marks(events.where("event_type LIKE 'kraft%'"))
+    by_controllers = _kraft_marks(events.where("event_type LIKE 'kraft%'").withColumn("from_start", F.lit(False)))
     replayed = by_active_controller(by_controllers, controllers).unionByName(
         _by_stand_ins(by_controllers, stand_ins(events, controllers))
     )
-    dumped = _kraft_marks(events.where("event_type LIKE 'metadata%'"))
+    dumps = events.where("event_type LIKE 'metadata%'")
+    first = (
+        dumps.where("event_type = 'metadata_batch' AND fields['offset'] = '0'").select("cluster", "file_id").distinct()
+    )
+    from_start = F.broadcast(first.withColumn("from_start", F.lit(True)))
+    dumped = _kraft_marks(dumps.join(from_start, ["cluster", "file_id"], "left"))
     marks = _zk_marks(events).unionByName(replayed).unionByName(dumped)
     by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "file_id", "line")
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
-    turns = marks.withColumn("was_up", F.last("up").over(before)).where(
+    was_new = F.first("is_new").over(by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    turns = marks.withColumns({"was_up": F.last("up").over(before), "was_new": was_new}).where(
         (F.col("up") & ~F.coalesce("was_up", F.lit(False))) | (~F.col("up") & F.coalesce("was_up", F.lit(False)))
     )
     spans = turns.withColumns(
@@ -73,8 +79,8 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
             {
                 "started_as": F.when(F.col("how") == "there", None)
                 .when(F.col("how") == "bounced", "bounced")
-                .when(F.col("nth") == 1, "new")
-                .otherwise("returned"),
+                .when((F.col("nth") > 1) | ~F.col("was_new"), "returned")
+                .when(F.col("was_new"), "new"),
                 "ended_by": F.when(F.col("until").isNull(), None)
                 .when(F.col("left"), "controlled_shutdown")
                 .otherwise(F.col("ended_by")),
@@ -85,7 +91,8 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     )
 
 
-_MARK = ["cluster", "broker", "epoch", "at", "rank", "up", "how", "node_id", "file_id", "line"]
+_MARK = ["cluster", "broker", "epoch", "at", "rank", "up", "how", "is_new", "node_id", "file_id", "line"]
+"""`is_new`: whether the cluster did not know the broker before, as far as the controller of these logs can have seen; null unknown."""
 
 
 def _zk_marks(events: DataFrame) -> DataFrame:
@@ -121,12 +128,23 @@ def _zk_marks(events: DataFrame) -> DataFrame:
             F.lit(None).cast("long").alias("epoch"),
         )
     )  # fmt: skip
-    return marks.unionByName(absent).select(*_MARK)
+    return marks.unionByName(absent).withColumn("is_new", F.lit(True)).select(*_MARK)
 
 
 def _kraft_marks(events: DataFrame) -> DataFrame:
-    """Turns of brokers as KRaft's controllers replayed them, or as a dump has them."""
+    """Turns of brokers as KRaft's controllers replayed them, or as a dump has them; `from_start`: whether it begins with the log.
+
+    Controllers say who registers for the first time. In a dump from the start it is who was not there before. A snapshot
+    holds everybody's last registration; its epoch, the offset at which it was written, is not where it stands.
+    """
     fenced, turn = F.col("fields")["fenced"], F.col("fields")["fenced_change"]
+    in_dump, epoch = F.col("event_type") == "metadata_register_broker", F.col("fields")["broker_epoch"]
+    of_snapshot = in_dump & (epoch != F.col("fields")["offset"])
+    is_new = (
+        F.when(F.col("event_type") == "kraft_broker_registered", F.col("fields")["kind"] == "new")
+        .when(of_snapshot | (~in_dump & ~F.col("up")), False)
+        .when(in_dump & F.col("from_start"), True)
+    )
     kinds = {
         "kraft_broker_unfenced": F.lit(True),
         "kraft_broker_fenced": F.lit(False),
@@ -147,13 +165,12 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
             {
                 "up": up,
                 "rank": F.lit(0),
-                "how": F.when(up, "added").otherwise("fenced"),
+                "how": F.when(up & of_snapshot, "there").when(up, "added").otherwise("fenced"),
                 "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
-                "epoch": F.coalesce(
-                    F.col("fields")["broker_epoch"].try_cast("long"), F.col("fields")["epoch"].try_cast("long")
-                ),
+                "epoch": F.coalesce(epoch.try_cast("long"), F.col("fields")["epoch"].try_cast("long")),
             }
         )
+        .withColumn("is_new", is_new)
         .where("up IS NOT NULL AND broker IS NOT NULL")
         .select(*_MARK)
     )

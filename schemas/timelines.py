@@ -93,7 +93,9 @@ BROKER_TIMELINE = table(
     column("epoch", LONG, "Broker epoch (2.2 on); null where none is logged."),
     column("since", TIME, "When the controller noticed or unfenced it, UTC."),
     column("until", TIME, "When the controller noticed that it was gone or fenced it; null: still there."),
-    column("started_as", TEXT, "`new`, `returned`, `bounced`; null: it was there before the logs begin."),
+    column(
+        "started_as", TEXT, "`new`, `returned`, `bounced`; null: it was there when the logs begin, or nothing tells."
+    ),
     column("ended_by", TEXT, "`controlled_shutdown`, `session_expired`, `fenced`, `bounced`; null: not ended."),
     EVIDENCE_COLUMN,
 )

@@ -107,7 +107,9 @@ class Warehouse:
         is_new = not self.exists(table.name)
         replaces_some = replace is not None and not is_new
         holds = hold and not append and not replaces_some and is_own(self.spark)
-        rows = kept(rows.to(table.schema)) if holds else rows.to(table.schema)
+        rows = rows.to(table.schema)
+        if holds:  # under ids of their own: Spark fails to tell them from columns of what they were made of, if that is joined
+            rows = kept(rows.select(*(F.col(name).alias(name) for name in rows.columns)))
         # to overwrite costs Delta a Spark job, even if there is nothing
         writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")
         writer = writer.option("mergeSchema", "true")  # columns that an older release did not have

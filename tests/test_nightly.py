@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from jobs.warehouse import Warehouse, open_warehouse
 from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME, SOURCES
-from tests.conftest import published_rows
+from tests.conftest import DAY, append, published_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -283,6 +284,42 @@ PENDING = {  # out of date before, step, its clusters -> out of date after
     ),
     "the last step": ({"replay": ["a", "b"]}, "replay", ("a",), {"replay": ["b"]}),
 }
+
+
+_PAY_IN = "LeaderAndIsrPartitionState(topicName='pay-in', partitionIndex=0, controllerEpoch=1, leader=2, leaderEpoch=0, isr=[2, 1], zkVersion=0, replicas=[2, 1], addingReplicas=[], removingReplicas=[], isNew=true)"
+WRONG_CLOCK = {  # broker 2's clock is five minutes ahead: it answers, by its own clock, after the answer came
+    "broker-1/state-change.log": [
+        f"10:00:01,010] TRACE [Controller id=1 epoch=1] Sending become-leader LeaderAndIsr request {_PAY_IN} to broker 2 for partition pay-in-0 (state.change.logger)",
+        "10:00:01,030] TRACE [Controller id=1 epoch=1] Received response {error_code=0,partition_errors=[{topic_name=pay-in,partition_index=0,error_code=0,_tagged_fields={}}],_tagged_fields={}} for request LEADER_AND_ISR with correlation id 1 sent to broker node2:9092 (id: 2 rack: null) (state.change.logger)",
+    ],
+    "broker-2/state-change.log": [
+        f"10:05:01,012] TRACE [Broker id=2] Received LeaderAndIsr request {_PAY_IN} correlation id 1 from controller 1 epoch 1 (state.change.logger)",
+        "10:05:01,020] TRACE [Broker id=2] Completed LeaderAndIsr request correlationId 1 from controller 1 epoch 1 for the become-leader transition for partition pay-in-0 (state.change.logger)",
+    ],
+}  # fmt: skip
+
+
+def test_a_wrong_clock(spark: SparkSession, tmp_path: Path) -> None:
+    """All that is derived goes by the cluster's clock, here node 1's; the events keep their own."""
+    one = "10:00:00,000] INFO [Controller id=1] 1 successfully elected as the controller. Epoch incremented to 1 and epoch zk version is now 1 (kafka.controller.KafkaController)"
+    append(tmp_path / "logs", {"broker-1/controller.log": [one]})
+    append(tmp_path / "logs", WRONG_CLOCK)
+    root = tmp_path / "warehouse"
+    assert run(spark, root, tmp_path / "logs").published
+    tables = published_rows(root)
+
+    def seconds(at: datetime) -> float:
+        return (at.replace(tzinfo=None) - datetime.fromisoformat(f"{DAY} 10:00:00")).total_seconds()
+
+    [request] = tables["control_requests"]
+    sent, received, handled, responded = (
+        seconds(request[name]) for name in ("sent_at", "received_at", "handled_at", "responded_at")
+    )
+    assert (sent, responded) == (1.010, 1.030)
+    assert sent <= received <= handled <= responded
+    [state] = tables["partition_timeline"]
+    assert seconds(state["since"]) == 1.010
+    assert [seconds(row["at"]) for row in tables["events"] if row["node_id"] == 2] == [301.012, 301.020]
 
 
 @pytest.mark.parametrize("case", PENDING)

@@ -8,11 +8,12 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.controllers import by_active_controller, stand_ins
+from jobs.session import kept
 from jobs.statements import ids_of, number_of
 from schemas.timelines import BROKER_TIMELINE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 
 def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
@@ -20,17 +21,16 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
     Where the active KRaft controller's log is missing, a standby's counts, which replays the same records.
     """
-    by_controllers = _kraft_marks(events.where("event_type LIKE 'kraft%'").withColumn("from_start", F.lit(False)))
+    telling = kept(events.where(F.col("event_type").isin(*_ZK, *_KRAFT, *_DUMP, *LEAVING) | _starts_dump()))
+    by_controllers = _kraft_marks(
+        telling.where(F.col("event_type").isin(*_KRAFT)).withColumn("from_start", F.lit(False))
+    )
     replayed = by_active_controller(by_controllers, controllers).unionByName(
         _by_stand_ins(by_controllers, stand_ins(events, controllers))
     )
-    dumps = events.where("event_type LIKE 'metadata%'")
-    first = (
-        dumps.where("event_type = 'metadata_batch' AND fields['offset'] = '0'").select("cluster", "file_id").distinct()
-    )
-    from_start = F.broadcast(first.withColumn("from_start", F.lit(True)))
-    dumped = _kraft_marks(dumps.join(from_start, ["cluster", "file_id"], "left"))
-    marks = _zk_marks(events).unionByName(replayed).unionByName(dumped)
+    whole = telling.where(_starts_dump()).select("cluster", "file_id", F.lit(True).alias("from_start")).distinct()
+    dumps = telling.where(F.col("event_type").isin(*_DUMP)).join(F.broadcast(whole), ["cluster", "file_id"], "left")
+    marks = _zk_marks(telling).unionByName(replayed).unionByName(_kraft_marks(dumps))
     by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "file_id", "line")
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     was_new = F.first("is_new").over(by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow))
@@ -48,13 +48,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
             "since": F.col("at"),
         }
     ).where("up")
-    leaving = events.where(
-        F.col("event_type").isin(
-            "controlled_shutdown_started",
-            "kraft_broker_controlled_shutdown_granted",
-            "kraft_broker_controlled_shutdown_replayed",
-        )
-    ).select(
+    leaving = telling.where(F.col("event_type").isin(*LEAVING)).select(
         "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at")
     )
     left = (
@@ -89,6 +83,28 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
         )
         .select(*BROKER_TIMELINE.columns)
     )
+
+
+_ZK = ("broker_set_changed", "controller_context_live_brokers")
+_KRAFT = ("kraft_broker_unfenced", "kraft_broker_fenced", "kraft_broker_registered", "kraft_broker_unregistered")
+_DUMP = (
+    "metadata_register_broker",
+    "metadata_unregister_broker",
+    "metadata_fence_broker",
+    "metadata_unfence_broker",
+    "metadata_broker_registration_change",
+)
+LEAVING = (
+    "controlled_shutdown_started",
+    "kraft_broker_controlled_shutdown_granted",
+    "kraft_broker_controlled_shutdown_replayed",
+)
+"""Events by which a controlled shutdown begins."""
+
+
+def _starts_dump() -> Column:
+    """Whether an event is the first batch of a metadata log."""
+    return (F.col("event_type") == "metadata_batch") & (F.col("fields")["offset"] == "0")
 
 
 _MARK = ["cluster", "broker", "epoch", "at", "rank", "up", "how", "is_new", "node_id", "file_id", "line"]
@@ -145,23 +161,15 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
         .when(of_snapshot | (~in_dump & ~F.col("up")), False)
         .when(in_dump & F.col("from_start"), True)
     )
-    kinds = {
-        "kraft_broker_unfenced": F.lit(True),
-        "kraft_broker_fenced": F.lit(False),
-        "kraft_broker_registered": F.lit(False),
-        "kraft_broker_unregistered": F.lit(False),
-        "metadata_register_broker": fenced == "false",
-        "metadata_unregister_broker": F.lit(False),
-        "metadata_fence_broker": F.lit(False),
-        "metadata_unfence_broker": F.lit(True),
-        "metadata_broker_registration_change": F.when(turn == "1", False).when(turn == "-1", True),
-    }
-    up = F.lit(None).cast("boolean")
-    for kind, value in kinds.items():
-        up = F.when(F.col("event_type") == kind, value).otherwise(up)
+    kind = F.col("event_type")
+    up = (
+        F.when(kind.isin("kraft_broker_unfenced", "metadata_unfence_broker"), True)
+        .when(in_dump, fenced == "false")
+        .when(kind == "metadata_broker_registration_change", F.when(turn == "1", False).when(turn == "-1", True))
+        .otherwise(False)
+    )
     return (
-        events.where(F.col("event_type").isin(*kinds))
-        .withColumns(
+        events.withColumns(
             {
                 "up": up,
                 "rank": F.lit(0),

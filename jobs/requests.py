@@ -36,9 +36,10 @@ _COMPUTED = ("delivery_ms", "handling_ms", "round_trip_ms")
 
 
 def to_marks(events: DataFrame) -> DataFrame:
-    """EVENTS -> what lines say of requests: `udfs.requests.Mark` with `cluster, controller_id, broker`.
+    """EVENTS -> what lines say of requests: `udfs.requests.Mark` with KEY, the rows of each KEY together.
 
-    Lines of a broker on one request of the same time are one row. StopReplica until 2.5 is not told by brokers.
+    Lines of a broker on one request of the same time are one row. StopReplica until 2.5 is not told by brokers. Most lines are
+    a row of their own, so they are exchanged and sorted once, and grouped as they come.
     """
     side, kind = F.lit(None).cast("string"), F.lit(None).cast("string")
     for of_side, of_kind in sorted({*LINES.values()}, key=str):
@@ -65,13 +66,16 @@ def to_marks(events: DataFrame) -> DataFrame:
         "stale_partition": (F.col("event_type").isin(*STALE_LEADER) & old).cast("int"),
     }
     known = F.col("controller_id").isNotNull() & F.col("node_id").isNotNull()
+    one = (*KEY, "side", "kind", "epoch", "id", "node", "file", "at", "place")
     return (
         events.where(F.col("event_type").isin(*LINES) & known)
         .withColumns({"side": side, "kind": kind})
         .select(
             "cluster", "controller_id", "side", "kind", "at", "line", *(told.alias(name) for name, told in said.items())
         )
-        .groupBy(*KEY, "side", "kind", "epoch", "id", "node", "file", "at", "place")
+        .repartition(*KEY)
+        .sortWithinPartitions(*one)
+        .groupBy(*one)
         .agg(
             F.min("line").alias("first"),
             F.max("line").alias("last"),
@@ -112,9 +116,8 @@ def _count() -> Column:
 
 def to_requests(marks: DataFrame) -> DataFrame:
     """Rows of `to_marks` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
-    ordered = marks.repartition(*KEY).sortWithinPartitions(*KEY)
     fields = [field for field in CONTROL_REQUESTS.schema if field.name not in _COMPUTED]
-    return with_latencies(map_rows(ordered, request_rows, T.StructType(fields)))
+    return with_latencies(map_rows(marks, request_rows, T.StructType(fields)))
 
 
 def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -346,10 +346,15 @@ unmoved   | 1            | 1,2
 """
 
 
-@pytest.mark.parametrize("numbered", [True, False], ids=["by partition epochs", "by steps"])
-def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: Same, numbered: bool) -> None:
+@pytest.mark.parametrize("by", ["partition epochs", "steps", "both"])
+def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: Same, by: str) -> None:
+    printed = {
+        "partition epochs": F.lit(True),
+        "steps": F.lit(False),
+        "both": F.col("event_type") == "partition_state_change",
+    }
     events = frame(EVENTS, ASSIGNED).withColumns(
-        {"partition": F.lit(0), "partition_epoch": F.when(F.lit(numbered), F.col("partition_epoch"))}
+        {"partition": F.lit(0), "partition_epoch": F.when(printed[by], F.col("partition_epoch"))}
     )
     topics = to_topic_timeline(events)
     states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))

@@ -20,7 +20,7 @@ from jobs.requests import with_latencies
 from jobs.statements import sorted_ids
 from schemas.columns import INT, LONG, TEXT, TIME, column
 from schemas.requests import CLOCK_OFFSETS
-from udfs.clock_pairs import DELETED
+from udfs.clock_pairs import DELETED, REGISTERED, STARTING
 from udfs.courses import BIN_US, SLOT_US, Course, Limit, courses, knots, on_reference, slots
 from udfs.state_lines import BY_LEADER, CHANGES, WHOLE
 
@@ -67,7 +67,8 @@ def _begun(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, what, node_id, at: who began something that others tell of, before they can.
 
     A leader that means to change the ISR: the partition epoch of what came of it is in its next report (2.4 on). Topics that
-    were deleted are left out, for their epochs come again. KRaft: a leader of the quorum, elected in an epoch.
+    were deleted are left out, for their epochs come again. KRaft: a leader of the quorum, elected in an epoch; a broker's
+    process, whose incarnation is registered by controllers.
     """
     own = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "file_id", "line")
     isr = sorted_ids(F.col("isr"))
@@ -81,7 +82,10 @@ def _begun(events: DataFrame) -> DataFrame:
         .select("cluster", _state().alias("what"), "node_id", F.col("began").alias("at"))
     )  # fmt: skip
     elected = events.where("event_type = 'raft_leader_elected' AND controller_epoch IS NOT NULL")
-    return meant.unionByName(elected.select("cluster", _term().alias("what"), "node_id", "at"))
+    started = events.where((F.col("event_type") == STARTING) & _incarnation().isNotNull())
+    return meant.unionByName(elected.select("cluster", _term().alias("what"), "node_id", "at")).unionByName(
+        started.select("cluster", _incarnation().alias("what"), "node_id", "at")
+    )
 
 
 def _state() -> Column:
@@ -92,14 +96,23 @@ def _term() -> Column:
     return F.concat(F.lit("quorum:"), F.col("controller_epoch").cast("string"))
 
 
+def _incarnation() -> Column:
+    return F.concat(F.lit("incarnation:"), F.col("fields")["incarnation_id"])
+
+
 def _told(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, what, node_id, at: what nodes tell of the things in `_begun`."""
     states = events.where(F.col("event_type").isin(*WHOLE, *BY_LEADER, *CHANGES)).where(
         "topic IS NOT NULL AND partition_epoch IS NOT NULL"
     )
     followed = events.where("event_type = 'raft_leader_changed' AND controller_epoch IS NOT NULL")
-    return states.select("cluster", _state().alias("what"), "node_id", "at").unionByName(
-        followed.select("cluster", _term().alias("what"), "node_id", "at")
+    registered = events.where(F.col("event_type").isin(*REGISTERED) & _incarnation().isNotNull())
+    return (
+        states.select("cluster", _state().alias("what"), "node_id", "at")
+        .unionByName(
+            followed.select("cluster", _term().alias("what"), "node_id", "at"),
+        )
+        .unionByName(registered.select("cluster", _incarnation().alias("what"), "node_id", "at"))
     )
 
 

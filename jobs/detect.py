@@ -155,19 +155,22 @@ def _failed_elections(acting: DataFrame, topics: DataFrame) -> DataFrame:
 def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: DataFrame, ends: DataFrame) -> DataFrame:
     """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> OFFLINE_PARTITIONS; `ends`: cluster, end of its logs.
 
-    Only rows whose leader is known count; that there is none is often told without the ISR. Successive states without a leader are one interval. The broker to blame is the last leader, if it went away then.
+    Only rows whose leader is known count; that there is none is often told without the ISR. Successive states without a leader are one interval, and so
+    are those that begin at one time. The broker to blame is the last leader, if it went away then.
     """
     order = Window.partitionBy(HISTORY).orderBy("ordinal")
     down = F.col("leader") == -1
+    lost_at = F.max(F.when(down, F.col("since"))).over(order.rowsBetween(Window.unboundedPreceding, -1))
     marked = states.withColumns(
         {
-            "begins": down & ~F.coalesce(F.lag("leader").over(order) == -1, F.lit(False)),
+            "begins": down
+            & ~F.coalesce((F.lag("leader").over(order) == -1) | (lost_at == F.col("since")), F.lit(False)),
             "last_leader": F.lag("leader").over(order),
             "isr_then": F.coalesce(
                 F.last("isr", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1)), F.col("isr")
             ),
             "next_leader": F.lead("leader").over(order),
-            "next_isr": F.lead("isr").over(order),
+            "next_epoch": F.lead("leader_epoch").over(order),
         }
     ).withColumn(
         "number",
@@ -183,6 +186,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
             F.min_by("isr_then", "ordinal").alias("last_isr"),
             F.max("leader_epoch").alias("last_epoch"),
             F.max_by("next_leader", "ordinal").alias("next_leader"),
+            F.max_by("next_epoch", "ordinal").alias("leader_epoch"),
             F.flatten(F.collect_list("evidence")).alias("evidence"),
         )
     )
@@ -193,7 +197,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
         .groupBy(*INCARNATION, "number")
         .agg(F.count("*").cast("int").alias("failed_elections"))
     )
-    healing = elections.where("succeeded").select(*INCARNATION, F.col("at").alias("until"), "unclean")
+    healing = elections.where("succeeded").select(*INCARNATION, "leader_epoch", "unclean")
     lost = brokers.where("until IS NOT NULL").select(
         "cluster",
         F.col("broker").alias("last_leader"),
@@ -211,7 +215,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
     return (
         spells.join(failures, [*INCARNATION, "number"], "left")
         .join(causes, [*INCARNATION, "number"], "left")
-        .join(healing, [*INCARNATION, "until"], "left")
+        .join(healing, [*INCARNATION, "leader_epoch"], "left")
         .join(F.broadcast(ends), "cluster", "left")
         .withColumns(
             {

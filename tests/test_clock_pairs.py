@@ -54,6 +54,14 @@ FOLLOWED: dict[int, list[Line]] = {
     101: [(60.0, QUORUM, ELECTED.format(4))],
     102: [(65.0, QUORUM, FOLLOWS.format(4)), (500.0, QUORUM, FOLLOWS.format(4)), (510.0, QUORUM, FOLLOWS.format(5))],
 }
+LIFECYCLE, CLUSTER = "kafka.server.BrokerLifecycleManager", "org.apache.kafka.controller.ClusterControlManager"
+REGISTERED: dict[int, list[Line]] = {
+    5: [(120.0, LIFECYCLE, "[BrokerLifecycleManager id=5] Incarnation h5K2vX8bQ0-3mJtR_wYz1A of broker 5 in cluster q1WeRtYuIo-pAsDfGhJk_L is now STARTING.")],
+    101: [
+        (120.5, CLUSTER, "[QuorumController id=101] No previous registration found for broker 5. New incarnation ID is h5K2vX8bQ0-3mJtR_wYz1A.  Generated 0 record(s) to clean up previous incarnations. New broker epoch is 300."),
+        (121.0, CLUSTER, "[QuorumController id=101] Replayed initial RegisterBrokerRecord for broker 5: RegisterBrokerRecord(brokerId=5, isMigratingZkBroker=false, incarnationId=h5K2vX8bQ0-3mJtR_wYz1A, brokerEpoch=300, endPoints=[], features=[], rack=null, fenced=true, inControlledShutdown=false, logDirs=[])"),
+    ],
+}  # fmt: skip
 
 CASES = {  # what nodes log -> limits: first, then, when on the first one's clock, ahead at most; seconds
     "a request that is sent and received, done and answered": (EXCHANGE, {(1, 2, 0.0, 5.02), (2, 1, 5.04, -4.99)}),
@@ -61,6 +69,7 @@ CASES = {  # what nodes log -> limits: first, then, when on the first one's cloc
     "an ISR as a leader meant it, and who tells of it": (CHANGED, {(2, 3, 10.0, 1.0)}),
     "a version that two leaders made": (TWICE, set()),
     "a quorum's leader, and who follows it": (FOLLOWED, {(101, 102, 60.0, 5.0)}),
+    "a broker's process, and who registers it": (REGISTERED, {(5, 101, 120.0, 0.5)}),
 }
 
 

@@ -91,11 +91,13 @@ def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Fra
 def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, same: Same) -> None:
     """Broker 2 shrinks the ISR of a-0; its version 5 is told by controller 1 and broker 3. Topic b was deleted: its epochs come again.
 
-    That version 6 has the ISR of the intention before is not known. In KRaft 101 is elected before 102 follows it.
+    That version 6 has the ISR of the intention before is not known. In KRaft 101 is elected before 102 follows it, and
+    a broker's process names its incarnation before any controller registers that.
     """
-    events = frame(
-        EVENTS,
-        """
+    events = (
+        frame(
+            EVENTS,
+            """
         node_id | at         | event_type               | topic | partition | partition_epoch | isr
         2       | 10:00:10   | isr_shrinking            | a     | 0         |                 | 2,1
         2       | 10:00:10.2 | isr_updated              | a     | 0         | 5               | 1,2
@@ -111,16 +113,30 @@ def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, 
         3       | 10:00:12   | metadata_cache_updated   | b     | 0         | 1               | 2
         1       | 10:00:00   | topic_deletion_completed | b     |           |                 |
         """,
-    ).unionByName(
-        frame(
-            EVENTS,
-            """
+        )
+        .unionByName(
+            frame(
+                EVENTS,
+                """
             node_id | at         | event_type          | controller_id | controller_epoch
             101     | 10:01:00   | raft_leader_elected | 101           | 4
             102     | 10:01:05   | raft_leader_changed | 101           | 4
             102     | 10:07:00   | raft_leader_changed | 101           | 4
             102     | 10:08:00   | raft_leader_changed | 100           | 5
             """,
+            )
+        )
+        .unionByName(
+            frame(
+                EVENTS,
+                """
+            node_id | at         | event_type                  | fields
+            5       | 10:02:00   | broker_incarnation_starting | incarnation_id=A
+            101     | 10:02:01   | kraft_broker_registered     | incarnation_id=A
+            101     | 10:02:00.5 | kraft_broker_registering    | incarnation_id=A
+            101     | 10:03:00   | kraft_broker_registered     | incarnation_id=B
+            """,
+            )
         )
     )
     pairs = to_pairs(frame(CONTROL_REQUESTS.schema, "broker"), events)
@@ -131,6 +147,7 @@ def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, 
         c       | 2     | 1    | 10:00:10 | 10:00:03.1
         c       | 2     | 3    | 10:00:10 | 10:00:11
         c       | 101   | 102  | 10:01:00 | 10:01:05
+        c       | 5     | 101  | 10:02:00 | 10:02:00.5
         """,
     )
 

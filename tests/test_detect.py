@@ -59,6 +59,11 @@ again     | 0         | 0           | 1      | 1            | 2               | 
 # states between are missing: who led before and what the ISR was nobody knows
 gap       | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
 gap       | 0         | 0           | 2      | 3            | 4               | 2     |     | 1,2      | 10:00:01 |          |         |
+# states of one time: a later one was proved no later
+many      | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
+many      | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
+many      | 0         | 0           | 1      | 2            | 2               | 1,2   |     | 1,2      | 10:00:02 | 10:00:02 |         | 1
+many      | 0         | 0           | 2      | 3            | 3               | 1,2   |     | 1,2      | 10:00:02 |          |         | 1
 """
 # the controller's own log of two of them, and of an election that failed (in two lines)
 DECISIONS = """
@@ -85,6 +90,8 @@ step    | 10:00:01   | true      | 1               | 3      | 1            | 1  
 unsaid  | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
 gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
+many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
+many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2        | false   |            |          |                |
 """
 
 
@@ -117,6 +124,16 @@ open    | 0         | 0           | -1     | 1            | 1               | 3 
 dropped | 0         | 0           | -1     | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:10
 dropped | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:11
 dropped | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:02 | 10:00:03 | 9@f:12
+# two elections at its end are one outage; two outages that no time tells apart are one, too
+many    | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:00:01 | 9@f:13
+many    | 0         | 0           | -1     | 1            | 1               | 1,2 | 10:00:01 | 10:00:02 | 9@f:14
+many    | 0         | 0           | 1      | 2            | 2               | 1,2 | 10:00:02 | 10:00:02 | 9@f:15
+many    | 0         | 0           | 2      | 3            | 3               | 1,2 | 10:00:02 |          | 9@f:16
+at_once | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:00:05 | 9@f:17
+at_once | 0         | 0           | -1     | 1            | 1               | 2   | 10:00:05 | 10:00:05 | 9@f:18
+at_once | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:05 | 10:00:05 | 9@f:19
+at_once | 0         | 0           | -1     | 3            | 3               | 2   | 10:00:05 | 10:00:09 | 9@f:20
+at_once | 0         | 0           | 2      | 4            | 4               | 2   | 10:00:09 |          | 9@f:21
 """
 BROKERS = """
 broker | since    | until      | ended_by
@@ -132,6 +149,8 @@ unclean | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1           
 open    | 10:09:00 |          | 60000       | controlled_shutdown | 3            | 3           | 3        |                  | 0                | 9@f:9
 dropped | 10:00:00 | 10:00:01 | 1000        |                     |              |             | 1        |                  | 0                | 9@f:10
 dropped | 10:00:02 | 10:00:03 | 1000        |                     |              | 1           | 1        | topic_deletion   | 0                | 9@f:12
+many    | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:14
+at_once | 10:00:05 | 10:00:09 | 4000        |                     |              | 2           | 2        |                  | 0                | 9@f:18,9@f:20
 """
 
 

@@ -28,8 +28,10 @@ DELETED = (
 INTENTIONS = ("isr_shrinking", "isr_expanding")
 """What a leader says before it changes an ISR; `isr_updated` says that it was done."""
 ELECTED, FOLLOWED = "raft_leader_elected", "raft_leader_changed"
-EVENTS = frozenset(
-    (*LINES, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, ELECTED, FOLLOWED)  # isr_updated is in BY_LEADER
+STARTING, REGISTERED = "broker_incarnation_starting", ("kraft_broker_registering", "kraft_broker_registered")
+"""A broker's process names its incarnation, then a controller registers that, and all controllers replay it."""
+EVENTS = frozenset(  # isr_updated is in BY_LEADER
+    (*LINES, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, ELECTED, FOLLOWED, STARTING, *REGISTERED)
 )
 """Event types that tell anything here."""
 
@@ -86,6 +88,8 @@ class ClockPairs:
             self._add("deleted", (topic,))
         if event in (ELECTED, FOLLOWED) and told.get("controller_epoch") is not None:
             self._add("begun" if event == ELECTED else "told", (f"quorum:{told['controller_epoch']}", node, at))
+        if event in (STARTING, *REGISTERED) and told.get("incarnation_id") is not None:
+            self._add("begun" if event == STARTING else "told", (f"incarnation:{told['incarnation_id']}", node, at))
         place = (topic, told.get("partition"))
         if event in (*INTENTIONS, "isr_updated") and topic is not None:
             self._add("isr", (node, *place, at, file, line, event, _ids(told.get("isr")), told.get("partition_epoch")))

@@ -134,6 +134,10 @@ at_once | 0         | 0           | -1     | 1            | 1               | 2 
 at_once | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:05 | 10:00:05 | 9@f:19
 at_once | 0         | 0           | -1     | 3            | 3               | 2   | 10:00:05 | 10:00:09 | 9@f:20
 at_once | 0         | 0           | 2      | 4            | 4               | 2   | 10:00:09 |          | 9@f:21
+# one that was over when the logs begin is none of theirs
+before  | 0         | 0           | 1      | 4            | 7               | 1   | 10:00:05 | 10:00:05 | 9@f:22
+before  | 0         | 0           | -1     | 5            | 8               | 1   | 10:00:05 | 10:00:05 | 9@f:23
+before  | 0         | 0           | 1      | 6            | 9               | 1   | 10:00:05 |          | 9@f:24
 """
 BROKERS = """
 broker | since    | until      | ended_by

@@ -52,9 +52,12 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
         .agg(F.max("at").alias("last_act"))
     )
     order = Window.partitionBy("cluster").orderBy("controller_epoch")
+    # a reign is no younger than the first proof of any later one, whatever clocks say; its own times stay those of its node
+    and_later = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
     known = (
         reigns.where("controller_id IS NOT NULL AND followed")
         .drop("followed")
+        .withColumns({"said_since": F.col("since"), "since": F.min("since").over(and_later)})
         .withColumn("next_since", F.lead("since").over(order))
         .join(ready, ["cluster", "controller_id", "controller_epoch"], "left")
         .join(acted, ["cluster", "controller_id", "controller_epoch"], "left")
@@ -76,6 +79,7 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
             "controller_id",
             "controller_epoch",
             "since",
+            "said_since",
             "active_since",
             "next_since",
             "last_act",
@@ -87,7 +91,7 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
     return ended.withColumns(
         {
             "until": first_end,
-            "failover_ms": milliseconds("since", "active_since"),
+            "failover_ms": milliseconds("said_since", "active_since"),
             "ended_by": F.when(first_end.isNull(), None)
             .when(
                 F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at")),

@@ -155,22 +155,19 @@ def _failed_elections(acting: DataFrame, topics: DataFrame) -> DataFrame:
 def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: DataFrame, ends: DataFrame) -> DataFrame:
     """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> OFFLINE_PARTITIONS; `ends`: cluster, end of its logs.
 
-    Only rows whose leader is known count; that there is none is often told without the ISR. Successive states without a leader are one interval, and so
-    are those that begin at one time. One that was over when the first line tells of the partition was before the logs, nobody
-    knows when. The broker to blame is the last leader, if it went away then.
+    Only rows whose leader is known count; that there is none is often told without the ISR. Successive states without a leader
+    are one interval; one that was over when the first line tells of it is left out, for nobody knows when it was. The broker to
+    blame is the last leader, if it went away then.
     """
     order = Window.partitionBy(HISTORY).orderBy("ordinal")
     down = F.col("leader") == -1
-    lost_at = F.max(F.when(down, F.col("since"))).over(order.rowsBetween(Window.unboundedPreceding, -1))
     marked = states.withColumns(
         {
-            "begins": down
-            & ~F.coalesce((F.lag("leader").over(order) == -1) | (lost_at == F.col("since")), F.lit(False)),
+            "begins": down & ~F.coalesce(F.lag("leader").over(order) == -1, F.lit(False)),
             "last_leader": F.lag("leader").over(order),
             "isr_then": F.coalesce(
                 F.last("isr", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1)), F.col("isr")
             ),
-            "first": F.min("since").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
             "next_leader": F.lead("leader").over(order),
             "next_epoch": F.lead("leader_epoch").over(order),
         }
@@ -184,7 +181,6 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
         .agg(
             F.min("since").alias("since"),
             F.max_by("until", "ordinal").alias("until"),
-            F.min("first").alias("first"),
             F.min_by("last_leader", "ordinal").alias("last_leader"),
             F.min_by("isr_then", "ordinal").alias("last_isr"),
             F.max("leader_epoch").alias("last_epoch"),
@@ -192,7 +188,7 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
             F.max_by("next_epoch", "ordinal").alias("leader_epoch"),
             F.flatten(F.collect_list("evidence")).alias("evidence"),
         )
-        .where("until IS NULL OR until > first")
+        .where("until IS NULL OR until > since")
     )
     failed = elections.where("NOT succeeded").select(*INCARNATION, F.col("at").alias("failed_at"))
     failures = (

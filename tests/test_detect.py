@@ -124,7 +124,7 @@ open    | 0         | 0           | -1     | 1            | 1               | 3 
 dropped | 0         | 0           | -1     | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:10
 dropped | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:11
 dropped | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:02 | 10:00:03 | 9@f:12
-# two elections at its end are one outage; two outages that no time tells apart are one, too
+# two elections at its end are one outage; one that was over when the first line tells of it is none
 many    | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:00:01 | 9@f:13
 many    | 0         | 0           | -1     | 1            | 1               | 1,2 | 10:00:01 | 10:00:02 | 9@f:14
 many    | 0         | 0           | 1      | 2            | 2               | 1,2 | 10:00:02 | 10:00:02 | 9@f:15
@@ -134,7 +134,6 @@ at_once | 0         | 0           | -1     | 1            | 1               | 2 
 at_once | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:05 | 10:00:05 | 9@f:19
 at_once | 0         | 0           | -1     | 3            | 3               | 2   | 10:00:05 | 10:00:09 | 9@f:20
 at_once | 0         | 0           | 2      | 4            | 4               | 2   | 10:00:09 |          | 9@f:21
-# one that was over when the logs begin is none of theirs
 before  | 0         | 0           | 1      | 4            | 7               | 1   | 10:00:05 | 10:00:05 | 9@f:22
 before  | 0         | 0           | -1     | 5            | 8               | 1   | 10:00:05 | 10:00:05 | 9@f:23
 before  | 0         | 0           | 1      | 6            | 9               | 1   | 10:00:05 |          | 9@f:24
@@ -154,7 +153,7 @@ open    | 10:09:00 |          | 60000       | controlled_shutdown | 3           
 dropped | 10:00:00 | 10:00:01 | 1000        |                     |              |             | 1        |                  | 0                | 9@f:10
 dropped | 10:00:02 | 10:00:03 | 1000        |                     |              | 1           | 1        | topic_deletion   | 0                | 9@f:12
 many    | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:14
-at_once | 10:00:05 | 10:00:09 | 4000        |                     |              | 2           | 2        |                  | 0                | 9@f:18,9@f:20
+at_once | 10:00:05 | 10:00:09 | 4000        |                     |              | 2           | 2        |                  | 0                | 9@f:20
 """
 
 

@@ -508,6 +508,10 @@ zk      | 10:07:00 | 3       | controller_elected       | 3             | 3     
 zk      | 10:07:01.5 | 2     | partition_state_change   | 2             | 2                | state.change.logger | f
 zk      | 10:07:02 | 3       | partition_state_change   | 3             | 3                | state.change.logger | f
 zk      | 10:07:10 | 2       | controller_resigned      | 2             |                  | kafka.controller  | f
+# 1's clock is ahead, and nothing compares it: its reign is no younger than the next one
+skew    | 10:05:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
+skew    | 10:05:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
+skew    | 10:01:00 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
 # before 2.1 winning and raising the epoch are two lines; who wins and raises nothing did not reign
 two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
 two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
@@ -532,6 +536,8 @@ cluster | controller_id | controller_epoch | since    | active_since | until    
 zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
 zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
 zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
+skew    | 1             | 1                | 10:01:00 | 10:05:00.25  | 10:01:00 | 250         | replaced | 0
+skew    | 2             | 2                | 10:01:00 |              |          |             |          | 0
 two     | 4             | 7                | 10:00:00 |              |          |             |          | 0
 kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0
 kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0

@@ -36,7 +36,7 @@ _COMPUTED = ("delivery_ms", "handling_ms", "round_trip_ms")
 
 
 def to_marks(events: DataFrame) -> DataFrame:
-    """EVENTS -> what lines say of requests: `udfs.requests.Mark` with KEY, the rows of each KEY together.
+    """EVENTS -> what lines say of requests: `udfs.requests.Mark` with KEY.
 
     Lines of a broker on one request of the same time are one row. StopReplica until 2.5 is not told by brokers. Most lines are
     a row of their own, so they are exchanged and sorted once, and grouped as they come.
@@ -117,7 +117,8 @@ def _count() -> Column:
 def to_requests(marks: DataFrame) -> DataFrame:
     """Rows of `to_marks` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
     fields = [field for field in CONTROL_REQUESTS.schema if field.name not in _COMPUTED]
-    return with_latencies(map_rows(marks, request_rows, T.StructType(fields)))
+    ordered = marks.repartition(*KEY).sortWithinPartitions(*KEY)  # not every session groups rows as they come
+    return with_latencies(map_rows(ordered, request_rows, T.StructType(fields)))
 
 
 def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -108,9 +108,8 @@ class Warehouse:
         replaces_some = replace is not None and not is_new
         holds = hold and not append and not replaces_some and is_own(self.spark)
         rows = rows.to(table.schema)
-        if (
-            holds
-        ):  # under ids of their own: Spark fails to tell them from columns of what they were made of, if that is joined
+        if holds:
+            # under ids of their own: Spark fails to tell them from columns of what they were made of, if the two are joined
             rows = kept(rows.select(*(F.col(name).alias(name) for name in rows.columns)))
         # to overwrite costs Delta a Spark job, even if there is nothing
         writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")

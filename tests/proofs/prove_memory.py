@@ -113,6 +113,8 @@ def main() -> None:
     names = {f"{size} MB": size for size in asked.sizes_mb} | ({"one .gz": 0} if asked.gz_mb else {})
     found = {}
     for name, size in names.items():
+        if asked.folder:
+            asked.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=asked.folder) as folder:
             if size:
                 generate(CAPTURE / "logs", Path(folder), size * 10**6)

@@ -21,7 +21,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
     Where the active KRaft controller's log is missing, a standby's counts, which replays the same records.
     """
-    telling = kept(events.where(F.col("event_type").isin(*_ZK, *_KRAFT, *_DUMP, *LEAVING) | _starts_dump()))
+    telling = kept(events.where(F.col("event_type").isin(*_ZK, *_KRAFT, *_DUMP, *_LEAVING) | _starts_dump()))
     by_controllers = _kraft_marks(
         telling.where(F.col("event_type").isin(*_KRAFT)).withColumn("from_start", F.lit(False))
     )
@@ -48,7 +48,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
             "since": F.col("at"),
         }
     ).where("up")
-    leaving = telling.where(F.col("event_type").isin(*LEAVING)).select(
+    leaving = telling.where(F.col("event_type").isin(*_LEAVING)).select(
         "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("leaving_at")
     )
     left = (
@@ -94,7 +94,7 @@ _DUMP = (
     "metadata_unfence_broker",
     "metadata_broker_registration_change",
 )
-LEAVING = (
+_LEAVING = (
     "controlled_shutdown_started",
     "kraft_broker_controlled_shutdown_granted",
     "kraft_broker_controlled_shutdown_replayed",
@@ -153,18 +153,18 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
     Controllers say who registers for the first time. In a dump from the start it is who was not there before. A snapshot
     holds everybody's last registration; its epoch, the offset at which it was written, is not where it stands.
     """
+    kind, epoch = F.col("event_type"), F.col("fields")["broker_epoch"]
     fenced, turn = F.col("fields")["fenced"], F.col("fields")["fenced_change"]
-    in_dump, epoch = F.col("event_type") == "metadata_register_broker", F.col("fields")["broker_epoch"]
-    of_snapshot = in_dump & (epoch != F.col("fields")["offset"])
+    registers = kind == "metadata_register_broker"
+    of_snapshot = registers & (epoch != F.col("fields")["offset"])
     is_new = (
-        F.when(F.col("event_type") == "kraft_broker_registered", F.col("fields")["kind"] == "new")
-        .when(of_snapshot | (~in_dump & ~F.col("up")), False)
-        .when(in_dump & F.col("from_start"), True)
+        F.when(kind == "kraft_broker_registered", F.col("fields")["kind"] == "new")
+        .when(of_snapshot | (~registers & ~F.col("up")), False)
+        .when(registers & F.col("from_start"), True)
     )
-    kind = F.col("event_type")
     up = (
         F.when(kind.isin("kraft_broker_unfenced", "metadata_unfence_broker"), True)
-        .when(in_dump, fenced == "false")
+        .when(registers, fenced == "false")
         .when(kind == "metadata_broker_registration_change", F.when(turn == "1", False).when(turn == "-1", True))
         .otherwise(False)
     )

@@ -83,9 +83,11 @@ def _begun(events: DataFrame) -> DataFrame:
     )  # fmt: skip
     elected = events.where("event_type = 'raft_leader_elected' AND controller_epoch IS NOT NULL")
     started = events.where((F.col("event_type") == STARTING) & _incarnation().isNotNull())
-    return meant.unionByName(elected.select("cluster", _term().alias("what"), "node_id", "at")).unionByName(
-        started.select("cluster", _incarnation().alias("what"), "node_id", "at")
-    )
+    return meant.unionByName(_named(elected, _term())).unionByName(_named(started, _incarnation()))
+
+
+def _named(events: DataFrame, what: Column) -> DataFrame:
+    return events.select("cluster", what.alias("what"), "node_id", "at")
 
 
 def _state() -> Column:
@@ -108,11 +110,7 @@ def _told(events: DataFrame) -> DataFrame:
     followed = events.where("event_type = 'raft_leader_changed' AND controller_epoch IS NOT NULL")
     registered = events.where(F.col("event_type").isin(*REGISTERED) & _incarnation().isNotNull())
     return (
-        states.select("cluster", _state().alias("what"), "node_id", "at")
-        .unionByName(
-            followed.select("cluster", _term().alias("what"), "node_id", "at"),
-        )
-        .unionByName(registered.select("cluster", _incarnation().alias("what"), "node_id", "at"))
+        _named(states, _state()).unionByName(_named(followed, _term())).unionByName(_named(registered, _incarnation()))
     )
 
 

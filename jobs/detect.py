@@ -183,7 +183,6 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
             F.max_by("until", "ordinal").alias("until"),
             F.min_by("last_leader", "ordinal").alias("last_leader"),
             F.min_by("isr_then", "ordinal").alias("last_isr"),
-            F.max("leader_epoch").alias("last_epoch"),
             F.max_by("next_leader", "ordinal").alias("next_leader"),
             F.max_by("next_epoch", "ordinal").alias("leader_epoch"),
             F.flatten(F.collect_list("evidence")).alias("evidence"),

@@ -30,9 +30,13 @@ INTENTIONS = ("isr_shrinking", "isr_expanding")
 ELECTED, FOLLOWED = "raft_leader_elected", "raft_leader_changed"
 STARTING, REGISTERED = "broker_incarnation_starting", ("kraft_broker_registering", "kraft_broker_registered")
 """A broker's process names its incarnation, then a controller registers that, and all controllers replay it."""
-EVENTS = frozenset(  # isr_updated is in BY_LEADER
-    (*LINES, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, ELECTED, FOLLOWED, STARTING, *REGISTERED)
-)
+_ONCE = {  # what one node begins once and others tell of: whether this does, and what it is known by
+    ELECTED: ("begun", "controller_epoch"),
+    FOLLOWED: ("told", "controller_epoch"),
+    STARTING: ("begun", "incarnation_id"),
+    **dict.fromkeys(REGISTERED, ("told", "incarnation_id")),
+}
+EVENTS = frozenset((*LINES, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, *_ONCE))  # isr_updated is in BY_LEADER
 """Event types that tell anything here."""
 
 Told = Mapping[str, Any]
@@ -86,10 +90,9 @@ class ClockPairs:
                 self._add("mark", row)
         if event in DELETED and topic is not None:
             self._add("deleted", (topic,))
-        if event in (ELECTED, FOLLOWED) and told.get("controller_epoch") is not None:
-            self._add("begun" if event == ELECTED else "told", (f"quorum:{told['controller_epoch']}", node, at))
-        if event in (STARTING, *REGISTERED) and told.get("incarnation_id") is not None:
-            self._add("begun" if event == STARTING else "told", (f"incarnation:{told['incarnation_id']}", node, at))
+        if event in _ONCE and told.get(_ONCE[event][1]) is not None:
+            table, name = _ONCE[event]
+            self._add(table, (f"{name}:{told[name]}", node, at))
         place = (topic, told.get("partition"))
         if event in (*INTENTIONS, "isr_updated") and topic is not None:
             self._add("isr", (node, *place, at, file, line, event, _ids(told.get("isr")), told.get("partition_epoch")))

@@ -28,6 +28,14 @@ ACTIVITIES = {  # event type -> strategy of the elections it leads to, and its t
     "controller_elected": ("offline", "controller_failover"),
 }
 
+LIVE = ("broker_set_changed", "controller_context_live_brokers")
+"""Events that list the live brokers."""
+LEAVING = ("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers")
+"""Events that list the brokers that are shutting down."""
+LEFT = "broker_removed_from_shutting_down"
+CARRIED = (*ACTIVITIES, "replica_election_started", *LIVE, *LEAVING, LEFT)
+"""Events that later decisions go by, whichever topic they name."""
+
 
 def strategy_of() -> Column:
     """Strategy of the elections that an activity leads to; null if the event is no activity."""
@@ -61,16 +69,11 @@ def with_activity(events: DataFrame) -> DataFrame:
     rank = F.when(F.col("logger") == "state.change.logger", 1).otherwise(0)
     order = Window.partitionBy("cluster", "node_id").orderBy("at", "rank", "file_id", "line")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    alive = F.when(F.col("event_type") == "broker_set_changed", ids_of("live_brokers")).when(
-        F.col("event_type") == "controller_context_live_brokers", ids_of("live_brokers")
-    )
+    alive = F.when(F.col("event_type").isin(*LIVE), ids_of("live_brokers"))
     leaving = F.when(
-        F.col("event_type").isin(
-            "controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers"
-        ),
-        F.coalesce(ids_of("shutting_down_brokers"), F.array().cast(IDS)),
+        F.col("event_type").isin(*LEAVING), F.coalesce(ids_of("shutting_down_brokers"), F.array().cast(IDS))
     )
-    left = F.when(F.col("event_type") == "broker_removed_from_shutting_down", ids_of("brokers"))
+    left = F.when(F.col("event_type") == LEFT, ids_of("brokers"))
     marked = own.withColumns({"rank": rank, "told": leaving, "left": left}).withColumn(
         "list_number", F.count("told").over(so_far)
     )

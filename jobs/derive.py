@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,12 @@ from pyspark.sql import functions as F
 
 from jobs import clocks, detect
 from jobs.brokers import to_broker_timeline
+from jobs.cluster_facts import Facts, kinds_of
 from jobs.controllers import to_controller_timeline
-from jobs.partitions import kinds_of, to_contradictions, to_partition_timeline, to_states, with_until
-from jobs.replay import release_of, to_verdicts
+from jobs.partitions import to_contradictions, to_partition_timeline, to_states, with_until
+from jobs.replay import release_of, showing_elr, to_verdicts
 from jobs.requests import to_marks, to_requests
+from jobs.scope import BY_TOPIC, REIGNS, SPANS, News, Scope
 from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
@@ -33,20 +36,41 @@ if TYPE_CHECKING:
 
 @dataclass
 class Work:
-    """The clusters that are out of date, and the rows of theirs that steps share."""
+    """The clusters that are out of date, and the rows of theirs that steps share.
+
+    `since`: of clusters whose events only grew since they were up to date, the time of the first new one.
+    """
 
     warehouse: Warehouse
     settings: Settings
     clusters: tuple[str, ...]
+    since: Mapping[str, datetime] = field(default_factory=dict)
+    say: Callable[[str], None] = print
+    scope: Scope = field(init=False)
+    """What is rebuilt; `write_timelines` finds out of which clusters not all topics need to be."""
     _tables: dict[str, DataFrame] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.scope = Scope(self.clusters)
+
     def table(self, name: str) -> DataFrame:
-        """The clusters' rows of a table as written last, kept for whoever asks next."""
+        """The rows in scope of a table as written last, kept for whoever asks next."""
         if name not in self._tables:
-            rows = self.warehouse.newest(name)
-            mine = rows if self.are_all else rows.where(F.col("cluster").isin(*self.clusters))
-            self._tables[name] = mine if self.warehouse.holds(name) else mine.persist()
+            rows = self._rows(name, self.scope)
+            self._tables[name] = rows if self.warehouse.holds(name) else rows.persist()
         return self._tables[name]
+
+    def whole(self, name: str) -> DataFrame:
+        """All rows of the clusters of a table as written last."""
+        return self._rows(name, Scope(self.clusters)) if self.scope.topics else self.table(name)
+
+    def _rows(self, name: str, scope: Scope) -> DataFrame:
+        rows = self.warehouse.newest(name)
+        return rows if self._is_all(name, scope) else rows.where(scope.rows_of(name))
+
+    def _is_all(self, name: str, scope: Scope) -> bool:
+        """Whether a scope has all rows of a table."""
+        return self.are_all and not (scope.topics and name in BY_TOPIC)
 
     @cached_property
     def are_all(self) -> bool:
@@ -72,7 +96,7 @@ class Work:
         return clocks.to_corrections(self.offsets if told else self.table("clock_offsets"))
 
     @cached_property
-    def events(self) -> DataFrame:
+    def all_events(self) -> DataFrame:
         """The clusters' events, `at` on the cluster's clock."""
         own = self.table("events")
         if self.corrections is None:
@@ -80,25 +104,60 @@ class Work:
         return clocks.carried(own, self.corrections, {"at": "node_id"}).persist()
 
     @cached_property
-    def states(self) -> DataFrame:
-        """The partitions' states that events tell."""
+    def events(self) -> DataFrame:
+        """Those of them that the rows in scope are made of."""
+        return self.all_events.where(self.scope.events).persist() if self.scope.topics else self.all_events
+
+    @cached_property
+    def facts(self) -> Facts:
+        """What is said of the clusters as a whole."""
         coverage = self.table("log_coverage")
         if self.corrections is not None:
             coverage = clocks.carried(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
-        topics, controllers = self.table("topic_timeline"), self.table("controller_timeline")
-        return kept(to_states(self.events, topics, controllers, coverage, kinds_of(self.table("events"))))
+        return Facts(self.all_events, coverage, kinds_of(self.table("events")))
+
+    @cached_property
+    def states(self) -> DataFrame:
+        """The partitions' states that events tell."""
+        return kept(to_states(self.events, self.table("topic_timeline"), self.table("controller_timeline"), self.facts))
+
+    def narrow(self, offsets: DataFrame, controllers: DataFrame, brokers: DataFrame) -> None:
+        """Find out what has to be rebuilt, before anything in scope was asked for. Given are the new rows of three tables."""
+        if not self.since:
+            return
+        news = News(self.warehouse, dict(self.since), self.all_events, self.facts)
+        tables = {"controller_timeline": (controllers, REIGNS), "broker_timeline": (brokers, SPANS)}
+        self.scope = news.scope(self.clusters, offsets, tables, releases)
+        for name, topics in self.scope.topics.items():
+            self.say(
+                f"{name}: {len(topics):,} topics have news since {news.since[name]:%F %T}, the others stay as they are"
+            )
+        for name, why in sorted(news.reasons.items()):
+            self.say(f"{name} is rebuilt as a whole, with news since {news.since[name]:%F %T}: {why}")
+
+    def widen(self, clusters: Iterable[str]) -> None:
+        """From now on, all topics of these clusters are in scope."""
+        whole = {*self.scope.whole, *clusters}
+        self.scope = Scope(tuple(sorted(whole)), {n: t for n, t in self.scope.topics.items() if n not in whole})
+        self._tables = {name: rows for name, rows in self._tables.items() if name not in BY_TOPIC}
+        self.__dict__.pop("events", None)
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
-        """Write derived tables, several at once: of each, the rows of the clusters are replaced."""
-        names = ", ".join("'" + name.replace("'", "''") + "'" for name in self.clusters)
-        mine = None if self.are_all else f"cluster IN ({names})"
+        """Write derived tables, several at once: of each, the rows in scope are replaced."""
         with ThreadPoolExecutor(WRITERS) as pool:
-            writes = [
-                pool.submit(self.warehouse.write, BY_NAME[name], rows, replace=mine, hold=True)
+            writes = {
+                name: pool.submit(
+                    self.warehouse.write,
+                    BY_NAME[name],
+                    rows,
+                    replace=None if self._is_all(name, self.scope) else self.scope.rows_of(name),
+                    hold=True,
+                )
                 for name, rows in frames.items()
-            ]
-            for write in writes:
-                write.result()
+            }
+            for name, write in writes.items():
+                if (held := write.result()) is not None:
+                    self._tables[name] = held
 
 
 def write_timelines(work: Work) -> None:
@@ -106,18 +165,20 @@ def write_timelines(work: Work) -> None:
     offsets, requests = work.offsets, work.requests
     if work.corrections is not None:
         requests = clocks.requests_on_one_clock(requests, work.corrections)
-    events = work.events
+    controllers = kept(to_controller_timeline(work.all_events))
+    brokers = kept(to_broker_timeline(work.all_events, controllers))
+    work.narrow(offsets, controllers, brokers)
+    topics = to_topic_timeline(work.events)
     first = {
         "clock_offsets": offsets,
         "control_requests": requests,
-        "topic_timeline": to_topic_timeline(events),
-        "controller_timeline": to_controller_timeline(events),
+        "controller_timeline": controllers,
+        "broker_timeline": brokers,
+        "topic_timeline": topics.where(work.scope.rows_of("topic_timeline")) if work.scope.topics else topics,
     }
     work.write(first)
     partitions = to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
-    contradictions = to_contradictions(work.states)
-    brokers = to_broker_timeline(events, work.table("controller_timeline"))
-    work.write({"partition_timeline": partitions, "contradictions": contradictions, "broker_timeline": brokers})
+    work.write({"partition_timeline": partitions, "contradictions": to_contradictions(work.states)})
 
 
 def write_findings(work: Work) -> None:
@@ -129,11 +190,16 @@ def write_findings(work: Work) -> None:
         "reassignments": detect.to_reassignments(events, partitions, topics, work.table("controller_timeline")),
     }
     work.write(first)
-    ends = events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
+    ends = work.all_events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
     led = with_until(work.states.where("leader IS NOT NULL"), topics)
-    elections, brokers, changes = work.table("elections"), work.table("broker_timeline"), work.table("isr_changes")
+    changes, elections = (
+        work.whole("isr_changes"),
+        work.whole("elections"),
+    )  # who is out of sync is so until the logs end
     second = {
-        "offline_partitions": detect.to_offline_partitions(led, elections, brokers, ends),
+        "offline_partitions": detect.to_offline_partitions(
+            led, work.table("elections"), work.table("broker_timeline"), ends
+        ),
         "isr_churn": detect.to_isr_churn(changes, elections, ends, work.settings),
     }
     work.write(second)
@@ -141,14 +207,22 @@ def write_findings(work: Work) -> None:
 
 def write_verdicts(work: Work) -> None:
     """Whether it was decided right."""
-    events = work.events
+    shows_elr = showing_elr(work.whole("partition_timeline"))
+    if (
+        work.scope.topics
+    ):  # whose other topics were judged by whether any state had shown eligible leader replicas by then
+        sides = (showing_elr(work.warehouse.read("partition_timeline")), shows_elr)
+        before, after = ({row["cluster"] for row in side.collect()} for side in sides)
+        if changed := (before ^ after) & {*work.scope.topics}:
+            work.widen(changed)
     verdicts = to_verdicts(
         work.table("elections"),
         work.table("partition_timeline"),
         work.table("controller_timeline"),
         work.table("broker_timeline"),
-        events,
-        releases(work.table("log_files"), events),
+        work.events,
+        shows_elr,
+        releases(work.table("log_files"), work.all_events),
         work.settings,
     )
     work.write({"verdicts": verdicts})

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
+from jobs.cluster_facts import is_assigned, is_written
 from jobs.controllers import by_active_controller
 from jobs.derive import releases
-from jobs.partitions import is_assigned, is_written
 from jobs.settings import Settings
 from jobs.statements import number_of
 from jobs.topics import INCARNATION

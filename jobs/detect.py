@@ -350,7 +350,7 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
     )
     order = Window.partitionBy(*INCARNATION).orderBy(*IN_ORDER)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    asked = with_incarnation(with_rank(rows), topics).withColumns(
+    asked = with_incarnation(with_rank(rows, "topic", "partition"), topics).withColumns(
         {
             "replicas": F.last("replicas", ignorenulls=True).over(so_far),
             "adding": F.coalesce(F.last(_ids("adding_replicas"), ignorenulls=True).over(so_far), none),

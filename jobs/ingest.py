@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -35,6 +36,9 @@ from udfs.workers import prepare
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+WORTH_BYTES = 128 << 20
+"""Clusters with fewer bytes of logs are rebuilt as a whole: finding out what may stay takes a dozen Spark jobs. A night with news of
+a tenth of the topics takes 120 CPU seconds instead of 106 over 66 MB, 227 instead of 270 over 300 MB."""
 PARSED = from_arrow_schema(SCHEMA)
 """What the workers give back: records, and accounts of ranges."""
 _SURVEY = T.StructType([T.StructField("survey", T.BinaryType())])
@@ -43,20 +47,26 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class News:
-    """What an ingest brought: the clusters with new bytes, how much was read, and whether a known stream has a new name."""
+    """What an ingest brought: the clusters with new bytes, how much was read, and whether a known stream has a new name.
+
+    `since`: by cluster the time of the first new event; a cluster of which other events changed, or that is small, is not there.
+    """
 
     clusters: tuple[str, ...]
     streams: int = 0
     bytes_read: int = 0
     seen_again: bool = False
+    since: Mapping[str, datetime] = field(default_factory=dict)
 
     def __add__(self, other: News) -> News:
         """Both."""
+        twice = {*self.clusters} & {*other.clusters}
         return News(
             tuple(sorted({*self.clusters, *other.clusters})),
             self.streams + other.streams,
             self.bytes_read + other.bytes_read,
             self.seen_again or other.seen_again,
+            {name: at for name, at in {**self.since, **other.since}.items() if name not in twice},
         )
 
 
@@ -104,12 +114,58 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
         nodes = {file_id: default_nodes(rows[file_id], told[file_id]) for file_id in fresh}
         for file_id in fresh:
             rows[file_id]["spans"] = spans(told[file_id], nodes[file_id])
-        clusters = {rows[i]["cluster"] for i in fresh}
-        clusters |= _write(warehouse, parsed, rows, nodes, fresh & old.keys())
+        changed = _write(warehouse, parsed, rows, nodes, fresh & old.keys())
         write_streams(warehouse, rows, settings)
     finally:
         parsed.unpersist()
-    return News(tuple(sorted(clusters)), len(fresh), size)
+    sizes: Counter[str] = Counter()
+    for row in rows.values():
+        sizes[row["cluster"]] += row["size_bytes"]
+    large = {name for name, bytes_ in sizes.items() if bytes_ >= WORTH_BYTES and name not in changed}
+    grown = [i for i in sorted(fresh) if rows[i]["cluster"] in large]
+    clusters = {rows[i]["cluster"] for i in fresh} | changed
+    return News(tuple(sorted(clusters)), len(fresh), size, since=_since(warehouse, grown) if grown else {})
+
+
+_PLAIN = (
+    "line", "at", "node_id", "logger", "event_type", "topic", "partition", "leader_epoch", "partition_epoch", "detail",
+)  # fmt: skip
+"""Columns by which events of a stream that was read again are seen to be the same; its bytes are, but zone and node may not be."""
+
+
+def _since(warehouse: Warehouse, streams: list[str]) -> dict[str, datetime]:
+    """By cluster the time of the first new event of streams that were read; one that has got further lines is new, too.
+
+    Clusters are left out if any other of their published events is not as it was, or a new one has no time.
+    """
+    if not warehouse.versions:
+        return {}
+    of_stream, told = ["cluster", "file_id"], F.xxhash64(*_PLAIN)
+    before, now = (
+        rows.where(F.col("file_id").isin(streams)).select(*of_stream, *_PLAIN)
+        for rows in (warehouse.read("events"), warehouse.newest("events"))
+    )
+    last = F.max_by(F.struct("line", "at", told.alias("told")), "line").alias("last")
+    known = before.groupBy(*of_stream).agg(last, F.bit_xor(told).alias("was"))
+    line = F.col("line")
+    is_old, is_new = line <= F.col("last.line"), F.coalesce(line > F.col("last.line"), F.lit(True))
+    by_stream = (
+        now.join(F.broadcast(known.select(*of_stream, "last")), of_stream, "left")
+        .groupBy(*of_stream)
+        .agg(
+            F.bit_xor(F.when(is_old, told)).alias("is"),
+            F.max(F.when(line == F.col("last.line"), told)).alias("last_is"),
+            F.min(F.when(is_new, F.col("at"))).alias("since"),
+            F.max(is_new & F.col("at").isNull()).alias("is_timeless"),
+        )
+    )
+    same = F.col("is") == F.col("was")
+    but_last = F.col("is").bitwiseXOR(F.col("last_is")) == F.col("was").bitwiseXOR(F.col("last.told"))
+    since = F.when(F.col("last").isNull() | same, F.col("since")).otherwise(F.least("since", "last.at"))
+    is_sure = (F.col("last").isNull() | same | but_last) & ~F.col("is_timeless")
+    found = known.join(by_stream, of_stream, "full").groupBy("cluster")
+    by_cluster = found.agg(F.min(since).alias("since"), F.min(F.coalesce(is_sure, F.lit(False))).alias("is_sure"))
+    return {row["cluster"]: row["since"] for row in by_cluster.collect() if row["is_sure"] and row["since"] is not None}
 
 
 def _account(parsed: DataFrame, rows: dict[str, Row], fresh: set[str]) -> dict[str, Told]:

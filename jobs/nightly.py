@@ -5,11 +5,15 @@ Everything between the first write and the `runs` row is invisible to readers; s
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 from jobs.derive import DERIVE, Work, pending_after
 from jobs.gate import Audit, audit
@@ -83,15 +87,19 @@ def run(
                 news += ingest(warehouse, inputs, settings, cluster, run_id, say)
         pending = pending_after(pending, "ingest", news.clusters)
     derived = [name for name in steps if name in DERIVE]
+    by = made_with(settings)
     stale = tuple(sorted({name for step in derived for name in pending.get(step, ())}))
     if stale:
-        work = Work(warehouse, settings, stale)
+        work = Work(warehouse, settings, stale, grown_since(warehouse, news, stale, derived, by), say)
         for name in derived:
             with stage(name):
                 DERIVE[name](work)
             pending = pending_after(pending, name, stale)
         warehouse.spark.catalog.clearCache()
     outcome.news = bool(stale or news.clusters)
+    is_whole = tuple(derived) == tuple(DERIVE)
+    derivations = {name: told for name, told in warehouse.derived_with.items() if name not in stale}
+    derivations |= dict.fromkeys(stale, by) if is_whole else {}
     if outcome.news:
         with stage("audit"):
             written = {name: warehouse.newest(name) for name in warehouse.written}
@@ -109,6 +117,7 @@ def run(
                 "rows": _sorted({**warehouse.rows, **(outcome.audit.rows if outcome.audit else {})}),
                 "expectations": _sorted(outcome.audit.violations if outcome.audit else {}),
                 "pending": pending,
+                "derived_with": derivations,
                 "status": "published" if outcome.published else "refused",
             }
         )
@@ -116,7 +125,40 @@ def run(
         warehouse.versions |= warehouse.written
         warehouse.rows |= outcome.audit.rows if outcome.audit else {}
         warehouse.pending = pending
+        warehouse.derived_with = derivations
     return outcome
+
+
+def grown_since(
+    warehouse: Warehouse, news: News, stale: Iterable[str], derived: Sequence[str], by: str
+) -> dict[str, datetime]:
+    """Of clusters that are out of date only because of this run's news: since when; a run of single steps has none.
+
+    All rows of these clusters were made with the same code and settings as now (`by`).
+    """
+    if tuple(derived) != tuple(DERIVE):
+        return {}
+    late = {name for names in warehouse.pending.values() for name in names}
+    made_alike = {name for name in stale if warehouse.derived_with.get(name) == by}
+    return {name: at for name, at in news.since.items() if name in made_alike - late}
+
+
+def made_with(settings: Settings) -> str:
+    """A digest of what derived rows go by beside the logs: our code, and the settings."""
+    told = hashlib.blake2b(json.dumps(asdict(settings), sort_keys=True, default=str).encode(), digest_size=8)
+    for package in ("jobs", "schemas", "udfs"):
+        for source in _sources(files(package)):
+            told.update(source.read_bytes())
+    return told.hexdigest()
+
+
+def _sources(folder: Traversable) -> Iterator[Traversable]:
+    """Modules of a package, also one in a zip, in order."""
+    for one in sorted(folder.iterdir(), key=lambda one: one.name):
+        if one.is_dir():
+            yield from _sources(one)
+        elif one.name.endswith(".py"):
+            yield one
 
 
 def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:

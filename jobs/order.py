@@ -16,13 +16,14 @@ IN_ORDER = ("at", "rank", "node_id", "file_id", "line")
 """What windows order rows of `with_rank` by."""
 
 
-def with_rank(rows: DataFrame) -> DataFrame:
+def with_rank(rows: DataFrame, *of: str) -> DataFrame:
     """Rows with `cluster, file_id, at, line, message` -> the same with `rank`, that of their kind in the one order.
 
     Lines of one file never swap at equal time: the rank of each is the greatest of its own and of those before it then.
+    `of`: columns of what is put in order by itself, such as a partition; lines of others do not count then.
     """
     before = (
-        Window.partitionBy("cluster", "file_id", "at")
+        Window.partitionBy("cluster", "file_id", "at", *of)
         .orderBy("line")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )

@@ -8,108 +8,55 @@ and no younger than the first proof of any later state.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.cluster_facts import Facts, Kinds, is_assigned, is_reassigned, is_removed, is_written
 from jobs.controllers import by_active_controller
 from jobs.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.histories import SAID, to_ordered
 from jobs.session import kept
 from jobs.settings import Settings
-from jobs.statements import (
-    RECORDS,
-    REFRESHED,
-    UNNUMBERED,
-    ids_of,
-    number_of,
-    to_changes_by_leader,
-    to_statements,
-    to_unnumbered,
-)
+from jobs.statements import number_of, to_changes_by_leader, to_statements, to_unnumbered
 from jobs.topics import HISTORY, INCARNATION, named, to_lives, with_history, with_incarnation, with_number
 from jobs.untold import with_untold
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
 from udfs.removals_columns import untold
-from udfs.state_lines import WHOLE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
 
-@dataclass(frozen=True)
-class Kinds:
-    """Which kinds of evidence events hold; what there is none of is left out of the plan."""
+def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: Facts) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> a row per state that any line tells of, with what all say.
 
-    kraft: bool = True
-    dumps: bool = True
-    """Metadata dumps."""
-    removals: bool = True
-    """Replicas that ZooKeeper's controllers took offline."""
-    unnumbered: bool = True
-    """States, or changes that leaders wrote themselves, without partition epoch: Kafka up to 2.3."""
-    assigned: bool = True
-    """Assignments that ZooKeeper's controllers gave new partitions."""
-    reassigned: bool = True
-    """Partitions that are reassigned."""
-
-
-def kinds_of(events: DataFrame) -> Kinds:
-    """What kinds of evidence there are, found in one pass."""
-    kind, message = F.col("event_type"), F.col("message")
-    told = (kind.isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
-    told = told & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
-    led = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
-    changed = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
-    found = {
-        "kraft": kind.startswith("kraft"),
-        "dumps": kind.isin(*RECORDS),
-        "removals": (kind == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica"),
-        "unnumbered": told | led | changed,
-        "assigned": is_assigned(),
-        "reassigned": is_reassigned(),
-    }
-    there = [F.max(F.coalesce(one, F.lit(False))).alias(name) for name, one in found.items()]
-    row = events.agg(*there).collect()[0]
-    return Kinds(**{name: bool(row[name]) for name in found})
-
-
-def to_states(
-    events: DataFrame, topics: DataFrame, controllers: DataFrame, coverage: DataFrame, kinds: Kinds | None = None
-) -> DataFrame:
-    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE, LOG_COVERAGE -> a row per state that any line tells of, with what all say.
-
-    Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells, or lines
+    The topics may be some of the clusters', then events of others need not be there; `facts` are those of whole clusters. Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells, or lines
     contradict each other, and then `contradiction` says how. `ordinal` orders the states of an incarnation, HISTORY numbers it.
 
     Statements are exchanged and sorted once, by HISTORY and partition epoch; all that follows keeps to that, so that no row
     is sent anywhere again. Frames up to the end of a history are read from there: from each row they would be quadratic.
     """
-    kinds = kinds or Kinds()
+    kinds = facts.kinds
     lives = kept(to_lives(topics))
     said = with_history(to_statements(events, kraft=kinds.kraft, dumps=kinds.dumps), lives)
     states = named(_numbered(said, kraft=kinds.kraft or kinds.dumps), lives)
-    if kinds.kraft or kinds.removals or kinds.unnumbered:
-        seen = kept(_seen(events, coverage))
-        heard = seen.groupBy("cluster", "leader").agg(
-            F.collect_list(F.struct("seen_since", "seen_until")).alias("heard")
-        )
     if kinds.kraft:
-        kraft, fenced = kept(_kraft(events)), _fenced(events, controllers)
-        implied = _with_implied(states, kraft, heard, fenced)
-        states = kept(_with_new(with_untold(implied, events, topics, controllers, kraft, heard), implied.columns))
+        fenced = _fenced(events, controllers)
+        implied = _with_implied(states, facts.kraft, facts.heard, fenced)
+        told = with_untold(implied, events, topics, controllers, facts.kraft, facts.heard)
+        states = kept(_with_new(told, implied.columns))
     if kinds.removals:
-        states = _with_removals(states, _removals(events, topics), heard)
+        states = _with_removals(states, _removals(events, topics, facts), facts.heard)
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
     if kinds.unnumbered:
-        states = _with_steps(kept(states), events, lives, seen)
+        states = _with_steps(kept(states), events, lives, facts.seen)
     states = _with_assignments(states, events, topics, kinds)
     if kinds.kraft:
         states = kept(states)
-        states = states.join(_lasting(states, kraft, fenced), [HISTORY, "ordinal"], "left")
+        states = states.join(_lasting(states, facts.kraft, fenced), [HISTORY, "ordinal"], "left")
     else:
         states = states.withColumn("is_lasting", F.lit(None).cast("boolean"))
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
@@ -125,9 +72,9 @@ def to_states(
         }
     )
     # a partition that was never seen reassigned has one assignment; of others only what is said of a state counts
-    told = F.when(_is_of_state(), F.col("replicas"))
+    first = F.when(_is_of_state(), F.col("replicas"))
     given = F.when(~F.col("reassigned"), F.col("assigned"))
-    return timed.withColumn("replicas", F.coalesce(told, "the_one", given)).drop("the_one", "next_since", "told_at")
+    return timed.withColumn("replicas", F.coalesce(first, "the_one", given)).drop("the_one", "next_since", "told_at")
 
 
 def _is_of_state() -> Column:
@@ -376,25 +323,6 @@ def _checked(states: DataFrame) -> DataFrame:
     )
 
 
-def _kraft(events: DataFrame) -> DataFrame:
-    """Clusters whose controllers run KRaft: cluster, and `keeps_last`: whether a lost last member stays in the ISR; null unknown.
-
-    It stays without eligible leader replicas, which no release before 4.0 turns on; one that is printed proves them.
-    """
-    elr = F.col("event_type").startswith("kraft") & (F.size(ids_of("elr")) > 0)
-    major = F.regexp_extract(F.col("fields")["kafka_version"], r"^(\d+)", 1).try_cast("int")
-    told = events.where("event_type = 'kafka_version' OR event_type LIKE 'kraft%'").groupBy("cluster")
-    return (
-        told.agg(
-            F.max(F.col("event_type").startswith("kraft")).alias("kraft"),
-            F.max(elr).alias("elr"),
-            F.max(F.when(F.col("event_type") == "kafka_version", major)).alias("major"),
-        )
-        .where("kraft")
-        .select("cluster", F.when(F.col("elr"), False).when(F.col("major") < 4, True).alias("keeps_last"))
-    )
-
-
 def _fenced(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """When the active KRaft controller fenced whom: cluster, leader, `fencings`, all of its times in order."""
     told = events.where("event_type = 'kraft_broker_fenced'").select(
@@ -511,13 +439,10 @@ def _with_new(states: DataFrame, columns: list[str]) -> DataFrame:
     )
 
 
-def _removals(events: DataFrame, topics: DataFrame) -> DataFrame:
+def _removals(events: DataFrame, topics: DataFrame, facts: Facts) -> DataFrame:
     """INCARNATION, `removals` and `deleting`: replicas that ZooKeeper's controllers took offline, in order, and those of
     them that belong to the topic's deletion. Of reigns that do not log what they made of it (`udfs.removals`).
     """
-    offline = events.where("event_type = 'replica_state_change' AND fields['to_state'] = 'OfflineReplica'")
-    telling = events.where("event_type = 'replica_removed_from_isr'").select("cluster", "controller_epoch").distinct()
-    until_1_0 = events.where("event_type LIKE 'controller_isr_remov%'").select("cluster", "node_id").distinct()
     starts = (
         with_incarnation(events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL"), topics)
         .groupBy("cluster", "topic", "incarnation", "node_id")
@@ -532,12 +457,7 @@ def _removals(events: DataFrame, topics: DataFrame) -> DataFrame:
         "controller_epoch",
     )
     return (
-        with_incarnation(
-            offline.join(F.broadcast(telling), ["cluster", "controller_epoch"], "left_anti").join(
-                F.broadcast(until_1_0), ["cluster", "node_id"], "left_anti"
-            ),
-            topics,
-        )
+        with_incarnation(facts.silent(events.where(is_removed())), topics)
         .join(F.broadcast(starts), ["cluster", "topic", "incarnation", "node_id"], "left")
         .groupBy(*INCARNATION)
         .agg(
@@ -659,41 +579,6 @@ def _two_leaders(said: DataFrame) -> DataFrame:
         .withColumn("contradiction", F.concat_ws(" or ", F.transform("leaders", lambda one: F.concat(F.lit("leader "), one))))
         .drop("leaders")
     )  # fmt: skip
-
-
-def _seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
-    """Spans in which each node's own log (not its controller's) is there, at INFO: cluster, leader, seen_since, seen_until.
-
-    One that is kept at WARN says nothing of ISRs.
-    """
-    own = events.where(
-        "node_id IS NOT NULL AND coalesce(level, '') NOT IN ('WARN', 'ERROR', 'FATAL') "
-        "AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
-    ).select("cluster", F.col("node_id").alias("leader"), "at")
-    spans = coverage.where("kind = 'server'").select(
-        "cluster", F.col("node_id").alias("leader"), F.col("since").alias("seen_since"), F.col("until").alias("seen_until")
-    )  # fmt: skip
-    told = own.join(F.broadcast(spans), ["cluster", "leader"]).where("at BETWEEN seen_since AND seen_until")
-    return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first")).drop("first")
-
-
-def is_assigned() -> Column:
-    """Whether an event is a ZooKeeper controller's word of a new partition's assignment."""
-    is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
-    return is_new & F.col("replicas").isNotNull()
-
-
-def is_reassigned() -> Column:
-    """Whether an event tells of a partition's reassignment: a controller's line, or a record of a metadata dump."""
-    return F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
-        F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
-        & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
-    )
-
-
-def is_written() -> Column:
-    """Whether an event is a ZooKeeper controller's word that it wrote an assignment: a step of a reassignment."""
-    return F.col("event_type") == "reassignment_assignment_updated"
 
 
 def _assigned(events: DataFrame, topics: DataFrame) -> DataFrame:

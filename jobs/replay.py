@@ -40,18 +40,24 @@ def to_verdicts(
     controllers: DataFrame,
     brokers: DataFrame,
     events: DataFrame,
+    shows_elr: DataFrame,
     releases: dict[str, tuple[str, bool]],
     settings: Settings,
 ) -> DataFrame:
     """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE -> VERDICTS.
 
-    `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster without one stay unjudged.
+    `shows_elr`: see `showing_elr`; `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster without one
+    stay unjudged.
     """
-    shown = states.where("size(elr) > 0 OR size(last_known_elr) > 0")
-    with_elr = F.broadcast(shown.select("cluster", F.lit(True).alias("shows_elr")).distinct())
+    with_elr = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)))
     judged = _election_verdicts(elections.join(with_elr, "cluster", "left"), brokers, events, releases, settings)
     kept = _state_verdicts(states.join(with_elr, "cluster", "left"), elections, releases)
     return judged.unionByName(kept).unionByName(_controller_verdicts(controllers, releases))
+
+
+def showing_elr(states: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> `cluster` of those in which any state has eligible leader replicas."""
+    return states.where("size(elr) > 0 OR size(last_known_elr) > 0").select("cluster").distinct()
 
 
 def eras_of(release: str, is_kraft: bool, shows_elr: bool | None) -> tuple[Release, bool]:
@@ -188,7 +194,9 @@ def _election_verdicts(
                 verdict = without_elr(verdict)
             elif elr and not row["isr_before"] and not row["elr_before"]:
                 verdict = without_elr(verdict, "last_known_elr")  # with both empty the last known leader may be elected
-            epoch = f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {row['at']:%H:%M:%S.%f}"
+            epoch = (
+                f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {row['at']:%F %H:%M:%S.%f}"
+            )
             subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {epoch}"
             out.append(_row(row, verdict, subject, row["at"]))
         yield _batch(out)

@@ -165,7 +165,7 @@ def _rebirths(events: DataFrame) -> DataFrame:
     told = kind.isin(*TOLD) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
     concerned = F.col("topic").isNotNull() & F.col("partition").isNotNull() & (told | (kind == GONE) | is_new)
     lines = (
-        with_rank(events.where(concerned))
+        with_rank(events.where(concerned), "topic", "partition")
         .withColumns(
             {
                 "told": told,

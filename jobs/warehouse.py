@@ -53,6 +53,8 @@ class Warehouse:
     versions: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     pending: dict[str, list[str]] = field(default_factory=dict)
+    derived_with: dict[str, str] = field(default_factory=dict)
+    """By cluster a digest of the code and settings that made its derived rows."""
     last_run: int = 0
     written: dict[str, int] = field(default_factory=dict)
     """Version of each table that this run wrote."""
@@ -98,15 +100,15 @@ class Warehouse:
 
     def write(
         self, table: Table, rows: DataFrame, *, replace: str | None = None, append: bool = False, hold: bool = False
-    ) -> None:
+    ) -> DataFrame | None:
         """Write rows in the table's columns and order: instead of all rows, of those that `replace` selects, or besides.
 
-        `hold`: all rows of the table stay at hand for this run. Reading a table for the first time after it was written costs Delta
-        three Spark jobs.
+        `hold`: in a session of our own the rows stay at hand for this run, and are returned. Reading a table for the first time
+        after it was written costs Delta three Spark jobs.
         """
         is_new = not self.exists(table.name)
         replaces_some = replace is not None and not is_new
-        holds = hold and not append and not replaces_some and is_own(self.spark)
+        holds = hold and is_own(self.spark)
         rows = rows.to(table.schema)
         if holds:
             # under ids of their own: Spark fails to tell them from columns of what they were made of, if the two are joined
@@ -117,8 +119,11 @@ class Warehouse:
         if replaces_some:
             writer = writer.option("replaceWhere", replace)
         self._change(table.name, lambda: writer.save(self.path(table.name)))
-        if holds:
+        if not holds:
+            return None
+        if not append and not replaces_some:
             self._held[table.name] = rows
+        return rows
 
     def delete(self, table: Table, condition: str) -> None:
         """Take rows out of a table."""
@@ -212,7 +217,7 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
     warehouse._seen[RUNS.name] = warehouse.version(RUNS.name)
     if warehouse.exists(RUNS.name):
         number = F.col("run_id").cast("long")
-        told = F.struct("table_versions", "rows", "pending")
+        told = F.struct("table_versions", "rows", "pending", "derived_with")
         found = warehouse._load(RUNS.name, warehouse._seen[RUNS.name]).agg(
             F.max(number).alias("number"), F.max_by(told, F.when(F.col("status") == "published", number)).alias("told")
         )
@@ -222,6 +227,7 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
         if last["told"] is not None:
             warehouse.versions, warehouse.rows = dict(last["told"]["table_versions"]), dict(last["told"]["rows"])
             warehouse.pending = {step: list(names) for step, names in (last["told"]["pending"] or {}).items()}
+            warehouse.derived_with = dict(last["told"]["derived_with"] or {})
     elif not create:
         raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
     return warehouse

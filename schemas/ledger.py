@@ -30,5 +30,11 @@ RUNS = table(
         T.MapType(TEXT, TEXTS),
         "By step the clusters whose rows it has yet to bring up to date, sorted; a step that has none is left out.",
     ),
+    column(
+        "derived_with",
+        T.MapType(TEXT, TEXT),
+        "By cluster a digest of the code and the settings that made all its derived rows; a cluster whose steps were run one by "
+        "one is left out.",
+    ),
     column("status", TEXT, "`published` or `refused`."),
 )

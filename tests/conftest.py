@@ -271,6 +271,15 @@ SMALL = {  # file -> its lines of the first night; broker 2 leads pay-in-0 and i
         "10:00:00,000] INFO Awaiting socket connections on 0.0.0.0:9092. (kafka.network.Acceptor)",
     ],
 }
+QUIET = {  # what its first night may have besides: a topic of which the second says nothing, though its leader's log goes on
+    "broker-1/state-change.log": [
+        f"10:00:01,001] TRACE [Controller id=1 epoch=1] Changed partition pay-out-0 from NewPartition to OnlinePartition with state LeaderAndIsr(leader=1, leaderEpoch=0, isr=List(1), zkVersion=0) {_STATE}",
+    ],
+    "broker-1/server.log": [
+        f"10:00:30,000] INFO [Partition pay-out-0 broker=1] ISR updated to [1,2] and zkVersion updated to [1] {_PARTITION}",
+        "10:05:30,000] INFO Awaiting socket connections on 0.0.0.0:9093. (kafka.network.Acceptor)",
+    ],
+}
 MORE = {  # what the second night adds: broker 2 is back in the ISR
     "broker-1/controller.log": [
         f"10:06:00,000] INFO [Controller id=1] Newly added brokers: 2, deleted brokers: , bounced brokers: , all live brokers: 1,2 {_CONTROLLER}",
@@ -292,9 +301,9 @@ def append(folder: Path, night: dict[str, list[str]]) -> None:
 
 @pytest.fixture(scope="session")
 def two_nights(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """One run over both nights of the small cluster; `capture` is the folder of its logs."""
+    """One run over both nights of the small cluster and its quiet topic; `capture` is the folder of its logs."""
     folder = tmp_path_factory.mktemp("two-nights")
-    for night in (SMALL, MORE):
+    for night in (SMALL, QUIET, MORE):
         append(folder / "logs", night)
     return run_over(spark, folder / "warehouse", folder / "logs", folder / "logs")
 

@@ -21,14 +21,15 @@ from jobs.lock import sole_writer
 from jobs.nightly import Outcome, nightly
 from jobs.nightly import run as run_steps
 from jobs.settings import Settings
+from jobs.topics import to_topic_timeline
 from jobs.warehouse import Warehouse, open_warehouse
 from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME, SOURCES
-from tests.conftest import DAY, append, published_rows
+from tests.conftest import DAY, QUIET, append, published_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from tests.conftest import Frame, Run
 
@@ -45,9 +46,9 @@ def killed(*_: Any, **__: Any) -> None:
     raise Killed
 
 
-def run(spark: SparkSession, root: Path, logs: Path) -> Outcome:
+def run(spark: SparkSession, root: Path, logs: Path, say: Callable[[str], None] = lambda _: None) -> Outcome:
     """A nightly run as the command does it."""
-    return nightly(open_warehouse(spark, str(root), create=True), [str(logs)], Settings(), "default", lambda _: None)
+    return nightly(open_warehouse(spark, str(root), create=True), [str(logs)], Settings(), "default", say)
 
 
 def pinned(spark: SparkSession, root: Path) -> dict[str, int]:
@@ -72,8 +73,9 @@ def comparable(tables: Rows, logs: Path) -> dict[str, list[str]]:
 
 
 def states(tables: Rows) -> list[tuple[int, list[int]]]:
-    """Leader and ISR of the states of the only partition, in their order."""
-    rows = sorted(tables["partition_timeline"], key=lambda row: int(row["partition_epoch"]))
+    """Leader and ISR of the states of pay-in-0, in their order."""
+    mine = (row for row in tables["partition_timeline"] if row["topic"] == "pay-in")
+    rows = sorted(mine, key=lambda row: int(row["partition_epoch"]))
     return [(row["leader"], row["isr"]) for row in rows]
 
 
@@ -91,6 +93,7 @@ def test_nights(
 ) -> None:
     """A first night in single steps, a second one that is killed and run again: together they are one clean run."""
     root = tmp_path / "warehouse"
+    append(small, QUIET)
     said = step("timelines", root)
     assert (said.exit_code, "There is no warehouse in" in said.stderr) == (2, True)
     assert not root.exists()
@@ -123,7 +126,7 @@ def test_nights(
     assert said.exit_code == 0, said.stderr
     assert "decisions as the algorithm says" in said.stdout
     first_night = published_rows(root)
-    assert len(first_night["events"]) == 7
+    assert len(first_night["events"]) == 9
     assert states(first_night) == [(2, [1, 2]), (1, [1])]
     [election] = first_night["elections"]
     assert (election["leader"], election["strategy"], election["trigger"], election["unclean"]) == (
@@ -168,13 +171,25 @@ def test_nights(
     assert Warehouse(spark, str(root)).version("topic_timeline") > at_first["topic_timeline"]
     assert pinned(spark, root) == at_first
 
-    # run again it gives what one clean run over all logs gives
-    assert run(spark, root, small).published
+    # run again it gives what one clean run over all logs gives, though of two topics only that with news is rebuilt
+    said_of: list[str] = []
+    made_of: list[set[str | None]] = []
+
+    def told(events: DataFrame) -> DataFrame:
+        made_of.append({row["topic"] for row in events.select("topic").distinct().collect()})
+        return to_topic_timeline(events)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.ingest, "WORTH_BYTES", 0)
+        patch.setattr("jobs.derive.to_topic_timeline", told)
+        assert run(spark, root, small, said_of.append).published
+    assert "default: 1 topics have news since 2026-11-21 10:05:30, the others stay as they are" in said_of
+    assert made_of == [{None, "pay-in"}]
     second = published_rows(root)
     assert two_nights.outcome.published
     clean = published_rows(Path(two_nights.warehouse.root))
     assert comparable(second, small) == comparable(clean, two_nights.capture)
-    assert len(second["events"]) == 10
+    assert len(second["events"]) == 12
     assert states(second) == [(2, [1, 2]), (1, [1]), (1, [1, 2])]
 
     # too many records that no rule knows: refused, said, and invisible
@@ -197,7 +212,7 @@ def test_nights(
         '    25 lines like "[Controller id=<n> epoch=<n>] Nobody wrote this", first at broker-1/state-change.log:'
         in said.stderr
     )
-    assert '"reject_lines":25,"event_lines":2' in said.stderr
+    assert '"reject_lines":25,"event_lines":3' in said.stderr
     assert Warehouse(spark, str(root)).version("log_files") > at_second["log_files"]
     assert pinned(spark, root) == at_second
     lines = (
@@ -210,7 +225,7 @@ def test_nights(
     assert [status for _, status in runs(warehouse)] == ["published"] * 7 + ["refused"]
 
     # without them the next run takes back what was refused
-    known = (small / "broker-1" / "state-change.log").read_text().splitlines(keepends=True)[:2]
+    known = (small / "broker-1" / "state-change.log").read_text().splitlines(keepends=True)[:3]
     (small / "broker-1" / "state-change.log").write_text("".join(known))
     assert run(spark, root, small).published
     assert pinned(spark, root) == at_second

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.replay import eras_of, release_of, to_verdicts, without_elr
+from jobs.replay import eras_of, release_of, showing_elr, to_verdicts, without_elr
 from jobs.settings import Settings, TopicSettings
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
@@ -71,6 +71,9 @@ zk      | refresh   | 0         | 0           | 10:00:10 | none                |
 # the ISR before is not known; whoever does not say what it set out to do is not judged
 zk      | blind     | 0         | 0           | 10:00:11 | offline             | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
 zk      | unsaid    | 0         | 0           | 10:00:12 |                     | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
+# failures of two days at the same time of day are two decisions; nobody tells the ISR that they found
+zk      | nobody    | 0         | 0           | 2026-11-21 10:00:14 | offline | -1           |        |              |            | 1,2      | 2            |               |     |         | false
+zk      | nobody    | 0         | 0           | 2026-11-22 10:00:14 | offline | -1           |        |              |            | 1,2      | 2            |               |     |         | false
 # another cluster, whose release no message tells, is left alone
 dark    | t         | 0         | 0           | 10:00:13 | offline             | -1              | 2      | 3            | 1          | 1,2      | 1,2          |               | 2   | true    | true
 """
@@ -88,6 +91,8 @@ shutdown2  | controlled_shutdown_election | shutdown2-0#0 leader epoch 3  | viol
 refresh    | epoch_refresh                | refresh-0#0 leader epoch 3    | holds    | []
 blind      | offline_election             | blind-0#0 leader epoch 3      | unknown  | isr_before
 unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | unknown  | strategy
+nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before
+nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before
 """
 # KRaft 4.1: the logs do not tell who was alive, but the brokers' spans do. Broker 1 was fenced at 10:00:00.
 KRAFT_ELECTIONS = """
@@ -156,6 +161,7 @@ def verdicts(frame: Frame) -> DataFrame:
         frame(CONTROLLER_TIMELINE, REIGNS),
         frame(BROKER_TIMELINE, BROKERS),
         frame(EVENTS, "event_type\n"),
+        showing_elr(frame(PARTITION_TIMELINE, STATES)),
         RELEASES,
         SETTINGS,
     )

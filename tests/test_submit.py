@@ -43,7 +43,10 @@ spark.executor.memory         1g
 spark.ui.enabled              false
 spark.driver.extraJavaOptions    -XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=400m -Xms1g
 spark.executor.extraJavaOptions  -XX:+UseParallelGC -XX:TieredStopAtLevel=1
+spark.sql.codegen.wholeStage     false
+spark.sql.codegen.factoryMode    NO_CODEGEN
 """
+"""The cluster's own settings; compiling queries costs more than these small logs do."""
 
 
 @dataclass(frozen=True)

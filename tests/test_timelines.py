@@ -9,8 +9,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from jobs.brokers import to_broker_timeline
+from jobs.cluster_facts import Facts, Kinds, kinds_of
 from jobs.controllers import to_controller_timeline
-from jobs.partitions import Kinds, kinds_of, to_contradictions, to_partition_timeline, to_states
+from jobs.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.settings import Settings, TopicSettings
 from jobs.topics import to_topic_timeline
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -203,7 +204,9 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
         "cluster", F.when(F.col("topic").isin("kraft", "reborn"), "k").otherwise("c")
     )
     topics = to_topic_timeline(events).persist()
-    return to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events)).persist(), topics
+    return to_states(
+        events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events))
+    ).persist(), topics
 
 
 def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -240,7 +243,7 @@ def test_statements_are_sent_and_sorted_by_partition_once(states: tuple[DataFram
     """Where there is nothing but numbered states: one exchange, no row through Python, no join of large sides."""
     events, topics = frame(EVENTS, PARTITION_EVENTS), states[1]
     kinds = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
-    rows = to_states(events, topics, to_controller_timeline(events), heard(events), kinds)
+    rows = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds))
     plan = main_path(to_partition_timeline(rows, topics, Settings()))
     assert plan.count("Exchange") == 1
     assert {"SortMergeJoin", "BatchEvalPython", "ArrowEvalPython", "MapInArrow", "ObjectHashAggregate"}.isdisjoint(plan)
@@ -309,7 +312,7 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
         {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
+    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
@@ -360,7 +363,7 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
     ]
     events = parts[0].unionByName(parts[1]).unionByName(parts[2])
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
+    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
     timeline = to_partition_timeline(states, topics, Settings()).persist()
     for name in printed:
         same(timeline.where(F.col("cluster") == name), BEGUN_WITH)
@@ -444,7 +447,7 @@ def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
         }
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
+    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
     same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
 
 
@@ -496,7 +499,7 @@ def test_replicas_may_be_taken_away_without_a_word(frame: Frame, same: Same) -> 
         }
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), heard(events), kinds_of(events))
+    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
     same(to_partition_timeline(states, topics, Settings()), KEPT)
 
 

@@ -6,7 +6,7 @@ are figures of real logs. It changes what would otherwise repeat:
 
 - days: copy n lies n times the source's span later, so each file stays in time order;
 - topics: each copy has its own, of different lengths (`orders-x3`, `orders-eu.7`);
-- broker ids, in id lists too; correlation ids; controller, leader and partition epochs.
+- broker ids, in id lists too; correlation ids; controller epochs.
 
 What cannot be told from other text (a host's port, a session id) stays as it is. The output depends on nothing but
 source and size. Memory holds the source once; the output is streamed, so 5 GB is only a matter of time (about 10 s).
@@ -22,15 +22,13 @@ CAPTURE = Path(__file__).parents[2] / "data" / "zk-2.4.1"
 
 TOPIC = re.compile(rb"topicName='([^']+)'|\bpartition ([\w.-]+)-\d+\b|\[Partition ([\w.-]+)-\d+ ")
 DAY = re.compile(rb"^\[(20\d\d-\d\d-\d\d) ", re.MULTILINE)
-SUFFIXES = (b"", b"-x%d", b"-eu.%d", b"_very-long-name.of-a-topic.v%d", b".%d")
+SUFFIXES = (b"%d", b"-x%d", b"-eu.%d", b"_very-long-name.of-a-topic.v%d", b".%d")
 
 # Groups are named after what they are; what stands around them is matched but stays.
 VARIED = (
     rb"^\[(?P<day>20\d\d-\d\d-\d\d)(?= \d\d:)",
     rb"(?<=correlation id )(?P<correlation>\d+)|(?<=correlationId )(?P<correlation_0_10>\d+)",
-    rb"(?<=leaderEpoch=)(?P<leader_epoch>\d+)|(?<=leader epoch )(?P<leader_epoch_text>\d+)",
     rb"(?<=controllerEpoch=)(?P<controller_epoch>\d+)|(?<=\d epoch[ =])(?P<controller_epoch_text>\d+)",
-    rb"(?<=zkVersion=)(?P<partition_epoch>\d+)",
     rb"(?<=isr=\[)(?P<ids_bracketed>\d[\d, ]*)(?=\])|(?<=List\()(?P<ids_listed>\d[\d, ]*)(?=\))",
     rb"(?<=icas=\[)(?P<ids_assigned>\d[\d, ]*)(?=\])|(?<=Set\()(?P<ids_of_set>\d[\d, ]*)(?=\))",
     rb"(?<=\bleader[ =])(?P<id_of_leader>\d+)|(?<=\bbroker )(?P<id_of_broker>\d+)(?![\d.:])",
@@ -51,10 +49,10 @@ def vary(what: str, text: bytes, copy: int, days: int) -> bytes:
         return (date.fromisoformat(text.decode()) + timedelta(days=copy * days)).isoformat().encode()
     if what == "topic":
         suffix = SUFFIXES[copy % len(SUFFIXES)]
-        return text + (suffix % copy if suffix else suffix)
+        return text + suffix % copy
     if what.startswith("id"):
         return re.sub(rb"\d+", lambda id_: b"%d" % (int(id_[0]) + copy % 4 * 100), text)
-    step = {"correlation": 1009, "leader_epoch": 3, "controller_epoch": 2, "partition_epoch": 7}
+    step = {"correlation": 1009, "controller_epoch": 20}
     return b"%d" % (int(text) + copy * next(by for name, by in step.items() if what.startswith(name)))
 
 

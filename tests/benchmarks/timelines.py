@@ -37,7 +37,8 @@ from pyspark.sql import types as T
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 
-from jobs.partitions import Kinds, kinds_of, to_partition_timeline, to_states
+from jobs.cluster_facts import Facts, Kinds, kinds_of
+from jobs.partitions import to_partition_timeline, to_states
 from jobs.session import session, size_session
 from jobs.settings import Settings
 from jobs.statements import to_statements
@@ -190,9 +191,9 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
             .repartition(HISTORY)
             .sortWithinPartitions(HISTORY, "partition_epoch")
         ),
-        "states": lambda: to_states(events, topics, controllers, coverage, NUMBERED),
+        "states": lambda: to_states(events, topics, controllers, Facts(events, coverage, NUMBERED)),
         "timeline": lambda: to_partition_timeline(
-            to_states(events, topics, controllers, coverage, kinds_of(events)), topics, Settings()
+            to_states(events, topics, controllers, Facts(events, coverage, kinds_of(events))), topics, Settings()
         ),
     }
 

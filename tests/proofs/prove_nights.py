@@ -1,0 +1,133 @@
+"""Night by night, rebuilding only topics with news, the tables become those of one run over all logs.
+
+    PYTHONPATH=. python tests/proofs/prove_nights.py [--nights N] [--as-it-is] [CAPTURE ...]
+
+Logs of a capture are cut by time into nights, the later ones short. What is rebuilt is found out even though the logs are small,
+and only that is, however much. In captures all topics change all the time, so they are made quiet, too: after the first night only
+lines are left that name one topic, another one each night, or none, and each night is hours after the one before. Prints a line
+for each night and table; exits with 1 if a row differs.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import tempfile
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jobs.ingest
+import jobs.scope
+from jobs.nightly import run
+from jobs.session import session
+from jobs.settings import Settings
+from jobs.warehouse import Warehouse, open_warehouse
+from schemas.ledger import STEPS
+from tests.proofs.prove_metamorphic import DERIVED, Change, Logs, Row, differences, ends_of, kept, logs_of, stamp, timed
+from tests.proofs.prove_truth import ROOT
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import SparkSession
+
+APART = timedelta(hours=3)
+"""How much later than it was a night is for each one before it: a silence that is a hole in the logs."""
+RECORD = re.compile(rb"(?m)^\[20")
+FIRST = 0.5
+"""Part of the time that the first night has."""
+
+
+def by(data: bytes, at: datetime) -> bytes:
+    """What of a log was there at a time: its records until the first that is not older, whole ones."""
+    end = stamp(at)[:24]
+    late = (found.start() for found in RECORD.finditer(data) if data[found.start() : found.start() + 24] >= end)
+    return data[: next(late, len(data))]
+
+
+def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
+    """The same without records that name other topics than the one whose night it is, and nights apart; the first has all."""
+    names = {name: re.compile(rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w.])") for name in topics}
+    ends = [stamp(cut)[:24] for cut in cuts]
+
+    def wanted(record: bytes) -> bool:
+        night = bisect_right(ends, record[:24])
+        return night == 0 or not any(
+            name != topics[night % len(topics)] and pattern.search(record) for name, pattern in names.items()
+        )
+
+    return {
+        name: timed(data, lambda at: at + APART * bisect_right(cuts, at)) for name, data in kept(logs, wanted).items()
+    }
+
+
+def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
+    """All derived rows by table."""
+    return {
+        table: [row.asDict(recursive=True) for row in warehouse.read(table).collect()] for table in (*DERIVED, "events")
+    }
+
+
+def nightly(warehouse: Warehouse, folder: Path, logs: Logs) -> list[str]:
+    """A night over logs; what it says of topics. Exits if the gate refuses."""
+    for name, data in logs.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    said: list[str] = []
+    outcome = run(warehouse, STEPS, Settings(), said.append, logs=[str(folder)])
+    if not outcome.published:
+        raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")
+    return [line for line in said if "topics have news" in line or "as a whole" in line]
+
+
+def prove(spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_is: bool) -> int:
+    """How many tables of a capture differ, made quiet or not."""
+    logs = logs_of(capture)
+    begin, end = ends_of(logs)
+    cuts = [begin + (end - begin) * (FIRST + (1 - FIRST) * i / (nights - 1)) for i in range(nights)]
+    cuts = [at.replace(microsecond=at.microsecond // 1000 * 1000) for at in cuts]  # as precise as the logs are
+    cuts[-1] = end.replace(year=end.year + 1)
+    warehouse = open_warehouse(spark, str(root / "by-night"), create=True)
+    for number in range(nights):
+        cut = cuts[number]
+        said = nightly(warehouse, root / "logs", {name: by(data, cut) for name, data in logs.items()})
+        print(f"{capture.name} | night {number + 1} | {'; '.join(said) or 'the first'}", flush=True)
+        if number == 0 and not as_it_is:
+            known = warehouse.read("topic_timeline").select("topic").distinct().collect()
+            logs = quiet(logs, sorted(row["topic"] for row in known), cuts)
+            cuts = [at + APART * i for i, at in enumerate(cuts)]
+    ours = tables(warehouse)
+    at_once = open_warehouse(spark, str(root / "at-once"), create=True)
+    nightly(at_once, root / "logs", {})
+    theirs = tables(at_once)
+    wrong = 0
+    for table in ours:
+        differ, _, shown = differences(theirs[table], ours[table], Change([]), 0)
+        print(f"{capture.name} | {table} | {len(ours[table])} rows, {differ} differ")
+        for one in shown[:3]:
+            print("   ", one)
+        wrong += differ > 0
+    return wrong
+
+
+def main(words: list[str]) -> int:
+    """Prove captures by name (data/ has some, ../shared/captures all)."""
+    nights = int(words.pop(words.index("--nights") + 1)) if "--nights" in words else 4
+    names = [word for word in words if not word.startswith("--")]
+    jobs.ingest.WORTH_BYTES, jobs.scope.MOST_SHARE = 0, 1.0
+    wrong = 0
+    with session({"spark.master": "local[2]"}) as spark:
+        for name in names or ["zk-2.4.1"]:
+            places = (ROOT / "data" / name, ROOT.parent / "shared" / "captures" / name)
+            capture = next(place for place in places if place.is_dir())
+            with tempfile.TemporaryDirectory() as folder:
+                wrong += prove(spark, capture, Path(folder), nights, as_it_is="--as-it-is" in words)
+    print(f"{wrong} tables differ" if wrong else "proven")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -129,9 +129,8 @@ class Work:
         tables = {"controller_timeline": (controllers, REIGNS), "broker_timeline": (brokers, SPANS)}
         self.scope = news.scope(self.clusters, offsets, tables, releases)
         for name, topics in self.scope.topics.items():
-            self.say(
-                f"{name}: {len(topics):,} topics have news since {news.since[name]:%F %T}, the others stay as they are"
-            )
+            count = f"{len(topics):,} topic{'s' * (len(topics) != 1)}"
+            self.say(f"{name}: news of {count} since {news.since[name]:%F %T}, others stay as they are")
         for name, why in sorted(news.reasons.items()):
             self.say(f"{name} is rebuilt as a whole, with news since {news.since[name]:%F %T}: {why}")
 

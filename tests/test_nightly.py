@@ -183,7 +183,7 @@ def test_nights(
         patch.setattr(jobs.ingest, "WORTH_BYTES", 0)
         patch.setattr("jobs.derive.to_topic_timeline", told)
         assert run(spark, root, small, said_of.append).published
-    assert "default: 1 topics have news since 2026-11-21 10:05:30, the others stay as they are" in said_of
+    assert "default: news of 1 topic since 2026-11-21 10:05:30, others stay as they are" in said_of
     assert made_of == [{None, "pay-in"}]
     second = published_rows(root)
     assert two_nights.outcome.published

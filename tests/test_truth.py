@@ -16,6 +16,8 @@ from schemas.tables import BY_NAME
 if TYPE_CHECKING:
     from tests.conftest import Run
 
+pytestmark = pytest.mark.runs
+
 RECALL = {  # run, table -> at least this recall
     # no line states 4 steps of a reassignment, each overwritten by the next within 22 ms: they are inferred
     ("zk", "partition_timeline"): 1.0,

@@ -22,7 +22,7 @@ from jobs.controllers import to_controller_timeline
 from jobs.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.replay import release_of, showing_elr, to_verdicts
 from jobs.requests import to_marks, to_requests
-from jobs.scope import BY_TOPIC, REIGNS, SPANS, News, Scope
+from jobs.scope import BY_TOPIC, REIGNS, SPANS, Growth, Scope
 from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
@@ -125,14 +125,14 @@ class Work:
         """Find out what has to be rebuilt, before anything in scope was asked for. Given are the new rows of three tables."""
         if not self.since:
             return
-        news = News(self.warehouse, dict(self.since), self.all_events, self.facts)
+        growth = Growth(self.warehouse, dict(self.since), self.all_events, self.facts)
         tables = {"controller_timeline": (controllers, REIGNS), "broker_timeline": (brokers, SPANS)}
-        self.scope = news.scope(self.clusters, offsets, tables, releases)
+        self.scope = growth.scope(self.clusters, offsets, tables, releases)
         for name, topics in self.scope.topics.items():
             count = f"{len(topics):,} topic{'s' * (len(topics) != 1)}"
-            self.say(f"{name}: news of {count} since {news.since[name]:%F %T}, others stay as they are")
-        for name, why in sorted(news.reasons.items()):
-            self.say(f"{name} is rebuilt as a whole, with news since {news.since[name]:%F %T}: {why}")
+            self.say(f"{name}: news of {count} since {growth.since[name]:%F %T}, others stay as they are")
+        for name, why in sorted(growth.reasons.items()):
+            self.say(f"{name} is rebuilt as a whole, with news since {growth.since[name]:%F %T}: {why}")
 
     def widen(self, clusters: Iterable[str]) -> None:
         """From now on, all topics of these clusters are in scope."""

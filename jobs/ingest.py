@@ -124,7 +124,7 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
     large = {name for name, bytes_ in sizes.items() if bytes_ >= WORTH_BYTES and name not in changed}
     grown = [i for i in sorted(fresh) if rows[i]["cluster"] in large]
     clusters = {rows[i]["cluster"] for i in fresh} | changed
-    return News(tuple(sorted(clusters)), len(fresh), size, since=_since(warehouse, grown) if grown else {})
+    return News(tuple(sorted(clusters)), len(fresh), size, since=grown_since(warehouse, grown) if grown else {})
 
 
 _PLAIN = (
@@ -133,7 +133,7 @@ _PLAIN = (
 """Columns by which events of a stream that was read again are seen to be the same; its bytes are, but zone and node may not be."""
 
 
-def _since(warehouse: Warehouse, streams: list[str]) -> dict[str, datetime]:
+def grown_since(warehouse: Warehouse, streams: list[str]) -> dict[str, datetime]:
     """By cluster the time of the first new event of streams that were read; one that has got further lines is new, too.
 
     Clusters are left out if any other of their published events is not as it was, or a new one has no time.

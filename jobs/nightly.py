@@ -90,7 +90,7 @@ def run(
     by = made_with(settings)
     stale = tuple(sorted({name for step in derived for name in pending.get(step, ())}))
     if stale:
-        work = Work(warehouse, settings, stale, grown_since(warehouse, news, stale, derived, by), say)
+        work = Work(warehouse, settings, stale, since_made_alike(warehouse, news, stale, derived, by), say)
         for name in derived:
             with stage(name):
                 DERIVE[name](work)
@@ -129,7 +129,7 @@ def run(
     return outcome
 
 
-def grown_since(
+def since_made_alike(
     warehouse: Warehouse, news: News, stale: Iterable[str], derived: Sequence[str], by: str
 ) -> dict[str, datetime]:
     """Of clusters that are out of date only because of this run's news: since when; a run of single steps has none.

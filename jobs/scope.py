@@ -139,7 +139,7 @@ def _until(since: Mapping[str, datetime]) -> Column:
 
 
 @dataclass
-class News:
+class Growth:
     """Clusters whose events only grew since their rows were published, and since when: the time of the first new one.
 
     `events` are all events of the clusters; `reasons` says by cluster why it has to be rebuilt as a whole nevertheless.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -10,19 +11,18 @@ import pytest
 
 from jobs.cluster_facts import Facts, kinds_of
 from jobs.derive import releases
-from jobs.scope import REIGNS, SPANS, News, Scope, as_of, first_difference
+from jobs.ingest import grown_since
+from jobs.scope import REIGNS, SPANS, Growth, Scope, as_of, first_difference
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
-from tests.conftest import DAY, instant
+from tests.conftest import DAY, instant, read_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pyspark.sql import DataFrame, SparkSession
 
-    from pyspark.sql import DataFrame
-
-    from tests.conftest import Frame
+    from schemas.columns import Table
 
 NEWS = "10:10:00"
 """When the first new line was logged. Coverage shows that 1's log goes on from 10:08:00."""
@@ -39,13 +39,13 @@ BEFORE = {
     "broker_timeline": "broker | epoch | since | until | started_as | ended_by\n 2 | | 10:00:00 | | new |",
 }
 EVENTS_NOW = """
-at       | node_id | topic | level | logger                              | event_type
-10:00:00 | 1       |       | INFO  | kafka.server.KafkaServer            | started
-10:01:00 | 1       | t1    | INFO  | kafka.cluster.Partition             | isr_updated
-10:07:49 | 1       | t2    | INFO  | kafka.cluster.Partition             | isr_updated
-10:07:51 | 1       | t3    | INFO  | kafka.cluster.Partition             | isr_updated
-10:11:00 | 1       | t4    | INFO  | kafka.cluster.Partition             | isr_updated
-10:11:00 | 1       |       | INFO  | kafka.controller.KafkaController    | controller_ready
+at       | node_id | topic | topic_id | level | logger                           | event_type
+10:00:00 | 1       |       |          | INFO  | kafka.server.KafkaServer         | started
+10:01:00 | 1       | t1    |          | INFO  | kafka.cluster.Partition          | isr_updated
+10:07:49 | 1       | t2    |          | INFO  | kafka.cluster.Partition          | isr_updated
+10:07:51 | 1       | t3    |          | INFO  | kafka.cluster.Partition          | isr_updated
+10:11:00 | 1       | t4    |          | INFO  | kafka.cluster.Partition          | isr_updated
+10:11:00 | 1       |       |          | INFO  | kafka.controller.KafkaController | controller_ready
 """
 NOW = BEFORE | {
     "log_coverage": "node_id | kind | since | until\n 1 | server | 10:00:00 | 10:15:00",
@@ -71,7 +71,7 @@ CASES = {
     "an outage that lasts": Case(
         ("t1", "t3", "t4"), before={"offline_partitions": "topic | until\n t1 |\n t2 | 10:05:00"}
     ),
-    "a list of partitions": Case(("t3", "t4", "t7"), lines="t7"),
+    "a list of partitions": Case(("t3", "t4", "t7"), lines="10:12:00 | 1 | | | INFO | x | lists_t7"),
     "a topic that is told by its id": Case(("named", "t3", "t4"), lines="10:12:00 | 1 | | N | INFO | x | y"),
     "KRaft: a leader alone in sync": Case(
         ("t1", "t3", "t4"),
@@ -116,9 +116,10 @@ CASES = {
     ),
     "another release": Case(reason="its release is another than it seemed", now={"log_files": "kafka_versions\n 2.5.0..2.5.1"}),
 }  # fmt: skip
-SHORT = "at | node_id | topic | topic_id | level | logger | event_type"
-FIELDS = {  # of these events more is told
-    "offline": {"event_type": "replica_state_change", "fields": {"to_state": "OfflineReplica"}},
+FIELDS: Mapping[Any, dict[str, Any]] = {  # of these events more is told
+    "offline": {"event_type": "replica_state_change", "controller_epoch": 1, "fields": {"to_state": "OfflineReplica"}},
+    "replica_removed_from_isr": {"controller_epoch": 1},
+    "lists_t7": {"partitions": [{"topic": "t7", "partition": 0}]},
     "kraft_elr": {"event_type": "kraft_partition_changed", "fields": {"elr": "3"}},
 }
 
@@ -129,6 +130,7 @@ class Tables:
 
     published: dict[str, DataFrame]
     written: dict[str, DataFrame]
+    versions: tuple[str, ...] = ("events",)
 
     def read(self, name: str) -> DataFrame:
         return self.published[name]
@@ -137,52 +139,92 @@ class Tables:
         return self.written[name]
 
 
-def events_of(frame: Frame, lines: str) -> DataFrame:
-    """EVENTS_NOW and more lines, or a line that lists the partition of a topic."""
-    from pyspark.sql import functions as F
+def rows_of(spark: SparkSession, table: Table, texts: Mapping[str, str]) -> DataFrame:
+    """Rows of a table in one frame, by cluster as text; of events in FIELDS, and of corrected clocks, more is told."""
+    found = []
+    for cluster, text in texts.items():
+        names, rows = read_rows(table.schema, text)
+        for line, row in enumerate(rows, 1):
+            told = {
+                "cluster": cluster,
+                "file_id": "f",
+                "line": line,
+                "node_id": 1,
+                **dict(zip(names, row, strict=True)),
+            }
+            told |= FIELDS.get(told.get("event_type"), {})
+            told |= {"applied": [(instant(NEWS), 1.0)]} if table is CLOCK_OFFSETS else {}
+            found.append(tuple(told.get(name) for name in table.columns))
+    return spark.createDataFrame(found, table.schema)
 
-    told = frame(EVENTS, EVENTS_NOW)
-    if lines and "|" not in lines:
-        element = cast("Any", EVENTS.schema["partitions"].dataType).elementType
-        values = {"topic": F.lit(lines), "partition": F.lit(0)}
-        listed = F.array(F.struct(*(values.get(f.name, F.lit(None)).cast(f.dataType).alias(f.name) for f in element)))
-        return told.unionByName(told.where("event_type = 'controller_ready'").withColumn("partitions", listed))
-    if not lines:
-        return told
-    rows = [row.asDict(recursive=True) for row in frame(EVENTS, f"{SHORT}\n{lines}").collect()]
-    rows = [{**row, "controller_epoch": 1, **FIELDS.get(row["event_type"], {})} for row in rows]
-    more = told.sparkSession.createDataFrame(
-        [tuple(row[name] for name in EVENTS.columns) for row in rows], EVENTS.schema
-    )
-    return told.unionByName(more)
+
+@pytest.fixture(scope="module")
+def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
+    """What is rebuilt, where each case is a cluster, and why."""
+    texts = {
+        case: ({**BEFORE, **given.before}, {**NOW, **given.now, "events": f"{EVENTS_NOW}{given.lines}"})
+        for case, given in CASES.items()
+    }
+
+    def tables(side: int) -> dict[str, DataFrame]:
+        return {
+            name: rows_of(
+                spark, table, {case: sides[side].get(name, table.columns[0]) for case, sides in texts.items()}
+            )
+            for name, table in TABLES.items()
+        }
+
+    published, now = tables(0), tables(1)
+    facts = Facts(now["events"], now["log_coverage"], kinds_of(now["events"]))
+    growth = Growth(cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts)
+    written = {
+        "controller_timeline": (now["controller_timeline"], REIGNS),
+        "broker_timeline": (now["broker_timeline"], SPANS),
+    }
+    return growth.scope([*CASES, "another"], now["clock_offsets"], written, releases), growth.reasons
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_is_rebuilt(case: str, frame: Frame) -> None:
-    given = CASES[case]
+def test_what_is_rebuilt(case: str, rebuilt: tuple[Scope, dict[str, str]]) -> None:
+    scope, reasons = rebuilt
+    assert reasons.get(case, "") == CASES[case].reason
+    assert scope.topics.get(case, ()) == CASES[case].topics
+    assert (case in scope.whole) == bool(CASES[case].reason)
+    assert "another" in scope.whole  # without such news
 
-    def tables(texts: Mapping[str, str]) -> dict[str, DataFrame]:
-        return {name: frame(schema, texts.get(name, schema.columns[0])) for name, schema in TABLES.items()}
 
-    published, now = tables({**BEFORE, **given.before}), tables({**NOW, **given.now})
-    for side in (published, now):  # whose clock is corrected, without saying by how much
-        offsets = side["clock_offsets"]
-        knot = CLOCK_OFFSETS.schema["applied"].dataType.simpleString()
-        side["clock_offsets"] = offsets.selectExpr(
-            *(
-                f"array(cast(null as {knot[6:-1]})) AS applied" if name == "applied" else name
-                for name in offsets.columns
-            )
-        )
-    events = events_of(frame, given.lines)
-    facts = Facts(events, now["log_coverage"], kinds_of(events))
-    news = News(cast("Any", Tables(published, now)), {"c": instant(NEWS)}, events, facts)
-    written = {
-        name: (now[name], columns) for name, columns in (("controller_timeline", REIGNS), ("broker_timeline", SPANS))
-    }
-    scope = news.scope(["c", "d"], now["clock_offsets"], written, releases)
-    assert news.reasons == ({"c": given.reason} if given.reason else {})
-    assert scope == (Scope(("c", "d")) if given.reason else Scope(("d",), {"c": given.topics}))
+PUBLISHED = """
+file_id | line | at       | node_id | event_type | detail
+f       | 1    | 10:00:00 | 1       | x          |
+f       | 3    | 10:01:00 | 1       | x          |
+f       | 7    | 10:02:00 | 1       | x          |
+"""
+READ_AGAIN = {  # the same streams tonight -> since when there is news; None: whatever was there is not as it was
+    "it has grown": (PUBLISHED + "f | 9 | 10:05:00 | 1 | x |\nf | 11 | 10:06:00 | 1 | x |", "10:05:00"),
+    "its last event got further lines": (PUBLISHED[:-1] + " at java.lang\nf | 9 | 10:05:00 | 1 | x |", "10:02:00"),
+    "a new stream": (PUBLISHED + "g | 1 | 09:00:00 | 1 | x |", "09:00:00"),
+    "nothing new": (PUBLISHED, None),
+    "another node": (PUBLISHED.replace("10:00:00 | 1 ", "10:00:00 | 2 "), None),
+    "another zone": (PUBLISHED.replace("10:00:00", "11:00:00") + "f | 9 | 10:05:00 | 1 | x |", None),
+    "an event is gone": (PUBLISHED.replace("f       | 3    | 10:01:00 | 1       | x          |\n", ""), None),
+    "the last one is gone": (PUBLISHED.replace("f       | 7    | 10:02:00 | 1       | x          |\n", ""), None),
+    "all are gone": (PUBLISHED.replace("f   ", "g   "), None),
+    "one without a time": (PUBLISHED + "f | 9 | | 1 | x |\nf | 11 | 10:06:00 | 1 | x |", None),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def news(spark: SparkSession) -> dict[str, datetime]:
+    """Since when there is news, where each case is a cluster."""
+    published = rows_of(spark, EVENTS, dict.fromkeys(READ_AGAIN, PUBLISHED))
+    now = rows_of(spark, EVENTS, {case: text for case, (text, _) in READ_AGAIN.items()})
+    return grown_since(cast("Any", Tables({"events": published}, {"events": now})), ["f", "g"])
+
+
+@pytest.mark.parametrize("case", READ_AGAIN)
+def test_since_when_there_is_news(case: str, news: dict[str, datetime]) -> None:
+    since = READ_AGAIN[case][1]
+    assert news.get(case) == (None if since is None else instant(since))
 
 
 SPANS_OF_A_LOG = {  # hours before, and now -> the first that only one of them has

@@ -6,6 +6,7 @@
 - count: the same, counted;
 - transport floor: the text sent to a Python worker and dropped there;
 - framing: our range readers with line numbers and byte offsets, nothing parsed;
+- way back: as many rows as parsing gives, one parsed block again and again, handed to Spark and dropped: neither framed nor parsed;
 - dropped: framing and parsing to typed columns in the worker, and nothing handed to Spark;
 - parse: the same, the ingest's own reader, into a noop sink;
 - Delta: the same, written to a Delta table of the columns of `events`; what that takes beyond `parse` is the writing.
@@ -33,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 from generate_logs import CAPTURE, generate
 
-from jobs.ingest import read_ranges, survey_all
+from jobs.ingest import PARSED, read_ranges, survey_all
 from jobs.session import session, size_session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS
@@ -88,6 +89,37 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     return work
 
 
+def a_block(tasks: list[Range]) -> pa.RecordBatch:
+    """The rows of the block of a middling number of rows, of the first block of each range."""
+    from udfs.formats import format_named
+    from udfs.parsing_arrow import read_range
+    from udfs.streams import open_range
+
+    found = []
+    for task in tasks:
+        with open_range(task) as stream:
+            place = (task.file_id, task.start, task.end, task.first_line)
+            found.append(next(iter(read_range(stream, format_named(task.format), task.zone, *place, task.turns))))
+    return sorted(found, key=lambda block: block.num_rows)[len(found) // 2]
+
+
+def handed_back(block: pa.RecordBatch, times: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """Give a block's rows so many times for each task."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, block.schema) as stream:
+        stream.write_batch(block)
+    said = sink.getvalue().to_pybytes()
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        prepare()
+        (mine,) = pa.ipc.open_stream(said)
+        for batch in batches:
+            for _ in range(times * batch.num_rows):
+                yield mine
+
+    return work
+
+
 def into_noop(rows: DataFrame) -> None:
     """Compute all rows, keep none."""
     rows.write.format("noop").mode("overwrite").save()
@@ -106,11 +138,15 @@ def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str,
     tasks = [task for i, surveyed in enumerate(surveys) for task in ranges(surveyed, f"file{i}")]
     text = spark.read.option("recursiveFileLookup", "true").text(folder)
     numbers = spark.range(0, len(tasks), 1, len(tasks))
+    block = a_block(tasks)
+    records = numbers.mapInArrow(parsed(tasks), rows).groupBy().sum("rows").collect()[0][0]
+    times = round(records / block.num_rows / len(tasks))
     return {
         "text scan": lambda: into_noop(text),
         "count": lambda: into_noop(text.groupBy().count()),
         "transport floor": lambda: into_noop(text.mapInArrow(dropped, rows)),
         "framing": lambda: into_noop(numbers.mapInArrow(framed(tasks), rows)),
+        "way back": lambda: into_noop(numbers.mapInArrow(handed_back(block, times), PARSED)),
         "dropped": lambda: into_noop(numbers.mapInArrow(parsed(tasks), rows)),
         "parse": lambda: into_noop(read_ranges(spark, tasks)),
         "Delta": lambda: into_delta(read_ranges(spark, tasks), f"{folder}-delta"),

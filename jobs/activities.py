@@ -67,7 +67,7 @@ def with_activity(events: DataFrame) -> DataFrame:
         "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
     )
     rank = F.when(F.col("logger") == "state.change.logger", 1).otherwise(0)
-    order = Window.partitionBy("cluster", "node_id").orderBy("at", "rank", "file_id", "line")
+    order = Window.partitionBy("cluster", "node_id").orderBy("at", "rank", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     alive = F.when(F.col("event_type").isin(*LIVE), ids_of("live_brokers"))
     leaving = F.when(
@@ -79,7 +79,7 @@ def with_activity(events: DataFrame) -> DataFrame:
     )
     since_list = (
         Window.partitionBy("cluster", "node_id", "list_number")
-        .orderBy("at", "rank", "file_id", "line")
+        .orderBy("at", "rank", "line", "file_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     return marked.withColumns(

@@ -31,7 +31,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     whole = telling.where(_starts_dump()).select("cluster", "file_id", F.lit(True).alias("from_start")).distinct()
     dumps = telling.where(F.col("event_type").isin(*_DUMP)).join(F.broadcast(whole), ["cluster", "file_id"], "left")
     marks = _zk_marks(telling).unionByName(replayed).unionByName(_kraft_marks(dumps))
-    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "file_id", "line")
+    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "line", "file_id")
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     was_new = F.first("is_new").over(by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     turns = marks.withColumns({"was_up": F.last("up").over(before), "was_new": was_new}).where(
@@ -191,7 +191,7 @@ def _by_stand_ins(marks: DataFrame, stand_ins: DataFrame) -> DataFrame:
     )
     is_past = F.col("at") <= F.col("current_since")
     last = Window.partitionBy("cluster", "node_id", "current_since", "broker", is_past).orderBy(
-        F.desc("at"), F.desc("file_id"), F.desc("line")
+        F.desc("at"), F.desc("line"), F.desc("file_id")
     )
     return (
         told.withColumn("nth", F.row_number().over(last))

@@ -70,7 +70,7 @@ def _begun(events: DataFrame) -> DataFrame:
     were deleted are left out, for their epochs come again. KRaft: a leader of the quorum, elected in an epoch; a broker's
     process, whose incarnation is registered by controllers.
     """
-    own = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "file_id", "line")
+    own = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "line", "file_id")
     isr = sorted_ids(F.col("isr"))
     deleted = events.where(F.col("event_type").isin(*DELETED)).select("cluster", "topic").distinct()
     meant = (

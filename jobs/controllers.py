@@ -116,7 +116,7 @@ def _claims(events: DataFrame) -> DataFrame:
         "raft_leader_elected",
     )
     followed = F.col("event_type") == "kraft_controller_epoch_changed"
-    own = Window.partitionBy("cluster", "node_id").orderBy("at", "file_id", "line")
+    own = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
     won_before = (F.lag("event_type").over(own) == "controller_elected") & F.lag("controller_epoch").over(own).isNull()
     return (
         events.where(F.col("event_type").isin(*kinds))
@@ -152,7 +152,7 @@ def stand_ins(events: DataFrame, controllers: DataFrame) -> DataFrame:
     it runs, and replays that record too: what it replays after its own is news, what before may be any time old.
     """
     kraft = events.where("event_type LIKE 'kraft%' AND node_id IS NOT NULL")
-    own = Window.partitionBy("cluster", "node_id").orderBy("at", "file_id", "line")
+    own = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
     starts = F.col("event_type") == "kraft_controller_created"
     itself = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
     lives = (

@@ -69,7 +69,7 @@ def to_assigned(events: DataFrame, at: datetime) -> DataFrame:
         assignments_written(events)
         .where(F.col("at") <= F.lit(at))
         .groupBy("topic", "partition")
-        .agg(F.max_by(F.struct("replicas", "at"), F.struct("at", "file_id", "line")).alias("row"))
+        .agg(F.max_by(F.struct("replicas", "at"), F.struct("at", "line", "file_id")).alias("row"))
         .select("topic", "partition", "row.*")
     )
 
@@ -92,7 +92,7 @@ def to_configs(events: DataFrame, at: datetime) -> DataFrame:
     return (
         told.where(whose.isNull() | (whose == "TOPIC") | of_all)
         .groupBy("topic", F.col("fields")["config_name"].alias("name"))
-        .agg(F.max_by(F.struct(value.alias("value"), "at"), F.struct("at", "file_id", "line")).alias("row"))
+        .agg(F.max_by(F.struct(value.alias("value"), "at"), F.struct("at", "line", "file_id")).alias("row"))
         .select("topic", "name", "row.*")
     )
 

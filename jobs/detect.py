@@ -435,7 +435,7 @@ def _before_2_4(events: DataFrame, states: DataFrame, topics: DataFrame) -> Data
     ).unionByName(
         listed.select(*line, F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition")), allowMissingColumns=True
     )  # fmt: skip
-    order = Window.partitionBy(*INCARNATION).orderBy("at", "file_id", "line")
+    order = Window.partitionBy(*INCARNATION).orderBy("at", "line", "file_id")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     kind = F.col("event_type")
     begun = kind == "reassignment_started"
@@ -460,7 +460,7 @@ def _before_2_4(events: DataFrame, states: DataFrame, topics: DataFrame) -> Data
     ended = F.min(
         F.when(
             kind.isin("reassignment_removed_from_zk", "reassignment_failed"),
-            F.struct("at", "node_id", "file_id", "line"),
+            F.struct("at", "node_id", "line", "file_id"),
         )
     )
     turns = numbered.groupBy(*INCARNATION, "turn").agg(
@@ -469,7 +469,7 @@ def _before_2_4(events: DataFrame, states: DataFrame, topics: DataFrame) -> Data
         F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("written"),
         F.max((kind == "reassignment_failed").cast("int")).alias("failed"),
         F.max(kind.startswith("reassignment_leader").cast("int")).alias("handing_over"),
-        F.min(F.struct("at", "node_id", "file_id", "line")).alias("start"),
+        F.min(F.struct("at", "node_id", "line", "file_id")).alias("start"),
         ended.alias("end"),
     )  # fmt: skip
     key = [*INCARNATION, "turn"]

@@ -1,4 +1,7 @@
-"""The one order of records of several nodes: time, rank of their kind (cause before effect), node, file, line."""
+"""The one order of records of several nodes: time, rank of their kind (cause before effect), node, line, file.
+
+Files come last, for their ids say nothing: they depend on how much of a file was there when it was first read.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from udfs.merge_order_columns import rank
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-IN_ORDER = ("at", "rank", "node_id", "file_id", "line")
+IN_ORDER = ("at", "rank", "node_id", "line", "file_id")
 """What windows order rows of `with_rank` by."""
 
 

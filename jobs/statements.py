@@ -204,9 +204,9 @@ def to_changes_by_leader(events: DataFrame) -> DataFrame:
     leads = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
     lines = events.where((changing | leads) & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
     mine = ["cluster", "topic", "partition", "incarnation", "node_id"]
-    order = Window.partitionBy(*mine).orderBy("at", "file_id", "line")
+    order = Window.partitionBy(*mine).orderBy("at", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    next_change = Window.partitionBy(*mine, "changing").orderBy("at", "file_id", "line")
+    next_change = Window.partitionBy(*mine, "changing").orderBy("at", "line", "file_id")
     from_2_4 = F.col("message").contains("LeaderAndIsrPartitionState(")
     until_0_11 = F.col("message").startswith("Partition [")
     marked = (

@@ -115,7 +115,7 @@ def _by_deletion(seen: DataFrame, rebirths: DataFrame) -> DataFrame:
         .withColumn("begins", F.coalesce("begins", F.array().cast("array<long>")))
         .withColumn("incarnation", F.size(F.filter("begins", lambda b: b <= F.unix_micros("at"))))
     )
-    line = F.struct("at", "node_id", "file_id", "line")
+    line = F.struct("at", "node_id", "line", "file_id")
     begins_here = F.unix_micros("at") == F.get("begins", F.col("incarnation") - 1)
     spans = lives.groupBy("cluster", "topic", "incarnation").agg(
         F.max("topic_id").alias("topic_id"),
@@ -175,9 +175,9 @@ def _rebirths(events: DataFrame) -> DataFrame:
         .select(*names, "event_type", "leader_epoch", "partition_epoch", "controller_epoch", "told", "is_new")
     )
     by_kind = Window.partitionBy("cluster", "topic", "partition", "node_id", "event_type").orderBy(
-        "at", "file_id", "line"
+        "at", "line", "file_id"
     )
-    by_node = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "file_id", "line")
+    by_node = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "line", "file_id")
     by_all = Window.partitionBy("cluster", "topic", "partition").orderBy(*IN_ORDER)
 
     def last(condition: Column, *names: str, over: WindowSpec) -> Column:

@@ -66,9 +66,7 @@ def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
 
 def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
     """All derived rows by table."""
-    return {
-        table: [row.asDict(recursive=True) for row in warehouse.read(table).collect()] for table in (*DERIVED, "events")
-    }
+    return {table: [row.asDict(recursive=True) for row in warehouse.read(table).collect()] for table in DERIVED}
 
 
 def nightly(warehouse: Warehouse, folder: Path, logs: Logs) -> list[str]:

@@ -10,6 +10,7 @@ folder for each size. It measures
 - statements: the projection of events to what they say (`to_statements`), their incarnation included;
 - floor: the same, repartitioned by partition and sorted in the order of time, the least that windows over them cost;
 - by number: the same as the timeline does it, by one number for the partition, and in the order of partition epochs;
+- least: these grouped into states with start, leader, ISR and evidence, and one window for the end: what no timeline goes without;
 - states: what comes out of `to_states`, without what `kinds_of` costs;
 - timeline: from events to PARTITION_TIMELINE.
 
@@ -30,7 +31,7 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -38,6 +39,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 
 from jobs.cluster_facts import Facts, Kinds, kinds_of
+from jobs.evidence import evidence
 from jobs.partitions import to_partition_timeline, to_states
 from jobs.session import session, size_session
 from jobs.settings import Settings
@@ -179,6 +181,20 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
     def statements() -> DataFrame:
         return with_incarnation(to_statements(events, kraft=False, dumps=False), topics)
 
+    def by_number() -> DataFrame:
+        return (
+            with_history(to_statements(events, kraft=False, dumps=False), to_lives(topics))
+            .repartition(HISTORY)
+            .sortWithinPartitions(HISTORY, "partition_epoch")
+        )
+
+    def least() -> DataFrame:
+        one = F.when(F.min("leader") == F.max("leader"), F.min("leader")).alias("leader")
+        isr = F.when(F.min("isr") == F.max("isr"), F.min("isr")).alias("isr")
+        states = by_number().groupBy(HISTORY, "partition_epoch").agg(F.min("at").alias("at"), one, isr, evidence())
+        backwards = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch"))
+        return states.withColumn("until", F.lag("at").over(backwards))
+
     return {
         "statements": statements,
         "floor": lambda: (
@@ -186,11 +202,8 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
             .repartition(*INCARNATION)
             .sortWithinPartitions(*INCARNATION, "at", "node_id", "file_id", "line")
         ),
-        "by number": lambda: (
-            with_history(to_statements(events, kraft=False, dumps=False), to_lives(topics))
-            .repartition(HISTORY)
-            .sortWithinPartitions(HISTORY, "partition_epoch")
-        ),
+        "by number": by_number,
+        "least": least,
         "states": lambda: to_states(events, topics, controllers, Facts(events, coverage, NUMBERED)),
         "timeline": lambda: to_partition_timeline(
             to_states(events, topics, controllers, Facts(events, coverage, kinds_of(events))), topics, Settings()

@@ -165,7 +165,7 @@ def requests_of(marks: Iterable[Mark]) -> list[Request]:
     Each mark is of one request or none. No time of one node is compared with a time of another.
     """
     by_side: dict[str, list[Mark]] = defaultdict(list)
-    for mark in sorted(marks, key=lambda m: (m.at, m.file, m.first)):
+    for mark in sorted(marks, key=lambda m: (m.at, m.first, m.file)):
         by_side[mark.side].append(mark)
     handled = _connections(by_side[HANDLED])
     answered = _connections([mark for mark in by_side[ANSWERED] if mark.id is not None])
@@ -179,10 +179,10 @@ def requests_of(marks: Iterable[Mark]) -> list[Request]:
     return sorted(found, key=_order)
 
 
-def _order(request: Request) -> tuple[int, int, str, int]:
+def _order(request: Request) -> tuple[int, int, int, str]:
     mark = request.sent or request.answered or request.received
     assert mark is not None  # no request without a line
-    return (request.epoch if request.epoch is not None else -1, mark.at, mark.file, mark.first)
+    return (request.epoch if request.epoch is not None else -1, mark.at, mark.first, mark.file)
 
 
 Connection = list[Request]
@@ -334,7 +334,7 @@ def _batches(marks: Sequence[Mark]) -> list[Batch]:
             before.places |= dict.fromkeys(mark.keys, mark)
         else:
             found.append(Batch(mark, mark, dict.fromkeys(mark.keys, mark)))
-    return sorted(_mended(found), key=lambda batch: (batch.first.at, batch.first.file, batch.first.first))
+    return sorted(_mended(found), key=lambda batch: (batch.first.at, batch.first.first, batch.first.file))
 
 
 def _mended(batches: Sequence[Batch]) -> list[Batch]:
@@ -465,17 +465,17 @@ def _by_state(requests: Iterable[Request], batches: Sequence[Batch], taken: set[
     return used
 
 
-def _when(place: tuple[int, Mark]) -> tuple[int, str, int]:
+def _when(place: tuple[int, Mark]) -> tuple[int, int, str]:
     mark = place[1]
-    return (mark.at, mark.file, mark.first)
+    return (mark.at, mark.first, mark.file)
 
 
-def _in_order(places: Sequence[tuple[int, str, int]]) -> list[int]:
+def _in_order(places: Sequence[tuple[int, int, str]]) -> list[int]:
     """Which of some places to keep so that they rise, as many as can be: what was sent first is received first.
 
     A state that was sent twice, once to nobody, and of which a log has lost the other sending, breaks that order.
     """
-    ends: list[tuple[int, str, int]] = []  # of the rising chains of each length the least end
+    ends: list[tuple[int, int, str]] = []  # of the rising chains of each length the least end
     last: list[int] = []
     before: list[int] = []
     for i, place in enumerate(places):
@@ -491,6 +491,6 @@ def _in_order(places: Sequence[tuple[int, str, int]]) -> list[int]:
     return found[::-1]
 
 
-def _start(request: Request) -> tuple[int, str, int]:
+def _start(request: Request) -> tuple[int, int, str]:
     assert request.received is not None  # only those are asked
-    return (request.received.at, request.received.file, request.received.first)
+    return (request.received.at, request.received.first, request.received.file)

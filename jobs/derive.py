@@ -20,9 +20,9 @@ from jobs.brokers import to_broker_timeline
 from jobs.cluster_facts import Facts, kinds_of
 from jobs.controllers import to_controller_timeline
 from jobs.partitions import to_contradictions, to_partition_timeline, to_states, with_until
-from jobs.replay import release_of, showing_elr, to_verdicts
+from jobs.replay import releases, showing_elr, to_verdicts
 from jobs.requests import to_marks, to_requests
-from jobs.scope import BY_TOPIC, REIGNS, SPANS, Growth, Scope
+from jobs.scope import BY_TOPIC, Growth, Scope
 from jobs.session import kept
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
@@ -44,8 +44,8 @@ class Work:
     warehouse: Warehouse
     settings: Settings
     clusters: tuple[str, ...]
-    since: Mapping[str, datetime] = field(default_factory=dict)
-    say: Callable[[str], None] = print
+    since: Mapping[str, datetime]
+    say: Callable[[str], None]
     scope: Scope = field(init=False)
     """What is rebuilt; `write_timelines` finds out of which clusters not all topics need to be."""
     _tables: dict[str, DataFrame] = field(default_factory=dict)
@@ -126,8 +126,7 @@ class Work:
         if not self.since:
             return
         growth = Growth(self.warehouse, dict(self.since), self.all_events, self.facts)
-        tables = {"controller_timeline": (controllers, REIGNS), "broker_timeline": (brokers, SPANS)}
-        self.scope = growth.scope(self.clusters, offsets, tables, releases)
+        self.scope = growth.scope(self.clusters, offsets, controllers, brokers)
         for name, topics in self.scope.topics.items():
             count = f"{len(topics):,} topic{'s' * (len(topics) != 1)}"
             self.say(f"{name}: news of {count} since {growth.since[name]:%F %T}, others stay as they are")
@@ -233,17 +232,6 @@ DERIVE: Mapping[str, Callable[[Work], None]] = {
     "replay": write_verdicts,
 }
 """What each step after the ingest does."""
-
-
-def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bool]]:
-    """By cluster the Kafka release whose algorithms it ran, and whether it ran KRaft, from its streams' messages."""
-    kraft = events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
-    by_kraft = {row["cluster"] for row in kraft.select("cluster").distinct().collect()}
-    ranges: dict[str, list[str | None]] = {}
-    for row in log_files.select("cluster", "kafka_versions").collect():
-        ranges.setdefault(row["cluster"], []).append(row["kafka_versions"])
-    found = {name: release_of(of) for name, of in ranges.items()}
-    return {name: (str(release), name in by_kraft) for name, release in found.items() if release is not None}
 
 
 def pending_after(pending: Mapping[str, Iterable[str]], step: str, clusters: Iterable[str]) -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.cluster_facts import is_assigned, is_written
 from jobs.controllers import by_active_controller
-from jobs.derive import releases
+from jobs.replay import releases
 from jobs.settings import Settings
 from jobs.statements import number_of
 from jobs.topics import INCARNATION

@@ -49,14 +49,15 @@ Say = Callable[[str], None]
 class News:
     """What an ingest brought: the clusters with new bytes, how much was read, and whether a known stream has a new name.
 
-    `since`: by cluster the time of the first new event; a cluster of which other events changed, or that is small, is not there.
+    `grown`: the streams that were read, by cluster; clusters of which events in other streams changed, or that are small, are
+    not there.
     """
 
     clusters: tuple[str, ...]
     streams: int = 0
     bytes_read: int = 0
     seen_again: bool = False
-    since: Mapping[str, datetime] = field(default_factory=dict)
+    grown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __add__(self, other: News) -> News:
         """Both."""
@@ -66,7 +67,7 @@ class News:
             self.streams + other.streams,
             self.bytes_read + other.bytes_read,
             self.seen_again or other.seen_again,
-            {name: at for name, at in {**self.since, **other.since}.items() if name not in twice},
+            {name: streams for name, streams in {**self.grown, **other.grown}.items() if name not in twice},
         )
 
 
@@ -121,10 +122,13 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
     sizes: Counter[str] = Counter()
     for row in rows.values():
         sizes[row["cluster"]] += row["size_bytes"]
-    large = {name for name, bytes_ in sizes.items() if bytes_ >= WORTH_BYTES and name not in changed}
-    grown = [i for i in sorted(fresh) if rows[i]["cluster"] in large]
-    clusters = {rows[i]["cluster"] for i in fresh} | changed
-    return News(tuple(sorted(clusters)), len(fresh), size, since=grown_since(warehouse, grown) if grown else {})
+    clusters = {rows[i]["cluster"] for i in fresh}
+    grown = {
+        name: tuple(i for i in sorted(fresh) if rows[i]["cluster"] == name)
+        for name in clusters - changed
+        if sizes[name] >= WORTH_BYTES
+    }
+    return News(tuple(sorted(clusters | changed)), len(fresh), size, grown=grown)
 
 
 _PLAIN = (
@@ -133,16 +137,14 @@ _PLAIN = (
 """Columns by which events of a stream that was read again are seen to be the same; its bytes are, but zone and node may not be."""
 
 
-def grown_since(warehouse: Warehouse, streams: list[str]) -> dict[str, datetime]:
+def grown_since(warehouse: Warehouse, streams: Iterable[str]) -> dict[str, datetime]:
     """By cluster the time of the first new event of streams that were read; one that has got further lines is new, too.
 
     Clusters are left out if any other of their published events is not as it was, or a new one has no time.
     """
-    if not warehouse.versions:
-        return {}
     of_stream, told = ["cluster", "file_id"], F.xxhash64(*_PLAIN)
     before, now = (
-        rows.where(F.col("file_id").isin(streams)).select(*of_stream, *_PLAIN)
+        rows.where(F.col("file_id").isin(*streams)).select(*of_stream, *_PLAIN)
         for rows in (warehouse.read("events"), warehouse.newest("events"))
     )
     last = F.max_by(F.struct("line", "at", told.alias("told")), "line").alias("last")

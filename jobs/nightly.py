@@ -17,7 +17,7 @@ from importlib.resources.abc import Traversable
 
 from jobs.derive import DERIVE, Work, pending_after
 from jobs.gate import Audit, audit
-from jobs.ingest import News, ingest
+from jobs.ingest import News, grown_since, ingest
 from jobs.reparse import reparse_rejects
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse
@@ -90,7 +90,8 @@ def run(
     by = made_with(settings)
     stale = tuple(sorted({name for step in derived for name in pending.get(step, ())}))
     if stale:
-        work = Work(warehouse, settings, stale, since_made_alike(warehouse, news, stale, derived, by), say)
+        grown = [stream for name in may_stay(warehouse, news, derived, by) for stream in news.grown[name]]
+        work = Work(warehouse, settings, stale, grown_since(warehouse, grown) if grown else {}, say)
         for name in derived:
             with stage(name):
                 DERIVE[name](work)
@@ -129,18 +130,14 @@ def run(
     return outcome
 
 
-def since_made_alike(
-    warehouse: Warehouse, news: News, stale: Iterable[str], derived: Sequence[str], by: str
-) -> dict[str, datetime]:
-    """Of clusters that are out of date only because of this run's news: since when; a run of single steps has none.
-
-    All rows of these clusters were made with the same code and settings as now (`by`).
+def may_stay(warehouse: Warehouse, news: News, derived: Sequence[str], by: str) -> list[str]:
+    """Clusters that are out of date only because of this run's news, and of which all rows were made with the same code and
+    settings as now (`by`): some of their rows may stay. A run of single steps has none.
     """
     if tuple(derived) != tuple(DERIVE):
-        return {}
+        return []
     late = {name for names in warehouse.pending.values() for name in names}
-    made_alike = {name for name in stale if warehouse.derived_with.get(name) == by}
-    return {name: at for name, at in news.since.items() if name in made_alike - late}
+    return sorted(name for name in news.grown if name not in late and warehouse.derived_with.get(name) == by)
 
 
 def made_with(settings: Settings) -> str:

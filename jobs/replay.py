@@ -34,6 +34,17 @@ def release_of(ranges: list[str | None]) -> Release | None:
     return max(lowest) if lowest else None
 
 
+def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bool]]:
+    """By cluster the Kafka release whose algorithms it ran, and whether it ran KRaft, from its streams' messages."""
+    kraft = events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
+    by_kraft = {row["cluster"] for row in kraft.select("cluster").distinct().collect()}
+    ranges: dict[str, list[str | None]] = {}
+    for row in log_files.select("cluster", "kafka_versions").collect():
+        ranges.setdefault(row["cluster"], []).append(row["kafka_versions"])
+    found = {name: release_of(of) for name, of in ranges.items()}
+    return {name: (str(release), name in by_kraft) for name, release in found.items() if release is not None}
+
+
 def to_verdicts(
     elections: DataFrame,
     states: DataFrame,

@@ -8,7 +8,7 @@ of these say of the time before it what they said when the rows were made. docs/
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 
 from jobs.activities import CARRIED
 from jobs.cluster_facts import TELLS_REMOVALS, Facts, is_removed, tells_removals_until_1_0, to_kraft
+from jobs.replay import releases
 from jobs.warehouse import Warehouse
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def _any(conditions: Iterable[Column]) -> Column:
     return reduce(or_, conditions, F.lit(False))
 
 
-def _until(since: Mapping[str, datetime]) -> Column:
+def _older(since: Mapping[str, datetime]) -> Column:
     """Whether an event is older than its cluster's news."""
     return _any((F.col("cluster") == name) & (F.col("at") < F.lit(at)) for name, at in since.items())
 
@@ -155,26 +156,24 @@ class Growth:
         self,
         clusters: Iterable[str],
         offsets: DataFrame,
-        tables: Mapping[str, tuple[DataFrame, Sequence[str]]],
-        releases: Callable[[DataFrame, DataFrame], object],
+        controllers: DataFrame,
+        brokers: DataFrame,
     ) -> Scope:
         """What is to be rebuilt of clusters, those without such news as a whole.
 
-        `offsets`: CLOCK_OFFSETS, `tables`: by name the new rows of tables with `since` and `until`, and the columns that matter;
-        `releases` tells a cluster's release from LOG_FILES and EVENTS, by cluster.
+        Given are the new rows of CLOCK_OFFSETS, CONTROLLER_TIMELINE and BROKER_TIMELINE.
         """
         names = tuple(sorted({*clusters}))
         if self.since:
             self._compare_coverage()
             self._compare_clocks(offsets)
-        for name, (rows, columns) in tables.items():
-            if self._left:
-                self._compare(name, rows, columns)
-        for compare in (self._compare_seen, self._compare_kraft, self._compare_removals):
+        if self._left:
+            self._compare("controller_timeline", controllers, REIGNS)
+        if self._left:
+            self._compare("broker_timeline", brokers, SPANS)
+        for compare in (self._compare_seen, self._compare_kraft, self._compare_removals, self._compare_releases):
             if self._left:
                 compare()
-        if self._left:
-            self._compare_releases(releases)
         topics = self._topics() if self._left else {}
         return Scope(tuple(name for name in names if name not in topics), topics)
 
@@ -226,7 +225,7 @@ class Growth:
     def _compare_kraft(self) -> None:
         if self.facts.kinds.kraft:
             left = self._left
-            before = _by_cluster(to_kraft(self.events.where(_until(left))), left)
+            before = _by_cluster(to_kraft(self.events.where(_older(left))), left)
             after = _by_cluster(self.facts.kraft, left)
             changed = (name for name in left if before.get(name) != after.get(name))
             self._differ(changed, "it is told anew how KRaft keeps the last in sync")
@@ -249,11 +248,11 @@ class Growth:
                 if any(times[one] and min(times[one]) >= left[cluster] for one in silent):
                     self._differ([cluster], "a controller says by now what it made of replicas that went away")
 
-    def _compare_releases(self, releases: Callable[[DataFrame, DataFrame], object]) -> None:
+    def _compare_releases(self) -> None:
         left = self._left
         of = F.col("cluster").isin(*left)
-        before: Any = releases(self.warehouse.read("log_files").where(of), self.events.where(_until(left)))
-        after: Any = releases(self.warehouse.newest("log_files").where(of), self.events.where(of))
+        before = releases(self.warehouse.read("log_files").where(of), self.events.where(_older(left)))
+        after = releases(self.warehouse.newest("log_files").where(of), self.events.where(of))
         changed = (name for name in left if before.get(name) != after.get(name))
         self._differ(changed, "its release is another than it seemed")
 

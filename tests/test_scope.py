@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from jobs.cluster_facts import Facts, kinds_of
-from jobs.derive import releases
 from jobs.ingest import grown_since
-from jobs.scope import REIGNS, SPANS, Growth, Scope, as_of, first_difference
+from jobs.scope import Growth, Scope, as_of, first_difference
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
@@ -130,7 +129,6 @@ class Tables:
 
     published: dict[str, DataFrame]
     written: dict[str, DataFrame]
-    versions: tuple[str, ...] = ("events",)
 
     def read(self, name: str) -> DataFrame:
         return self.published[name]
@@ -177,11 +175,8 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
     published, now = tables(0), tables(1)
     facts = Facts(now["events"], now["log_coverage"], kinds_of(now["events"]))
     growth = Growth(cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts)
-    written = {
-        "controller_timeline": (now["controller_timeline"], REIGNS),
-        "broker_timeline": (now["broker_timeline"], SPANS),
-    }
-    return growth.scope([*CASES, "another"], now["clock_offsets"], written, releases), growth.reasons
+    new = (now[name] for name in ("clock_offsets", "controller_timeline", "broker_timeline"))
+    return growth.scope([*CASES, "another"], *new), growth.reasons
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -251,16 +246,12 @@ def test_the_first_difference_of_coverage(case: str) -> None:
 
 def test_what_was_known_by_a_time() -> None:
     noon, row = instant("12:00:00"), {"id": 1, "since": instant("11:00:00"), "until": None, "ended_by": None}
-    ended = replace_row(row, until=instant("12:30:00"), ended_by="fenced")
+    ended = row | {"until": instant("12:30:00"), "ended_by": "fenced"}
     columns = ("id", "since", "until", "ended_by")
     assert as_of([row], columns, noon) == as_of([ended], columns, noon) == {(1, instant("11:00:00"), None, None)}
-    earlier = replace_row(row, until=instant("11:30:00"), ended_by="fenced")
+    earlier = row | {"until": instant("11:30:00"), "ended_by": "fenced"}
     assert as_of([earlier], columns, noon) == {(1, instant("11:00:00"), instant("11:30:00"), "fenced")}
-    assert as_of([replace_row(row, since=noon)], columns, noon) == set()
-
-
-def replace_row(row: dict[str, Any], **values: Any) -> dict[str, Any]:
-    return {**row, **values}
+    assert as_of([row | {"since": noon}], columns, noon) == set()
 
 
 def test_rows_and_events_of_a_scope() -> None:

@@ -44,12 +44,18 @@ DERIVED = (
 )  # fmt: skip
 Logs = dict[str, bytes]  # by path in the capture, as they were written
 _STAMP = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]", re.M)
-_RECORD = re.compile(rb"(?m)^(?=\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] )")
+RECORD = re.compile(rb"(?m)^(?=\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] )")
 FOLD = datetime(2026, 10, 25, 1, tzinfo=UTC)
 """When clocks in Berlin show 02:00 to 03:00 a second time."""
 LOOSE_MS = 300
 """A clock that pairs bound no closer tells less: of its tables is asked only that they are true."""
 ZONES = {0: "UTC", 1: "Europe/Berlin", 2: "Asia/Kolkata", 3: "America/New_York", 4: "Europe/Berlin"}
+
+
+def capture_of(name: str) -> Path:
+    """The folder of a capture: in data/, else in ../shared/captures."""
+    places = (ROOT / "data" / name, ROOT.parent / "shared" / "captures" / name)
+    return next(place for place in places if place.is_dir())
 
 
 def logs_of(capture: Path) -> Logs:
@@ -117,7 +123,7 @@ def in_zones(logs: Logs) -> Logs:
 
 def kept(logs: Logs, wanted: Callable[[bytes], bool]) -> Logs:
     """Logs with some of their records only, further lines included."""
-    return {name: b"".join(one for one in _RECORD.split(data) if wanted(one)) for name, data in logs.items()}
+    return {name: b"".join(one for one in RECORD.split(data) if wanted(one)) for name, data in logs.items()}
 
 
 def at_info(record: bytes) -> bool:
@@ -298,14 +304,14 @@ def _tables(spark: SparkSession, root: Path, changes: Mapping[str, Change]) -> W
 
     for short, change in changes.items():
         if change.in_zones:
-            _write(root / "in" / short, change.nights[0])
+            write(root / "in" / short, change.nights[0])
             settings = Settings(clusters=clusters, node_time_zones=ZONES)
             run(warehouse, STEPS[:1], settings, say, logs=[str(root / "in" / short)])
     plain = {short: change for short, change in changes.items() if not change.in_zones}
     for number in range(nights):
         news = {short: change for short, change in plain.items() if number >= nights - len(change.nights)}
         for short, change in news.items():
-            _write(root / "in" / short, change.nights[number - nights + len(change.nights)])
+            write(root / "in" / short, change.nights[number - nights + len(change.nights)])
         steps = STEPS if number == nights - 1 else STEPS[:1]
         outcome = run(
             warehouse, steps, Settings(clusters=clusters), say, logs=[str(root / "in" / short) for short in news]
@@ -315,7 +321,8 @@ def _tables(spark: SparkSession, root: Path, changes: Mapping[str, Change]) -> W
     return warehouse
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+def write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put logs into a folder."""
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
@@ -341,8 +348,7 @@ def main(words: Sequence[str]) -> int:
     wrong = 0
     with session({"spark.master": "local[2]"}) as spark:
         for name in names or ["zk-2.4.1"]:
-            places = (ROOT / "data" / name, ROOT.parent / "shared" / "captures" / name)
-            capture = next(place for place in places if place.is_dir())
+            capture = capture_of(name)
             began = time.monotonic()
             with tempfile.TemporaryDirectory() as folder:
                 wrong += prove(spark, capture, Path(folder), only)

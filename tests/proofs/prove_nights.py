@@ -26,8 +26,21 @@ from jobs.session import session
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse, open_warehouse
 from schemas.ledger import STEPS
-from tests.proofs.prove_metamorphic import DERIVED, Change, Logs, Row, differences, ends_of, kept, logs_of, stamp, timed
-from tests.proofs.prove_truth import ROOT
+from tests.proofs.prove_metamorphic import (
+    DERIVED,
+    RECORD,
+    Change,
+    Logs,
+    Row,
+    capture_of,
+    differences,
+    ends_of,
+    kept,
+    logs_of,
+    stamp,
+    timed,
+    write,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,16 +49,15 @@ if TYPE_CHECKING:
 
 APART = timedelta(hours=3)
 """How much later than it was a night is for each one before it: a silence that is a hole in the logs."""
-RECORD = re.compile(rb"(?m)^\[20")
 FIRST = 0.5
 """Part of the time that the first night has."""
 
 
 def by(data: bytes, at: datetime) -> bytes:
     """What of a log was there at a time: its records until the first that is not older, whole ones."""
-    end = stamp(at)[:24]
-    late = (found.start() for found in RECORD.finditer(data) if data[found.start() : found.start() + 24] >= end)
-    return data[: next(late, len(data))]
+    records: list[bytes] = RECORD.split(data)
+    late = next((i for i, record in enumerate(records) if record[:24] >= stamp(at)[:24]), len(records))
+    return b"".join(records[:late])
 
 
 def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
@@ -71,9 +83,7 @@ def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
 
 def nightly(warehouse: Warehouse, folder: Path, logs: Logs) -> list[str]:
     """A night over logs; what it says of topics. Exits if the gate refuses."""
-    for name, data in logs.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    write(folder, logs)
     said: list[str] = []
     outcome = run(warehouse, STEPS, Settings(), said.append, logs=[str(folder)])
     if not outcome.published:
@@ -90,8 +100,7 @@ def prove(spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_
     cuts[-1] = end.replace(year=end.year + 1)
     warehouse = open_warehouse(spark, str(root / "by-night"), create=True)
     for number in range(nights):
-        cut = cuts[number]
-        said = nightly(warehouse, root / "logs", {name: by(data, cut) for name, data in logs.items()})
+        said = nightly(warehouse, root / "logs", {name: by(data, cuts[number]) for name, data in logs.items()})
         print(f"{capture.name} | night {number + 1} | {'; '.join(said) or 'the first'}", flush=True)
         if number == 0 and not as_it_is:
             known = warehouse.read("topic_timeline").select("topic").distinct().collect()
@@ -119,10 +128,8 @@ def main(words: list[str]) -> int:
     wrong = 0
     with session({"spark.master": "local[2]"}) as spark:
         for name in names or ["zk-2.4.1"]:
-            places = (ROOT / "data" / name, ROOT.parent / "shared" / "captures" / name)
-            capture = next(place for place in places if place.is_dir())
             with tempfile.TemporaryDirectory() as folder:
-                wrong += prove(spark, capture, Path(folder), nights, as_it_is="--as-it-is" in words)
+                wrong += prove(spark, capture_of(name), Path(folder), nights, as_it_is="--as-it-is" in words)
     print(f"{wrong} tables differ" if wrong else "proven")
     return 1 if wrong else 0
 

@@ -120,17 +120,17 @@ def write(
     """Do some steps of a nightly run, and say what was found. What is wrong with paths and settings is said first."""
     from jobs import settings as settings_module
     from jobs.lock import sole_writer
-    from jobs.session import session
-    from jobs.warehouse import check_root
+    from jobs.session import expected_bytes, session
+    from jobs.warehouse import check_root, files_of
+    from schemas.ingest import EVENTS
     from udfs.streams import find
 
     settings = settings_module.load(conf)
     check_root(root, create=bool(logs))
-    if logs:
-        find(logs)
+    size = max(expected_bytes(source.path for source in find(logs)), expected_bytes(files_of(root, EVENTS)))
     with sole_writer(root, wait=not no_wait, say=say):
         say("starting Spark ...")
-        with session() as spark:
+        with session(size_bytes=size) as spark:
             from jobs.nightly import run
             from jobs.summary import gather, refusal, refused_rejects, screen
             from jobs.warehouse import open_warehouse

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from delta.exceptions import DeltaConcurrentModificationException
@@ -231,6 +232,12 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
     elif not create:
         raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
     return warehouse
+
+
+def files_of(root: str, table: Table) -> Iterator[Path]:
+    """A table's files, those of earlier versions included; none where the warehouse is no local folder, or not there yet."""
+    if "://" not in root:
+        yield from Path(root, table.name).rglob("*.parquet")
 
 
 def check_root(root: str, *, create: bool) -> None:

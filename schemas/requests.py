@@ -16,7 +16,8 @@ CONTROL_REQUESTS = table(
     column(
         "number",
         LONG,
-        "Counts the requests of this controller to this broker that any line tells of, in order, from 0.",
+        "Counts the requests of this controller to this broker that any line tells of, from 0, by epoch in the controller's order; one "
+        "of which only the broker tells comes before the next one that the broker got, else last of its epoch.",
     ),
     column("controller_epoch", INT, "Epoch it was sent in; null not told."),
     column(

@@ -60,7 +60,7 @@ def spark() -> Iterator[SparkSession]:
 def no_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever starts Spark fails the test."""
 
-    def session() -> None:
+    def session(**_: object) -> None:
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr("jobs.session.session", session)

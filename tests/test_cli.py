@@ -170,6 +170,22 @@ def test_an_old_java_is_said(version: str, logs: Path, tmp_path: Path, monkeypat
         session_module.check_java()
 
 
+class TestExpectedBytes:
+    """How large logs are is guessed before there is a JVM."""
+
+    def test_packed_files_count_ten_times(self, tmp_path: Path) -> None:
+        for name in ("server.log", "server.log.1.gz", "bundle.tgz", "part-0.snappy.parquet"):
+            (tmp_path / name).write_bytes(bytes(7))
+        assert session_module.expected_bytes(sorted(tmp_path.iterdir())) == 7 + 3 * 70
+
+    def test_what_is_gone_counts_nothing(self, tmp_path: Path) -> None:
+        assert session_module.expected_bytes([tmp_path / "gone.log"]) == 0
+
+    @pytest.mark.parametrize(("size", "first_alone"), [(0, True), ((256 << 20) - 1, True), (256 << 20, False)])
+    def test_only_large_logs_are_worth_the_second_compiler(self, size: int, first_alone: bool) -> None:
+        assert ("-XX:TieredStopAtLevel=1" in session_module.java_options(size)) is first_alone
+
+
 @pytest.mark.usefixtures("spark")
 class TestWithSpark:
     """What only reading tells."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -167,12 +168,12 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
         handled LAI - 10 9025 | 2
         """,
         [
+            ("UM", 1, 6, None, 9000, 9000, None),
             ("LAI", 1, 7, 110, 9010, 9010, None),
             ("UM", 1, 8, 111, 9012, 9012, None),
             ("SR", 1, 9, 120, 9020, 9020, None),
             ("LAI", 1, 10, 125, 9025, 9025, None),
             ("LAI", 1, None, 130, None, None, None),
-            ("UM", 1, 6, None, 9000, 9000, None),
         ],
     ),
     "2.6 on: requests that fit beside several sending lines are left alone": (
@@ -254,6 +255,33 @@ def test_requests(case: str) -> None:
 def test_the_order_of_lines_does_not_matter() -> None:
     for lines, expected in CASES.values():
         assert [told(request) for request in requests_of(reversed(marks(lines)))] == expected
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("ahead", [-8_000, 300_000_000])
+def test_the_brokers_clock_does_not_matter(case: str, ahead: int) -> None:
+    """Not even for the order of requests of which only the broker tells."""
+    lines = marks(CASES[case][0])
+    moved = [replace(mark, at=mark.at + ahead) if mark.side == HANDLED else mark for mark in lines]
+    found, shown = requests_of(lines), requests_of(moved)
+    assert [[mark.place for mark in one.marks] for one in shown] == [
+        [mark.place for mark in one.marks] for one in found
+    ]
+
+
+def test_what_only_the_broker_tells_comes_before_what_it_got_next() -> None:
+    """Whatever its clock says; what it got last of all, last of its epoch."""
+    lines = """
+        sent     UM 1 - 100 | a-0:3:1:0
+        handled  LAI 1 5 7 | b-0:1:1:0
+        handled  UM 1 6 8 | a-0:3:1:0
+        handled  LAI 1 7 9 | c-0:1:1:0
+        sent     UM 1 - 200 | a-0:4:1:1
+        sent     UM 2 - 300 | a-0:5:1:2
+        """
+    assert [told(request)[1:5] for request in requests_of(marks(lines))] == [
+        (1, 5, None, 7), (1, 6, 100, 8), (1, None, 200, None), (1, 7, None, 9), (2, None, 300, None),
+    ]  # fmt: skip
 
 
 @st.composite

@@ -9,6 +9,7 @@ until the broker or the controller goes; its requests are sent one after another
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -160,7 +161,8 @@ class Request:
 
 
 def requests_of(marks: Iterable[Mark]) -> list[Request]:
-    """The requests of one controller to one broker, in the order of the controller's clock where it tells, from all their marks.
+    """The requests of one controller to one broker, from all their marks, by epoch and in the order of the controller's clock; one of
+    which only the broker tells comes before the next one that the broker got, else last of its epoch.
 
     Each mark is of one request or none. No time of one node is compared with a time of another.
     """
@@ -176,13 +178,25 @@ def requests_of(marks: Iterable[Mark]) -> list[Request]:
     taken |= _by_number(connections, sends)
     taken |= _by_state(found, sends, taken)
     found += [batch.request() for number, batch in enumerate(sends) if number not in taken]
-    return sorted(found, key=_order)
+    return _ordered(found)
 
 
-def _order(request: Request) -> tuple[int, int, int, str]:
-    mark = request.sent or request.answered or request.received
-    assert mark is not None  # no request without a line
-    return (request.epoch if request.epoch is not None else -1, mark.at, mark.first, mark.file)
+def _ordered(requests: Sequence[Request]) -> list[Request]:
+    """Requests as `requests_of` promises them."""
+    places: dict[int, tuple[Any, ...]] = {}
+    following: dict[int | None, tuple[Any, ...]] = {}
+    for one in sorted((one for one in requests if one.received is not None), key=_start, reverse=True):
+        if mark := one.sent or one.answered:
+            following[one.epoch] = min(following.get(one.epoch, _LAST), _when((0, mark)))
+        else:
+            places[id(one)] = (*following.get(one.epoch, _LAST), 0, *_start(one))
+    for one in requests:
+        if mark := one.sent or one.answered:
+            places[id(one)] = (*_when((0, mark)), 1)
+    return sorted(requests, key=lambda one: (-1 if one.epoch is None else one.epoch, places[id(one)]))
+
+
+_LAST = (math.inf,)
 
 
 Connection = list[Request]

@@ -71,7 +71,7 @@ def main() -> None:
         late = {path: path.read_bytes() for path in sorted(logs.rglob("*.log"))}
         for path, data in late.items():
             path.write_bytes(data[: last_day_of(data)])
-        with session({"spark.master": "local[2]"}) as spark:
+        with session({"spark.master": "local[2]"}, size) as spark:
             night(spark, root / "first", logs)
             for path, data in late.items():
                 path.write_bytes(data)

@@ -159,9 +159,10 @@ def main() -> None:
     parser.add_argument("--size-mb", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as root, session({"spark.master": "local[2]"}) as spark:
+    settings, expected = {"spark.master": "local[2]"}, asked.size_mb * 10**6
+    with tempfile.TemporaryDirectory() as root, session(settings, expected) as spark:
         folder = str(Path(root, "logs"))
-        size = generate(CAPTURE / "logs", Path(folder), asked.size_mb * 10**6) / 1e6
+        size = generate(CAPTURE / "logs", Path(folder), expected) / 1e6
         size_session(spark, int(size * 1e6))
         paths = [str(path) for path in sorted(Path(folder).rglob("*.log"))]
         engines = contestants(spark, folder, paths)

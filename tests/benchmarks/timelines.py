@@ -237,7 +237,7 @@ def main() -> None:
     parser.add_argument("--explain", action="store_true")
     asked = parser.parse_args()
     settings = {"spark.master": "local[2]", "spark.driver.memory": asked.driver_memory}
-    with tempfile.TemporaryDirectory() as passing, session(settings) as spark:
+    with tempfile.TemporaryDirectory() as passing, session(settings, asked.rows * BYTES_PER_ROW) as spark:
         size_session(spark, asked.rows * BYTES_PER_ROW)
         folder = (asked.events or Path(passing)) / f"{asked.rows}_{asked.partitions}_{asked.once}"
         if not (folder / "_SUCCESS").exists():

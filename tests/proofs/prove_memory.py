@@ -32,13 +32,14 @@ KINDS = {"pyspark.daemon": "worker", "java": "jvm", "--measure": "driver"}
 def measure(folder: Path) -> None:
     """Read all files of a folder as the ingest does, and drop the records in Spark."""
     from jobs.ingest import read_ranges, survey_all
-    from jobs.session import session, size_session
+    from jobs.session import expected_bytes, session, size_session
     from jobs.settings import Settings
     from udfs.streams import ranges
 
     paths = sorted(str(path) for path in folder.rglob("*") if path.is_file())
     began = time.monotonic()
-    with session({"spark.master": "local[2]", "spark.driver.memory": f"{HEAP_MB}m"}) as spark:
+    settings = {"spark.master": "local[2]", "spark.driver.memory": f"{HEAP_MB}m"}
+    with session(settings, expected_bytes(paths)) as spark:
         found = [surveyed for _, surveyed in survey_all(spark, {"": paths}, {"": {}}, Settings())]
         size = sum(surveyed.size for surveyed in found)
         size_session(spark, size)

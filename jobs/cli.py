@@ -59,10 +59,21 @@ def _fail(error: Exception) -> int:
     if isinstance(error, (BadInput, NoJava, NoSpark)):
         click.echo(f"kafka-rewind: {error}", err=True)
         return BAD_INPUT
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    told = lines[-1] if "Python worker" in lines[0] else lines[0]
-    click.echo(f"kafka-rewind: {told} (--debug shows where)", err=True)
+    click.echo(f"kafka-rewind: {_cause(error)} (--debug shows where)", err=True)
     return BAD_INPUT
+
+
+def _cause(error: Exception) -> str:
+    """The line of an error that says most: of Java's that of the last cause that says anything, of a Python worker's the last."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    if lines[0].startswith("An error occurred while calling"):
+        causes = [
+            line.removeprefix("Caused by").removeprefix(": ")
+            for line in lines
+            if line.startswith(("Caused by: ", ": "))
+        ]
+        return ([cause for cause in causes if ": " in cause] or causes or lines)[-1]
+    return lines[-1] if "Python worker" in lines[0] else lines[0]
 
 
 @click.group(cls=Quiet, context_settings={"help_option_names": ["-h", "--help"]})

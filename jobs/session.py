@@ -52,6 +52,7 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each function of a column looks its caller up, in ten calls to the JVM
     "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
+    "spark.sql.broadcastTimeout": "86400",  # small tables are broadcast, but what they are made of may take long: 300 s broke nights
     "spark.sql.execution.replaceHashWithSortAgg": "true",  # rows that come in order are grouped as they come
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.databricks.delta.snapshotPartitions": "1",

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs import session as session_module
-from jobs.cli import main
+from jobs.cli import _cause, main
 from jobs.lock import sole_writer
 
 if TYPE_CHECKING:
@@ -168,6 +168,29 @@ def test_an_old_java_is_said(version: str, logs: Path, tmp_path: Path, monkeypat
     java.unlink()
     with pytest.raises(session_module.NoJava):
         session_module.check_java()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[NO_SUCH_THING] It is not there.\n\nJVM stacktrace: ...", "[NO_SUCH_THING] It is not there."),
+        (
+            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: Job aborted.\n\tat a.B.c(B.scala:1)\n"
+            "Caused by: java.io.IOException: it broke\n\tat d.E.f(E.java:2)\nCaused by: java.io.IOException: No space left on device\n\tat g.H",
+            "java.io.IOException: No space left on device",
+        ),
+        ("An error occurred while calling o9.save.\n: java.lang.OutOfMemoryError: Java heap space\n\tat a.B", "java.lang.OutOfMemoryError: Java heap space"),
+        (
+            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: It took 300 secs.\n\tat a.B\n"
+            "Caused by: java.util.concurrent.TimeoutException\n\tat c.D",
+            "org.apache.spark.SparkException: It took 300 secs.",
+        ),
+        ("Python worker exited:\n  File x\nValueError: seven", "ValueError: seven"),
+        ("", "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_the_cause_of_an_error_is_told(text: str, expected: str) -> None:
+    assert _cause(RuntimeError(text)) == expected
 
 
 class TestExpectedBytes:

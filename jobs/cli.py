@@ -59,7 +59,10 @@ def _fail(error: Exception) -> int:
     if isinstance(error, (BadInput, NoJava, NoSpark)):
         click.echo(f"kafka-rewind: {error}", err=True)
         return BAD_INPUT
-    click.echo(f"kafka-rewind: {_cause(error)} (--debug shows where)", err=True)
+    told = _cause(error)
+    if "OutOfMemory" in told:
+        told = f"Spark ran out of memory; run it by spark-submit with more --driver-memory. It said: {told}"
+    click.echo(f"kafka-rewind: {told} (--debug shows where)", err=True)
     return BAD_INPUT
 
 
@@ -132,13 +135,12 @@ def write(
     from jobs import settings as settings_module
     from jobs.lock import sole_writer
     from jobs.session import expected_bytes, session
-    from jobs.warehouse import check_root, files_of
-    from schemas.ingest import EVENTS
+    from jobs.warehouse import check_root, expected_size
     from udfs.streams import find
 
     settings = settings_module.load(conf)
     check_root(root, create=bool(logs))
-    size = max(expected_bytes(source.path for source in find(logs)), expected_bytes(files_of(root, EVENTS)))
+    size = max(expected_bytes(source.path for source in find(logs)), expected_size(root))
     with sole_writer(root, wait=not no_wait, say=say):
         say("starting Spark ...")
         with session(size_bytes=size) as spark:
@@ -218,10 +220,10 @@ def sql(query: str, root: str, limit: int) -> None:
     """Run a Spark SQL QUERY over the published tables."""
     from jobs.reading import print_rows, query_tables
     from jobs.session import session
-    from jobs.warehouse import check_root
+    from jobs.warehouse import check_root, expected_size
 
     check_root(root, create=False)
-    with session() as spark:
+    with session(size_bytes=expected_size(root)) as spark:
         print_rows(query_tables(spark, root, query), limit, click.echo)
 
 
@@ -234,11 +236,11 @@ def export(table: str, root: str, form: str, output: str | None) -> None:
     """Write a published TABLE out as jsonl, csv or parquet."""
     from jobs.reading import check_export, export_table
     from jobs.session import session
-    from jobs.warehouse import check_root
+    from jobs.warehouse import check_root, expected_size
 
     check_root(root, create=False)
     check_export(table, form, output)
-    with session() as spark:
+    with session(size_bytes=expected_size(root)) as spark:
         export_table(spark, root, table, form, output)
 
 

@@ -129,19 +129,19 @@ def to_seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
     own = events.where(
         "node_id IS NOT NULL AND coalesce(level, '') NOT IN ('WARN', 'ERROR', 'FATAL') "
         "AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
-    ).select("cluster", F.col("node_id").alias("leader"), "at", _day("at").alias("day"))
+    ).select("cluster", F.col("node_id").alias("leader"), "at", day_of("at").alias("day"))
     spans = coverage.where("kind = 'server'").select(
         "cluster", F.col("node_id").alias("leader"), F.col("since").alias("seen_since"), F.col("until").alias("seen_until")
     )  # fmt: skip
     # of each event only the spans of its day are looked at: over months a node has many
-    by_day = spans.withColumn("day", F.explode(F.sequence(_day("seen_since"), _day("seen_until"))))
+    by_day = spans.withColumn("day", F.explode(F.sequence(day_of("seen_since"), day_of("seen_until"))))
     told = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where("at BETWEEN seen_since AND seen_until")
     return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first_said"))
 
 
-def _day(time: str) -> Column:
-    """The day of a time, as a number."""
-    return F.floor(F.unix_seconds(F.col(time)) / 86_400)
+def day_of(time: Column | str) -> Column:
+    """The day of a time, as a number. What is joined by time is joined by day, too: over months there are many spans."""
+    return F.floor(F.unix_seconds(time) / 86_400)
 
 
 def is_assigned() -> Column:

@@ -62,11 +62,11 @@ def describe(
 
     from jobs import settings as settings_module
     from jobs.session import session
-    from jobs.warehouse import check_root
+    from jobs.warehouse import check_root, expected_size
 
     settings = settings_module.load(conf)
     check_root(root, create=False)
-    with session() as spark:
+    with session(size_bytes=expected_size(root)) as spark:
         from jobs.describe import take
         from jobs.warehouse import open_warehouse
 

@@ -131,13 +131,6 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
     return News(tuple(sorted(clusters | changed)), len(fresh), size, grown=grown)
 
 
-def total_bytes(warehouse: Warehouse) -> int:
-    """Bytes of all streams that were ever read."""
-    found = warehouse.now(LOG_FILES.name).agg(F.coalesce(F.sum("size_bytes"), F.lit(0)).alias("bytes")).first()
-    assert found is not None  # an aggregate has one row
-    return int(found["bytes"])
-
-
 _PLAIN = (
     "line", "at", "node_id", "logger", "event_type", "topic", "partition", "leader_epoch", "partition_epoch", "detail",
 )  # fmt: skip

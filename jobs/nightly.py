@@ -17,9 +17,8 @@ from importlib.resources.abc import Traversable
 
 from jobs.derive import DERIVE, Work, pending_after
 from jobs.gate import Audit, audit
-from jobs.ingest import News, grown_since, ingest, total_bytes
+from jobs.ingest import News, grown_since, ingest
 from jobs.reparse import reparse_rejects
-from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse import Warehouse
 from schemas.ledger import STEPS
@@ -91,8 +90,6 @@ def run(
     by = made_with(settings)
     stale = tuple(sorted({name for step in derived for name in pending.get(step, ())}))
     if stale:
-        if not news.clusters:  # else the ingest knew
-            size_session(warehouse.spark, total_bytes(warehouse))
         grown = [stream for name in may_stay(warehouse, news, derived, by) for stream in news.grown[name]]
         work = Work(warehouse, settings, stale, grown_since(warehouse, grown) if grown else {}, say)
         for name in derived:

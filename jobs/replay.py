@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 
+from jobs.cluster_facts import day_of
 from jobs.settings import Settings
 from jobs.statements import number_of
 from jobs.topics import INCARNATION
@@ -169,9 +170,19 @@ def _election_verdicts(
         .groupBy(*key)
         .agg(F.collect_set("b").alias("on_failed_dir"))
     )
-    spans = brokers.select("cluster", "broker", F.col("since").alias("up"), F.col("until").alias("down"))
-    around = decisions.select(*key, F.explode("replicas").alias("broker")).join(spans, ["cluster", "broker"])
     margin = F.expr(f"INTERVAL {DOUBT_MS} MILLISECONDS")
+    last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
+    first_day, last_day = day_of(F.col("up") - margin), day_of(F.greatest("up", F.coalesce("down", "last")) + margin)
+    spans = (
+        brokers.select("cluster", "broker", F.col("since").alias("up"), F.col("until").alias("down"))
+        .join(last, "cluster")
+        .select("cluster", "broker", "up", "down", F.explode(F.sequence(first_day, last_day)).alias("day"))
+    )
+    around = (
+        decisions.select(*key, day_of("at").alias("day"), F.explode("replicas").alias("broker"))
+        .join(F.broadcast(brokers.select("cluster", "broker").distinct()), ["cluster", "broker"])
+        .join(F.broadcast(spans), ["cluster", "broker", "day"], "left")
+    )
     overlaps = (F.col("up") <= F.col("at") + margin) & (
         F.col("down").isNull() | (F.col("down") >= F.col("at") - margin)
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,8 +22,9 @@ from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
-from jobs.session import is_own, kept
+from jobs.session import expected_bytes, is_own, kept
 from schemas.columns import Table
+from schemas.ingest import EVENTS
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
 from udfs.streams import BadInput
@@ -234,10 +235,9 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
     return warehouse
 
 
-def files_of(root: str, table: Table) -> Iterator[Path]:
-    """A table's files, those of earlier versions included; none where the warehouse is no local folder, or not there yet."""
-    if "://" not in root:
-        yield from Path(root, table.name).rglob("*.parquet")
+def expected_size(root: str) -> int:
+    """Bytes of the logs that a warehouse holds, about; 0 where it is no local folder, or not there yet. Needs no Spark."""
+    return 0 if "://" in root else expected_bytes(Path(root, EVENTS.name).rglob("*.parquet"))
 
 
 def check_root(root: str, *, create: bool) -> None:

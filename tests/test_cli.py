@@ -6,6 +6,7 @@ import gzip
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import MagicMock
 
 import pytest
 from click.testing import CliRunner, Result
@@ -207,6 +208,20 @@ class TestExpectedBytes:
     @pytest.mark.parametrize(("size", "first_alone"), [(0, True), ((256 << 20) - 1, True), (256 << 20, False)])
     def test_only_large_logs_are_worth_the_second_compiler(self, size: int, first_alone: bool) -> None:
         assert ("-XX:TieredStopAtLevel=1" in session_module.java_options(size)) is first_alone
+
+    @pytest.mark.parametrize(("size", "compiled", "parts"), [(0, "false", "1"), (1 << 30, "true", "16")])
+    def test_a_session_of_our_own_is_fitted_to_it(
+        self, size: int, compiled: str, parts: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        spark = MagicMock()
+        spark.conf.get.return_value = "true"
+        spark.sparkContext.defaultParallelism = 2
+        monkeypatch.setattr(session_module, "check_java", lambda: None)
+        monkeypatch.setattr(session_module, "_start_quietly", lambda builder: spark)
+        monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+        with session_module.session(size_bytes=size):
+            told = dict(call.args for call in spark.conf.set.call_args_list)
+        assert (told["spark.sql.codegen.wholeStage"], told["spark.sql.shuffle.partitions"]) == (compiled, parts)
 
 
 @pytest.mark.usefixtures("spark")

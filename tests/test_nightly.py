@@ -120,13 +120,9 @@ def test_nights(
     assert said.exit_code == 2
     first = f"The timelines step is out of date for default; run `kafka-rewind timelines --warehouse {root}` first"
     assert first in said.stderr
-    sizes: list[int] = []
-    with monkeypatch.context() as patch:
-        patch.setattr("jobs.nightly.size_session", lambda _, size: sizes.append(size))
-        for name in ("timelines", "detect"):
-            said = step(name, root)
-            assert said.exit_code == 0, said.stderr
-    assert sizes == [sum(path.stat().st_size for path in small.rglob("*.log"))] * 2
+    for name in ("timelines", "detect"):
+        said = step(name, root)
+        assert said.exit_code == 0, said.stderr
     # a nightly run without news brings up to date what the steps left
     said = step("nightly", root, str(small))
     assert said.exit_code == 0, said.stderr

@@ -110,8 +110,21 @@ def export_table(spark: SparkSession, root: str, table: str, form: str, output: 
 
 
 def _write_parquet(rows: DataFrame, file: IO[bytes]) -> None:
-    table = rows.toArrow()
-    pq.write_table(pa.table(table), file)
+    """One file, a row group for each Arrow batch; they come partition by partition."""
+    with pq.ParquetWriter(file, rows.limit(0).toArrow().schema) as writer:
+        for row in rows.mapInArrow(_as_streams, "stream binary").toLocalIterator():
+            with pa.ipc.open_stream(row["stream"]) as stream:
+                for batch in stream:
+                    writer.write_batch(batch.cast(writer.schema))
+
+
+def _as_streams(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each batch as a value: Arrow's stream of it."""
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        yield pa.RecordBatch.from_arrays([pa.array([sink.getvalue().to_pybytes()], pa.binary())], names=["stream"])
 
 
 @contextmanager

@@ -52,7 +52,7 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each function of a column looks its caller up, in ten calls to the JVM
     "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
-    "spark.sql.broadcastTimeout": "86400",  # small tables are broadcast, but what they are made of may take long: 300 s broke nights
+    "spark.sql.broadcastTimeout": "86400",  # small tables are broadcast, but what they are made of may take long; Spark gives up after 300 s
     "spark.buffer.pageSize": "4m",  # each sort and window of a task holds a page or more, some tasks have a dozen; Spark would take 64 MB
     "spark.sql.execution.replaceHashWithSortAgg": "true",  # rows that come in order are grouped as they come
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
@@ -146,7 +146,8 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
     """A Spark session: the running one where there is one, the one that spark-submit or Databricks describes, else a
     local one of our own, whose workers run the same Python as the driver.
 
-    `size_bytes`: of the logs that it will work on, as far as that is known; one of our own is fitted to it. Whoever's it is, it speaks UTC. One that was running before, and Databricks' own, is not stopped at the end.
+    `size_bytes`: of the logs that it will work on, as far as that is known; one of our own is fitted to it. Whoever's it is, it
+    speaks UTC. One that was running before, and Databricks' own, is not stopped at the end.
     Raises NoJava, NoSpark.
     """
     from pyspark.sql import SparkSession

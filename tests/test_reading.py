@@ -7,13 +7,16 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 
 from jobs.cli import main
 from jobs.reading import export_table, print_rows, query_tables
 from schemas.findings import OFFLINE_PARTITIONS
+from schemas.tables import BY_NAME
 from udfs.streams import BadInput
 
 if TYPE_CHECKING:
@@ -89,3 +92,33 @@ def test_export_as_parquet(spark: SparkSession, zk: Run, tmp_path: Path) -> None
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.column("controller_epoch").to_pylist() == [1, 2, 3, 4]
     assert str(table.schema.field("since").type).startswith("timestamp[us")
+
+
+def test_export_as_parquet_comes_in_batches(
+    spark: SparkSession, zk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the order of the key, and never as a whole: a table may be larger than what the driver can take."""
+    monkeypatch.setattr("pyspark.sql.classic.dataframe.DataFrame.toArrow", _of_no_rows)
+    before = spark.conf.get("spark.sql.execution.arrow.maxRecordsPerBatch")
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+    try:
+        for name in ("events", "contradictions"):
+            export_table(spark, zk.warehouse.root, name, "parquet", str(tmp_path / f"{name}.parquet"))
+    finally:
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", before or "10000")
+    written = pq.ParquetFile(tmp_path / "events.parquet")
+    rows = zk.warehouse.read("events").select("file_id", "line").orderBy("file_id", "line").collect()
+    assert written.num_row_groups >= len(rows) / 100
+    told = written.read(["file_id", "line"]).to_pylist()
+    assert [(one["file_id"], one["line"]) for one in told] == [(row["file_id"], row["line"]) for row in rows]
+    nothing = pq.read_table(tmp_path / "contradictions.parquet")
+    assert (nothing.num_rows, nothing.column_names) == (0, list(BY_NAME["contradictions"].columns))
+
+
+TO_ARROW = ClassicDataFrame.toArrow
+
+
+def _of_no_rows(rows: ClassicDataFrame) -> pa.Table:
+    table = TO_ARROW(rows)
+    assert table.num_rows == 0
+    return table

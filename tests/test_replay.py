@@ -100,12 +100,15 @@ cluster | topic    | partition | incarnation | at       | previous_leader | lead
 kraft   | right    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      | 1,2             | 2   | false   | true
 # doctored: 3 was not in the ISR while 2, which was, is alive, and unclean elections are off
 kraft   | doctored | 0         | 0           | 10:01:00 | 1               | 3      | 3            | 1,2        | []         | 1,2,3    | 1,2,3           | 3   | true    | true
+# so two days later: 2 has been there for days, 1 came back and went again
+kraft   | right    | 0         | 0           | 2026-11-23 10:01:00 | 1    | 2      | 5            | 1,2        | []         | 1,2      | 1,2             | 2   | false   | true
 # just when 1 was fenced: it may have been there or not
 kraft   | blind    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      |                 | 2   | false   | true
 """
 BROKERS = """
 cluster | broker | since    | until
 kraft   | 1      | 09:00:00 | 10:00:00
+kraft   | 1      | 2026-11-22 23:00:00 | 2026-11-23 10:00:00
 kraft   | 2      | 09:00:00 |
 kraft   | 3      | 09:00:00 |
 """
@@ -113,6 +116,7 @@ KRAFT_VERDICTS = """
 topic      | rule           | subject                      | verdict  | missing_inputs
 right      | kraft_election | right-0#0 leader epoch 3     | holds    | []
 doctored   | kraft_election | doctored-0#0 leader epoch 3  | violated | []
+right      | kraft_election | right-0#0 leader epoch 5     | holds    | []
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
 """
 # States: right ones, and one of each invariant broken: a leader out of the ISR (J1), two leaders in one epoch (J2),

@@ -133,15 +133,19 @@ def to_seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
     spans = coverage.where("kind = 'server'").select(
         "cluster", F.col("node_id").alias("leader"), F.col("since").alias("seen_since"), F.col("until").alias("seen_until")
     )  # fmt: skip
-    # of each event only the spans of its day are looked at: over months a node has many
-    by_day = spans.withColumn("day", F.explode(F.sequence(day_of("seen_since"), day_of("seen_until"))))
+    by_day = spans.withColumn("day", days("seen_since", "seen_until"))
     told = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where("at BETWEEN seen_since AND seen_until")
     return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first_said"))
 
 
 def day_of(time: Column | str) -> Column:
-    """The day of a time, as a number. What is joined by time is joined by day, too: over months there are many spans."""
+    """The day of a time, as a number."""
     return F.floor(F.unix_seconds(time) / 86_400)
+
+
+def days(since: Column | str, until: Column | str) -> Column:
+    """A row for each day of a span, which is not null: over months there are many spans, and a time is looked for in those of its day."""
+    return F.explode(F.sequence(day_of(since), day_of(until)))
 
 
 def is_assigned() -> Column:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 
-from jobs.cluster_facts import day_of
+from jobs.cluster_facts import day_of, days
 from jobs.settings import Settings
 from jobs.statements import number_of
 from jobs.topics import INCARNATION
@@ -172,13 +172,13 @@ def _election_verdicts(
     )
     margin = F.expr(f"INTERVAL {DOUBT_MS} MILLISECONDS")
     last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
-    first_day, last_day = day_of(F.col("up") - margin), day_of(F.greatest("up", F.coalesce("down", "last")) + margin)
+    ended = F.greatest("up", F.coalesce("down", "last"))
     spans = (
         brokers.select("cluster", "broker", F.col("since").alias("up"), F.col("until").alias("down"))
         .join(last, "cluster")
-        .select("cluster", "broker", "up", "down", F.explode(F.sequence(first_day, last_day)).alias("day"))
+        .select("cluster", "broker", "up", "down", days(F.col("up") - margin, ended + margin).alias("day"))
     )
-    around = (
+    around = (  # of replicas that are known as brokers: of others nobody says when they were there
         decisions.select(*key, day_of("at").alias("day"), F.explode("replicas").alias("broker"))
         .join(F.broadcast(brokers.select("cluster", "broker").distinct()), ["cluster", "broker"])
         .join(F.broadcast(spans), ["cluster", "broker", "day"], "left")

@@ -132,6 +132,11 @@ class Mark:
         """The first line: evidence."""
         return (self.node, self.file, self.first)
 
+    @property
+    def when(self) -> tuple[int, int, str]:
+        """What orders marks of one node: of one time the line decides before the file."""
+        return (self.at, self.first, self.file)
+
 
 @dataclass
 class Request:
@@ -167,7 +172,7 @@ def requests_of(marks: Iterable[Mark]) -> list[Request]:
     Each mark is of one request or none. No time of one node is compared with a time of another.
     """
     by_side: dict[str, list[Mark]] = defaultdict(list)
-    for mark in sorted(marks, key=lambda m: (m.at, m.first, m.file)):
+    for mark in sorted(marks, key=lambda mark: mark.when):
         by_side[mark.side].append(mark)
     handled = _connections(by_side[HANDLED])
     answered = _connections([mark for mark in by_side[ANSWERED] if mark.id is not None])
@@ -187,12 +192,12 @@ def _ordered(requests: Sequence[Request]) -> list[Request]:
     following: dict[int | None, tuple[Any, ...]] = {}
     for one in sorted((one for one in requests if one.received is not None), key=_start, reverse=True):
         if mark := one.sent or one.answered:
-            following[one.epoch] = min(following.get(one.epoch, _LAST), _when((0, mark)))
+            following[one.epoch] = min(following.get(one.epoch, _LAST), mark.when)
         else:
             places[id(one)] = (*following.get(one.epoch, _LAST), 0, *_start(one))
     for one in requests:
         if mark := one.sent or one.answered:
-            places[id(one)] = (*_when((0, mark)), 1)
+            places[id(one)] = (*mark.when, 1)
     return sorted(requests, key=lambda one: (-1 if one.epoch is None else one.epoch, places[id(one)]))
 
 
@@ -348,7 +353,7 @@ def _batches(marks: Sequence[Mark]) -> list[Batch]:
             before.places |= dict.fromkeys(mark.keys, mark)
         else:
             found.append(Batch(mark, mark, dict.fromkeys(mark.keys, mark)))
-    return sorted(_mended(found), key=lambda batch: (batch.first.at, batch.first.first, batch.first.file))
+    return sorted(_mended(found), key=lambda batch: batch.first.when)
 
 
 def _mended(batches: Sequence[Batch]) -> list[Batch]:
@@ -471,17 +476,16 @@ def _by_state(requests: Iterable[Request], batches: Sequence[Batch], taken: set[
             for one, place in zip(ones, sent[state], strict=True):
                 if one.answered is None or one.answered.at >= place[1].at:
                     places[id(one)].append(place)
-    matched = [(one, min(places[id(one)], key=_when)[1]) for one in in_time if places[id(one)]]
+    matched = [
+        (one, min((mark for _, mark in places[id(one)]), key=lambda mark: mark.when))
+        for one in in_time
+        if places[id(one)]
+    ]
     used: set[int] = set()
-    for i in _in_order([_when((0, mark)) for _, mark in matched]):
+    for i in _in_order([mark.when for _, mark in matched]):
         one, one.sent = matched[i]
         used |= {number for number, _ in places[id(one)]}
     return used
-
-
-def _when(place: tuple[int, Mark]) -> tuple[int, int, str]:
-    mark = place[1]
-    return (mark.at, mark.first, mark.file)
 
 
 def _in_order(places: Sequence[tuple[int, int, str]]) -> list[int]:
@@ -507,4 +511,4 @@ def _in_order(places: Sequence[tuple[int, int, str]]) -> list[int]:
 
 def _start(request: Request) -> tuple[int, int, str]:
     assert request.received is not None  # only those are asked
-    return (request.received.at, request.received.first, request.received.file)
+    return request.received.when

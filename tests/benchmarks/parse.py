@@ -35,7 +35,7 @@ from cpu_time import cpu_seconds
 from generate_logs import CAPTURE, generate
 
 from jobs.ingest import PARSED, read_ranges, survey_all
-from jobs.session import session, size_session
+from jobs.session import session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS
 from udfs.streams import Range, ranges
@@ -163,7 +163,6 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as root, session(settings, expected) as spark:
         folder = str(Path(root, "logs"))
         size = generate(CAPTURE / "logs", Path(folder), expected) / 1e6
-        size_session(spark, int(size * 1e6))
         paths = [str(path) for path in sorted(Path(folder).rglob("*.log"))]
         engines = contestants(spark, folder, paths)
         spent: dict[str, list[float]] = {name: [] for name in engines}

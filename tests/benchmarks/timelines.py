@@ -41,7 +41,7 @@ from cpu_time import cpu_seconds
 from jobs.cluster_facts import Facts, Kinds, kinds_of
 from jobs.evidence import evidence
 from jobs.partitions import to_partition_timeline, to_states
-from jobs.session import session, size_session
+from jobs.session import session
 from jobs.settings import Settings
 from jobs.statements import to_statements
 from jobs.topics import HISTORY, INCARNATION, to_lives, with_history, with_incarnation
@@ -238,7 +238,6 @@ def main() -> None:
     asked = parser.parse_args()
     settings = {"spark.master": "local[2]", "spark.driver.memory": asked.driver_memory}
     with tempfile.TemporaryDirectory() as passing, session(settings, asked.rows * BYTES_PER_ROW) as spark:
-        size_session(spark, asked.rows * BYTES_PER_ROW)
         folder = (asked.events or Path(passing)) / f"{asked.rows}_{asked.partitions}_{asked.once}"
         if not (folder / "_SUCCESS").exists():
             make_events(spark, asked.rows, asked.partitions, asked.once).write.mode("overwrite").parquet(str(folder))

@@ -32,7 +32,7 @@ KINDS = {"pyspark.daemon": "worker", "java": "jvm", "--measure": "driver"}
 def measure(folder: Path) -> None:
     """Read all files of a folder as the ingest does, and drop the records in Spark."""
     from jobs.ingest import read_ranges, survey_all
-    from jobs.session import expected_bytes, session, size_session
+    from jobs.session import expected_bytes, session
     from jobs.settings import Settings
     from udfs.streams import ranges
 
@@ -42,7 +42,6 @@ def measure(folder: Path) -> None:
     with session(settings, expected_bytes(paths)) as spark:
         found = [surveyed for _, surveyed in survey_all(spark, {"": paths}, {"": {}}, Settings())]
         size = sum(surveyed.size for surveyed in found)
-        size_session(spark, size)
         tasks = [task for i, surveyed in enumerate(found) for task in ranges(surveyed, f"file{i}")]
         read_ranges(spark, tasks).write.format("noop").mode("overwrite").save()
     print(f"{size / 1e6:.0f} MB, {len(tasks)} ranges, {time.monotonic() - began:.0f} s", flush=True)

@@ -101,12 +101,16 @@ def load(path: str | None) -> Settings:
 
 
 def _checked(path: str, given: dict[str, Any]) -> Settings:
-    try:
-        topics = {str(name): TopicSettings(**(told or {})) for name, told in (given.get("topics") or {}).items()}
-        zones = {int(node): str(zone) for node, zone in (given.get("node_time_zones") or {}).items()}
-        clusters = {str(pattern): str(name) for pattern, name in (given.get("clusters") or {}).items()}
-    except (TypeError, ValueError, AttributeError) as error:
-        raise BadInput(f"The settings file {path} is not understood: {error}; see conf/example.yaml.") from None
+    topics = {str(name): _topic(path, str(name), told) for name, told in _mapping(path, "topics", given).items()}
+    clusters = {str(pattern): str(name) for pattern, name in _mapping(path, "clusters", given).items()}
+    zones: dict[int, str] = {}
+    for node, zone in _mapping(path, "node_time_zones", given).items():
+        try:
+            zones[int(node)] = str(zone)
+        except (TypeError, ValueError):
+            raise BadInput(
+                f"The settings file {path} is not understood: node_time_zones names {node!r}; give ids of nodes, `1: Europe/Berlin`."
+            ) from None
     for zone in [given.get("time_zone") or "UTC", *zones.values()]:
         try:
             ZoneInfo(zone)
@@ -121,6 +125,25 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
     for where, told in places:
         _check_values(path, where, told)
     return settings
+
+
+def _mapping(path: str, name: str, given: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """What is given under a name. Raises BadInput unless that is a mapping, or nothing."""
+    told = given.get(name) or {}
+    if not isinstance(told, dict):
+        raise BadInput(
+            f"The settings file {path} is not understood: {name} is no mapping; give `key: value`, a line each, as in conf/example.yaml."
+        )
+    return told
+
+
+def _topic(path: str, topic: str, told: Any) -> TopicSettings:
+    given, names = _mapping(path, f"topic {topic}", {f"topic {topic}": told}), {f.name for f in fields(TopicSettings)}
+    if unknown := sorted(map(str, set(given) - names)):
+        raise BadInput(
+            f"The settings file {path} has unknown keys: {', '.join(unknown)} of topic {topic}; known are {', '.join(sorted(names))}."
+        )
+    return TopicSettings(**given)
 
 
 _COUNTS = ("churn_flaps", "coverage_tolerance_minutes", "max_unpacked_gb", "max_unpacked_ratio", "max_reject_percent")

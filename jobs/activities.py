@@ -14,6 +14,8 @@ from jobs.statements import ids_of
 from schemas.columns import IDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import Column, DataFrame
 
 ACTIVITIES = {  # event type -> strategy of the elections it leads to, and its trigger
@@ -58,12 +60,14 @@ def trigger_of() -> Column:
     return kind
 
 
-def with_activity(events: DataFrame) -> DataFrame:
-    """EVENTS of ZooKeeper controllers -> the same with `strategy`, `trigger`, `alive`, `shutting_down` as of each line.
+def with_activity(events: DataFrame, kinds: Iterable[str]) -> DataFrame:
+    """EVENTS -> those of ZooKeeper controllers of some kinds, with `strategy`, `trigger`, `alive`, `shutting_down` as of each line.
 
-    Lines of equal time in two files of one node: first what the controller set out to do, then what it did.
+    Lines of equal time in two files of one node: first what the controller set out to do, then what it did. A controller's lines
+    are put in order in one place; so only those of these kinds and of what they go by are, for most tell of requests.
     """
-    own = events.where(
+    of_kinds = F.col("event_type").isin(*kinds)
+    own = events.where(of_kinds | F.col("event_type").isin(*CARRIED)).where(
         "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
     )
     rank = F.when(F.col("logger") == "state.change.logger", 1).otherwise(0)
@@ -82,7 +86,7 @@ def with_activity(events: DataFrame) -> DataFrame:
         .orderBy("at", "rank", "line", "file_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    return marked.withColumns(
+    known = marked.withColumns(
         {
             "strategy": F.last(strategy_of(), ignorenulls=True).over(so_far),
             "trigger": F.last(trigger_of(), ignorenulls=True).over(so_far),
@@ -92,4 +96,5 @@ def with_activity(events: DataFrame) -> DataFrame:
                 F.flatten(F.collect_list("left").over(since_list)),
             ),
         }
-    ).drop("rank", "told", "left", "list_number")
+    )
+    return known.where(of_kinds).drop("rank", "told", "left", "list_number")

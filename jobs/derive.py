@@ -23,10 +23,11 @@ from jobs.partitions import to_contradictions, to_partition_timeline, to_states,
 from jobs.replay import releases, showing_elr, to_verdicts
 from jobs.requests import to_marks, to_requests
 from jobs.scope import BY_TOPIC, Growth, Scope
-from jobs.session import kept
+from jobs.session import are_many, kept
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
 from jobs.warehouse import WRITERS, Warehouse
+from schemas.ingest import EVENTS
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
 
@@ -54,10 +55,11 @@ class Work:
         self.scope = Scope(self.clusters)
 
     def table(self, name: str) -> DataFrame:
-        """The rows in scope of a table as written last, kept for whoever asks next."""
+        """The rows in scope of a table as written last, kept for whoever asks next, unless they are many events."""
         if name not in self._tables:
             rows = self._rows(name, self.scope)
-            self._tables[name] = rows if self.warehouse.holds(name) else rows.persist()
+            stays = self.warehouse.holds(name) or (name == EVENTS.name and are_many(self.warehouse.spark))
+            self._tables[name] = rows if stays else rows.persist()
         return self._tables[name]
 
     def whole(self, name: str) -> DataFrame:
@@ -101,7 +103,8 @@ class Work:
         own = self.table("events")
         if self.corrections is None:
             return own
-        return clocks.carried(own, self.corrections, {"at": "node_id"}).persist()
+        carried = clocks.carried(own, self.corrections, {"at": "node_id"})
+        return carried if are_many(self.warehouse.spark) else carried.persist()
 
     @cached_property
     def events(self) -> DataFrame:

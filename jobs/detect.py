@@ -32,7 +32,7 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
     A leader epoch that names a broker is an election, unless it is the partition's first. Strategy, trigger and live
     brokers are what the controller that logged the transition was doing and knew; in KRaft the logs do not tell them.
     """
-    acting = kept(with_activity(events).where(F.col("event_type").isin(*DECIDED)))
+    acting = kept(with_activity(events, DECIDED))
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobs.activities import with_activity
+from jobs.activities import CARRIED, with_activity
 from schemas.ingest import EVENTS
 
 if TYPE_CHECKING:
@@ -52,4 +52,15 @@ other          | offline             | broker_failure      |       | []
 
 
 def test_activities(frame: Frame, same: Same) -> None:
-    same(with_activity(frame(EVENTS, LOGGED)), KNOWN)
+    same(with_activity(frame(EVENTS, LOGGED), [*CARRIED, "partition_state_change"]), KNOWN)
+
+
+def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) -> None:
+    same(
+        with_activity(frame(EVENTS, LOGGED), ["partition_state_change"]),
+        """
+        message | strategy | trigger             | alive | shutting_down
+        first   | offline  | controller_failover | 1,2   | []
+        for 3   | offline  | broker_startup      | 1,2,3 | []
+        """,
+    )

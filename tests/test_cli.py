@@ -209,9 +209,12 @@ class TestExpectedBytes:
     def test_only_large_logs_are_worth_the_second_compiler(self, size: int, first_alone: bool) -> None:
         assert ("-XX:TieredStopAtLevel=1" in session_module.java_options(size)) is first_alone
 
-    @pytest.mark.parametrize(("size", "compiled", "parts"), [(0, "false", "1"), (1 << 30, "true", "16")])
+    @pytest.mark.parametrize(
+        ("size", "compiled", "parts", "many"),
+        [(0, "false", "1", "false"), (64 << 20, "true", "2", "false"), (1 << 30, "true", "16", "true")],
+    )
     def test_a_session_of_our_own_is_fitted_to_it(
-        self, size: int, compiled: str, parts: str, monkeypatch: pytest.MonkeyPatch
+        self, size: int, compiled: str, parts: str, many: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         spark = MagicMock()
         spark.conf.get.return_value = "true"
@@ -221,6 +224,7 @@ class TestExpectedBytes:
         monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
         with session_module.session(size_bytes=size):
             told = dict(call.args for call in spark.conf.set.call_args_list)
+        assert told[session_module.MANY] == many
         assert (told["spark.sql.codegen.wholeStage"], told["spark.sql.shuffle.partitions"]) == (compiled, parts)
 
 

@@ -22,6 +22,7 @@ from jobs.lock import sole_writer
 from jobs.nightly import Outcome, made_with, may_stay, nightly
 from jobs.nightly import run as run_steps
 from jobs.replay import releases
+from jobs.session import are_many
 from jobs.settings import Settings, TopicSettings
 from jobs.topics import to_topic_timeline
 from jobs.warehouse import Warehouse, open_warehouse
@@ -342,8 +343,10 @@ WRONG_CLOCK = {  # broker 2's clock is five minutes ahead: it answers, by its ow
 }  # fmt: skip
 
 
-def test_a_wrong_clock(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("many_from", [1 << 20, 0], ids=["events are kept", "events are read again"])
+def test_a_wrong_clock(many_from: int, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that is derived goes by the cluster's clock, here node 1's; the events keep their own."""
+    monkeypatch.setattr("jobs.session.LARGE_BYTES", many_from)
     one = "10:00:00,000] INFO [Controller id=1] 1 successfully elected as the controller. Epoch incremented to 1 and epoch zk version is now 1 (kafka.controller.KafkaController)"
     append(tmp_path / "logs", {"broker-1/controller.log": [one]})
     append(tmp_path / "logs", WRONG_CLOCK)
@@ -354,6 +357,7 @@ def test_a_wrong_clock(spark: SparkSession, tmp_path: Path) -> None:
     def seconds(at: datetime) -> float:
         return (at.replace(tzinfo=None) - datetime.fromisoformat(f"{DAY} 10:00:00")).total_seconds()
 
+    assert are_many(spark) is (many_from == 0)
     [request] = tables["control_requests"]
     sent, received, handled, responded = (
         seconds(request[name]) for name in ("sent_at", "received_at", "handled_at", "responded_at")

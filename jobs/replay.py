@@ -5,14 +5,16 @@ Rows stream through plain functions in the workers, sorted where order matters; 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql import functions as F
 
 from jobs.cluster_facts import day_of, days
+from jobs.row_streams import Rows, map_rows
 from jobs.settings import Settings
 from jobs.statements import number_of
 from jobs.topics import INCARNATION
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 DOUBT_MS = 2000
 """How far a broker's coming or going may lie from a KRaft election for it to be in doubt: records are logged up to 0.5 s late."""
+_EPOCH = datetime(1970, 1, 1)
 
 
 def release_of(ranges: list[str | None]) -> Release | None:
@@ -98,22 +101,6 @@ def without_elr(verdict: Verdict, missing: str = "elr_before") -> Verdict:
         return verdict
     told = f"{verdict.rule} is unknown: {missing} is not told; {verdict.actual} was logged"
     return replace(verdict, verdict="unknown", missing=(missing,), explanation=told)
-
-
-def _rows(batches: Iterator[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        yield from batch.to_pylist()
-
-
-def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    kinds = {
-        "partition": pa.int32(),
-        "at": pa.timestamp("us", tz="UTC"),
-        "missing_inputs": pa.list_(pa.string()),
-        "evidence": pa.list_(pa.struct([("node_id", pa.int32()), ("file_id", pa.string()), ("line", pa.int64())])),
-    }
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in VERDICTS.columns])
-    return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
 def _row(given: dict[str, Any], verdict: Verdict, subject: str, at: Any) -> dict[str, Any]:
@@ -204,9 +191,8 @@ def _election_verdicts(
         }
     )
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out = []
-        for row in _rows(batches):
+    def work(rows: Rows) -> Rows:
+        for row in rows:
             release, kraft = releases.get(row["cluster"], (None, False))
             if release is None:
                 continue
@@ -216,14 +202,14 @@ def _election_verdicts(
                 verdict = without_elr(verdict)
             elif elr and not row["isr_before"] and not row["elr_before"]:
                 verdict = without_elr(verdict, "last_known_elr")  # with both empty the last known leader may be elected
+            failed_at = _EPOCH + timedelta(microseconds=row["at"])
             epoch = (
-                f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {row['at']:%F %H:%M:%S.%f}"
+                f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {failed_at:%F %H:%M:%S.%f}"
             )
             subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {epoch}"
-            out.append(_row(row, verdict, subject, row["at"]))
-        yield _batch(out)
+            yield _row(row, verdict, subject, row["at"])
 
-    return told.mapInArrow(work, VERDICTS.schema)
+    return map_rows(told, work, VERDICTS.schema)
 
 
 # ---- invariants -----------------------------------------------------------------------------------------------------
@@ -236,23 +222,16 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
     rows = states.join(marked, [*INCARNATION, "leader_epoch", "ordinal"], "left")
     ordered = rows.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "ordinal")
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        life: list[dict[str, Any]] = []
-        for row in _rows(batches):
-            if life and any(life[-1][k] != row[k] for k in INCARNATION):
-                yield _batch(judge(life))
-                life = []
-            life.append(row)
-        if life:
-            yield _batch(judge(life))
+    def work(rows: Rows) -> Rows:
+        for _, life in groupby(rows, key=itemgetter(*INCARNATION)):
+            yield from judge(list(life))
 
-    def judge(life: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def judge(life: list[dict[str, Any]]) -> Rows:
         release, kraft = releases.get(life[0]["cluster"], (None, False))
         if release is None:
-            return []
+            return
         era, elr = eras_of(release, kraft, life[0]["shows_elr"])
         cluster = Cluster(era, kraft=kraft, elr_enabled=elr)
-        out = []
         for at, found in judge_states(cluster, life):
             row = life[at]
             unknown_elr = cluster.elr_enabled and at > 0 and life[at - 1]["elr"] is None
@@ -260,28 +239,22 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
             epoch = row["partition_epoch"]
             place = f"epochs {row['leader_epoch']}.{epoch}" if epoch is not None else f"state {row['ordinal']}"
             subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {place}"
-            out.append(_row(row, verdict, subject, row["since"]))
-        return out
+            yield _row(row, verdict, subject, row["since"])
 
-    return ordered.mapInArrow(work, VERDICTS.schema)
+    return map_rows(ordered, work, VERDICTS.schema)
 
 
 def _controller_verdicts(controllers: DataFrame, releases: dict[str, tuple[str, bool]]) -> DataFrame:
     """CONTROLLER_TIMELINE -> VERDICTS: epochs rise and each belongs to one controller (J4, J5)."""
     ordered = controllers.repartition("cluster").sortWithinPartitions("cluster", "since", "controller_epoch")
 
-    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reigns: dict[str, list[dict[str, Any]]] = {}
-        for row in _rows(batches):
-            reigns.setdefault(row["cluster"], []).append(row)
-        for claims in reigns.values():
-            found = check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims])
-            yield _batch(
-                [
-                    _row(claims[f.at], Verdict(f.rule, f.verdict, f.expected or None, f.actual or None, f.missing, explain(f)),
-                         f"controller {claims[f.at]['controller_id']} epoch {claims[f.at]['controller_epoch']}", claims[f.at]["since"])
-                    for f in found
-                ]
-            )  # fmt: skip
+    def work(rows: Rows) -> Rows:
+        for _, reigns in groupby(rows, key=itemgetter("cluster")):
+            claims = list(reigns)
+            for f in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):
+                claim = claims[f.at]
+                verdict = Verdict(f.rule, f.verdict, f.expected or None, f.actual or None, f.missing, explain(f))
+                subject = f"controller {claim['controller_id']} epoch {claim['controller_epoch']}"
+                yield _row(claim, verdict, subject, claim["since"])
 
-    return ordered.mapInArrow(work, VERDICTS.schema)
+    return map_rows(ordered, work, VERDICTS.schema)

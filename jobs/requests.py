@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 KEY = ("cluster", "controller_id", "broker")
+_of_mark = itemgetter(*(field.name for field in fields(Mark)))
 _COMPUTED = ("delivery_ms", "handling_ms", "round_trip_ms")
 
 
@@ -123,15 +126,14 @@ def to_requests(marks: DataFrame) -> DataFrame:
 
 def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Rows of `to_marks`, those of one controller and broker together, times in microseconds -> rows of CONTROL_REQUESTS."""
-    for key, group in groupby(rows, key=lambda row: tuple(row[name] for name in KEY)):
+    for key, group in groupby(rows, key=itemgetter(*KEY)):
         for number, request in enumerate(requests_of(_mark(row) for row in group)):
             yield {**dict(zip(KEY, key, strict=True)), "number": number, **_row(request)}
 
 
 def _mark(row: dict[str, Any]) -> Mark:
-    error = error_of(row["error"]) if row["side"] == ANSWERED else None
-    same = ("side", "node", "file", "at", "first", "last", "kind", "epoch", "id", "count", "failed", "stale", "stale_partitions")  # fmt: skip
-    return Mark(**{name: row[name] for name in same}, keys=tuple(row["keys"]), error=error)
+    row["error"] = error_of(row["error"]) if row["side"] == ANSWERED else None
+    return Mark(*_of_mark(row))
 
 
 def _row(request: Request) -> dict[str, Any]:

@@ -136,9 +136,11 @@ def write(
     from jobs.lock import sole_writer
     from jobs.session import expected_bytes, session
     from jobs.warehouse import check_root, expected_size
-    from udfs.streams import find
+    from udfs.streams import BadInput, find
 
     settings = settings_module.load(conf)
+    if not cluster.strip():
+        raise BadInput("--cluster has no name; give one, or leave it out.")
     check_root(root, create=bool(logs))
     size = max(expected_bytes(source.path for source in find(logs)), expected_size(root))
     with sole_writer(root, wait=not no_wait, say=say):

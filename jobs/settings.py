@@ -102,7 +102,13 @@ def load(path: str | None) -> Settings:
 
 def _checked(path: str, given: dict[str, Any]) -> Settings:
     topics = {str(name): _topic(path, str(name), told) for name, told in _mapping(path, "topics", given).items()}
-    clusters = {str(pattern): str(name) for pattern, name in _mapping(path, "clusters", given).items()}
+    clusters: dict[str, str] = {}
+    for pattern, name in _mapping(path, "clusters", given).items():
+        if name is None or not str(name).strip():
+            raise BadInput(
+                f"The settings file {path} gives no name to the cluster of {pattern!r}; give one after the colon."
+            )
+        clusters[str(pattern)] = str(name)
     zones: dict[int, str] = {}
     for node, zone in _mapping(path, "node_time_zones", given).items():
         try:

@@ -73,6 +73,12 @@ class TestWithoutSpark:
         refused(said, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
         assert not (tmp_path / "w").exists()
 
+    def test_a_cluster_without_a_name(self, logs: Path, tmp_path: Path) -> None:
+        for name in ("", "  "):  # as of a shell's variable that is not set
+            said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--cluster", name)
+            refused(said, "--cluster has no name", "leave it out")
+        assert not (tmp_path / "w").exists()
+
     def test_no_regular_file(self, logs: Path, tmp_path: Path) -> None:
         os.mkfifo(logs / "pipe")
         refused(command("nightly", str(logs / "pipe"), "--warehouse", str(tmp_path / "w")), "no regular file", "pipe")

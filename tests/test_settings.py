@@ -75,6 +75,8 @@ BAD = {  # text -> what the sentence names
     ),
     "topics that are a list": ("topics: [pay-in]", "not understood: topics is no mapping"),
     "clusters that are a text": ("clusters: pay", "not understood: clusters is no mapping"),
+    "a cluster without a name": ("clusters: {'*/east/*': }", "no name to the cluster of '*/east/*'; give one"),
+    "a cluster whose name is blank": ("clusters: {'*/east/*': ' '}", "no name to the cluster of '*/east/*'; give one"),
     "a topic that is a number": ("topics: {pay-in: 2}", "not understood: topic pay-in is no mapping"),
     "flaps that are no number": ("churn_flaps: many", "churn_flaps"),
     "no flaps": ("churn_flaps: 0", "churn_flaps"),

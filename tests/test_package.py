@@ -29,6 +29,7 @@ NOT_THE_CLUSTERS = {  # of the embedded session's settings those that hold on on
     "spark.sql.codegen.wholeStage",
     "spark.sql.codegen.factoryMode",
     "spark.kafka_rewind.own_session",
+    "spark.kafka_rewind.many_logs",
     "spark.sql.sources.parallelPartitionDiscovery.threshold",
     "spark.databricks.delta.properties.defaults.checkpointInterval",
 }

@@ -152,13 +152,13 @@ def _row(cluster: str, course: Course, hour: int, pairs: int, times: Sequence[in
     return {
         "cluster": cluster,
         "node_id": course.node,
-        "hour": _time(hour * HOUR_US),
+        "hour": time_of(hour * HOUR_US),
         "reference": course.reference,
         "offset_ms_min": _least(course, at),
         "offset_ms_max": _most(course, at),
         "pairs": pairs,
         "contradicting": course.least is None,
-        "applied": [(_time(own), ahead / 1000) for own, ahead in knots(course, times)],
+        "applied": [(time_of(own), ahead / 1000) for own, ahead in knots(course, times)],
     }
 
 
@@ -174,7 +174,8 @@ def _most(course: Course, at: np.ndarray[Any, Any]) -> float | None:
     return round(float(np.interp(at, course.at, course.most).max())) / 1000
 
 
-def _time(micros: int) -> datetime:
+def time_of(micros: int) -> datetime:
+    """A time by its microseconds since 1970 UTC."""
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 

@@ -23,7 +23,7 @@ from jobs.partitions import to_contradictions, to_partition_timeline, to_states,
 from jobs.replay import releases, showing_elr, to_verdicts
 from jobs.requests import to_marks, to_requests
 from jobs.scope import BY_TOPIC, Growth, Scope
-from jobs.session import are_many, kept
+from jobs.session import kept, kept_if_few
 from jobs.settings import Settings
 from jobs.topics import to_topic_timeline
 from jobs.warehouse import WRITERS, Warehouse
@@ -58,8 +58,9 @@ class Work:
         """The rows in scope of a table as written last, kept for whoever asks next, unless they are many events."""
         if name not in self._tables:
             rows = self._rows(name, self.scope)
-            stays = self.warehouse.holds(name) or (name == EVENTS.name and are_many(self.warehouse.spark))
-            self._tables[name] = rows if stays else rows.persist()
+            if not self.warehouse.holds(name):
+                rows = kept_if_few(rows) if name == EVENTS.name else rows.persist()
+            self._tables[name] = rows
         return self._tables[name]
 
     def whole(self, name: str) -> DataFrame:
@@ -103,8 +104,7 @@ class Work:
         own = self.table("events")
         if self.corrections is None:
             return own
-        carried = clocks.carried(own, self.corrections, {"at": "node_id"})
-        return carried if are_many(self.warehouse.spark) else carried.persist()
+        return kept_if_few(clocks.carried(own, self.corrections, {"at": "node_id"}))
 
     @cached_property
     def events(self) -> DataFrame:

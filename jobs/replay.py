@@ -6,13 +6,13 @@ Rows stream through plain functions in the workers, sorted where order matters; 
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
+from jobs.clocks import time_of
 from jobs.cluster_facts import day_of, days
 from jobs.row_streams import Rows, map_rows
 from jobs.settings import Settings
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 DOUBT_MS = 2000
 """How far a broker's coming or going may lie from a KRaft election for it to be in doubt: records are logged up to 0.5 s late."""
-_EPOCH = datetime(1970, 1, 1)
 
 
 def release_of(ranges: list[str | None]) -> Release | None:
@@ -202,12 +201,10 @@ def _election_verdicts(
                 verdict = without_elr(verdict)
             elif elr and not row["isr_before"] and not row["elr_before"]:
                 verdict = without_elr(verdict, "last_known_elr")  # with both empty the last known leader may be elected
-            failed_at = _EPOCH + timedelta(microseconds=row["at"])
-            epoch = (
-                f"leader epoch {row['leader_epoch']}" if row["succeeded"] else f"failed at {failed_at:%F %H:%M:%S.%f}"
-            )
+            won, at = f"leader epoch {row['leader_epoch']}", row["at"]
+            epoch = won if row["succeeded"] else f"failed at {time_of(at):%F %H:%M:%S.%f}"
             subject = f"{row['topic']}-{row['partition']}#{row['incarnation']} {epoch}"
-            yield _row(row, verdict, subject, row["at"])
+            yield _row(row, verdict, subject, at)
 
     return map_rows(told, work, VERDICTS.schema)
 

@@ -119,9 +119,9 @@ def _count() -> Column:
 
 def to_requests(marks: DataFrame) -> DataFrame:
     """Rows of `to_marks` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
-    fields = [field for field in CONTROL_REQUESTS.schema if field.name not in _COMPUTED]
+    columns = [column for column in CONTROL_REQUESTS.schema if column.name not in _COMPUTED]
     ordered = marks.repartition(*KEY).sortWithinPartitions(*KEY)  # not every session groups rows as they come
-    return with_latencies(map_rows(ordered, request_rows, T.StructType(fields)))
+    return with_latencies(map_rows(ordered, request_rows, T.StructType(columns)))
 
 
 def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -155,6 +155,11 @@ def kept(rows: DataFrame) -> DataFrame:
     return rows.persist()
 
 
+def kept_if_few(rows: DataFrame) -> DataFrame:
+    """Events, kept for whoever asks again, unless logs are many (`are_many`)."""
+    return rows if are_many(rows.sparkSession) else rows.persist()
+
+
 @contextmanager
 def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> Iterator[SparkSession]:
     """A Spark session: the running one where there is one, the one that spark-submit or Databricks describes, else a

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from fnmatch import fnmatch
@@ -91,26 +91,32 @@ def load(path: str | None) -> Settings:
         ) from None
     if given is None:
         return Settings()
-    names = {f.name for f in fields(Settings)}
-    if not isinstance(given, dict) or set(given) - names:
-        wrong = sorted(map(str, set(given) - names)) if isinstance(given, dict) else [type(given).__name__]
-        raise BadInput(
-            f"The settings file {path} has unknown keys: {', '.join(wrong)}; known are {', '.join(sorted(names))}."
-        )
+    _check_keys(path, "", given if isinstance(given, dict) else [type(given).__name__], Settings)
     return _checked(path, given)
 
 
+def _check_keys(path: str, where: str, given: Iterable[Any], known: type[Settings | TopicSettings]) -> None:
+    """Raises BadInput for keys that are no settings."""
+    names = {f.name for f in fields(known)}
+    if wrong := sorted(map(str, set(given) - names)):
+        raise BadInput(
+            f"The settings file {path} has unknown keys: {', '.join(wrong)}{where}; known are {', '.join(sorted(names))}."
+        )
+
+
 def _checked(path: str, given: dict[str, Any]) -> Settings:
-    topics = {str(name): _topic(path, str(name), told) for name, told in _mapping(path, "topics", given).items()}
+    topics = {
+        str(name): _topic(path, str(name), told) for name, told in _mapping(path, "topics", given.get("topics")).items()
+    }
     clusters: dict[str, str] = {}
-    for pattern, name in _mapping(path, "clusters", given).items():
+    for pattern, name in _mapping(path, "clusters", given.get("clusters")).items():
         if name is None or not str(name).strip():
             raise BadInput(
                 f"The settings file {path} gives no name to the cluster of {pattern!r}; give one after the colon."
             )
         clusters[str(pattern)] = str(name)
     zones: dict[int, str] = {}
-    for node, zone in _mapping(path, "node_time_zones", given).items():
+    for node, zone in _mapping(path, "node_time_zones", given.get("node_time_zones")).items():
         try:
             zones[int(node)] = str(zone)
         except (TypeError, ValueError):
@@ -133,22 +139,18 @@ def _checked(path: str, given: dict[str, Any]) -> Settings:
     return settings
 
 
-def _mapping(path: str, name: str, given: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """What is given under a name. Raises BadInput unless that is a mapping, or nothing."""
-    told = given.get(name) or {}
-    if not isinstance(told, dict):
+def _mapping(path: str, name: str, told: Any) -> Mapping[Any, Any]:
+    """What is told under a name. Raises BadInput unless that is a mapping, or nothing."""
+    if not isinstance(told or {}, dict):
         raise BadInput(
             f"The settings file {path} is not understood: {name} is no mapping; give `key: value`, a line each, as in conf/example.yaml."
         )
-    return told
+    return told or {}
 
 
 def _topic(path: str, topic: str, told: Any) -> TopicSettings:
-    given, names = _mapping(path, f"topic {topic}", {f"topic {topic}": told}), {f.name for f in fields(TopicSettings)}
-    if unknown := sorted(map(str, set(given) - names)):
-        raise BadInput(
-            f"The settings file {path} has unknown keys: {', '.join(unknown)} of topic {topic}; known are {', '.join(sorted(names))}."
-        )
+    given = _mapping(path, f"topic {topic}", told)
+    _check_keys(path, f" of topic {topic}", given, TopicSettings)
     return TopicSettings(**given)
 
 

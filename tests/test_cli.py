@@ -233,6 +233,12 @@ class TestExpectedBytes:
         assert told[session_module.MANY] == many
         assert (told["spark.sql.codegen.wholeStage"], told["spark.sql.shuffle.partitions"]) == (compiled, parts)
 
+    @pytest.mark.parametrize(("many", "is_kept"), [("false", True), ("true", False)])
+    def test_only_few_events_are_kept(self, many: str, is_kept: bool) -> None:
+        rows = MagicMock()
+        rows.sparkSession.conf.get.side_effect = lambda key, _: {session_module.MANY: many}[key]
+        assert (session_module.kept_if_few(rows) is rows.persist.return_value) is is_kept
+
 
 @pytest.mark.usefixtures("spark")
 class TestWithSpark:

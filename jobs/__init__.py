@@ -1,1 +1,4 @@
-"""Transforms `DataFrame -> DataFrame`, and thin commands that read, chain and write."""
+"""What runs: transforms from DataFrame to DataFrame, the session, the warehouse, the commands.
+
+What is known of Kafka and of its logs is in `udfs`, what tables look like in `schemas`.
+"""

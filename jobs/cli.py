@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from jobs.describe_command import describe
-from jobs.merge_command import merge
+from jobs.describe.command import describe
+from jobs.merge.command import merge
 
 BAD_INPUT, REFUSED = 2, 3
 
@@ -53,8 +53,7 @@ class Quiet(click.Group):
 
 def _fail(error: Exception) -> int:
     """Say what went wrong in one sentence; the exit code."""
-    from jobs.session import NoJava, NoSpark
-    from udfs.streams import BadInput
+    from udfs.errors import BadInput, NoJava, NoSpark
 
     if isinstance(error, (BadInput, NoJava, NoSpark)):
         click.echo(f"kafka-rewind: {error}", err=True)
@@ -133,10 +132,11 @@ def write(
 ) -> None:
     """Do some steps of a nightly run, and say what was found. What is wrong with paths and settings is said first."""
     from jobs import settings as settings_module
-    from jobs.lock import sole_writer
     from jobs.session import expected_bytes, session
-    from jobs.warehouse import check_root, expected_size
-    from udfs.streams import BadInput, find
+    from jobs.warehouse.lock import sole_writer
+    from jobs.warehouse.tables import check_root, expected_size
+    from udfs.errors import BadInput
+    from udfs.logs.paths import find
 
     settings = settings_module.load(conf)
     if not cluster.strip():
@@ -146,9 +146,9 @@ def write(
     with sole_writer(root, wait=not no_wait, say=say):
         say("starting Spark ...")
         with session(size_bytes=size) as spark:
-            from jobs.nightly import run
-            from jobs.summary import gather, refusal, refused_rejects, screen
-            from jobs.warehouse import open_warehouse
+            from jobs.nightly.run import run
+            from jobs.nightly.summary import gather, refusal, refused_rejects, screen
+            from jobs.warehouse.tables import open_warehouse
 
             warehouse = open_warehouse(spark, root, create=bool(logs))
             outcome = run(warehouse, steps, settings, say, logs=logs, cluster=cluster, with_rejects=with_rejects)
@@ -220,9 +220,9 @@ def replay(root: str, conf: str | None, no_wait: bool) -> None:
 @click.option("--limit", default=100, show_default=True, help="Rows to print.")
 def sql(query: str, root: str, limit: int) -> None:
     """Run a Spark SQL QUERY over the published tables."""
-    from jobs.reading import print_rows, query_tables
     from jobs.session import session
-    from jobs.warehouse import check_root, expected_size
+    from jobs.warehouse.query import print_rows, query_tables
+    from jobs.warehouse.tables import check_root, expected_size
 
     check_root(root, create=False)
     with session(size_bytes=expected_size(root)) as spark:
@@ -236,9 +236,9 @@ def sql(query: str, root: str, limit: int) -> None:
 @click.option("--output", "-o", metavar="F", help="File to write; standard output if not given (not for parquet).")
 def export(table: str, root: str, form: str, output: str | None) -> None:
     """Write a published TABLE out as jsonl, csv or parquet."""
-    from jobs.reading import check_export, export_table
     from jobs.session import session
-    from jobs.warehouse import check_root, expected_size
+    from jobs.warehouse.query import check_export, export_table
+    from jobs.warehouse.tables import check_root, expected_size
 
     check_root(root, create=False)
     check_export(table, form, output)

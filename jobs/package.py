@@ -16,7 +16,7 @@ from configparser import ConfigParser
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from udfs.streams import BadInput
+from udfs.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[1]
 USAGE = "usage: python -m jobs.package OUT.zip | FOLDER (for a wheel, whose name pip prescribes)"

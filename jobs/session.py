@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from udfs.errors import NoJava, NoSpark
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -76,10 +78,6 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
 JAVA_NEEDED = "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it."
 
 
-class NoJava(Exception):
-    """There is no Java that Spark could run on; the text is one sentence."""
-
-
 def check_java() -> None:
     """Raises NoJava unless the `java` that Spark would start is release 17 or later."""
     home = os.environ.get("JAVA_HOME")
@@ -90,10 +88,6 @@ def check_java() -> None:
     release = re.search(r'version "(?:1\.)?(\d+)', said)
     if release is None or int(release[1]) < 17:
         raise NoJava(JAVA_NEEDED)
-
-
-class NoSpark(Exception):
-    """Spark did not start; the text is one sentence."""
 
 
 DEBUG = "KAFKA_REWIND_DEBUG"
@@ -144,7 +138,7 @@ def expected_bytes(paths: Iterable[str | os.PathLike[str]]) -> int:
     return total
 
 
-def kept(rows: DataFrame) -> DataFrame:
+def checkpointed(rows: DataFrame) -> DataFrame:
     """The same rows, computed once, when they are first asked for, and kept for whoever asks again.
 
     In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
@@ -155,7 +149,7 @@ def kept(rows: DataFrame) -> DataFrame:
     return rows.persist()
 
 
-def kept_if_few(rows: DataFrame) -> DataFrame:
+def checkpointed_if_few(rows: DataFrame) -> DataFrame:
     """Events, kept for whoever asks again, unless logs are many (`are_many`)."""
     return rows if are_many(rows.sparkSession) else rows.persist()
 

@@ -12,8 +12,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import yaml
 
-from udfs.places import BadInput
-from udfs.sources import Limits
+from udfs.errors import BadInput
+from udfs.logs.sources import Limits
 
 
 @dataclass(frozen=True)

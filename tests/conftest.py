@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import types as T
 
-    from jobs.nightly import Outcome
-    from jobs.warehouse import Warehouse
+    from jobs.nightly.run import Outcome
+    from jobs.warehouse.tables import Warehouse
     from schemas.columns import Table
 
     Frame = Callable[[Table | T.StructType, str], DataFrame]
@@ -161,7 +161,7 @@ class Run:
 
     def score(self, table: str) -> dict[str, Any]:
         """Scores of a table against the cluster's true history (tests/truth)."""
-        from jobs.reading import as_text
+        from jobs.warehouse.query import as_text
 
         path = Path(self.warehouse.root).parent / f"{self.capture.name}-{table}.jsonl"
         path.write_text("".join(f"{row['row']}\n" for row in as_text(self.warehouse.read(table)).collect()))
@@ -194,9 +194,9 @@ def truth_of(capture: Path) -> Any:
 
 def run_over(spark: SparkSession, root: Path, capture: Path, logs: Path) -> Run:
     """One nightly run with the default settings."""
-    from jobs.nightly import nightly
+    from jobs.nightly.run import nightly
     from jobs.settings import Settings
-    from jobs.warehouse import open_warehouse
+    from jobs.warehouse.tables import open_warehouse
 
     warehouse = open_warehouse(spark, str(root), create=True)
     said: list[str] = []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from jobs.session import NoJava, NoSpark, session
+from jobs.session import session
+from udfs.errors import NoJava, NoSpark
 
 try:
     with session():

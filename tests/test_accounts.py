@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.accounts import COUNTED, Told, add, default_node, default_nodes, finish, move, release_range, spans
-from jobs.overlaps import Moved
+from jobs.ingest.accounts import COUNTED, Told, add, default_node, default_nodes, finish, move, release_range, spans
+from jobs.ingest.overlaps import Moved
 
 RANGES = {  # ranges of messages -> the releases that write all of them
     "nothing told": (set(), None),

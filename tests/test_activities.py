@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobs.activities import CARRIED, with_activity
+from jobs.findings.activities import CARRIED, with_activity
 from schemas.ingest import EVENTS
 
 if TYPE_CHECKING:

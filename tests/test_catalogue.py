@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from udfs.parsing import read_message
-from udfs.rule import COLUMNS
-from udfs.values import PartitionState
+from udfs.rules.parsing import read_message
+from udfs.rules.rule import COLUMNS
+from udfs.rules.values import PartitionState
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "shared" / "reference" / "log-formats.tsv"
 

@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 
 from jobs import session as session_module
 from jobs.cli import _cause, main
-from jobs.lock import sole_writer
+from jobs.warehouse.lock import sole_writer
+from udfs.errors import NoJava
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ class TestWithoutSpark:
         def denied(path: str, *_: int) -> None:
             raise PermissionError(13, "Permission denied", path)
 
-        monkeypatch.setattr("udfs.sources.os.open", denied)  # root may read what nobody may
+        monkeypatch.setattr("udfs.logs.sources.os.open", denied)  # root may read what nobody may
         said = command("nightly", str(logs / "controller.log"), "--warehouse", str(tmp_path / "w"))
         refused(said, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
         assert not (tmp_path / "w").exists()
@@ -168,12 +169,12 @@ def test_an_old_java_is_said(version: str, logs: Path, tmp_path: Path, monkeypat
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(session_module.NoJava, match="Kafka Rewind needs Java 17 or later"):
+    with pytest.raises(NoJava, match="Kafka Rewind needs Java 17 or later"):
         session_module.check_java()
     java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.2\"' >&2\n")
     session_module.check_java()
     java.unlink()
-    with pytest.raises(session_module.NoJava):
+    with pytest.raises(NoJava):
         session_module.check_java()
 
 
@@ -237,7 +238,7 @@ class TestExpectedBytes:
     def test_only_few_events_are_kept(self, many: str, is_kept: bool) -> None:
         rows = MagicMock()
         rows.sparkSession.conf.get.side_effect = lambda key, _: {session_module.MANY: many}[key]
-        assert (session_module.kept_if_few(rows) is rows.persist.return_value) is is_kept
+        assert (session_module.checkpointed_if_few(rows) is rows.persist.return_value) is is_kept
 
 
 @pytest.mark.usefixtures("spark")

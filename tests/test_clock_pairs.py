@@ -6,10 +6,10 @@ import sqlite3
 
 import pytest
 
-from udfs import clock_pairs
-from udfs.clock_pairs import ClockPairs, limits_of, mark_rows
-from udfs.courses import Limit
-from udfs.parsing import read_message
+from udfs.reconstruct import clock_pairs
+from udfs.reconstruct.clock_pairs import ClockPairs, limits_of, mark_rows
+from udfs.reconstruct.clock_skew import Limit
+from udfs.rules.parsing import read_message
 
 SECOND = 1_000_000
 STATE, PARTITION, QUORUM = "state.change.logger", "kafka.cluster.Partition", "org.apache.kafka.raft.QuorumState"

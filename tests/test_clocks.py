@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.clocks import PAIRS, carried, limits_of, offset_rows, to_clock_offsets, to_corrections, to_pairs
-from jobs.merge import merge
-from jobs.merge_request import Options
-from jobs.order import IN_ORDER, with_rank
-from jobs.requests import to_marks, to_requests
+from jobs.merge.merge import merge
+from jobs.merge.request import Options
+from jobs.timelines.clocks import PAIRS, carried, limits_of, offset_rows, to_clock_offsets, to_corrections, to_pairs
+from jobs.timelines.order import IN_ORDER, with_rank
+from jobs.timelines.requests import to_marks, to_requests
 from schemas.ingest import EVENTS
 from schemas.requests import CLOCK_OFFSETS, CONTROL_REQUESTS
 from tests.test_merge_order import RANKED
-from udfs.clock_pairs import ClockPairs
-from udfs.courses import Limit
-from udfs.merge_order_columns import rank
+from udfs.reconstruct.clock_pairs import ClockPairs
+from udfs.reconstruct.clock_skew import Limit
+from udfs.reconstruct.event_rank_columns import rank
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

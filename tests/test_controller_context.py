@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from udfs.controller_context import (
+from udfs.describe.controller_context import (
     Broker,
     Evidence,
     Reign,
@@ -17,8 +17,8 @@ from udfs.controller_context import (
     partition_state,
     replica_state,
 )
-from udfs.describe import Partition, Tool, Topic
-from udfs.eras import Release
+from udfs.describe.kafka_topics import Partition, Tool, Topic
+from udfs.kafka.releases import Release
 
 BROKERS = [Broker(1, "alive", 11), Broker(2, "shutting_down", 12), Broker(3, "gone"), Broker(9, "unknown")]
 

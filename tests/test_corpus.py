@@ -15,14 +15,14 @@ from pathlib import Path
 
 import pytest
 
-from jobs.accounts import release_range
-from udfs.eras import Release
-from udfs.formats import format_of
-from udfs.forms import speaks_in_scope
-from udfs.framing import Frames, frames
-from udfs.layouts import HEAD
-from udfs.parsing import find_rule, read_message, split_prefix
-from udfs.scopes import is_whole
+from jobs.ingest.accounts import release_range
+from udfs.arrow.templates import speaks_in_scope
+from udfs.kafka.releases import Release
+from udfs.logs.formats import format_of
+from udfs.logs.framing import Frames, frames
+from udfs.logs.layouts import HEAD
+from udfs.rules.logger_scopes import is_whole
+from udfs.rules.parsing import find_rule, read_message, split_prefix
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
 SAMPLE = 256 << 10

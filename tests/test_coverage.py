@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.coverage import Span, covered, holes, join, stretches
+from udfs.logs.coverage import Span, covered, holes, join, stretches
 
 HOUR = timedelta(hours=1)
 DAY = datetime(2026, 11, 21)

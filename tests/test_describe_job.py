@@ -13,12 +13,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import main
-from jobs.describe import holding, moment_of, to_assigned, to_configs, to_moves, to_said
+from jobs.describe.describe import holding, moment_of, to_assigned, to_configs, to_moves, to_said
 from schemas.findings import REASSIGNMENTS
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE
 from tests.conftest import truth_of
-from udfs.merge_times import moment
+from udfs.merge.times import moment
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Run, Same

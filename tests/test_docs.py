@@ -60,7 +60,7 @@ def test_the_demo_runs_what_readme_says() -> None:
 
 
 def test_the_screen_in_readme_is_what_the_demo_prints(zk: Run) -> None:
-    from jobs.summary import gather, screen
+    from jobs.nightly.summary import gather, screen
 
     printed = screen(gather(zk.warehouse), "demo-warehouse")
     shown = re.findall(r"^```text\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]

@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.broker_requests import leader_and_isr, stop_replica, update_metadata
-from udfs.controller_metrics import Led, offline_partitions_count, preferred_imbalance_count
-from udfs.elections import (
+from udfs.kafka.elections import (
     RECOVERED,
     RECOVERING,
     Choice,
@@ -32,10 +30,12 @@ from udfs.elections import (
     zk_new_partition,
     zk_remove_replica,
 )
-from udfs.eras import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
-from udfs.placement import StripedBroker, place_striped
-from udfs.reassignment import Lists, reassign_to, zk_reassign_trace
-from udfs.state_machines import starting_partition_state, starting_replica_state
+from udfs.kafka.metrics import Led, offline_partitions_count, preferred_imbalance_count
+from udfs.kafka.placement import StripedBroker, place_striped
+from udfs.kafka.reassignment import Lists, reassign_to, zk_reassign_trace
+from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
+from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
+from udfs.kafka.state_machines import starting_partition_state, starting_replica_state
 
 FAILED, NONE_ONLINE = Refused("StateChangeFailed"), Refused("NoReplicaOnline")
 Ids = Sequence[int]

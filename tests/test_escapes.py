@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.escapes import escaped, recovered
+from udfs.logs.escapes import escaped, recovered
 
 CASES = {  # bytes -> text
     "plain": (b"Broker 3 frobnicated [a,1]\n", "Broker 3 frobnicated [a,1]\n"),

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from udfs.formats import Format, format_named, format_of, is_whole, splittable
-from udfs.layouts import LAYOUTS
+from udfs.logs.formats import Format, format_named, format_of, is_whole, splittable
+from udfs.logs.layouts import LAYOUTS
 
 LINE = b"[2024-02-29 23:59:59,999] INFO x (state.change.logger)\n"
 OPEN_LINE = b"2024-02-29 23:59:59,999 INFO kafka.controller.KafkaController: x\n"

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs import framing
-from udfs.formats import Format, format_of, splittable
-from udfs.framing import Frames, Stretch, frames
-from udfs.layouts import APACHE, DUMP, HEAD, LAYOUTS, Layout, layout_of, read_head
+from udfs.logs import framing
+from udfs.logs.formats import Format, format_of, splittable
+from udfs.logs.framing import Frames, Stretch, frames
+from udfs.logs.layouts import APACHE, DUMP, HEAD, LAYOUTS, Layout, layout_of, read_head
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "captures"
 needs_captures = pytest.mark.skipif(not CAPTURES.exists(), reason=f"no {CAPTURES}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.conftest import DATA
 from tests.proofs.prove_fuzz import Edit, Piece, files, fuzz
-from udfs.formats import format_of
+from udfs.logs.formats import format_of
 
 LOG = b"".join(
     b"[2026-11-21 10:00:%02d,000] TRACE [Broker id=1] Handling LeaderAndIsr request correlationId %d from controller 1 "

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.gate import Audit, audit
-from jobs.nightly import Outcome
-from jobs.summary import refusal, refused_rejects
+from jobs.nightly.run import Outcome
+from jobs.nightly.summary import refusal, refused_rejects
+from jobs.warehouse.gate import Audit, audit
 from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:

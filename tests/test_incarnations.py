@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.incarnations import CLOCKS_APART, rebirths
+from udfs.reconstruct.incarnations import CLOCKS_APART, rebirths
 
 SECOND = 1_000_000
 

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.ingest import PARSED, News, ingest
-from jobs.reading import as_text
-from jobs.reparse import reparse_rejects
+from jobs.ingest.ingest import PARSED, News, ingest
+from jobs.ingest.reparse import reparse_rejects
 from jobs.settings import Settings
-from jobs.warehouse import Warehouse
-from udfs.formats import format_named
-from udfs.forms import forget
-from udfs.parsing_arrow import SCHEMA, read_range
-from udfs.rule_lookup import candidates
-from udfs.streams import BadInput, Range, groups, open_ranges
+from jobs.warehouse.query import as_text
+from jobs.warehouse.tables import Warehouse
+from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.templates import forget
+from udfs.errors import BadInput
+from udfs.logs.formats import format_named
+from udfs.logs.streams import Range, groups, open_ranges
+from udfs.rules.lookup import candidates
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -319,8 +320,8 @@ def test_old_rejects_become_events(
     taken = {"partition_state_change", "broker_failure"}
     with monkeypatch.context() as patch:
         some = lambda *told: [rule for rule in candidates(*told) if rule.event_type not in taken]  # noqa: E731 - one use
-        patch.setattr("udfs.forms.candidates", some)
-        patch.setattr("jobs.ingest.read_ranges", read_in_the_driver)
+        patch.setattr("udfs.arrow.templates.candidates", some)
+        patch.setattr("jobs.ingest.ingest.read_ranges", read_in_the_driver)
         forget()
         nights.read(small)
         forget()

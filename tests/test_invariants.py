@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.elections import Elected, Removal, online_replicas, zk_elect, zk_new_partition, zk_remove_replica
-from udfs.eras import MINOR_RELEASES, ProtocolVersion, Release
-from udfs.invariants import (
+from udfs.kafka.elections import Elected, Removal, online_replicas, zk_elect, zk_new_partition, zk_remove_replica
+from udfs.kafka.invariants import (
     HOLDS,
     UNKNOWN,
     VIOLATED,
@@ -27,7 +26,8 @@ from udfs.invariants import (
     version_ahead,
     violations,
 )
-from udfs.kraft_elections import Kind, Registration, Settings, Wanted, apply_change, partition_change
+from udfs.kafka.kraft_elections import Kind, Registration, Settings, Wanted, apply_change, partition_change
+from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release
 
 ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True, protocol=ProtocolVersion.parse("3.9-IV0"))
 START = State(1, 5, (1, 2), partition_epoch=7, controller_epoch=3, replicas=(1, 2, 3), online=frozenset({1, 2, 3}))

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
-from udfs.eras import MINOR_RELEASES, TRUNK, ProtocolVersion, Release
-from udfs.kraft_elections import (
+from udfs.kafka.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
+from udfs.kafka.kraft_elections import (
     Change,
     Kind,
     Registration,
@@ -25,7 +24,7 @@ from udfs.kraft_elections import (
     partition_change,
     unfence_2_8,
 )
-from udfs.reassignment import (
+from udfs.kafka.reassignment import (
     Completed,
     Lists,
     kraft_reassign_complete,
@@ -33,6 +32,7 @@ from udfs.reassignment import (
     kraft_reassign_plan,
     kraft_reassign_revert,
 )
+from udfs.kafka.releases import MINOR_RELEASES, TRUNK, ProtocolVersion, Release
 
 NOBODY = -1
 Ids = Sequence[int]

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from jobs.lock import NAME, sole_writer
-from udfs.streams import BadInput
+from jobs.warehouse.lock import NAME, sole_writer
+from udfs.errors import BadInput
 
 HOLDER = """
 import sys, time
-from jobs.lock import sole_writer
+from jobs.warehouse.lock import sole_writer
 with sole_writer(sys.argv[1], wait=True, say=print):
     print("held", flush=True)
     time.sleep(60)

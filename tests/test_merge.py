@@ -236,7 +236,7 @@ def test_a_file_of_a_few_compressed_bytes_is_damaged(logs: Path) -> None:
 
 def test_a_file_keeps_its_records_whatever_becomes_of_its_name(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs are rotated while they are read: another file of that name is not taken for the first one."""
-    from jobs import merge as job
+    from jobs.merge import merge as job
 
     looked_up = job.Merge._streams
 
@@ -254,8 +254,8 @@ def test_a_file_keeps_its_records_whatever_becomes_of_its_name(logs: Path, monke
 def test_another_file_of_that_name_is_told_where_too_few_can_be_held(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jobs import merge as job
-    from jobs import merge_logs
+    from jobs.merge import logs as merge_logs
+    from jobs.merge import merge as job
 
     looked_up = job.Merge._streams
 
@@ -331,7 +331,7 @@ def test_a_filter(argv: str, logs: Path) -> None:
 @pytest.mark.parametrize("events", ["partition_state_change", "isr_shrinking,metadata_cache_updated"])
 def test_a_text_that_an_event_must_have_is_looked_for_first(events: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found does not depend on it."""
-    from udfs import merge_filters
+    from udfs.merge import filters as merge_filters
 
     outputs = []
     for many in (0, 10**9):
@@ -441,8 +441,8 @@ def test_node_begins_each_line(logs: Path) -> None:
 
 
 def test_colours_are_for_terminals_only(logs: Path) -> None:
-    from jobs.merge import merge as run
-    from jobs.merge_request import Options
+    from jobs.merge.merge import merge as run
+    from jobs.merge.request import Options
 
     plain, coloured = io.BytesIO(), io.BytesIO()
     run(Options(paths=(".",)), plain, lambda text: None)
@@ -539,16 +539,16 @@ ROADS = {  # of modules that only some need: those that this one loads; under 0.
     "--topic orders --partitions 3": set(),
     "--topic pay-in --count": set(),
     "--event isr_shrinking": {
-        "udfs.layouts", "udfs.rule_lookup", "udfs.rules.state_change", "udfs.rules.controller", "udfs.rules.partition",
+        "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.state_change", "udfs.rules.controller", "udfs.rules.partition",
         "udfs.rules.server", "udfs.rules.process",
     },
-    "--level ERROR --only state-change": {"udfs.layouts"},
-    "--format short --only state-change": {"udfs.layouts", "udfs.rule_lookup", "udfs.rules.state_change"},
-    "--node --only partition": {"udfs.layouts", "udfs.rule_lookup", "udfs.rules.partition"},
+    "--level ERROR --only state-change": {"udfs.logs.layouts"},
+    "--format short --only state-change": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.state_change"},
+    "--node --only partition": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.partition"},
 }  # fmt: skip
 SOMETIMES = {
-    "difflib", "sqlite3", "tarfile", "tempfile", "udfs.clock", "udfs.clock_pairs", "udfs.courses", "udfs.folds", "udfs.formats", "udfs.framing",
-    "udfs.layouts", "udfs.rule_lookup", "udfs.rulebook", "udfs.sources", "udfs.wrappers", "zipfile",
+    "difflib", "sqlite3", "tarfile", "tempfile", "udfs.logs.timestamps", "udfs.reconstruct.clock_pairs", "udfs.reconstruct.clock_skew", "udfs.logs.dst", "udfs.logs.formats", "udfs.logs.framing",
+    "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.rulebook", "udfs.logs.sources", "udfs.logs.wrappers", "zipfile",
 }  # fmt: skip
 
 
@@ -558,7 +558,7 @@ def loaded_by(*argv: str, cwd: Path) -> set[str]:
     ended = process(sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)", "merge", *argv, cwd=cwd)
     assert ended.returncode == 0, ended.stderr
     loaded = set(ended.stderr.decode().split())
-    assert "jobs.merge" in loaded
+    assert "jobs.merge.merge" in loaded
     return loaded
 
 
@@ -573,12 +573,18 @@ def test_it_starts_without_what_it_does_not_need(road: str, logs: Path) -> None:
 
 
 def test_what_is_packed_or_wrapped_needs_no_rules(logs: Path) -> None:
-    packed = {"udfs.sources"}
+    packed = {"udfs.logs.sources"}
     Path("a.log.gz").write_bytes(gzip.compress(CONTROLLER.encode()))
     assert some_of(loaded_by("a.log.gz", cwd=logs)) == packed
     with tarfile.open("a.tar", "w") as tar:
         tar.add("broker-1")
     assert some_of(loaded_by("a.tar", cwd=logs)) == packed | {"tarfile"}
     Path("c.log").write_text("".join(f"kafka-1  | {line}\n" for line in CONTROLLER.splitlines()))
-    wrapped = {"udfs.clock", "udfs.formats", "udfs.framing", "udfs.layouts", "udfs.wrappers"}
+    wrapped = {
+        "udfs.logs.timestamps",
+        "udfs.logs.formats",
+        "udfs.logs.framing",
+        "udfs.logs.layouts",
+        "udfs.logs.wrappers",
+    }
     assert some_of(loaded_by("c.log", cwd=logs)) == wrapped

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import numpy as np
 import pytest
 
-from udfs import clock, merge_blocks
-from udfs.clock import micros_of
-from udfs.formats import format_named, format_of
-from udfs.framing import Frames, frames
-from udfs.merge_blocks import Account, Block, Pool, blocks, starts_from
-from udfs.merge_streams import Aside, Index, IndexedStream, suffix_minima
+from udfs.logs import timestamps as clock
+from udfs.logs.formats import format_named, format_of
+from udfs.logs.framing import Frames, frames
+from udfs.logs.timestamps import micros_of
+from udfs.merge import blocks as merge_blocks
+from udfs.merge.blocks import Account, Block, Pool, blocks, starts_from
+from udfs.merge.streams import Aside, Index, IndexedStream, suffix_minima
 
 if TYPE_CHECKING:
-    from udfs.merge_blocks import Longs
+    from udfs.merge.blocks import Longs
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -19,8 +19,8 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
-from udfs.merge_order import rank_of
-from udfs.parsing import read_message
+from udfs.merge.order import rank_of
+from udfs.rules.parsing import read_message
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "captures"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from udfs.merge_blocks import Block, Pool
-from udfs.merge_order import RankedSoFar, merged, rank_of, ranks_of
-from udfs.merge_streams import suffix_minima
+from udfs.merge.blocks import Block, Pool
+from udfs.merge.order import RankedSoFar, merged, rank_of, ranks_of
+from udfs.merge.streams import suffix_minima
 
 AT = "[2026-11-21 10:00:00,000] "
 RANKED = {  # a record -> its rank: asked, decided, sent, received, anything else, done, answered

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from jobs import merge_window
 from jobs.cli import main
+from jobs.merge import window as merge_window
 
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN = datetime(2026, 11, 21, 11, 44)

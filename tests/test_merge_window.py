@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
-from udfs.merge_times import Moment, as_text, moment, span, stamp_prefixes
+from udfs.merge.times import Moment, as_text, moment, span, stamp_prefixes
 
 BEGIN = datetime(2026, 11, 21, 22, 0)
 TAIL = "x" * 160 + " (kafka.controller.KafkaController)\n"
@@ -71,7 +71,7 @@ def test_a_window_is_complete(name: str, big: Path) -> None:
 
 def test_a_stamp_that_is_cut_by_the_end_of_a_search_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is passed over is searched piece by piece; the late record's stamp stands at each place around a border."""
-    from jobs import merge_window
+    from jobs.merge import window as merge_window
 
     monkeypatch.setattr(merge_window, "_SMALL", 1000)
     monkeypatch.setattr(merge_window, "_PROBE", 4096)
@@ -100,7 +100,7 @@ def test_a_clock_that_is_corrected_widens_what_is_looked_at(minutes: int, own: s
 
 def test_each_file_is_looked_up_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs of several nodes, each with its own hours."""
-    from jobs import merge_window
+    from jobs.merge import window as merge_window
 
     monkeypatch.setattr(merge_window, "_SMALL", 1000)
     monkeypatch.setattr(merge_window, "_PROBE", 4096)
@@ -128,7 +128,7 @@ def test_with_trust_a_record_a_little_out_of_its_place_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One of the last second before 23:00 stands behind those of half a minute later."""
-    from jobs import merge_window
+    from jobs.merge import window as merge_window
 
     monkeypatch.setattr(merge_window, "_SMALL", 1000)
     monkeypatch.setattr(merge_window, "_PROBE", 1024)

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from click.testing import CliRunner, Result
 
-import jobs.ingest
-import jobs.nightly
+import jobs.ingest.ingest
+import jobs.nightly.run
 from jobs.cli import main
-from jobs.derive import pending_after
-from jobs.ingest import News
-from jobs.lock import sole_writer
-from jobs.nightly import Outcome, made_with, may_stay, nightly
-from jobs.nightly import run as run_steps
-from jobs.replay import releases
+from jobs.findings.replay import releases
+from jobs.ingest.ingest import News
+from jobs.nightly.run import Outcome, made_with, may_stay, nightly
+from jobs.nightly.run import run as run_steps
+from jobs.nightly.steps import pending_after
 from jobs.session import are_many
 from jobs.settings import Settings, TopicSettings
-from jobs.topics import to_topic_timeline
-from jobs.warehouse import Warehouse, open_warehouse
+from jobs.timelines.topics import to_topic_timeline
+from jobs.warehouse.lock import sole_writer
+from jobs.warehouse.tables import Warehouse, open_warehouse
 from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME, SOURCES
@@ -103,7 +103,7 @@ def test_nights(
 
     # the very first run is killed amid its first tables: there is nothing to see
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.ingest, "write_streams", killed)
+        patch.setattr(jobs.ingest.ingest, "write_streams", killed)
         with pytest.raises(Killed):
             run(spark, root, small)
     half = Warehouse(spark, str(root))
@@ -168,7 +168,7 @@ def test_nights(
     # the next night is killed after some of the timelines were written
     grow(small)
     with monkeypatch.context() as patch:
-        patch.setattr("jobs.derive.to_partition_timeline", killed)
+        patch.setattr("jobs.nightly.steps.to_partition_timeline", killed)
         with pytest.raises(Killed):
             run(spark, root, small)
     assert Warehouse(spark, str(root)).version("topic_timeline") > at_first["topic_timeline"]
@@ -183,8 +183,8 @@ def test_nights(
         return to_topic_timeline(events)
 
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.ingest, "WORTH_BYTES", 0)
-        patch.setattr("jobs.derive.to_topic_timeline", told)
+        patch.setattr(jobs.ingest.ingest, "WORTH_BYTES", 0)
+        patch.setattr("jobs.nightly.steps.to_topic_timeline", told)
         assert run(spark, root, small, said_of.append).published
     assert "default: news of 1 topic since 2026-11-21 10:05:30, others stay as they are" in said_of
     assert made_of == [{None, "pay-in"}]
@@ -203,7 +203,7 @@ def test_nights(
         )
     at_second = pinned(spark, root)
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.nightly, "DERIVE", {})  # the streams alone are enough to be refused
+        patch.setattr(jobs.nightly.run, "DERIVE", {})  # the streams alone are enough to be refused
         said = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
     assert said.exit_code == 3
     assert "The data gate refused run 8; readers still see the run before it." in said.stderr

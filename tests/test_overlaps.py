@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.overlaps import Match, Span, find_overlaps, is_overlap, pairs, stream_of
-from udfs.formats import format_of
-from udfs.parsing_arrow import SCHEMA, read_range
+from jobs.ingest.overlaps import Match, Span, find_overlaps, is_overlap, pairs, stream_of
+from udfs.arrow.parse import SCHEMA, read_range
+from udfs.logs.formats import format_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

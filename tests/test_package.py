@@ -14,7 +14,7 @@ import yaml
 from jobs.package import USAGE, build, main
 from jobs.session import SETTINGS
 from jobs.settings import Settings, load
-from udfs.streams import BadInput
+from udfs.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[1]
 NOT_THE_CLUSTERS = {  # of the embedded session's settings those that hold on one machine only
@@ -52,9 +52,9 @@ def test_the_zip_is_enough_to_run(tmp_path: Path) -> None:
     zipped = build(tmp_path / "z" / "kafka-rewind.zip")
     code = """
 import importlib.metadata, sys
-import jobs.cli, jobs.submit, schemas, udfs.parsing_arrow, udfs.rulebook
+import jobs.cli, jobs.submit, schemas, udfs.arrow.parse, udfs.rules.rulebook
 assert all(".zip" in m.__file__ for n, m in sys.modules.items() if n.split(".")[0] in ("jobs", "schemas", "udfs"))
-print(len(udfs.rulebook.RULES) > 100, importlib.metadata.version("kafka-rewind"))
+print(len(udfs.rules.rulebook.RULES) > 100, importlib.metadata.version("kafka-rewind"))
 sys.exit(jobs.submit.run(["nightly", "/no/such/folder"]))
 """
     done = subprocess.run(

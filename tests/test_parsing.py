@@ -13,17 +13,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from udfs import forms, parsing_arrow
-from udfs.escapes import escaped, recovered
-from udfs.formats import Format, format_named, format_of
-from udfs.framing import Frames, frames
-from udfs.layouts import HEAD
-from udfs.parsing import read_message, read_value, split_prefix
-from udfs.parsing_arrow import SCHEMA, read_range
-from udfs.prefixes import read_prefix
-from udfs.rule import COLUMNS, KINDS, Kind, Rule
-from udfs.rulebook import RULES
-from udfs.scopes import is_whole
+from udfs.arrow import parse as parsing_arrow
+from udfs.arrow import templates as forms
+from udfs.arrow.parse import SCHEMA, read_range
+from udfs.logs.escapes import escaped, recovered
+from udfs.logs.formats import Format, format_named, format_of
+from udfs.logs.framing import Frames, frames
+from udfs.logs.layouts import HEAD
+from udfs.rules.logger_scopes import is_whole
+from udfs.rules.parsing import read_message, read_value, split_prefix
+from udfs.rules.prefixes import read_prefix
+from udfs.rules.rule import COLUMNS, KINDS, Kind, Rule
+from udfs.rules.rulebook import RULES
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "captures"
 needs_captures = pytest.mark.skipif(not CAPTURES.exists(), reason=f"no {CAPTURES}")
@@ -145,7 +146,7 @@ def lines_of(rule: Rule) -> bytes:
 @pytest.mark.parametrize("records", [1, 7, 50_000])
 def test_every_sample(records: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parsing_arrow, "FLUSH_RECORDS", records)
-    monkeypatch.setattr("udfs.framing.BLOCK", 4096)
+    monkeypatch.setattr("udfs.logs.framing.BLOCK", 4096)
     dumps = [rule for rule in RULES if rule.loggers == ("kafka-dump-log",)]
     logged = [rule for rule in RULES if rule not in dumps]
     assert disagreements(b"".join(map(lines_of, logged))) == []
@@ -475,7 +476,7 @@ def test_damaged_messages(messages: list[tuple[str, bytes]], records: int, block
     """Both read the same from broken lines, and none of them stops a run."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parsing_arrow, "FLUSH_RECORDS", records)
-        patch.setattr("udfs.framing.BLOCK", block)
+        patch.setattr("udfs.logs.framing.BLOCK", block)
         dumped = b"".join(line(*message) for message in messages if message[0] == "kafka-dump-log")
         logged = b"".join(line(*message) for message in messages if message[0] != "kafka-dump-log")
         assert disagreements(logged) == []

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from udfs import records
-from udfs.layouts import APACHE, DUMP
-from udfs.parsing import read_message
-from udfs.scopes import covers
+from udfs.logs.layouts import APACHE, DUMP
+from udfs.rules import kraft_records as records
+from udfs.rules.logger_scopes import covers
+from udfs.rules.parsing import read_message
 
 CAPTURES = Path(__file__).resolve().parents[2] / "shared" / "captures"
 KRAFT = (

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.replay import eras_of, release_of, showing_elr, to_verdicts, without_elr
+from jobs.findings.replay import eras_of, release_of, showing_elr, to_verdicts, without_elr
 from jobs.settings import Settings, TopicSettings
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
-from udfs.eras import Release
-from udfs.verdicts import Verdict
+from udfs.kafka.releases import Release
+from udfs.kafka.verdicts import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from udfs import rules
-from udfs.parsing import read_message, split_prefix
-from udfs.rule import Rule
-from udfs.rule_lookup import candidates
-from udfs.rulebook import RULES
 from udfs.rules import SUBJECTS
-from udfs.scopes import covers
+from udfs.rules.logger_scopes import covers
+from udfs.rules.lookup import candidates
+from udfs.rules.parsing import read_message, split_prefix
+from udfs.rules.rule import Rule
+from udfs.rules.rulebook import RULES
 
 
 def names_of(rule: Rule) -> list[str]:
@@ -72,7 +72,7 @@ def test_no_sample_matches_two_rules() -> None:
 def test_values_have_the_type_of_their_column() -> None:
     """What is no column is text, for `events.fields` maps text to text."""
     kinds = {"int": int, "ids": list, "partitions": list, "text": str}
-    from udfs.rule import COLUMNS
+    from udfs.rules.rule import COLUMNS
 
     wrong = [
         (title(rule), name, value)

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from jobs.accounts import release_range
-from udfs.parsing import find_rule, read_message, split_prefix
+from jobs.ingest.accounts import release_range
+from udfs.rules.parsing import find_rule, read_message, split_prefix
 
 STATE_CHANGE = "state.change.logger"
 CONTROLLER = "kafka.controller.KafkaController"

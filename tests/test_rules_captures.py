@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from jobs.accounts import release_range
-from udfs.formats import format_of
-from udfs.framing import Frames, frames
-from udfs.parsing import find_rule, split_prefix
-from udfs.scopes import is_whole
+from jobs.ingest.accounts import release_range
+from udfs.logs.formats import format_of
+from udfs.logs.framing import Frames, frames
+from udfs.rules.logger_scopes import is_whole
+from udfs.rules.parsing import find_rule, split_prefix
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 RELEASES = {"zk-2.4.1": "2.4.0..2.4.1", "kraft-4.1.0": "4.1.0..4.1.2"}  # folder -> the releases that its shapes allow

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.test_parsing import columnar
-from udfs.formats import format_of
-from udfs.parsing import read_message
-from udfs.rulebook import RULES
+from udfs.logs.formats import format_of
+from udfs.rules.parsing import read_message
+from udfs.rules.rulebook import RULES
 
 CHANGE = (
     '{"type":"PARTITION_CHANGE_RECORD","version":0,"data":{"partitionId":0,"topicId":"L3mK9pQrSt2uVwXyZ0aBcD",'

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from jobs.settings import Settings, TopicSettings, load
-from udfs.places import BadInput
-from udfs.sources import Limits
+from udfs.errors import BadInput
+from udfs.logs.sources import Limits
 
 
 def written(folder: Path, text: str) -> str:

@@ -20,10 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from udfs import sources
-from udfs.places import BadInput, Source, find, node_of_path
-from udfs.sources import Limits, Opened, Refusal, damage_of, expand, open_source
-from udfs.sources import walk_bundle as walk
+from udfs.errors import BadInput
+from udfs.logs import sources
+from udfs.logs.paths import Source, find, node_of_path
+from udfs.logs.sources import Limits, Opened, Refusal, damage_of, expand, open_source
+from udfs.logs.sources import walk_bundle as walk
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"
 TWO = b"[2024-03-01 00:00:00,000] TRACE a (b) c (state.change.logger)\n"

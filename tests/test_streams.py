@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from udfs import sources, streams
-from udfs.formats import format_named
-from udfs.framing import Stretch, frames
-from udfs.places import Source
-from udfs.sources import Limits
-from udfs.streams import BadInput, Range, Survey, groups, known_streams, open_range, open_ranges, ranges
+from udfs.errors import BadInput
+from udfs.logs import sources, streams
+from udfs.logs.formats import format_named
+from udfs.logs.framing import Stretch, frames
+from udfs.logs.paths import Source
+from udfs.logs.sources import Limits
+from udfs.logs.streams import Range, Survey, groups, known_streams, open_range, open_ranges, ranges
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"
 TWO = b"[2024-03-01 00:00:00,000] TRACE a (b) c (state.change.logger)\n"

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from jobs.session import NoSpark, check_delta
+from jobs.session import check_delta
 from schemas.tables import BY_NAME
 from tests.conftest import published_rows
+from udfs.errors import NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -211,7 +212,7 @@ def test_a_cluster_writes_the_tables_of_a_local_run(
     assert " ERROR " not in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     loaded = cluster.imports()
-    assert "udfs.parsing_arrow" in loaded
+    assert "udfs.arrow.parse" in loaded
     assert {name: path for name, path in loaded.items() if "kafka-rewind.zip" not in path} == {}
     assert "great_expectations" not in loaded  # the driver's alone
     theirs, ours = (published_rows(Path(root)) for root in (tmp_path / "warehouse", two_nights.warehouse.root))

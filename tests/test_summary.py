@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.settings import Settings
-from jobs.summary import (
+from jobs.nightly.summary import (
     Facts,
     clock,
     doubts,
@@ -25,6 +24,7 @@ from jobs.summary import (
     told_requests,
     versions,
 )  # fmt: skip
+from jobs.settings import Settings
 
 if TYPE_CHECKING:
     from tests.conftest import Run

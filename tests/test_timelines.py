@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.brokers import to_broker_timeline
-from jobs.cluster_facts import Facts, Kinds, kinds_of
-from jobs.controllers import to_controller_timeline
-from jobs.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.settings import Settings, TopicSettings
-from jobs.topics import to_topic_timeline
+from jobs.timelines.brokers import to_broker_timeline
+from jobs.timelines.cluster_facts import Facts, Kinds, kinds_of
+from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
+from jobs.timelines.topics import to_topic_timeline
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE
 

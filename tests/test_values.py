@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from udfs import values
+from udfs.rules import values
 
 NAMES = {  # text -> partitions
     "old form": ("[pay-in,3],[refunds,0]", [("pay-in", 3), ("refunds", 0)]),

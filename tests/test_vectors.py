@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from udfs import (
-    broker_requests,
-    controller_metrics,
+from udfs.kafka import (
     elections,
     invariants,
     kraft_elections,
@@ -17,9 +15,11 @@ from udfs import (
     reassignment,
     state_machines,
 )
-from udfs.elections import Elected, Refused
-from udfs.eras import MINOR_RELEASES, ProtocolVersion, Release, releases_between
-from udfs.reassignment import Lists
+from udfs.kafka import metrics as controller_metrics
+from udfs.kafka import request_handling as broker_requests
+from udfs.kafka.elections import Elected, Refused
+from udfs.kafka.reassignment import Lists
+from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release, releases_between
 
 Given = dict[str, Any]  # a part of a vector, or what is compared with one
 Operation = Callable[[Release, Given], Given]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.warehouse import Overtaken, check_root, open_warehouse
+from jobs.warehouse.tables import Overtaken, check_root, open_warehouse
 from schemas.ingest import REJECTS
-from udfs.streams import BadInput
+from udfs.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

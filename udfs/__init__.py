@@ -1,1 +1,4 @@
-"""What we know of one line, one row, one election: rules and plain functions, their Column and Arrow forms beside them."""
+"""What we know of Kafka and its logs: plain Python first, UDF and Column forms (`*_columns.py`) beside it.
+
+Imports `schemas`; never `jobs`. Only Column forms import Spark.
+"""

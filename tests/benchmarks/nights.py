@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING
 from cpu_time import cpu_seconds
 from generate_logs import CAPTURE, generate
 
-import jobs.ingest
-from jobs.nightly import run
+import jobs.ingest.ingest
+from jobs.nightly.run import run
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse import open_warehouse
+from jobs.warehouse.tables import open_warehouse
 from schemas.ledger import STEPS
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--size-mb", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=1)
     asked = parser.parse_args()
-    worth = jobs.ingest.WORTH_BYTES
+    worth = jobs.ingest.ingest.WORTH_BYTES
     spent: dict[str, list[dict[str, float]]] = {"topics with news": [], "whole": []}
     with tempfile.TemporaryDirectory() as folder:
         root, logs = Path(folder), Path(folder, "logs")
@@ -77,7 +77,7 @@ def main() -> None:
                 path.write_bytes(data)
             for _ in range(asked.rounds):
                 for name, least in (("topics with news", worth), ("whole", size + 1)):
-                    jobs.ingest.WORTH_BYTES = least
+                    jobs.ingest.ingest.WORTH_BYTES = least
                     shutil.copytree(root / "first", root / "second")
                     steps = night(spark, root / "second", logs)
                     spent[name].append(steps.spent)

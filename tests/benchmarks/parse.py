@@ -34,12 +34,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 from generate_logs import CAPTURE, generate
 
-from jobs.ingest import PARSED, read_ranges, survey_all
+from jobs.ingest.ingest import PARSED, read_ranges, survey_all
 from jobs.session import session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS
-from udfs.streams import Range, ranges
-from udfs.workers import prepare
+from udfs.logs.streams import Range, ranges
+from udfs.logs.worker_setup import prepare
 
 
 def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -52,9 +52,9 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     """Frame the ranges in the worker, count records."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from udfs.formats import format_named
-        from udfs.framing import Stretch, frames
-        from udfs.streams import open_range
+        from udfs.logs.formats import format_named
+        from udfs.logs.framing import Stretch, frames
+        from udfs.logs.streams import open_range
 
         prepare()  # as in the ingest
         for batch in batches:
@@ -72,9 +72,9 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     """Parse the ranges in the worker, count rows."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from udfs.formats import format_named
-        from udfs.parsing_arrow import read_range
-        from udfs.streams import open_range
+        from udfs.arrow.parse import read_range
+        from udfs.logs.formats import format_named
+        from udfs.logs.streams import open_range
 
         prepare()  # as in the ingest
         for batch in batches:
@@ -91,9 +91,9 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 
 def a_block(tasks: list[Range]) -> pa.RecordBatch:
     """The rows of the block of a middling number of rows, of the first block of each range."""
-    from udfs.formats import format_named
-    from udfs.parsing_arrow import read_range
-    from udfs.streams import open_range
+    from udfs.arrow.parse import read_range
+    from udfs.logs.formats import format_named
+    from udfs.logs.streams import open_range
 
     found = []
     for task in tasks:

@@ -16,11 +16,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from generate_logs import CAPTURE, generate
 
-from udfs.formats import format_named
-from udfs.forms import book_of
-from udfs.framing import BLOCK, Frames, frames
-from udfs.parsing_arrow import read_range
-from udfs.workers import prepare
+from udfs.arrow.parse import read_range
+from udfs.arrow.templates import book_of
+from udfs.logs.formats import format_named
+from udfs.logs.framing import BLOCK, Frames, frames
+from udfs.logs.worker_setup import prepare
 
 APACHE = format_named("apache")
 

@@ -38,13 +38,13 @@ from pyspark.sql import types as T
 sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 
-from jobs.cluster_facts import Facts, Kinds, kinds_of
-from jobs.evidence import evidence
-from jobs.partitions import to_partition_timeline, to_states
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.statements import to_statements
-from jobs.topics import HISTORY, INCARNATION, to_lives, with_history, with_incarnation
+from jobs.timelines.cluster_facts import Facts, Kinds, kinds_of
+from jobs.timelines.evidence import evidence
+from jobs.timelines.observations import to_statements
+from jobs.timelines.partitions import to_partition_timeline, to_states
+from jobs.timelines.topics import HISTORY, INCARNATION, to_lives, with_history, with_incarnation
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE, TOPIC_TIMELINE
 

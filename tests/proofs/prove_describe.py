@@ -27,17 +27,17 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.describe import BEGIN, MICROSECOND, assignments_written, holding, take
-from jobs.nightly import nightly
+from jobs.describe.describe import BEGIN, MICROSECOND, assignments_written, holding, take
+from jobs.nightly.run import nightly
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse import Warehouse, open_warehouse
+from jobs.warehouse.tables import Warehouse, open_warehouse
 from tests.proofs.prove_truth import ROOT, compare
-from udfs import controller_context as context
-from udfs.describe import Partition, Tool, Topic
-from udfs.eras import Release
-from udfs.merge_times import Moment
-from udfs.pictures import partition_of, without_fenced_leaders
+from udfs.describe import controller_context as context
+from udfs.describe.kafka_topics import Partition, Tool, Topic
+from udfs.describe.snapshot import partition_of, without_fenced_leaders
+from udfs.kafka.releases import Release
+from udfs.merge.times import Moment
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -359,9 +359,9 @@ class Result:
 
 def run(spark: SparkSession, root: Path, faults: Mapping[str, Fault], logs: Logs) -> dict[str, Result]:
     """Do faults to logs, all in one warehouse. Raises AssertionError if a byte is not accounted for."""
-    from jobs.ingest import ingest
+    from jobs.ingest.ingest import ingest
     from jobs.settings import Settings
-    from jobs.warehouse import Warehouse
+    from jobs.warehouse.tables import Warehouse
 
     names = {f"fault-{i}": name for i, name in enumerate(faults)}
     settings = Settings(clusters={f"{root}/in/{short}/*": short for short in names})

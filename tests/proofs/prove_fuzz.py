@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from udfs.formats import Format, format_of
-from udfs.framing import Longs, Stretch, frames
-from udfs.parsing_arrow import SCHEMA, read_range
+from udfs.arrow.parse import SCHEMA, read_range
+from udfs.logs.formats import Format, format_of
+from udfs.logs.framing import Longs, Stretch, frames
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = next(p for p in (ROOT.parent / "shared" / "captures", ROOT / "data") if p.is_dir())

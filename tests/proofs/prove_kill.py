@@ -39,7 +39,7 @@ DURING_SECONDS = 0.15
 def killed_run(number: int, moment: str, command: list[str]) -> int:
     """Run a command of the command line, killed at the commit of that number, from 1; 0: never, and prints how many."""
     from jobs import cli
-    from jobs.warehouse import Warehouse
+    from jobs.warehouse.tables import Warehouse
 
     commits, lock = [0], threading.Lock()
 
@@ -109,9 +109,9 @@ def hashes(root: Path) -> dict[str, str]:
 
 def night(spark: SparkSession, root: Path, logs: Path) -> None:
     """A nightly run in this process."""
-    from jobs.nightly import nightly
+    from jobs.nightly.run import nightly
     from jobs.settings import Settings
-    from jobs.warehouse import open_warehouse
+    from jobs.warehouse.tables import open_warehouse
 
     outcome = nightly(open_warehouse(spark, str(root), create=True), [str(logs)], Settings(), "default", lambda _: None)
     assert outcome.published, outcome.audit

@@ -31,10 +31,10 @@ KINDS = {"pyspark.daemon": "worker", "java": "jvm", "--measure": "driver"}
 
 def measure(folder: Path) -> None:
     """Read all files of a folder as the ingest does, and drop the records in Spark."""
-    from jobs.ingest import read_ranges, survey_all
+    from jobs.ingest.ingest import read_ranges, survey_all
     from jobs.session import expected_bytes, session
     from jobs.settings import Settings
-    from udfs.streams import ranges
+    from udfs.logs.streams import ranges
 
     paths = sorted(str(path) for path in folder.rglob("*") if path.is_file())
     began = time.monotonic()

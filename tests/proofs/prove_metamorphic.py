@@ -27,11 +27,11 @@ from zoneinfo import ZoneInfo
 
 from pyspark.sql import functions as F
 
-from jobs.nightly import run
-from jobs.reading import as_text
+from jobs.nightly.run import run
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse import Warehouse, open_warehouse
+from jobs.warehouse.query import as_text
+from jobs.warehouse.tables import Warehouse, open_warehouse
 from schemas.ledger import STEPS
 from tests.proofs.prove_truth import ROOT, TABLES, compare
 

@@ -19,12 +19,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jobs.ingest
-import jobs.scope
-from jobs.nightly import run
+import jobs.ingest.ingest
+import jobs.nightly.incremental
+from jobs.nightly.run import run
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse import Warehouse, open_warehouse
+from jobs.warehouse.tables import Warehouse, open_warehouse
 from schemas.ledger import STEPS
 from tests.proofs.prove_metamorphic import (
     DERIVED,
@@ -124,7 +124,7 @@ def main(words: list[str]) -> int:
     """Prove captures by name (data/ has some, ../shared/captures all)."""
     nights = int(words.pop(words.index("--nights") + 1)) if "--nights" in words else 4
     names = [word for word in words if not word.startswith("--")]
-    jobs.ingest.WORTH_BYTES, jobs.scope.MOST_SHARE = 0, 1.0
+    jobs.ingest.ingest.WORTH_BYTES, jobs.nightly.incremental.MOST_SHARE = 0, 1.0
     wrong = 0
     with session({"spark.master": "local[2]"}) as spark:
         for name in names or ["zk-2.4.1"]:

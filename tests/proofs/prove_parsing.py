@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.test_corpus import CORPUS, TORN, counts, files
 from tests.test_parsing import CAPTURES, columnar, compared, disagreements, plain
-from udfs.formats import format_of
+from udfs.logs.formats import format_of
 
 
 def prove(capture: Path) -> bool:

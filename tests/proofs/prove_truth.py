@@ -15,11 +15,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.nightly import nightly
-from jobs.reading import as_text
+from jobs.nightly.run import nightly
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse import open_warehouse
+from jobs.warehouse.query import as_text
+from jobs.warehouse.tables import open_warehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

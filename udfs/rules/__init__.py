@@ -1,6 +1,7 @@
-"""Every rule there is, by subject. `udfs.rulebook` has their sum; here is which subject knows which loggers.
+"""What each line of a log says: the rules, one module a subject, and what reads a message by them.
 
-So that who reads few records need not import all rules: `udfs.rule_lookup` takes those of a logger.
+How bytes become records is in `udfs.logs`, how many are parsed at once in `udfs.arrow`. Here is which subject knows which
+loggers, so that who reads few records need not import all rules: `udfs.rules.lookup` imports those of a logger.
 """
 
 from __future__ import annotations

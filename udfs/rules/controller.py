@@ -6,7 +6,7 @@ classes were split, nested and renamed, the texts stayed.
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 CONTROLLER = ("kafka.controller", "kafka.controller.")
 # what ZooKeeper holds of a partition, 1.1.0 on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 CLUSTER = ("org.apache.kafka.controller.ClusterControlManager",)
 HEARTBEAT = ("org.apache.kafka.controller.BrokerHeartbeatManager",)

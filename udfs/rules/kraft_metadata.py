@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 LOADER = ("org.apache.kafka.image.loader.MetadataLoader",)
 PUBLISHER = ("kafka.server.metadata.BrokerMetadataPublisher",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 MIGRATION = ("org.apache.kafka.metadata.migration.KRaftMigrationDriver",)
 CONTROLLER = ("org.apache.kafka.controller.QuorumController",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 REPLICATION = ("org.apache.kafka.controller.ReplicationControlManager",)
 PARTITION_CHANGE = ("org.apache.kafka.controller.PartitionChangeBuilder",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 QUORUM = ("org.apache.kafka.raft.QuorumState",)
 CLIENT = ("org.apache.kafka.raft.KafkaRaftClient",)

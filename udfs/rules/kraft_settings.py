@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 FEATURES = ("org.apache.kafka.controller.FeatureControlManager",)
 CONFIGURATION = ("org.apache.kafka.controller.ConfigurationControlManager",)

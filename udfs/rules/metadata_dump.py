@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 DUMP = ("kafka-dump-log",)
 HEAD = "| offset: <offset> <_:text><?partitionLeaderEpoch: <controller_epoch> <_:text>?>"  # 2.8 repeats the epoch here

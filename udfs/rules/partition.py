@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 PARTITION = ("kafka.cluster.Partition", "kafka.cluster.Partition$")
 # the state a leader asked for or was given

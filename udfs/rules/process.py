@@ -7,7 +7,7 @@ that elections depend on are here too. What else these loggers write is out of s
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 SERVERS = (
     "kafka.server.BrokerServer",

@@ -7,7 +7,7 @@ go beyond it: the first tells `min.insync.replicas`, the others who lost records
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 REPLICA_MANAGER = ("kafka.server.ReplicaManager",)
 LOG_DIRS = ("kafka.server.LogDirFailureChannel", "org.apache.kafka.storage.internals.log.LogDirFailureChannel")

@@ -5,7 +5,7 @@ The logger of all eras, KRaft brokers included (log-formats, sections 10.6 to 10
 
 from __future__ import annotations
 
-from udfs.rule import Rule
+from udfs.rules.rule import Rule
 
 STATE_CHANGE = ("state.change.logger",)
 # one partition of a LeaderAndIsr request whose name stands elsewhere in the line

@@ -1,0 +1,51 @@
+"""Prints merged records in the forms that need more than their bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from jobs.merge.logs import Log
+from jobs.merge.request import Options, local_time
+from udfs.merge.filters import Record
+from udfs.merge.formats import as_csv, as_jsonl, as_short, coloured, csv_header, prefixed, row_of
+
+if TYPE_CHECKING:
+    from udfs.merge.order import Picked
+
+
+class Printer:
+    """Turns records into bytes, one after the other. `logs` are in the order of their places."""
+
+    def __init__(self, options: Options, logs: Sequence[Log], zone: str, is_coloured: bool) -> None:
+        self._options, self._logs, self._zone, self._is_coloured = options, logs, zone, is_coloured
+
+    def header(self) -> bytes:
+        """What stands above all records in CSV."""
+        return csv_header()
+
+    def printed(self, picked: Picked) -> bytes:
+        """Some records in their order."""
+        blocks, files = picked.blocks, picked.files
+        which = [0] * len(picked) if picked.which is None else picked.which.tolist()
+        lines = [None] * len(picked) if picked.lines is None else picked.lines.tolist()
+        places = zip(which, picked.starts.tolist(), picked.ends.tolist(), picked.times.tolist(), lines, strict=True)
+        return b"".join(
+            [self._record(self._logs[files[i]], bytes(blocks[i].data[a:b]), at, line) for i, a, b, at, line in places]
+        )
+
+    def _record(self, log: Log, raw: bytes, at: int, line: int | None) -> bytes:
+        record = Record(raw, log.layout, log.node)
+        form = self._options.form
+        if form == "jsonl":
+            return as_jsonl(row_of(record, at, log.name, line))
+        if form == "csv":
+            return as_csv(row_of(record, at, log.name, line))
+        if form == "short":
+            return as_short(record, local_time(at, self._zone), self._is_coloured)
+        if self._is_coloured:
+            raw = coloured(raw[:-1], record.level) + b"\n"
+        if self._options.node:
+            who = log.name.rpartition("/")[2] if record.writer is None else f"node-{record.writer}"
+            raw = prefixed(raw, f"{who} | ".encode())
+        return raw

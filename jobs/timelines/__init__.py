@@ -1,0 +1,4 @@
+"""Events into what was when: clocks, requests, topics, controllers, brokers, states of partitions.
+
+What happened in between (elections, outages, verdicts) is in `jobs.findings`.
+"""

@@ -1,0 +1,167 @@
+"""What is said of a cluster as a whole, and each of its partitions' states goes by: which evidence there is, whose logs
+are there and when, how KRaft keeps the last in sync, which controllers say what they made of a replica that went away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.session import checkpointed
+from jobs.timelines.observations import RECORDS, REFRESHED, UNNUMBERED, ids_of
+from udfs.rules.state_lines import WHOLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Which kinds of evidence events hold; what there is none of is left out of the plan."""
+
+    kraft: bool = True
+    dumps: bool = True
+    """Metadata dumps."""
+    removals: bool = True
+    """Replicas that ZooKeeper's controllers took offline."""
+    unnumbered: bool = True
+    """States, or changes that leaders wrote themselves, without partition epoch: Kafka up to 2.3."""
+    assigned: bool = True
+    """Assignments that ZooKeeper's controllers gave new partitions."""
+    reassigned: bool = True
+    """Partitions that are reassigned."""
+
+
+def kinds_of(events: DataFrame) -> Kinds:
+    """What kinds of evidence there are, found in one pass."""
+    kind, message = F.col("event_type"), F.col("message")
+    told = (kind.isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
+    told = told & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
+    led = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
+    changed = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
+    found = {
+        "kraft": kind.startswith("kraft"),
+        "dumps": kind.isin(*RECORDS),
+        "removals": is_removed(),
+        "unnumbered": told | led | changed,
+        "assigned": is_assigned(),
+        "reassigned": is_reassigned(),
+    }
+    there = [F.max(F.coalesce(one, F.lit(False))).alias(name) for name, one in found.items()]
+    row = events.agg(*there).collect()[0]
+    return Kinds(**{name: bool(row[name]) for name in found})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Of the clusters whose `events` and `coverage` (LOG_COVERAGE) are given, times on their clocks; worked out when asked for."""
+
+    events: DataFrame
+    coverage: DataFrame
+    kinds: Kinds
+
+    @cached_property
+    def seen(self) -> DataFrame:
+        """See `to_seen`."""
+        return checkpointed(to_seen(self.events, self.coverage))
+
+    @cached_property
+    def heard(self) -> DataFrame:
+        """The same, a row for each node: cluster, leader, `heard`, an array of `seen_since`, `seen_until`."""
+        spans = F.collect_list(F.struct("seen_since", "seen_until"))
+        return self.seen.groupBy("cluster", "leader").agg(spans.alias("heard"))
+
+    @cached_property
+    def kraft(self) -> DataFrame:
+        """See `to_kraft`."""
+        return checkpointed(to_kraft(self.events))
+
+    def silent(self, removals: DataFrame) -> DataFrame:
+        """Rows of replicas that ZooKeeper's controllers took offline -> those of which no line says what came of it."""
+        reigns = self.events.where(F.col("event_type") == TELLS_REMOVALS).select("cluster", "controller_epoch")
+        nodes = self.events.where(tells_removals_until_1_0()).select("cluster", "node_id")
+        return removals.join(F.broadcast(reigns.distinct()), ["cluster", "controller_epoch"], "left_anti").join(
+            F.broadcast(nodes.distinct()), ["cluster", "node_id"], "left_anti"
+        )
+
+
+TELLS_REMOVALS = "replica_removed_from_isr"
+"""Event by which a reign tells what it made of a replica that went away (from 1.1 on)."""
+
+
+def tells_removals_until_1_0() -> Column:
+    """Whether an event tells what a controller until 1.0 made of a replica that went away: its node tells all of them."""
+    return F.col("event_type").startswith("controller_isr_remov")
+
+
+def is_removed() -> Column:
+    """Whether an event is a ZooKeeper controller's word that it took a replica offline."""
+    return (F.col("event_type") == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica")
+
+
+def to_kraft(events: DataFrame) -> DataFrame:
+    """Clusters whose controllers run KRaft: cluster, and `keeps_last`: whether a lost last member stays in the ISR; null unknown.
+
+    It stays without eligible leader replicas, which no release before 4.0 turns on; one that is printed proves them.
+    """
+    elr = F.col("event_type").startswith("kraft") & (F.size(ids_of("elr")) > 0)
+    major = F.regexp_extract(F.col("fields")["kafka_version"], r"^(\d+)", 1).try_cast("int")
+    told = events.where("event_type = 'kafka_version' OR event_type LIKE 'kraft%'").groupBy("cluster")
+    return (
+        told.agg(
+            F.max(F.col("event_type").startswith("kraft")).alias("kraft"),
+            F.max(elr).alias("elr"),
+            F.max(F.when(F.col("event_type") == "kafka_version", major)).alias("major"),
+        )
+        .where("kraft")
+        .select("cluster", F.when(F.col("elr"), False).when(F.col("major") < 4, True).alias("keeps_last"))
+    )
+
+
+def to_seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
+    """Spans in which each node's own log (not its controller's) is there, at INFO: cluster, leader, seen_since, seen_until, first_said.
+
+    One that is kept at WARN says nothing of ISRs.
+    """
+    own = events.where(
+        "node_id IS NOT NULL AND coalesce(level, '') NOT IN ('WARN', 'ERROR', 'FATAL') "
+        "AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
+    ).select("cluster", F.col("node_id").alias("leader"), "at", day_of("at").alias("day"))
+    spans = coverage.where("kind = 'server'").select(
+        "cluster", F.col("node_id").alias("leader"), F.col("since").alias("seen_since"), F.col("until").alias("seen_until")
+    )  # fmt: skip
+    by_day = spans.withColumn("day", days("seen_since", "seen_until"))
+    told = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where("at BETWEEN seen_since AND seen_until")
+    return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first_said"))
+
+
+def day_of(time: Column | str) -> Column:
+    """The day of a time, as a number."""
+    return F.floor(F.unix_seconds(time) / 86_400)
+
+
+def days(since: Column | str, until: Column | str) -> Column:
+    """A row for each day of a span, which is not null: over months there are many spans, and a time is looked for in those of its day."""
+    return F.explode(F.sequence(day_of(since), day_of(until)))
+
+
+def is_assigned() -> Column:
+    """Whether an event is a ZooKeeper controller's word of a new partition's assignment."""
+    is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
+    return is_new & F.col("replicas").isNotNull()
+
+
+def is_reassigned() -> Column:
+    """Whether an event tells of a partition's reassignment: a controller's line, or a record of a metadata dump."""
+    return F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
+        F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
+        & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
+    )
+
+
+def is_written() -> Column:
+    """Whether an event is a ZooKeeper controller's word that it wrote an assignment: a step of a reassignment."""
+    return F.col("event_type") == "reassignment_assignment_updated"

@@ -1,0 +1,306 @@
+"""EVENTS -> what each line says of one partition's committed state: the evidence that timelines are made of.
+
+Most name a partition epoch, the counter that orders a partition's states; before Kafka 1.1 few do. Intentions (`Shrinking
+ISR`, requests that failed) are no statements, nor is leader -2, which only marks a topic under deletion. Until 2.3 a leader
+writes a changed ISR itself, at once: there its line tells of a change, unless the next one says that it was refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from schemas.columns import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
+from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+STATEMENTS = T.StructType(
+    [
+        CLUSTER,
+        column("topic", TEXT, "Topic name."),
+        column("topic_id", TEXT, "Topic id; null if the line does not give it."),
+        column("partition", INT, "Partition."),
+        column("at", TIME, "When it was said."),
+        column("node_id", INT, "Who said it."),
+        column("file_id", TEXT, "Where."),
+        column("line", LONG, "On which line."),
+        column("leader", INT, "Leader; -1 none; null not said."),
+        column("leader_epoch", INT, "Leader epoch; null not said."),
+        column("partition_epoch", INT, "Partition epoch; null not said."),
+        column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
+        column("isr", IDS, "In-sync replicas, sorted; null not said."),
+        column("replicas", IDS, "Assignment; null not said."),
+        column("elr", IDS, "Eligible leader replicas, sorted; null not said."),
+        column("last_known_elr", IDS, "Last known eligible leader replicas, sorted; null not said."),
+        column("by_leader", FLAG, "The leader's own report of an ISR change that was accepted."),
+        column("keeps_leader", FLAG, "Leader and leader epoch are those of the partition epoch before; null unknown."),
+        column("keeps_isr", FLAG, "So is the ISR; null unknown."),
+        column("keeps_elr", FLAG, "So are the eligible leader replicas; null unknown."),
+        column("keeps_last_known_elr", FLAG, "So are the last known eligible leader replicas; null unknown."),
+    ]
+)
+
+UNNUMBERED = (
+    "controller_isr_removed",
+    "reassignment_isr_listener_fired",
+)  # until 1.0: as WHOLE, without partition epoch
+REFRESHED = "leader_epoch_updated"  # the controller raised the leader epoch, and changed nothing else
+RECORDS = ("metadata_partition", "metadata_partition_change")  # of a metadata dump
+
+
+def ids_of(name: str) -> Column:
+    """A further field with a list of ids, as a sorted array; null if there is no such field."""
+    return F.when(
+        F.col("fields")[name].isNotNull(), sorted_ids(F.regexp_extract_all(F.col("fields")[name], F.lit(r"(-?\d+)")))
+    )
+
+
+def sorted_ids(ids: Column) -> Column:
+    """Ids as a sorted array of int."""
+    return F.sort_array(ids.cast(IDS))
+
+
+def number_of(name: str) -> Column:
+    """A further field as an int; null if there is no such field, or it is no int."""
+    return F.col("fields")[name].try_cast("int")
+
+
+def in_order(replicas: Column) -> Column:
+    """The assignment that a line prints; null where it prints another: a set (0.10's brokers, in the order of its hashes),
+    or the one that a reassignment is about to write."""
+    message, kind = F.col("message"), F.col("event_type")
+    received = (kind == "leader_and_isr_request_received") & message.contains(" PartitionState(")
+    cached = (kind == "metadata_cache_updated") & message.contains("AllReplicas:")
+    a_set = (received & ~message.contains("isNew=")) | (cached & ~message.contains(" for partition ["))
+    to_come = kind == "reassignment_leader_and_isr_sent"
+    return F.when(~F.coalesce(a_set | to_come, F.lit(False)), replicas)
+
+
+def _select(events: DataFrame, **columns: Column) -> DataFrame:
+    """STATEMENTS from events; columns that are not given are the event's own, or null."""
+    own = set(events.columns)
+    picked = [
+        columns[f.name].alias(f.name)
+        if f.name in columns
+        else (F.col(f.name) if f.name in own else F.lit(None).cast(f.dataType).alias(f.name))
+        for f in STATEMENTS
+    ]
+    return events.select(*picked)
+
+
+def to_statements(events: DataFrame, *, kraft: bool = True, dumps: bool = True) -> DataFrame:
+    """EVENTS -> STATEMENTS, one row per partition state that a line tells, whole or in part.
+
+    `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps.
+    """
+    by_leader = F.col("event_type").isin(*BY_LEADER)
+    changed = F.when(F.col("event_type") == "isr_updated", True)
+    said = _select(
+        events.where(F.col("event_type").isin(*WHOLE, *BY_LEADER) & F.col("partition_epoch").isNotNull()),
+        leader=F.when(by_leader, F.coalesce("node_id", "broker_id")).otherwise(F.col("leader")),
+        isr=sorted_ids(F.col("isr")),
+        replicas=in_order(F.col("replicas")),
+        elr=F.when(~by_leader, ids_of("elr")),
+        last_known_elr=F.when(~by_leader, ids_of("last_known_elr")),
+        controller_epoch=F.when(~by_leader, F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch"))),
+        by_leader=F.when(by_leader, F.coalesce(changed, F.lit(False))),
+        keeps_leader=changed,
+    )
+    if kraft:
+        said = said.unionByName(_changes(events)).unionByName(_before_elections(events))
+    if dumps:
+        said = said.unionByName(_from_dump(events))
+    return said.where((F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull())
+
+
+def _changes(events: DataFrame) -> DataFrame:
+    """STATEMENTS of lines that tell of KRaft's changes: the state after and the state before."""
+    changes = events.where(F.col("event_type").isin(*CHANGES))
+    after = _select(
+        changes,
+        isr=sorted_ids(F.col("isr")),
+        elr=ids_of("elr"),
+        last_known_elr=ids_of("last_known_elr"),
+        controller_epoch=F.lit(None).cast("int"),
+        keeps_leader=F.col("leader_epoch").isNull(),
+        keeps_isr=F.col("isr").isNull(),
+        keeps_elr=F.col("fields")["elr"].isNull(),
+        keeps_last_known_elr=F.col("fields")["last_known_elr"].isNull(),
+    )
+    return after.unionByName(_state_before(changes, "old_"))
+
+
+def _before_elections(events: DataFrame) -> DataFrame:
+    """STATEMENTS of `Setting new leader ... Previous partition: ...` (KRaft, 4.0 on): the state that the election found."""
+    printed = events.where(F.col("event_type").startswith("kraft_leader_elected")).where(
+        "fields['previous_partition_epoch'] IS NOT NULL AND topic_id IS NOT NULL"
+    )
+    names = (
+        events.where("event_type LIKE 'kraft%' AND topic IS NOT NULL AND topic_id IS NOT NULL")
+        .groupBy("cluster", "topic_id")
+        .agg(F.min("topic").alias("topic"))
+    )
+    return _state_before(printed.drop("topic").join(F.broadcast(names), ["cluster", "topic_id"]), "previous_")
+
+
+def _state_before(events: DataFrame, prefix: str) -> DataFrame:
+    """STATEMENTS of the state that a change found, which its line prints in further fields of that prefix."""
+    return _select(
+        events,
+        leader=number_of(f"{prefix}leader"),
+        leader_epoch=number_of(f"{prefix}leader_epoch"),
+        partition_epoch=number_of(f"{prefix}partition_epoch"),
+        isr=ids_of(f"{prefix}isr"),
+        replicas=F.regexp_extract_all(F.col("fields")[f"{prefix}replicas"], F.lit(r"(-?\d+)")).cast(IDS),
+        elr=ids_of(f"{prefix}elr"),
+        last_known_elr=ids_of(f"{prefix}last_known_elr"),
+        controller_epoch=F.lit(None).cast("int"),
+    )
+
+
+def to_unnumbered(events: DataFrame) -> DataFrame:
+    """EVENTS -> STATEMENTS without partition epoch, as Kafka printed them until 1.0: one row per state that a line tells.
+
+    Where leader and ISR are null, the line says that the controller raised the leader epoch and kept both.
+    """
+    told = F.col("event_type").isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
+    refreshed = F.col("event_type") == REFRESHED
+    return _select(
+        events.where((told | refreshed) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),
+        leader=F.when(~refreshed, F.col("leader")),
+        isr=F.when(~refreshed, sorted_ids(F.col("isr"))),
+        replicas=in_order(F.col("replicas")),
+        elr=F.lit(None).cast(IDS),
+        controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
+    )
+
+
+CHANGES_BY_LEADER = T.StructType(
+    [
+        *(
+            field
+            for field in STATEMENTS
+            if field.name not in ("elr", "last_known_elr", "by_leader") and not field.name.startswith("keeps_")
+        ),
+        column("incarnation", INT, "Incarnation of the topic."),
+        column("was", IDS, "ISR before, sorted."),
+        column("written", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."),
+    ]
+)
+
+
+def to_changes_by_leader(events: DataFrame) -> DataFrame:
+    """EVENTS with `incarnation` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
+
+    A change belongs to the newest leader epoch under which its writer was told to lead by then; null if no line tells.
+    So is it while nothing tells the writer's release. Lines of 2.4 on are left out: there they are intentions.
+    """
+    changing = F.col("event_type").isin("isr_shrinking", "isr_expanding", "isr_update_rejected_by_zk")
+    leads = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
+    lines = events.where((changing | leads) & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
+    mine = ["cluster", "topic", "partition", "incarnation", "node_id"]
+    order = Window.partitionBy(*mine).orderBy("at", "line", "file_id")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    next_change = Window.partitionBy(*mine, "changing").orderBy("at", "line", "file_id")
+    from_2_4 = F.col("message").contains("LeaderAndIsrPartitionState(")
+    until_0_11 = F.col("message").startswith("Partition [")
+    marked = (
+        lines.withColumn("changing", changing)
+        .withColumns(
+            {
+                "led": F.max(F.when(leads, F.col("leader_epoch"))).over(so_far),
+                "writes": F.last(F.when(leads, ~from_2_4).when(until_0_11, True), ignorenulls=True).over(so_far),
+                "refused": F.coalesce(
+                    F.lead("event_type").over(next_change) == "isr_update_rejected_by_zk", F.lit(False)
+                ),
+                "cached": F.lead("partition_epoch").over(next_change),
+            }
+        )
+        .where("changing AND coalesce(writes, true) AND event_type <> 'isr_update_rejected_by_zk'")
+    )
+    return marked.select(
+        *(
+            {
+                "leader": F.col("node_id").alias("leader"),
+                "leader_epoch": F.col("led").alias("leader_epoch"),
+                "partition_epoch": F.when(F.col("refused"), F.col("cached")).alias("partition_epoch"),
+                "controller_epoch": F.lit(None).cast("int").alias("controller_epoch"),
+                "isr": sorted_ids(F.col("isr")).alias("isr"),
+                "replicas": F.lit(None).cast(IDS).alias("replicas"),
+                "was": ids_of("old_isr").alias("was"),
+                "written": (~F.col("refused")).alias("written"),
+            }.get(name, F.col(name))
+            for name in CHANGES_BY_LEADER.fieldNames()
+        )
+    )
+
+
+def with_quorum_epoch(events: DataFrame) -> DataFrame:
+    """EVENTS -> those of metadata dumps, each with its batch's `controller_epoch`: only 2.8 repeats it in the records."""
+    so_far = (
+        Window.partitionBy("cluster", "file_id")
+        .orderBy("line")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    epoch = F.last("controller_epoch", ignorenulls=True).over(so_far)
+    return events.where("logger = 'kafka-dump-log'").withColumn("controller_epoch", epoch)
+
+
+def once(records: DataFrame) -> DataFrame:
+    """Partition records of dumps -> each offset once: every node's dump holds the same records."""
+    same = Window.partitionBy("cluster", "topic_id", "partition", F.col("fields")["offset"]).orderBy("file_id", "line")
+    return records.withColumn("nth", F.row_number().over(same)).where("nth = 1").drop("nth")
+
+
+def _from_dump(events: DataFrame) -> DataFrame:
+    """STATEMENTS of a metadata dump: each change record adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader."""
+    records = once(events.where(F.col("event_type").isin(*RECORDS)))
+    names = (
+        events.where("event_type = 'metadata_topic'")
+        .groupBy("cluster", "topic_id")
+        .agg(F.min("topic").alias("topic"))
+        .alias("names")
+    )
+    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(
+        F.col("fields")["offset"].cast("long"), "line"
+    )
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    born = F.col("event_type") == "metadata_partition"
+    steps = records.drop("topic").withColumns(
+        {
+            "led": F.col("leader").isNotNull(),
+            "life": F.sum(born.cast("int")).over(so_far),
+        }
+    )
+    in_life = Window.partitionBy("cluster", "topic_id", "partition", "life").orderBy(
+        F.col("fields")["offset"].cast("long"), "line"
+    )
+    before = in_life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    told = steps.withColumns(
+        {
+            "start_leader_epoch": F.first("leader_epoch", ignorenulls=True).over(before),
+            "start_partition_epoch": F.first("partition_epoch", ignorenulls=True).over(before),
+            **{
+                name: F.when(born, F.coalesce(ids_of(name), F.array().cast(IDS))).otherwise(ids_of(name))
+                for name in ("elr", "last_known_elr")
+            },
+        }
+    ).withColumns(
+        {
+            "leader": F.last("leader", ignorenulls=True).over(before),
+            "isr": F.last(sorted_ids(F.col("isr")), ignorenulls=True).over(before),
+            "replicas": F.last("replicas", ignorenulls=True).over(before),
+            "elr": F.last("elr", ignorenulls=True).over(before),
+            "last_known_elr": F.last("last_known_elr", ignorenulls=True).over(before),
+            "leader_epoch": F.col("start_leader_epoch")
+            + F.sum(F.when(~born & F.col("led"), 1).otherwise(0)).over(before).cast("int"),
+            "partition_epoch": F.col("start_partition_epoch")
+            + F.sum(F.when(born, 0).otherwise(1)).over(before).cast("int"),
+        }
+    )
+    return _select(told.join(F.broadcast(names), ["cluster", "topic_id"]))

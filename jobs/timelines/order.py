@@ -1,0 +1,33 @@
+"""The one order of records of several nodes: time, rank of their kind (cause before effect), node, line, file.
+
+Files come last, for their ids say nothing: they depend on how much of a file was there when it was first read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from udfs.reconstruct.event_rank_columns import rank
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+IN_ORDER = ("at", "rank", "node_id", "line", "file_id")
+"""What windows order rows of `with_rank` by."""
+
+
+def with_rank(rows: DataFrame, *of: str) -> DataFrame:
+    """Rows with `cluster, file_id, at, line, message` -> the same with `rank`, that of their kind in the one order.
+
+    Lines of one file never swap at equal time: the rank of each is the greatest of its own and of those before it then.
+    `of`: columns of what is put in order by itself, such as a partition; lines of others do not count then.
+    """
+    before = (
+        Window.partitionBy("cluster", "file_id", "at", *of)
+        .orderBy("line")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    return rows.withColumn("rank", F.max(rank("message")).over(before))

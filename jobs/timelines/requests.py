@@ -1,0 +1,169 @@
+"""EVENTS -> CONTROL_REQUESTS, by `udfs.reconstruct.control_requests` in the workers: the requests of one controller to one broker at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from jobs.timelines.evidence import milliseconds
+from jobs.timelines.observations import ids_of, number_of
+from jobs.timelines.row_streams import map_rows
+from schemas.requests import CONTROL_REQUESTS
+from udfs.reconstruct.control_requests import (
+    ANSWERED,
+    APIS,
+    HANDLED,
+    LINES,
+    STALE_CONTROLLER,
+    STALE_LEADER,
+    STATES,
+    STOP_REPLICA,
+    Mark,
+    Request,
+    error_of,
+    requests_of,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+KEY = ("cluster", "controller_id", "broker")
+_of_mark = itemgetter(*(field.name for field in fields(Mark)))
+_COMPUTED = ("delivery_ms", "handling_ms", "round_trip_ms")
+
+
+def to_marks(events: DataFrame) -> DataFrame:
+    """EVENTS -> what lines say of requests: `udfs.reconstruct.control_requests.Mark` with KEY.
+
+    Lines of a broker on one request of the same time are one row. StopReplica until 2.5 is not told by brokers. Most lines are
+    a row of their own, so they are exchanged and sorted once, and grouped as they come.
+    """
+    side, kind = F.lit(None).cast("string"), F.lit(None).cast("string")
+    for of_side, of_kind in sorted({*LINES.values()}, key=str):
+        names = [name for name, told in LINES.items() if told == (of_side, of_kind)]
+        side = F.when(F.col("event_type").isin(names), of_side).otherwise(side)
+        kind = F.when(F.col("event_type").isin(names), of_kind).otherwise(kind)
+    for api, name in APIS.items():
+        kind = F.when(F.col("fields")["api"] == api, name).otherwise(kind)
+    target = number_of("target_broker")
+    brokers = F.when(F.col("side") == HANDLED, F.array("node_id")).when(target.isNotNull(), F.array(target))
+    old = ~F.coalesce(F.col("leader_epoch") == number_of("current_leader_epoch"), F.lit(False))
+    said = {
+        "broker": F.explode(brokers.otherwise(ids_of("target_brokers"))),
+        "epoch": F.col("controller_epoch"),
+        "id": F.col("correlation_id"),
+        "node": F.col("node_id"),
+        "file": F.col("file_id"),
+        "place": F.when(F.col("side") != HANDLED, F.col("line")).otherwise(0),  # each line of the controller counts
+        "key": _state(),
+        "count": _count(),
+        "error": number_of("error_code"),
+        "failed": _failed(),
+        "stale": F.col("event_type").isin(*STALE_CONTROLLER),
+        "stale_partition": (F.col("event_type").isin(*STALE_LEADER) & old).cast("int"),
+    }
+    known = F.col("controller_id").isNotNull() & F.col("node_id").isNotNull()
+    one = (*KEY, "side", "kind", "epoch", "id", "node", "file", "at", "place")
+    return (
+        events.where(F.col("event_type").isin(*LINES) & known)
+        .withColumns({"side": side, "kind": kind})
+        .select(
+            "cluster", "controller_id", "side", "kind", "at", "line", *(told.alias(name) for name, told in said.items())
+        )
+        .repartition(*KEY)
+        .sortWithinPartitions(*one)
+        .groupBy(*one)
+        .agg(
+            F.min("line").alias("first"),
+            F.max("line").alias("last"),
+            F.collect_list("key").alias("keys"),
+            *(F.max(name).alias(name) for name in ("count", "error", "failed", "stale")),
+            F.sum("stale_partition").alias("stale_partitions"),
+        )
+        .drop("place")
+    )
+
+
+def _failed() -> Column:
+    """How many partitions a response gives an error; null of one that names none."""
+    codes = F.regexp_extract_all(F.col("fields")["partition_errors"], F.lit(r"(?:error_?[cC]ode=|-> )(-?\d+)"))
+    return F.size(F.filter(codes, lambda code: code != "0"))
+
+
+def _state() -> Column:
+    """The state of a partition that a request carries, as both sides print it; null of lines that print none."""
+    is_deleted = (F.col("event_type") == "metadata_cache_partition_deleted") | F.coalesce(
+        F.col("leader") == -2, F.lit(False)
+    )
+    number = F.coalesce(F.col("partition_epoch").cast("string"), F.when(F.col("kind") == STOP_REPLICA, "-"), F.lit(""))
+    parts = (F.col("leader_epoch").cast("string"), F.array_join(F.array_sort("isr"), ","))
+    state = F.concat_ws(":", *(F.coalesce(part, F.lit("")) for part in parts), number)
+    name = F.concat_ws("-", "topic", "partition")
+    key = F.concat_ws(":", name, F.when(is_deleted, "-2::-").otherwise(state))
+    return F.when(F.col("event_type").isin(*STATES) & F.col("topic").isNotNull(), key)
+
+
+def _count() -> Column:
+    """The number of partitions that a line on a whole request says; null if it says none."""
+    both = (("become_leader_count", "become_follower_count"), ("added_partition_count", "deleted_partition_count"))
+    return F.coalesce(
+        number_of("partition_count"), number_of("replica_count"), *(number_of(a) + number_of(b) for a, b in both)
+    )
+
+
+def to_requests(marks: DataFrame) -> DataFrame:
+    """Rows of `to_marks` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
+    columns = [column for column in CONTROL_REQUESTS.schema if column.name not in _COMPUTED]
+    ordered = marks.repartition(*KEY).sortWithinPartitions(*KEY)  # not every session groups rows as they come
+    return with_latencies(map_rows(ordered, request_rows, T.StructType(columns)))
+
+
+def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Rows of `to_marks`, those of one controller and broker together, times in microseconds -> rows of CONTROL_REQUESTS."""
+    for key, group in groupby(rows, key=itemgetter(*KEY)):
+        for number, request in enumerate(requests_of(_mark(row) for row in group)):
+            yield {**dict(zip(KEY, key, strict=True)), "number": number, **_row(request)}
+
+
+def _mark(row: dict[str, Any]) -> Mark:
+    row["error"] = error_of(row["error"]) if row["side"] == ANSWERED else None
+    return Mark(*_of_mark(row))
+
+
+def _row(request: Request) -> dict[str, Any]:
+    sent, received, handled, answered = request.sent, request.received, request.handled, request.answered
+    return {
+        "controller_epoch": request.epoch,
+        "correlation_id": request.id,
+        "kind": request.kind,
+        "partitions": request.partitions,
+        "sent_at": sent and sent.at,
+        "received_at": received and received.at,
+        "handled_at": handled and handled.at,
+        "responded_at": answered and answered.at,
+        "error": answered and answered.error,
+        "failed_partitions": answered and answered.failed,
+        "stale": (request.stale or request.stale_partitions > 0) if received else None,
+        "stale_partitions": request.stale_partitions if received else None,
+        "evidence": [
+            {"node_id": node, "file_id": file, "line": line}
+            for node, file, line in dict.fromkeys(mark.place for mark in request.marks)
+        ],
+    }
+
+
+def with_latencies(requests: DataFrame) -> DataFrame:
+    """Rows of CONTROL_REQUESTS -> the same with latencies by their times."""
+    return requests.withColumns(
+        {
+            "delivery_ms": milliseconds("sent_at", "received_at"),
+            "handling_ms": milliseconds("received_at", "handled_at"),
+            "round_trip_ms": milliseconds("sent_at", "responded_at"),
+        }
+    ).select(*CONTROL_REQUESTS.columns)

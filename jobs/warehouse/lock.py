@@ -1,0 +1,109 @@
+"""One writer at a time: a lock file in the warehouse's folder. It needs no Spark, and falls with the process that holds it.
+
+Object stores have no locks; there, and where a file system knows none, a run finds out by the tables' versions that
+another one got in between (`jobs.warehouse.tables`), and is not published.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from udfs.errors import BadInput
+
+NAME = ".lock"
+_TRIES = 1000  # each other run takes the folder away once at most
+_UNKNOWN = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # this file system has no locks
+
+
+@contextmanager
+def sole_writer(root: str, *, wait: bool, say: Callable[[str], None]) -> Iterator[None]:
+    """Hold the warehouse in a folder, which is made if need be; a folder with nothing in it at the end is taken away.
+
+    While another process holds it, wait, and say for whom; raises BadInput instead if `wait` is false.
+    """
+    if "://" in root:
+        yield
+        return
+    root = os.path.abspath(root)
+    made = _missing(root)
+    lock = _hold(root, wait=wait, say=say)
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # somebody else came, or took all away
+            if os.listdir(root) == [NAME]:
+                os.unlink(f"{root}/{NAME}")
+                for folder in made:
+                    os.rmdir(folder)
+        os.close(lock)
+
+
+def _missing(root: str) -> list[str]:
+    """The folders that have to be made, the innermost first."""
+    made = []
+    while not os.path.exists(root):
+        made.append(root)
+        root = os.path.dirname(root)
+    return made
+
+
+def _hold(root: str, *, wait: bool, say: Callable[[str], None]) -> int:
+    """The locked file of a folder. Who had it may have taken the file away: then it is made anew.
+
+    Raises BadInput for a folder that cannot be made, though nothing is in its way: so say /proc and automounted places.
+    """
+    path, tries = f"{root}/{NAME}", 0
+    while True:
+        try:
+            os.makedirs(root, exist_ok=True)
+            lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except (FileNotFoundError, FileExistsError) as error:
+            if _is_blocked(root):
+                raise
+            tries += 1
+            if tries == _TRIES:
+                raise BadInput(
+                    f"The warehouse cannot be made: {root} ({error.strerror}); give another folder."
+                ) from None
+            continue  # it was taken away or made in between
+        try:
+            _flock(lock, path, wait=wait, say=say)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(lock), os.stat(path)):
+                    os.truncate(lock, 0)
+                    os.pwrite(
+                        lock, f"process {os.getpid()}, since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC".encode(), 0
+                    )
+                    return lock
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _is_blocked(root: str) -> bool:
+    """Whether something that is no folder, or a link to nothing, has the folder's name."""
+    try:
+        return not stat.S_ISDIR(os.stat(root).st_mode)
+    except FileNotFoundError:
+        return os.path.islink(root)
+
+
+def _flock(lock: int, path: str, *, wait: bool, say: Callable[[str], None]) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = f"nother run ({os.pread(lock, 200, 0).decode(errors='replace') or 'just begun'}) is writing to this warehouse"
+        if not wait:
+            raise BadInput(f"A{holder}: {os.path.dirname(path)}; run again when it is done.") from None
+        say(f"a{holder}; waiting")
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    except OSError as error:
+        if error.errno not in _UNKNOWN:
+            raise

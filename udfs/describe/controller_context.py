@@ -1,0 +1,277 @@
+"""What a controller held in memory at a moment: Kafka's `ControllerContext`, rebuilt.
+
+With ZooKeeper the controller kept a state for each partition and each replica (section D of the algorithm reference). Their
+transitions are logged at TRACE; where they are not, the states follow from who led, who was alive and what was being
+moved. KRaft's controllers have no such states: there they are null, and an offline partition is one without a leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from udfs.describe.kafka_topics import NO_LEADER, UNKNOWN, Alive, Partition, Tool, Topic
+from udfs.kafka.metrics import Led, offline_partitions_count
+from udfs.kafka.releases import Release
+from udfs.kafka.state_machines import starting_replica_state
+
+PartitionId = tuple[str, int]
+"""Topic and number."""
+ReplicaId = tuple[str, int, int]
+"""Topic, number and broker."""
+
+
+@dataclass(frozen=True)
+class Broker:
+    """A broker at a moment: `alive`, `shutting_down` (asked to, and still there), `gone` (KRaft: fenced), `unknown`."""
+
+    broker: int
+    state: str
+    epoch: int | None = None
+    since: str | None = None
+    """Since when it is in this state, or of one that is shutting down, alive; ISO 8601."""
+
+
+@dataclass(frozen=True)
+class Reign:
+    """The controller at a moment; no id: there was none, or nobody tells."""
+
+    controller_id: int | None = None
+    controller_epoch: int | None = None
+    since: str | None = None
+    active_since: str | None = None
+    is_known: bool = False
+    """Whether the logs tell who it was, be it nobody."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the context is rebuilt from, all of one moment."""
+
+    tool: Tool
+    reign: Reign
+    topics: Sequence[Topic]
+    brokers: Sequence[Broker]
+    offline_dirs: Mapping[int, frozenset[PartitionId]] = field(default_factory=dict)
+    """Replicas that the controller marked offline for a failed log directory, by broker."""
+    logged: Mapping[PartitionId | ReplicaId, str] = field(default_factory=dict)
+    """The state that the last logged transition of this reign led to."""
+    deletion_requested: frozenset[str] = frozenset()
+    """Topics whose deletion was asked for."""
+    gone_before: frozenset[int] = frozenset()
+    """Brokers that were gone when the reign began, and are."""
+
+    @property
+    def alive(self) -> Alive:
+        """Who was registered, shutting down or not."""
+        return alive_of(self.brokers)
+
+    @property
+    def shutting_down(self) -> frozenset[int]:
+        """Who was in controlled shutdown."""
+        return frozenset(b.broker for b in self.brokers if b.state == "shutting_down")
+
+    @property
+    def traced(self) -> bool:
+        """Whether transitions of replicas are logged: at TRACE, as all others of partitions then are."""
+        return any(len(name) == 3 for name in self.logged)
+
+
+def alive_of(brokers: Iterable[Broker]) -> Alive:
+    """Whether each broker was registered; those of whom nobody tells are left out."""
+    return {b.broker: b.state != "gone" for b in brokers if b.state != "unknown"}
+
+
+# ---- states ---------------------------------------------------------------------------------------------------------
+def partition_state(told: Evidence, topic: Topic, p: Partition) -> str | None:
+    """The state of a partition with ZooKeeper; None if neither a transition nor the rest tells it."""
+    logged = told.logged.get((topic.name, p.partition))
+    implied = None if topic.deleting else implied_partition_state(told, topic, p)
+    return (logged or implied) if told.traced else (implied or logged)
+
+
+def implied_partition_state(told: Evidence, topic: Topic, p: Partition) -> str | None:
+    """Online with a leader that is online, else Offline: through 2.2 a dead leader stays stored (KAFKA-3143)."""
+    if p.leader is None or (p.leader != NO_LEADER and p.leader not in told.alive):
+        return None
+    is_online = p.leader != NO_LEADER and told.alive[p.leader] and not _on_offline_dir(told, topic, p, p.leader)
+    return "OnlinePartition" if is_online else "OfflinePartition"
+
+
+def replica_state(told: Evidence, topic: Topic, p: Partition, broker: int) -> str | None:
+    """The state of a replica with ZooKeeper; None if neither a transition nor the rest tells it."""
+    logged = told.logged.get((topic.name, p.partition, broker))
+    if logged is not None and told.traced:
+        return logged
+    return None if topic.deleting else implied_replica_state(told, topic, p, broker)
+
+
+def implied_replica_state(told: Evidence, topic: Topic, p: Partition, broker: int) -> str | None:
+    """What follows from the broker; one that is being added is New until the reassignment is done.
+
+    In a controlled shutdown the replicas that followed when it was asked for are Offline, those that led are Online and stay
+    so when others lead (until it asks again): which it was is not in the state of the moment.
+    """
+    if broker not in told.alive:
+        return None
+    if not told.alive[broker]:
+        begun = starting_replica_state(told.tool.release, False)
+        return begun if broker in told.gone_before else "OfflineReplica"
+    if _on_offline_dir(told, topic, p, broker):
+        return "OfflineReplica"
+    if broker in told.shutting_down and p.leader != broker and len(p.replicas or ()) > 1:
+        return None
+    return "NewReplica" if p.reassigning and broker in p.adding else "OnlineReplica"
+
+
+def _on_offline_dir(told: Evidence, topic: Topic, p: Partition, broker: int) -> bool:
+    return (topic.name, p.partition) in told.offline_dirs.get(broker, frozenset())
+
+
+def is_replica_online(told: Evidence, topic: Topic, p: Partition, broker: int) -> bool | None:
+    """`isReplicaOnline`: alive, not shutting down, and not on a failed log directory; None unknown."""
+    if broker not in told.alive:
+        return None
+    return told.alive[broker] and broker not in told.shutting_down and not _on_offline_dir(told, topic, p, broker)
+
+
+# ---- the whole ------------------------------------------------------------------------------------------------------
+def offline_partition_count(told: Evidence) -> int:
+    """The metric OfflinePartitionsCount of that release (H.7), of the partitions whose leader is known."""
+    living = [t for t in told.topics if not t.deleting]
+    if told.tool.kraft:
+        return sum(p.leader == NO_LEADER for t in living for p in t.partitions)
+    if told.tool.release >= Release(2, 1):
+        return sum(partition_state(told, t, p) == "OfflinePartition" for t in living for p in t.partitions)
+    led = [
+        Led(p.replicas or (), NO_LEADER if p.leader is None else p.leader, topic_deleting=t.name in to_be_deleted(told))
+        for t in told.topics
+        for p in t.partitions
+        if p.leader == NO_LEADER or p.leader in told.alive  # None is in neither
+    ]
+    there = [broker for broker, alive in told.alive.items() if alive]
+    return offline_partitions_count(told.tool.release, led, there, told.shutting_down)
+
+
+def to_be_deleted(told: Evidence) -> list[str]:
+    """Topics whose deletion was asked for or had begun, and that were there; KRaft deletes in one step."""
+    if told.tool.kraft:
+        return []
+    return sorted(t.name for t in told.topics if t.deleting or t.name in told.deletion_requested)
+
+
+def ineligible_for_deletion(told: Evidence) -> list[str]:
+    """Topics to be deleted that have to wait: a replica is not online, or a partition is being reassigned (H.4)."""
+    waiting = set(to_be_deleted(told))
+    return [
+        t.name
+        for t in told.topics
+        if t.name in waiting
+        and any(
+            p.reassigning or any(is_replica_online(told, t, p, broker) is False for broker in p.replicas or ())
+            for p in t.partitions
+        )
+    ]
+
+
+def as_data(told: Evidence) -> dict[str, Any]:
+    """The context under the names of ControllerContext's fields, in snake_case; null is unknown, or (KRaft) not kept."""
+    zk = not told.tool.kraft
+    states = {
+        f"{t.name}-{p.partition}": {
+            "assignment": p.replicas,
+            "leader": p.leader,
+            "leader_epoch": p.leader_epoch,
+            "partition_epoch": p.partition_epoch,
+            "isr": p.isr,
+            "partition_state": partition_state(told, t, p) if zk else None,
+            "replica_states": {str(b): replica_state(told, t, p, b) for b in p.replicas or ()} if zk else None,
+            "offline_replicas": offline_replicas(told, t, p),
+        }
+        for t in told.topics
+        for p in t.partitions
+    }
+    return {
+        "controller_id": told.reign.controller_id,
+        "epoch": told.reign.controller_epoch,
+        "live_brokers": {str(b.broker): b.epoch for b in told.brokers if b.state in ("alive", "shutting_down")},
+        "shutting_down_broker_ids": sorted(told.shutting_down),
+        "all_topics": [t.name for t in told.topics],
+        "partitions": states,
+        "partitions_being_reassigned": {
+            f"{t.name}-{p.partition}": {"adding_replicas": p.adding, "removing_replicas": p.removing}
+            for t in told.topics
+            for p in t.partitions
+            if p.reassigning
+        },
+        "replicas_on_offline_dirs": {
+            str(broker): sorted(f"{topic}-{number}" for topic, number in ids)
+            for broker, ids in sorted(told.offline_dirs.items())
+        }
+        if zk
+        else None,
+        "topics_to_be_deleted": to_be_deleted(told),
+        "topics_with_deletion_started": [t.name for t in told.topics if t.deleting],
+        "topics_ineligible_for_deletion": ineligible_for_deletion(told),
+        "offline_partition_count": offline_partition_count(told),
+        "unknown_partition_count": sum(p.leader is None for t in told.topics for p in t.partitions),
+    }
+
+
+def offline_replicas(told: Evidence, topic: Topic, p: Partition) -> list[int]:
+    """Replicas that were not online, in the assignment's order; those of whom nobody tells are left out."""
+    return [broker for broker in p.replicas or () if is_replica_online(told, topic, p, broker) is False]
+
+
+def lines(told: Evidence) -> list[str]:
+    """The context as text: a line for each of ControllerContext's fields, then one for each partition."""
+    data = as_data(told)
+
+    def names(values: Iterable[Any]) -> str:
+        return ", ".join(map(str, values))
+
+    moved = [
+        f"{name} (+ {names(lists['adding_replicas']) or 'none'}; - {names(lists['removing_replicas']) or 'none'})"
+        for name, lists in data["partitions_being_reassigned"].items()
+    ]
+    epochs = [f"{broker} (epoch {_or_unknown(epoch)})" for broker, epoch in data["live_brokers"].items()]
+    dirs = data["replicas_on_offline_dirs"]
+    head = {
+        "controllerId": "none" if told.reign.is_known and data["controller_id"] is None else data["controller_id"],
+        "epoch": data["epoch"],
+        "liveBrokers": names(epochs) if told.alive else None,
+        "shuttingDownBrokerIds": names(data["shutting_down_broker_ids"]),
+        "allTopics": names(data["all_topics"]),
+        "partitionsBeingReassigned": names(moved),
+        "replicasOnOfflineDirs": "not kept"
+        if dirs is None
+        else names(f"{broker}: {' '.join(ids)}" for broker, ids in dirs.items()),
+        "topicsToBeDeleted": names(data["topics_to_be_deleted"]),
+        "topicsWithDeletionStarted": names(data["topics_with_deletion_started"]),
+        "topicsIneligibleForDeletion": names(data["topics_ineligible_for_deletion"]),
+        "offlinePartitionCount": data["offline_partition_count"],
+    }
+    text = [f"{name}: {_or_unknown(value)}".rstrip() for name, value in head.items()]
+    return text + [_partition_line(told, t, p) for t in told.topics for p in t.partitions]
+
+
+def _partition_line(told: Evidence, topic: Topic, p: Partition) -> str:
+    def ids(values: Sequence[int] | None) -> str:
+        return UNKNOWN if values is None else ",".join(map(str, values))
+
+    cells = [("Topic", topic.name), ("Partition", str(p.partition))]
+    if not told.tool.kraft:
+        cells.append(("State", partition_state(told, topic, p) or UNKNOWN))
+    cells += [("Leader", _or_unknown(p.leader)), ("LeaderEpoch", _or_unknown(p.leader_epoch)), ("Isr", ids(p.isr))]
+    if told.tool.kraft or p.replicas is None:
+        cells.append(("Replicas", ids(p.replicas)))
+    else:
+        states = [f"{broker} {replica_state(told, topic, p, broker) or UNKNOWN}" for broker in p.replicas]
+        cells.append(("Replicas", ", ".join(states)))
+    cells.append(("OfflineReplicas", ids(offline_replicas(told, topic, p))))
+    return "".join(f"\t{name}: {value}" for name, value in cells)
+
+
+def _or_unknown(value: Any) -> str:
+    return UNKNOWN if value is None else str(value)

@@ -1,0 +1,280 @@
+"""What `kafka-topics --describe` printed, from release to release, of a cluster's state at one moment.
+
+0.8.0 had `kafka-list-topic`, and from 0.8.1 on the tool read ZooKeeper itself; from 2.2 on it could ask a broker instead,
+and `--zookeeper` was on its way out (gone in 3.0). So it is described as ZooKeeper told it up to 2.1, and as a broker told
+it from 2.2 on. Where Kafka knew a value and the logs do not tell it, `unknown` stands, a word Kafka never printed here.
+
+Two things are not Kafka's: topics are in the order of their names (from 2.2 on a hash table's order, before by name), and
+an ISR is in the order of broker ids (Kafka keeps the order of joining, which no table has).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from udfs.kafka.releases import Release
+
+UNKNOWN = "unknown"
+NO_LEADER = -1
+
+UNAVAILABLE, UNDER_REPLICATED = "unavailable-partitions", "under-replicated-partitions"
+AT_MIN_ISR, UNDER_MIN_ISR = "at-min-isr-partitions", "under-min-isr-partitions"
+FILTERS = (UNAVAILABLE, UNDER_REPLICATED, AT_MIN_ISR, UNDER_MIN_ISR)
+"""kafka-topics' own options, of which it takes one at a time; the last two since 2.3."""
+
+Alive = Mapping[int, bool]
+"""Whether a broker was registered (KRaft: unfenced); brokers of which nothing is known are not in it."""
+
+
+@dataclass(frozen=True)
+class Partition:
+    """One partition at a moment. None: the logs do not tell; leader -1: none."""
+
+    partition: int
+    leader: int | None = None
+    isr: tuple[int, ...] | None = None
+    replicas: tuple[int, ...] | None = None
+    """Assignment in its order, replicas that are being added or removed included."""
+    elr: tuple[int, ...] | None = None
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    reassigning: bool = False
+    leader_epoch: int | None = None
+    partition_epoch: int | None = None
+    since: str | None = None
+    """First proof of this state, ISO 8601."""
+    inferred: bool = False
+    evidence: tuple[str, ...] = ()
+    """The lines that prove it, `path:line`."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic at a moment; its partitions are in order, from 0 and without a gap, as far as any is known."""
+
+    name: str
+    partitions: tuple[Partition, ...] = ()
+    topic_id: str | None = None
+    configs: Mapping[str, str] | None = None
+    """Overrides that the logs tell; None if no line tells of any."""
+    min_insync_replicas: int | None = None
+    deleting: bool = False
+    """Whether its deletion had begun."""
+    since: str | None = None
+    """First proof that it exists, ISO 8601."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """kafka-topics of a release, pointed at a cluster that ran KRaft or not."""
+
+    release: Release
+    kraft: bool = False
+
+    @property
+    def asks_brokers(self) -> bool:
+        """Whether it is told by a broker, not by ZooKeeper."""
+        return self.kraft or self.release >= Release(2, 2)
+
+
+def seen(tool: Tool, p: Partition, alive: Alive) -> Partition:
+    """A partition as the tool is told of it.
+
+    ZooKeeper tells what is stored, be the leader -1 or dead. A broker of a ZooKeeper cluster tells of no leader that is not
+    alive, and before 2.4 (KAFKA-8442) of no ISR either where there is no leader.
+    """
+    if not tool.asks_brokers or tool.kraft or p.leader is None:
+        return p
+    if p.leader != NO_LEADER and alive.get(p.leader, True):
+        return p
+    return replace(p, leader=NO_LEADER, isr=() if tool.release < Release(2, 4) else p.isr)
+
+
+def whole(topic: Topic) -> Topic:
+    """A topic with a partition of which nothing is known in each gap of its numbers: partitions are numbered from 0 on.
+
+    >>> [p.partition for p in whole(Topic("a", (Partition(2), Partition(1)))).partitions]
+    [0, 1, 2]
+    """
+    known = {p.partition: p for p in topic.partitions}
+    numbers = range(max(known, default=-1) + 1)
+    return replace(topic, partitions=tuple(known.get(n, Partition(n)) for n in numbers))
+
+
+# ---- which partitions -----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Selection:
+    """Topics with those of their partitions that a filter lets through, and of how many the logs do not tell whether it does."""
+
+    only: str | None
+    topics: tuple[tuple[Topic, tuple[Partition, ...]], ...]
+    undecided: int = 0
+
+
+def select(tool: Tool, topics: Iterable[Topic], only: str | None, alive: Alive) -> Selection:
+    """What one of FILTERS lets through, topics of which nothing is left out; None: everything. Topics by name."""
+    in_order = sorted(topics, key=lambda topic: topic.name)
+    if only is None:
+        return Selection(None, tuple((topic, topic.partitions) for topic in in_order))
+    kept, undecided = [], 0
+    for topic in in_order:
+        verdicts = [(p, passes(tool, topic, seen(tool, p, alive), only, alive)) for p in topic.partitions]
+        undecided += sum(verdict is None for _, verdict in verdicts)
+        if partitions := tuple(p for p, verdict in verdicts if verdict):
+            kept.append((topic, partitions))
+    return Selection(only, tuple(kept), undecided)
+
+
+def passes(tool: Tool, topic: Topic, p: Partition, only: str, alive: Alive) -> bool | None:
+    """Whether a filter lets a partition, as `seen`, through; None if the logs do not tell."""
+    if only == UNAVAILABLE:
+        return _is_unavailable(p, alive)
+    if only == UNDER_REPLICATED:
+        factor = replication_factor(tool, p)
+        return None if factor is None or p.isr is None else len(p.isr) < factor
+    least = topic.min_insync_replicas
+    if only == AT_MIN_ISR:
+        return None if least is None or p.isr is None else len(p.isr) == least
+    if only == UNDER_MIN_ISR:
+        if tool.release >= Release(2, 4) and p.leader == NO_LEADER:
+            return True
+        return None if least is None or p.isr is None else len(p.isr) < least
+    raise ValueError(f"No such filter: {only!r}; expected one of {', '.join(FILTERS)}")
+
+
+def _is_unavailable(p: Partition, alive: Alive) -> bool | None:
+    """No leader, or one that is not there."""
+    if p.leader is None:
+        return None
+    if p.leader == NO_LEADER:
+        return True
+    return None if p.leader not in alive else not alive[p.leader]
+
+
+def replication_factor(tool: Tool, p: Partition) -> int | None:
+    """Replicas that a partition is to have; from 2.5 on without those that a reassignment adds (KAFKA-8834)."""
+    if p.replicas is None:
+        return None
+    if tool.release >= Release(2, 5) and p.reassigning:
+        return sum(replica not in p.adding for replica in p.replicas)
+    return len(p.replicas)
+
+
+# ---- how it is printed ----------------------------------------------------------------------------------------------
+def lines(tool: Tool, selection: Selection, alive: Alive) -> list[str]:
+    """What kafka-topics printed; with a filter it printed no lines about topics.
+
+    A topic whose deletion had begun was no longer known to a broker, and so is left out from 2.2 on.
+    """
+    printed: list[str] = []
+    filtered = selection.only is not None
+    for topic, partitions in selection.topics:
+        if topic.deleting and tool.asks_brokers:
+            continue
+        if not filtered and tool.release >= Release(0, 8, 1):
+            printed.append(topic_line(tool, topic))
+        printed += [partition_line(tool, topic, seen(tool, p, alive), filtered=filtered) for p in partitions]
+    return printed
+
+
+def topic_line(tool: Tool, topic: Topic) -> str:
+    """The line about a topic, 0.8.1 on: no blanks after colons through 2.3, a topic id from 2.8 on (KIP-516)."""
+    factor = replication_factor(tool, topic.partitions[0]) if topic.partitions else None
+    cells = [("Topic", topic.name)]
+    if tool.release >= Release(2, 8):
+        cells.append(("TopicId", topic.topic_id or UNKNOWN))
+    cells += [
+        ("PartitionCount", str(len(topic.partitions) or UNKNOWN)),
+        ("ReplicationFactor", UNKNOWN if factor is None else str(factor)),
+        ("Configs", _configs(topic.configs)),
+    ]
+    if _says_deletion(tool, topic):
+        cells.append(("MarkedForDeletion", "true"))
+    blank = " " if tool.release >= Release(2, 4) else ""
+    return "\t".join(f"{name}:{blank}{value}" for name, value in cells)
+
+
+def partition_line(tool: Tool, topic: Topic, p: Partition, *, filtered: bool = False) -> str:
+    """The line about a partition: reassignments are seen from 2.6 on (KAFKA-9688), eligible leader replicas from 3.8 on."""
+    cells = [
+        ("Topic", topic.name),
+        ("Partition", str(p.partition)),
+        ("Leader", _leader(tool, p.leader)),
+        ("Replicas", _ids(p.replicas)),
+        ("Isr", _ids(p.isr)),
+    ]
+    if tool.release < Release(0, 8, 1):
+        return "\t".join(f"{name.lower()}: {value}" for name, value in cells)
+    if tool.release >= Release(2, 6) and p.reassigning:
+        cells += [("Adding Replicas", _ids(p.adding)), ("Removing Replicas", _ids(p.removing))]
+    if tool.release >= Release(3, 8):
+        cells += [("Elr", _elr(tool, p)), ("LastKnownElr", _last_known_elr(tool, p))]
+    if filtered and _says_deletion(tool, topic):
+        cells.append(("MarkedForDeletion", "true"))
+    return "".join(f"\t{name}: {value}" for name, value in cells)
+
+
+def _leader(tool: Tool, leader: int | None) -> str:
+    """ZooKeeper stores -1 for none, and that is what was printed; a broker told of no leader at all."""
+    if leader is None:
+        return UNKNOWN
+    return "none" if tool.asks_brokers and leader == NO_LEADER else str(leader)
+
+
+def _says_deletion(tool: Tool, topic: Topic) -> bool:
+    """0.11 on (KAFKA-4291), where the tool looks into ZooKeeper."""
+    return topic.deleting and tool.release >= Release(0, 11) and not tool.asks_brokers
+
+
+def _configs(configs: Mapping[str, str] | None) -> str:
+    return UNKNOWN if configs is None else ",".join(f"{name}={value}" for name, value in sorted(configs.items()))
+
+
+def _ids(ids: Sequence[int] | None) -> str:
+    return UNKNOWN if ids is None else ",".join(map(str, ids))
+
+
+def _elr(tool: Tool, p: Partition) -> str:
+    """Brokers of a cluster with ZooKeeper do not know the request that tells them."""
+    return _ids(p.elr) if tool.kraft else "N/A"
+
+
+def _last_known_elr(tool: Tool, p: Partition) -> str:
+    """KRaft empties it when a partition has a leader again, and fills it only when the last in sync is gone (KIP-966)."""
+    if not tool.kraft:
+        return "N/A"
+    return "" if p.isr else UNKNOWN
+
+
+# ---- as data --------------------------------------------------------------------------------------------------------
+def as_data(tool: Tool, topic: Topic, partitions: Iterable[Partition]) -> dict[str, Any]:
+    """A topic and some of its partitions as JSON shows them, as committed: null is unknown, leader -1 none."""
+    return {
+        "topic": topic.name,
+        "topic_id": topic.topic_id,
+        "partition_count": len(topic.partitions) or None,
+        "replication_factor": replication_factor(tool, topic.partitions[0]) if topic.partitions else None,
+        "configs": None if topic.configs is None else dict(sorted(topic.configs.items())),
+        "min_insync_replicas": topic.min_insync_replicas,
+        "marked_for_deletion": topic.deleting,
+        "partitions": [_partition_as_data(p) for p in partitions],
+    }
+
+
+def _partition_as_data(p: Partition) -> dict[str, Any]:
+    return {
+        "partition": p.partition,
+        "leader": p.leader,
+        "leader_epoch": p.leader_epoch,
+        "partition_epoch": p.partition_epoch,
+        "isr": p.isr,
+        "replicas": p.replicas,
+        "elr": p.elr,
+        "adding_replicas": p.adding,
+        "removing_replicas": p.removing,
+        "since": p.since,
+        "inferred": p.inferred,
+        "evidence": p.evidence,
+    }

@@ -1,0 +1,401 @@
+"""Partition changes of the KRaft controller, 2.8 to 4.1: elections, ISR, eligible leader replicas, epochs.
+
+Sections A.8 to A.10 and B of the algorithm reference. `partition_change` is the heart, 3.0 on: given a partition, who
+may lead and what is asked for, the record the controller writes, or none. 2.8 decided inline: `fence_2_8`,
+`unfence_2_8`. Directory ids (3.7 on) are left out: a record that changes nothing else is none here.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from udfs.kafka.elections import NO_LEADER, RECOVERED, RECOVERING, ElectionAnswer, Refused
+from udfs.kafka.reassignment import Lists, kraft_reassign_complete
+from udfs.kafka.releases import ProtocolVersion, Release
+
+NO_BUMP_ON_SHRINK = ProtocolVersion.parse("3.6-IV0")  # KAFKA-15021
+RECOVERY_STATE = ProtocolVersion.parse("3.2-IV0")  # KIP-704
+
+
+class Kind(StrEnum):
+    """What an election may do. In 3.0-3.1 PREFERRED means "move to the preferred one", UNCLEAN "unclean allowed"."""
+
+    PREFERRED = "PREFERRED"
+    ONLINE = "ONLINE"
+    UNCLEAN = "UNCLEAN"
+
+
+@dataclass(frozen=True)
+class Registration:
+    """A partition as the metadata log has it. `elr` and `last_known_elr` since 3.7 (KIP-966)."""
+
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int = 0
+    partition_epoch: int = 0
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    recovery: str = RECOVERED
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a change asks for; None leaves a field as it is. `unclean_shutdown` brokers lose their place in the ELR."""
+
+    isr: tuple[int, ...] | None = None
+    replicas: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+    recovery: str | None = None
+    unclean_shutdown: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Change:
+    """A partition change record: only the fields it carries, None for the others. A leader bumps the leader epoch."""
+
+    leader: int | None = None
+    isr: tuple[int, ...] | None = None
+    replicas: tuple[int, ...] | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
+    elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+    recovery: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What of release, metadata version and configuration decides. `min_isr` is capped at the replication factor.
+
+    `elr_enabled`: feature eligible.leader.replicas.version is 1: never by default before 4.1, and from 4.1 on
+    for clusters formatted with it. `last_known_leader` has no switch in any release and is on.
+    """
+
+    release: Release
+    metadata_version: ProtocolVersion
+    zk_migration: bool = False
+    elr_enabled: bool = False
+    min_isr: int = 1
+    last_known_leader: bool = True
+
+
+def acceptable_brokers(
+    release: Release,
+    unfenced: Collection[int],
+    in_controlled_shutdown: Collection[int] = (),
+    offline_directories: Collection[int] = (),
+    *,
+    removing: int | None = None,
+    adding: int | None = None,
+) -> frozenset[int]:
+    """A.8: who may lead: unfenced; from 3.3 not in controlled shutdown (KIP-841); from 3.7 on a working directory.
+
+    A broker being taken out of service (`removing`) never may, one being brought in (`adding`) may though still fenced.
+    """
+    brokers = set(unfenced) - (set(in_controlled_shutdown) if release >= Release(3, 3) else set())
+    brokers |= {adding} if adding is not None else set()
+    brokers -= {removing} if removing is not None else set()
+    return frozenset(brokers - (set(offline_directories) if release >= Release(3, 7) else set()))
+
+
+def election_kind(cause: str, *, topic_allows_unclean: bool) -> Kind:
+    """A.8: the kind of election a cause brings (3.2 on).
+
+    `reassignment`, `preferred` (request or balancer), `unclean` (request, or the periodic pass of 3.9) are
+    fixed; `broker` (fenced, unfenced, shut down, directory), `alter_partition`, `cancel` follow the topic.
+    """
+    fixed = {"reassignment": Kind.ONLINE, "preferred": Kind.PREFERRED, "unclean": Kind.UNCLEAN}
+    if cause in fixed:
+        return fixed[cause]
+    if cause not in ("broker", "alter_partition", "cancel"):
+        raise ValueError(f"Unknown cause {cause!r}; expected one of {[*fixed, 'broker', 'alter_partition', 'cancel']}")
+    return Kind.UNCLEAN if topic_allows_unclean else Kind.ONLINE
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where a change is heading while it is built; the partition itself stays as it was."""
+
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    elr: tuple[int, ...]
+    last_known_elr: tuple[int, ...]
+
+
+def partition_change(
+    settings: Settings,
+    partition: Registration,
+    acceptable: Collection[int],
+    kind: Kind | str = Kind.ONLINE,
+    wanted: Wanted = Wanted(),
+    *,
+    topic_allows_unclean: bool = False,
+) -> Change | None:
+    """The record for a change of the partition, None if it would change nothing (3.0 on).
+
+    In Kafka's order: complete a reassignment, fill the ELR, elect, bump the epoch for lost replicas, write.
+    `topic_allows_unclean` matters to 3.0-3.1 only, where it is not part of the kind.
+    """
+    release, kind = settings.release, Kind(kind)
+    if release < Release(3):
+        raise ValueError(f"Kafka {release} has no change builder; expected 3.0 or later")
+    if settings.elr_enabled and release < Release(3, 7):
+        raise ValueError(f"Kafka {release} has no eligible leader replicas; expected 3.7 or later")
+    target = _with_elr(settings, partition, _completed(release, _aim(partition, wanted)), wanted.unclean_shutdown)
+    if release < Release(3, 2):
+        elected, unclean = _elect_best(partition, target, acceptable, kind, topic_allows_unclean)
+    else:
+        elected, unclean = _elect(settings, partition, target, acceptable, kind)
+    leader = None if elected == partition.leader else elected
+    if leader is not None and leader in target.elr:
+        target = replace(target, isr=(leader,), elr=tuple(broker for broker in target.elr if broker != leader))
+    forced = (elected,) if unclean and leader is not None else None
+    if forced or not settings.elr_enabled:
+        target = replace(target, elr=(), last_known_elr=())
+    isr = _written_isr(settings, partition, target, forced)
+    if leader is None and _bumps(settings, partition, target, isr):
+        leader = partition.leader
+    recovery = RECOVERING if forced and _supports_recovery(settings) else partition.recovery
+    if wanted.recovery is not None and wanted.recovery != partition.recovery:
+        recovery = wanted.recovery
+    change = Change(
+        leader=leader,
+        isr=isr,
+        replicas=_changed(target.replicas or partition.replicas, partition.replicas),
+        adding=_changed(target.adding, partition.adding),
+        removing=_changed(target.removing, partition.removing),
+        elr=_changed(target.elr, partition.elr),
+        last_known_elr=_changed(_last_known(settings, partition, target, leader, isr), partition.last_known_elr),
+        recovery=None if recovery == partition.recovery else recovery,
+    )
+    return None if change == Change() else change
+
+
+def apply_change(partition: Registration, change: Change | None) -> Registration:
+    """The partition after the record. Each adds 1 to the partition epoch, one with a leader 1 to the leader epoch."""
+    if change is None:
+        return partition
+    return replace(
+        partition,
+        **{name: value for name, value in vars(change).items() if value is not None},
+        leader_epoch=partition.leader_epoch + (change.leader is not None),
+        partition_epoch=partition.partition_epoch + 1,
+    )
+
+
+def _aim(partition: Registration, wanted: Wanted) -> _Target:
+    return _Target(
+        isr=partition.isr if wanted.isr is None else wanted.isr,
+        replicas=partition.replicas if wanted.replicas is None else wanted.replicas,
+        adding=partition.adding if wanted.adding is None else wanted.adding,
+        removing=partition.removing if wanted.removing is None else wanted.removing,
+        elr=partition.elr,
+        last_known_elr=partition.last_known_elr,
+    )
+
+
+def _completed(release: Release, target: _Target) -> _Target:
+    """E.4: a reassignment that is done with the target ISR is completed by the same record."""
+    done = kraft_reassign_complete(release, Lists(target.replicas, target.adding, target.removing), target.isr)
+    return replace(target, isr=done.isr, replicas=done.replicas, adding=(), removing=()) if done else target
+
+
+def _with_elr(settings: Settings, partition: Registration, target: _Target, unclean_shutdown: Sequence[int]) -> _Target:
+    """A.10: below min ISR, those who leave the ISR become eligible, except after an unclean shutdown.
+
+    Ids ascend, as Kafka's hash set yields them up to its capacity; compare as sets.
+    """
+    if not settings.elr_enabled:
+        return target
+    if len(target.isr) >= min(settings.min_isr, len(partition.replicas)):
+        return replace(target, elr=(), last_known_elr=())
+    candidates = {*target.elr, *partition.isr}
+    elr = candidates - set(target.isr) - set(unclean_shutdown)
+    last_known = candidates.union(target.last_known_elr) - set(target.isr) - elr
+    return replace(target, elr=tuple(sorted(elr)), last_known_elr=tuple(sorted(last_known)))
+
+
+def _elect_best(
+    partition: Registration, target: _Target, acceptable: Collection[int], kind: Kind, topic_allows_unclean: bool
+) -> tuple[int, bool]:
+    """A.8, 3.0-3.1: tried only if the ISR lacks the leader, or to move to the preferred one. (leader, unclean)."""
+    moves_to_preferred = kind == Kind.PREFERRED and partition.leader != partition.replicas[0]
+    if partition.leader in target.isr and not moves_to_preferred:
+        return partition.leader, False
+    candidates = [broker for broker in target.replicas if broker in acceptable]
+    in_sync = [broker for broker in candidates if broker in target.isr]
+    if in_sync:
+        return in_sync[0], False
+    if candidates and (kind == Kind.UNCLEAN or topic_allows_unclean):
+        return candidates[0], True
+    return NO_LEADER, False
+
+
+def _elect(
+    settings: Settings, partition: Registration, target: _Target, acceptable: Collection[int], kind: Kind
+) -> tuple[int, bool]:
+    """A.8, 3.2 on: (leader, unclean). Valid is who may lead and is in the ISR, or in the ELR while the ISR is empty."""
+    eligible = target.isr or target.elr
+    valid = [broker for broker in target.replicas if broker in eligible and broker in acceptable]
+    if kind == Kind.PREFERRED and target.replicas[0] in valid:
+        return target.replicas[0], False
+    if partition.leader in eligible and partition.leader in acceptable:
+        return partition.leader, False
+    if valid:
+        return valid[0], False
+    if _may_elect_last_known(settings, partition, target, acceptable):
+        return partition.last_known_elr[0], True
+    if kind == Kind.UNCLEAN:
+        unclean = [broker for broker in target.replicas if broker in acceptable]
+        if unclean:
+            return unclean[0], True
+    return NO_LEADER, False
+
+
+def _may_elect_last_known(
+    settings: Settings, partition: Registration, target: _Target, acceptable: Collection[int]
+) -> bool:
+    """A.10: with ISR and ELR empty, the one last known leader; from 4.1 only if it may lead (KAFKA-19522)."""
+    if not (settings.elr_enabled and settings.last_known_leader and len(partition.last_known_elr) == 1):
+        return False
+    if target.isr or target.elr:
+        return False
+    return settings.release < Release(4, 1) or partition.last_known_elr[0] in acceptable
+
+
+def _written_isr(
+    settings: Settings, partition: Registration, target: _Target, forced: tuple[int, ...] | None
+) -> tuple[int, ...] | None:
+    """The ISR field: only if it differs, and without ELR only if not empty, so that the last member stays.
+
+    An unclean leader's own ISR comes first; 3.0-3.1 could overwrite it with the target ISR.
+    """
+    may_write = bool(target.isr) or settings.elr_enabled
+    wanted = target.isr if may_write and target.isr != partition.isr else None
+    if settings.release < Release(3, 2):
+        return wanted or forced
+    return forced or wanted
+
+
+def _bumps(settings: Settings, partition: Registration, target: _Target, isr: tuple[int, ...] | None) -> bool:
+    """A.9: whether the present leader is repeated to bump its epoch: replicas lost, or, in old ways, the ISR shrank.
+
+    Shrinking bumps before 3.6, below metadata version 3.6-IV0, and in migration. From 3.8 (KAFKA-16624) the ISR
+    that is written counts, before the one wanted.
+    """
+    if not set(partition.replicas) <= set(target.replicas):
+        return True
+    old_ways = settings.release < Release(3, 6) or settings.metadata_version < NO_BUMP_ON_SHRINK
+    if not old_ways and not settings.zk_migration:
+        return False
+    kept = target.isr if settings.release < Release(3, 8) else (partition.isr if isr is None else isr)
+    return not set(partition.isr) <= set(kept)
+
+
+def _last_known(
+    settings: Settings,
+    partition: Registration,
+    target: _Target,
+    leader: int | None,
+    isr: tuple[int, ...] | None,
+) -> tuple[int, ...]:
+    """A.10: `last_known_elr` afterwards. In last known leader mode it is the one who led when the ISR emptied.
+
+    It then stays until somebody leads. Without ELR that mode touches nothing. As in 3.8 on; 3.7, where ELR needs
+    an unstable metadata version, also wrote members as without the mode: not modelled.
+    """
+    before, leads = partition.last_known_elr, (partition.leader if leader is None else leader) != NO_LEADER
+    if not settings.last_known_leader:
+        return target.last_known_elr
+    if not settings.elr_enabled:
+        return before
+    if isr == ():
+        return (partition.leader,)
+    return () if leads else before
+
+
+def _supports_recovery(settings: Settings) -> bool:
+    return settings.release >= Release(3, 2) and settings.metadata_version >= RECOVERY_STATE
+
+
+def _changed(after: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if after == before else after
+
+
+def fence_2_8(partition: Registration, broker: int) -> Change | None:
+    """A.8, 2.8: a broker is fenced or shuts down; None if it is not in the ISR.
+
+    The last ISR member stays in it, leaderless, and is written again each time. If `broker` only followed, the
+    leader is repeated. A new leader is the first replica in the new ISR; 2.8.0 to 2.8.2 do not ask whether it
+    is unfenced (their `bestLeader`), so it can be a broker fenced in the same batch (KAFKA-13173).
+    """
+    if broker not in partition.isr:
+        return None
+    isr = tuple(member for member in partition.isr if member != broker)
+    if not isr:
+        return Change(leader=NO_LEADER)
+    in_order = [replica for replica in partition.replicas if replica in isr]
+    leader = (in_order or [NO_LEADER])[0] if partition.leader == broker else partition.leader
+    return Change(leader=leader, isr=isr)
+
+
+def unfence_2_8(partition: Registration, broker: int) -> Change | None:
+    """A.8, 2.8: a broker comes back and leads each leaderless partition whose ISR holds it."""
+    leads = partition.leader == NO_LEADER and broker in partition.isr
+    return Change(leader=broker) if leads else None
+
+
+def kraft_elect_request(
+    settings: Settings,
+    partition: Registration,
+    acceptable: Collection[int],
+    election_type: str,
+    *,
+    topic_allows_unclean: bool = False,
+) -> ElectionAnswer:
+    """A.8: the answer to an election request, 3.0 on.
+
+    3.0 always tries to move to the preferred replica, goes unclean if the topic allows it, and answers
+    LEADER_NOT_AVAILABLE; only from 3.1 does it tell that no election was needed.
+    """
+    kind = Kind(election_type)
+    if kind == Kind.ONLINE:
+        raise ValueError("Nobody can ask for an ONLINE election; expected PREFERRED or UNCLEAN")
+    if settings.release < Release(3, 1):
+        unclean = topic_allows_unclean or kind == Kind.UNCLEAN
+        change = partition_change(settings, partition, acceptable, Kind.PREFERRED, topic_allows_unclean=unclean)
+        refusal = "LEADER_NOT_AVAILABLE" if partition.leader == NO_LEADER else "NONE"
+    else:
+        led_as_asked = partition.replicas[0] if kind == Kind.PREFERRED else partition.leader
+        if partition.leader != NO_LEADER and partition.leader == led_as_asked:
+            return ElectionAnswer("ELECTION_NOT_NEEDED", partition.leader, partition.isr, 0)
+        change = partition_change(settings, partition, acceptable, kind)
+        refusal = f"{'PREFERRED_LEADER' if kind == Kind.PREFERRED else 'ELIGIBLE_LEADERS'}_NOT_AVAILABLE"
+    after = apply_change(partition, change)
+    error = refusal if change is None else "NONE"
+    return ElectionAnswer(error, after.leader, after.isr, after.leader_epoch - partition.leader_epoch)
+
+
+def kraft_new_partition(
+    release: Release,
+    assigned: Sequence[int],
+    unfenced: Collection[int],
+    in_controlled_shutdown: Collection[int] = (),
+    *,
+    manual: bool = False,
+) -> Registration | Refused:
+    """B: the birth state: the active replicas in order, led by the first, all epochs 0.
+
+    2.8 takes the whole assignment as the ISR (KAFKA-13083). `manual`: the request named the replicas.
+    """
+    active = assigned if release < Release(3) else acceptable_brokers(release, unfenced, in_controlled_shutdown)
+    isr = tuple(broker for broker in assigned if broker in active)
+    if not isr:
+        return Refused("INVALID_REPLICA_ASSIGNMENT" if manual else "INVALID_REPLICATION_FACTOR")
+    return Registration(tuple(assigned), isr, isr[0])

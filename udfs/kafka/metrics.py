@@ -1,0 +1,77 @@
+"""The controller's gauges and its automatic rebalance. Sections H.5 and H.7 of the algorithm reference."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from udfs.kafka.releases import Release
+
+
+@dataclass(frozen=True)
+class Led:
+    """A partition as the gauges see it: assignment, leader (-1 for none), ISR and what a reassignment adds."""
+
+    replicas: tuple[int, ...]
+    leader: int
+    isr: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    topic_deleting: bool = False
+
+
+def leader_imbalance(partitions: Collection[Led]) -> dict[int, float]:
+    """H.5: per preferred broker the share, 0 to 1, of its partitions that another broker (or none) leads."""
+    preferred = sorted({partition.replicas[0] for partition in partitions})
+    ratios = {}
+    for broker in preferred:
+        own = [partition for partition in partitions if partition.replicas[0] == broker]
+        ratios[broker] = sum(partition.leader != broker for partition in own) / len(own)
+    return ratios
+
+
+def rebalance_triggered(ratios: dict[int, float], percentage: int = 10) -> list[int]:
+    """H.5: brokers whose imbalance sets off automatic preferred elections: strictly above the percentage."""
+    return sorted(broker for broker, ratio in ratios.items() if ratio > percentage / 100)
+
+
+def preferred_imbalance_count(release: Release, partitions: Iterable[Led]) -> int:
+    """H.7: PreferredReplicaImbalanceCount. A leaderless partition counts; from 0.10 not one being deleted.
+
+    From 2.4 a preferred replica still being added counts only once it is in the ISR.
+    """
+    return sum(
+        partition.leader != partition.replicas[0]
+        and not (partition.topic_deleting and release >= Release(0, 10))
+        and not (release >= Release(2, 4) and _is_joining(partition))
+        for partition in partitions
+    )
+
+
+def _is_joining(partition: Led) -> bool:
+    return partition.replicas[0] in partition.adding and partition.replicas[0] not in partition.isr
+
+
+def offline_partitions_count(
+    release: Release, partitions: Iterable[Led], alive: Collection[int], shutting_down: Collection[int] = ()
+) -> int:
+    """H.7: OfflinePartitionsCount through 2.0, which asks who is alive (0.8.0: live), not for states.
+
+    From 0.10 topics queued for deletion do not count. From 2.1 it is `offline_counter`: ValueError.
+    """
+    if release >= Release(2, 1):
+        raise ValueError(f"Kafka {release} counts transitions; expected a release before 2.1")
+    up = set(alive) - set(shutting_down) if release < Release(0, 8, 1) else set(alive)
+    return sum(
+        partition.leader not in up and not (partition.topic_deleting and release >= Release(0, 10))
+        for partition in partitions
+    )
+
+
+def offline_counter(transitions: Iterable[tuple[str, str]], start: int = 0) -> Iterator[int]:
+    """H.7: OfflinePartitionsCount (2.1 on) after each partition transition; leave out topics under deletion.
+
+    >>> list(offline_counter([("NewPartition", "OfflinePartition"), ("OfflinePartition", "OfflinePartition")]))
+    [1, 1]
+    """
+    count = start
+    for was, now in transitions:
+        count += (now == "OfflinePartition") - (was == "OfflinePartition")
+        yield count

@@ -1,0 +1,166 @@
+"""Where logs are: files, folders, globs; and the nodes that their paths name. Nothing is read here."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from udfs.errors import BadInput
+from udfs.rules.regex import late
+
+INSIDE = "!/"
+"""Between a bundle and its member in what users see: `/x/bundle.tar.gz!/broker-1/state-change.log`."""
+
+
+@dataclass(frozen=True, order=True)
+class Source:
+    """Where a stream is: a file on disk, and in a bundle its member; nested members are joined by INSIDE."""
+
+    path: str
+    member: str = ""  # empty: the file itself
+
+    @property
+    def name(self) -> str:
+        """What users see."""
+        return f"{self.path}{INSIDE}{self.member}" if self.member else self.path
+
+
+def find(logs: Iterable[str]) -> list[Source]:
+    """All files under the given files, folders and globs, by absolute path, sorted, each once; bundles are not opened.
+
+    Raises BadInput for what does not exist, matches nothing, or is named itself and may not be read. What may not be
+    read inside a folder is found like the rest, and is refused when it is opened.
+    """
+    found: set[str] = set()
+    for given in logs:
+        matches = [given] if os.path.lexists(given) else sorted(glob.glob(given, recursive=True))
+        if not matches and (sentence := _hidden_by(given)):
+            raise BadInput(sentence)
+        if not matches:
+            kind = "pattern matches no file" if glob.has_magic(given) else "file or folder does not exist"
+            raise BadInput(f"This {kind}: {given}; give a log file, a folder of logs, or a quoted glob.")
+        files = [path for match in matches for path in (_walk(match) if os.path.isdir(match) else [match])]
+        if not files:
+            raise BadInput(f"This folder holds no files: {given}; give the folder that Kafka's logs are in.")
+        if given in matches and (sentence := unreadable(given)):
+            raise BadInput(sentence)
+        found.update(printable(os.path.abspath(path)) for path in files)
+    return [Source(path) for path in sorted(found)]
+
+
+def _walk(top: str) -> Iterator[str]:
+    """All files under a folder, and the folders that cannot be listed; hidden ones are left out, a loop of links ends.
+
+    Delta tables are passed over, too: the warehouse may lie in the folder that is read every night.
+    """
+    closed: list[str] = []
+    seen: set[str] = set()
+    for folder, subfolders, files in os.walk(top, followlinks=True, onerror=lambda e: closed.append(e.filename)):
+        real = os.path.realpath(folder)
+        if real in seen or "_delta_log" in subfolders:
+            subfolders.clear()
+            continue
+        seen.add(real)
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        yield from (os.path.join(folder, name) for name in sorted(files) if not name.startswith("."))
+    yield from closed
+
+
+def unreadable(path: str) -> str | None:
+    """Why a file or folder cannot be read, as a sentence; None if it can."""
+    try:
+        mode = os.stat(path).st_mode
+        if stat.S_ISDIR(mode):
+            os.listdir(path)
+        elif stat.S_ISREG(mode):
+            os.close(os.open(path, os.O_RDONLY))
+        else:
+            return f"This is no regular file: {path}; give log files or folders of them."
+    except OSError as error:
+        if os.path.islink(path) and not os.path.exists(path):
+            return f"This is no regular file: {path} (a link to nothing); give log files or folders of them."
+        kind = "folder" if os.path.isdir(path) else "file"
+        return f"This {kind} cannot be read: {printable(path)} ({error.strerror}); check its permissions."
+    return None
+
+
+def _hidden_by(path: str) -> str | None:
+    """The sentence of a folder on the way to a path that may not be entered, so that nobody knows what is in it."""
+    try:
+        os.lstat(path)
+    except PermissionError as error:
+        return f"This file or folder cannot be reached: {printable(path)} ({error.strerror}); check the permissions of its folders."
+    except OSError:
+        pass
+    return None
+
+
+_CONTROL = late(r"[\x00-\x1f\x7f]")
+_ESCAPED = late(r"\\x([01][0-9a-f]|7f|[89a-f][0-9a-f])")
+
+
+def printable(name: str) -> str:
+    """A name that can be printed on one line and stored: bytes of it that are not UTF-8 and control characters are escaped.
+
+    >>> printable("a\\nb.log")
+    'a\\\\x0ab.log'
+    """
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda m: f"\\x{ord(m[0]):02x}", text)
+
+
+def name_on_disk(path: str) -> str:
+    """The inverse of `printable`, for a path of a file that is there."""
+
+    def unescaped(m: re.Match[str]) -> str:
+        byte = int(m[1], 16)
+        return chr(byte if byte < 0x80 else 0xDC00 + byte)
+
+    meant = _ESCAPED.sub(unescaped, path)
+    return meant if meant != path and not os.path.lexists(path) and os.path.lexists(meant) else path
+
+
+_WORDS = "kafka|broker|brokers|controller|controllers|node|server|combined|mixed|dual-role"
+_FOLDER = late(rf"(?:.*[-_.])?(?:{_WORDS})[-_.]?(\d{{1,9}})", re.IGNORECASE)
+_FILE = late(  # `server-1.log` and `controller.1.log` may be rotated ones, `broker-1.log` and `kafka3.log` are not
+    rf"(?:(?:.*[-_.])?(?:broker|node)[-_]?|(?:{_WORDS})|[a-z].*-(?:{_WORDS})-)(\d{{1,9}})(?:\.(?:log|out|txt)\b.*)?",
+    re.IGNORECASE,
+)
+_OTHERS = late(r"zookeeper|connect|exporter|mirror|registry", re.IGNORECASE)
+_POD = late(r"(?P<first>[a-z0-9.-]+)_(?P<second>[a-z0-9.-]+)_[0-9a-f-]{32,36}")
+_CONTAINER = late(r"(?P<pod>[a-z0-9.-]+)_[a-z0-9-]+_[a-z0-9-]+-[0-9a-f]{64}\.log")
+_ARCHIVE = late(r"(?:\.(?:tar|tgz|tbz2?|txz|zip|gz|bz2|xz|zst))+!?$", re.IGNORECASE)
+
+
+def node_of_path(path: str) -> int | None:
+    """The node that a file or one of its folders names, the innermost one that does: `broker-3/`, `my-cluster-kafka-3/`,
+    a pod's folder `kafka_my-cluster-kafka-3_<uid>/`, `kafka3.log`, `broker-3.tar.gz!/server.log`. None if none does.
+
+    A number that may as well be a rotated file's (`server-1.log`), a release (`kafka-3.9.1`) or a date is no node.
+    """
+    *folders, file = [part for part in path.split("/") if part not in ("", ".")] or ("",)
+    container = _CONTAINER.fullmatch(file)
+    found = _number(_FOLDER, container["pod"]) if container else _number(_FILE, file)
+    for folder in reversed(folders):
+        if found is not None:
+            break
+        found = _node_of_folder(_ARCHIVE.sub("", folder))
+    return found
+
+
+def _node_of_folder(name: str) -> int | None:
+    if pod := _POD.fullmatch(name):  # kubelet writes namespace_pod_uid, collectors also pod_namespace_uid
+        second, first = _number(_FOLDER, pod["second"]), _number(_FOLDER, pod["first"])
+        return first if second is None else second
+    return _number(_FOLDER, name)
+
+
+def _number(form: re.Pattern[str], name: str) -> int | None:
+    m = form.fullmatch(name)
+    if m is None or _OTHERS.search(name) or re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{2,3}", m[1]):
+        return None
+    return int(m[1])

@@ -1,0 +1,495 @@
+"""Log streams surveyed in one pass, known again by their content, and cut into the ranges that tasks read.
+
+What the survey's hash recognises: the same bytes under another name, compressed, or in a bundle; and a stream that has
+grown, also from the middle of a record or from a copy that was cut short. What it does not: a shorter copy that comes
+after the longer one, excerpts whose begin is missing, and a file that `copytruncate` has begun anew: those are streams
+of their own, and records that they share with others are found by comparing records (`jobs.ingest.overlaps`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, BinaryIO, Self, cast
+
+import numpy as np
+
+from udfs.errors import BadInput
+from udfs.logs.dst import FoldFinder
+from udfs.logs.formats import Format, format_of, is_whole, splittable
+from udfs.logs.framing import Stretch, frames
+from udfs.logs.paths import Source, find, node_of_path
+from udfs.logs.sources import LIMITS, VETTED, Limits, Opened, Refusal, damage_of, open_source, walk_bundle
+from udfs.logs.timestamps import Turns
+from udfs.rules.prefixes import read_prefix
+
+__all__ = [
+    "BadInput",
+    "Limits",
+    "Range",
+    "Source",
+    "Survey",
+    "find",
+    "groups",
+    "known_streams",
+    "node_of_path",
+    "open_range",
+    "open_ranges",
+    "ranges",
+    "survey",
+]
+
+SEGMENT = 32 << 20
+"""Bytes of a range that one task reads; a multiple of the bytes read at once."""
+
+_BLOCK = 1 << 20
+_SAMPLE = 256 << 10
+_LINE = 256 << 10  # of a longer unfinished line only the begin and the end are kept
+_LEVEL = re.compile(  # what a record's first line has, in UTF-8 or UTF-16
+    b"|".join(
+        b"\\0?".join(re.findall(b".", word)) for word in (b"INFO", b"WARN", b"ERR", b"TRACE", b"DEBUG", b"CreateTime")
+    )
+)
+_WINDOW = 64 << 10  # bytes looked at where a block has a level for the first time, and at its end
+_PATIENCE = 64 << 20  # bytes of a stream in which each block is looked at; after that one in 16
+
+ZoneOf = Callable[[int | None, str], str]
+"""The time zone of a stream by the node that wrote it (None: not known) and its name."""
+Known = Mapping[int, Mapping[str, str]]
+"""length -> digest -> file_id of the streams seen before."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one pass over a stream tells: all that a plan needs, and how the stream is known again.
+
+    `status` is `ok`, `no_records` (no line of it is a record's first), `truncated` (what stands before the damage is
+    read, `error` says what it is) or `refused` (nothing is read, `error` says why). An empty stream has no records.
+    """
+
+    source: Source
+    size: int = 0  # decompressed bytes that can be read
+    digest: str = ""  # hash of all of them
+    known_as: str | None = None  # file_id of the longest stream seen before that is a prefix of this one
+    known_size: int = 0  # its length
+    format: str | None = None  # name
+    splittable: bool = False  # ranges of it can be read by themselves
+    line_counts: tuple[int, ...] = ()  # line ends before each SEGMENT; 0 where ranges cannot be read by themselves
+    checks: tuple[int, ...] = ()  # CRC-32 of each SEGMENT
+    held_back: int = 0  # bytes of an unterminated last line that is no whole record
+    node: int | None = None  # that most of the first records name, else the path
+    zone: str = "UTC"
+    turns: Turns = ()  # from which byte on a repeated local time is of which pass
+    direct: bool = True  # can be read without what stands before it in its bundle
+    inode: int = 0  # of the file on disk, to find it again when it is renamed before it is read
+    status: str = "ok"
+    error: str | None = None  # one sentence
+
+
+def utc(node: int | None, name: str) -> str:
+    """Every stream's zone unless conf says otherwise."""
+    return "UTC"
+
+
+def survey(path: str, known: Known, zone_of: ZoneOf = utc, limits: Limits = LIMITS) -> Iterator[Survey]:
+    """Read a file once: one survey for itself or, if it is a bundle, for each member and each refusal, in its order.
+
+    Never raises for what is in the file.
+    """
+    for found in walk_bundle(path, None, limits):
+        if isinstance(found, Refusal):
+            yield Survey(found.source, status="refused", error=found.sentence)
+        else:
+            yield _survey(found, known, zone_of)
+
+
+def _survey(found: Opened, known: Known, zone_of: ZoneOf) -> Survey:
+    """Read a stream once, to the size that it has now: what is written meanwhile waits for the next run."""
+    source, stream = found.source, found.stream
+    hasher, reader = _Hasher(known), _Reader(source, zone_of)
+    size, lines = 0, 0
+    line_counts: list[int] = []
+    checks: list[int] = []
+    buffer = bytearray(_BLOCK)
+    view = memoryview(buffer)
+    try:
+        end = stream.seek(0, io.SEEK_END) if found.seekable else None
+        if end is not None:
+            stream.seek(0)
+        while end is None or size < end:
+            count = cast(Any, stream).readinto(view if end is None else view[: end - size])
+            if not count:
+                break
+            block = view[:count]
+            if size % SEGMENT == 0:
+                line_counts.append(lines)
+                checks.append(0)
+            hasher.update(block)
+            checks[-1] = zlib.crc32(block, checks[-1])
+            reader.feed(buffer, count)
+            if found.seekable:
+                lines += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+            size += count
+        damage = damage_of(stream)
+    except BadInput as error:
+        return Survey(source, status="refused", error=str(error))
+    except OSError as error:
+        damage = error.strerror or str(error)
+    if damage and not size:
+        why = f"This file cannot be read: {source.name} ({damage}); replace it or leave it out."
+        return Survey(source, status="refused", error=why)
+    if damage:
+        damage = f"This file is damaged: {source.name} ({damage}); the {size} bytes before that are read, replace it."
+    return Survey(
+        source,
+        size,
+        hasher.digest,
+        hasher.known_as,
+        hasher.known_size,
+        reader.format.name if reader.format else None,
+        found.seekable and (reader.format is None or splittable(reader.format)),
+        tuple(line_counts),
+        tuple(checks),
+        reader.held_back,
+        reader.node,
+        reader.zone,
+        reader.turns,
+        found.direct,
+        os.fstat(stream.fileno()).st_ino if found.seekable and not source.member else 0,
+        "truncated" if damage else "ok" if reader.format else "no_records",
+        damage,
+    )
+
+
+class _Hasher:
+    """Hash of a stream, and of those of its prefixes that are as long as a stream seen before."""
+
+    def __init__(self, known: Known) -> None:
+        self._known, self._lengths = known, sorted(length for length in known if length)
+        self._hash, self._size = hashlib.sha256(), 0  # twice as fast as blake2b where processors know it
+        self.known_as: str | None = None
+        self.known_size = 0
+
+    def update(self, block: memoryview) -> None:
+        """The next bytes."""
+        position = 0
+        while self._lengths and self._lengths[0] <= self._size + len(block):
+            length = self._lengths.pop(0)
+            self._hash.update(block[position : length - self._size])
+            position = length - self._size
+            same = self._known[length].get(self.digest)
+            if same is not None:
+                self.known_as, self.known_size = same, length
+        self._hash.update(block[position:])
+        self._size += len(block)
+
+    @property
+    def digest(self) -> str:
+        """Of the bytes so far."""
+        return self._hash.copy().hexdigest()[:32]
+
+
+class _Reader:
+    """What the text of a stream tells: format, node, zone, turns, and its unfinished last line."""
+
+    def __init__(self, source: Source, zone_of: ZoneOf) -> None:
+        self._name, self._zone_of = source.name, zone_of
+        self._size = 0
+        self._begun = False  # a byte other than NUL has been there
+        self._tail, self._tail_size = b"", 0  # behind the last line end; the middle of a long one is left out
+        self._folds: FoldFinder | None = None
+        self.format: Format | None = None
+        self.node = node_of_path(self._name)
+        self.zone = zone_of(self.node, self._name)
+
+    def feed(self, buffer: bytearray, count: int) -> None:
+        """The next bytes: the first `count` of the buffer."""
+        if self.format is None:
+            self._look(bytes(buffer[:count]))
+        if self._folds is not None:
+            self._folds.feed(bytes(buffer[:count]), self._size)
+        cut = _line_end(self.format, buffer, count, self._size)
+        self._size += count
+        if cut:
+            self._tail, self._tail_size = b"", 0
+        self._tail_size += count - cut
+        self._tail = _shortened(self._tail, bytes(memoryview(buffer)[cut:count]))
+
+    def _look(self, block: bytes) -> None:
+        """Find out the format: by the first bytes behind a hole of NULs; if they are no records, wherever some begin.
+
+        Of a long text that is no log for a long time only parts are looked at.
+        """
+        if not self._begun:
+            text = block.lstrip(b"\0")
+            self._begun = bool(text)
+            hole = len(block) - len(text)
+            text = block[hole - hole % 2 :]  # UTF-16 has a NUL in front of a letter or behind it
+            sample = text[:_SAMPLE]
+            self.format = format_of(sample) if self._begun else None
+        else:
+            text = self._tail + block
+        if self.format is None and (level := _LEVEL.search(text)):
+            begin = text.rfind(b"\n", 0, level.start()) + 1
+            windows = (text[begin : begin + _WINDOW], text[-_WINDOW:])
+            if self._size < _PATIENCE or self._size // _BLOCK % 16 == 0:
+                self.format, sample = next(((f, w) for w in windows if (f := format_of(w))), (None, b""))
+        if self.format is not None:
+            node = _node_of(sample, self.format)
+            self.node = self.node if node is None else node
+            self.zone = self._zone_of(self.node, self._name)
+            if self.zone != "UTC":
+                self._folds = FoldFinder(self.zone, self.format.encoding)
+
+    @property
+    def held_back(self) -> int:
+        """Bytes of the unfinished last line, unless it is a whole record."""
+        if self.format is None or not self._tail_size or is_whole(self.format, self._tail):
+            return 0
+        return self._tail_size
+
+    @property
+    def turns(self) -> Turns:
+        """See Survey."""
+        return self._folds.turns if self._folds else ()
+
+
+def _line_end(format_: Format | None, block: bytes | bytearray, count: int, offset: int) -> int:
+    """Position behind the last line end in the first `count` bytes of a block, which is at `offset` of its stream; 0 if
+    there is none.
+    """
+    wide = {"utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}.get(format_.encoding if format_ else "")
+    if wide is None:
+        return block.rfind(b"\n", 0, count) + 1
+    at = block.rfind(wide, 0, count)
+    while at >= 0 and (at + offset) % 2:
+        at = block.rfind(wide, 0, at + 1)
+    return at + 2 if at >= 0 else 0
+
+
+def _shortened(line: bytes, more: bytes) -> bytes:
+    """A line that goes on, its middle left out if it is very long."""
+    if len(line) + len(more) <= 2 * _LINE:
+        return line + more
+    return (line + more[:_LINE])[:_LINE] + (line[-_LINE:] + more if len(more) < _LINE else more)[-_LINE:]
+
+
+def _node_of(sample: bytes, format_: Format) -> int | None:
+    """The node that most of the first records name; None if none does."""
+    nodes: Counter[int] = Counter()
+    for part in frames(io.BytesIO(sample), format_, 0, None, 1):
+        if not isinstance(part, Stretch):
+            prefixes = Counter(head[3] for head in part.heads)
+            for prefix, count in prefixes.items():
+                node = (read_prefix(prefix) or {}).get("node") if prefix else None
+                if node is not None:
+                    nodes[node] += count
+    return min(nodes, key=lambda node: (-nodes[node], node)) if nodes else None
+
+
+def known_streams(rows: Collection[tuple[int, str, str]]) -> dict[int, dict[str, str]]:
+    """(size, digest, file id) of the streams seen before, as `survey` wants them."""
+    known: dict[int, dict[str, str]] = {}
+    for size, digest, file_id in rows:
+        known.setdefault(size, {})[digest] = file_id
+    return known
+
+
+# -------------------------------------------------------------------------------------------------------------- ranges
+
+
+@dataclass(frozen=True)
+class Range:
+    """What one task reads: the records that start in [start, end) of a stream; `end` None: to its end."""
+
+    file_id: str
+    path: str
+    member: str
+    format: str
+    zone: str
+    start: int
+    end: int | None
+    limit: int  # bytes of the stream that are not held back
+    first_line: int
+    size: int  # bytes of the stream that the survey saw
+    inode: int
+    checks: tuple[int, ...]  # CRC-32 of each SEGMENT from `start` to `end`, of what is not cut: to `size`
+    turns: Turns
+    direct: bool
+
+    @property
+    def source(self) -> Source:
+        """Where the stream is."""
+        return Source(self.path, self.member)
+
+    def to_row(self) -> dict[str, Any]:
+        """Values that an Arrow table can hold, see RANGE_COLUMNS."""
+        return {**asdict(self), "checks": list(self.checks), "turns": [part for turn in self.turns for part in turn]}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """The inverse of `to_row`."""
+        turns = row["turns"]
+        pairs = tuple(zip(turns[::2], turns[1::2], strict=True))
+        return cls(**{**row, "checks": tuple(row["checks"]), "turns": pairs})
+
+
+RANGE_COLUMNS = {  # name -> Arrow's type
+    **dict.fromkeys(("file_id", "path", "member", "format", "zone"), "string"),
+    **dict.fromkeys(("start", "end", "limit", "first_line", "size", "inode"), "int64"),
+    **dict.fromkeys(("checks", "turns"), "list<int64>"),
+    "direct": "bool",
+}
+
+
+def ranges(surveyed: Survey, file_id: str, zone: str | None = None) -> list[Range]:
+    """A stream cut into ranges; what cannot be cut is read in one piece. `zone` None: the survey's."""
+    if surveyed.format is None or surveyed.status == "refused":
+        return []
+    limit = surveyed.size - surveyed.held_back
+    apart = surveyed.splittable
+    starts = [i * SEGMENT for i in range(len(surveyed.line_counts))] if apart else [0]
+    ends: list[int | None] = [*starts[1:], None]
+    return [
+        Range(
+            file_id,
+            surveyed.source.path,
+            surveyed.source.member,
+            surveyed.format,
+            zone or surveyed.zone,
+            start,
+            end,
+            limit,
+            surveyed.line_counts[i] + 1,
+            surveyed.size,
+            surveyed.inode,
+            surveyed.checks[i : i + 1] if apart else surveyed.checks,
+            surveyed.turns,
+            surveyed.direct,
+        )
+        for i, (start, end) in enumerate(zip(starts, ends, strict=True))
+        if start < limit or start == 0
+    ]
+
+
+def groups(tasks: Sequence[Range]) -> list[list[Range]]:
+    """Ranges to be read together by one `open_ranges`, the largest groups first.
+
+    All of a bundle that has to be read from its begin are one group, for it is decompressed once for each; others are
+    put together up to a SEGMENT, for opening a bundle costs as much as its list of members is long.
+    """
+    found: dict[tuple[str, bool], list[list[Range]]] = {}
+    for task in sorted(tasks, key=lambda task: (task.path, task.direct)):  # stable: else as given
+        of_path = found.setdefault((task.path, task.direct), [])
+        if not of_path or (task.direct and _weight(of_path[-1]) + _weight([task]) > SEGMENT):
+            of_path.append([])
+        of_path[-1].append(task)
+    return sorted((group for of_path in found.values() for group in of_path), key=lambda group: -_weight(group))
+
+
+def _weight(tasks: Sequence[Range]) -> int:
+    """Bytes that the tasks read."""
+    return sum((task.limit if task.end is None else task.end) - task.start for task in tasks)
+
+
+class Bounded(io.RawIOBase):
+    """The bytes of a stream from just before a range to the stream's limit; what is left out is held back.
+
+    Knows at the end whether the range's bytes are those that the survey saw.
+    """
+
+    def __init__(self, stream: BinaryIO, task: Range, closes: bool) -> None:
+        self._stream, self._task, self._closes = stream, task, closes
+        self._at = max(task.start - 1, 0)
+        if self._at:
+            stream.seek(self._at)
+        self._checks: list[int] = []
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most `size` bytes; empty at the end."""
+        left = max(self._task.limit - self._at, 0)
+        return self._read(left if size < 0 else min(size, left))
+
+    def _read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        rest, at = memoryview(data), self._at
+        while rest:
+            i, done = divmod(at - self._task.start, SEGMENT)
+            part = rest[: SEGMENT - done]
+            if i >= 0:
+                self._checks += [0] * (i + 1 - len(self._checks))
+                self._checks[i] = zlib.crc32(part, self._checks[i])
+            else:
+                part = rest[:1]
+            rest, at = rest[len(part) :], at + len(part)
+        self._at += len(data)
+        return data
+
+    def changed(self) -> bool:
+        """Whether the file was cut or written anew since the survey. Reads what is left of the range for that."""
+        task = self._task
+        end = task.size if task.end is None else task.end
+        while self._at < end and self._read(min(end - self._at, _BLOCK)):
+            pass
+        wanted = len(task.checks)
+        return self._at < end or (self._checks[:wanted] != list(task.checks))
+
+    def close(self) -> None:
+        """Close the stream, too, if it is nobody else's."""
+        if self._closes:
+            self._stream.close()
+        super().close()
+
+
+def open_range(task: Range) -> BinaryIO:
+    """The stream of one range, positioned as `framing.frames` wants it. For several of one file: `open_ranges`."""
+    return cast(BinaryIO, Bounded(open_source(Source(_path_now(task), task.member), VETTED), task, True))
+
+
+def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> Iterator[tuple[Range, BinaryIO]]:
+    """The streams of several ranges of one file, in one pass over it up to the last, in the order of its members.
+
+    Each is to be read before the next one is asked for. Raises BadInput when the file is not what the survey saw; one
+    that was renamed since then is found in its folder.
+    """
+    waiting: dict[str, list[Range]] = {}
+    for task in tasks:
+        waiting.setdefault(task.member, []).append(task)
+    changed = f"This file changed while it was read: {path}; run again."
+    for found in walk_bundle(_path_now(tasks[0]), waiting.keys(), limits) if tasks else ():
+        if isinstance(found, Refusal):
+            continue
+        for task in sorted(waiting.pop(found.source.member), key=lambda task: task.start):
+            stream = Bounded(found.stream, task, False)
+            yield task, cast(BinaryIO, stream)
+            if stream.changed():
+                raise BadInput(changed)
+        if not waiting:
+            return
+    if waiting:
+        raise BadInput(changed)
+
+
+def _path_now(task: Range) -> str:
+    """Where the file of a range is now: appenders rename a log when its hour is over."""
+    folder = os.path.dirname(task.path)
+    try:
+        if not task.inode or os.stat(task.path).st_ino == task.inode:
+            return task.path
+    except OSError:
+        pass
+    try:
+        with os.scandir(folder) as entries:
+            return next((entry.path for entry in entries if entry.inode() == task.inode), task.path)
+    except OSError:
+        return task.path

@@ -1,0 +1,333 @@
+"""The one order of records, and the merge of many streams into it.
+
+The key is (time, rank, node, file, line): total and transitive. The rank says cause before effect, for records of one
+millisecond: a leader asks, a controller decides and sends, brokers receive and act, the controller has the answer. Lines of one file never swap at equal
+time, so a record's rank there is the greatest of its own and of those before it in its file at that time.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from udfs.merge.blocks import Block, Pool, pieces
+from udfs.rules.regex import late
+
+if TYPE_CHECKING:
+    from udfs.merge.blocks import Bytes, Flags, Longs, Words
+
+RANKS = 8
+"""Ranks are below this."""
+
+INTENDED, DECIDED, SENT, RECEIVED, OTHER, DONE, ANSWERED = range(7)
+BEGINS = {  # how a message begins behind its prefix, of 8 bytes at most -> rank; the first letter in either case
+    b"shrinkin": INTENDED,  # a leader means to change the ISR, before anybody decides
+    b"expandin": INTENDED,
+    b"changed ": DECIDED,
+    b"sending ": SENT,
+    b"sent ": SENT,
+    b"received": ANSWERED,  # a response; of a request see below
+    b"cached ": DONE,
+    b"complete": DONE,
+    b"handled ": DONE,
+    b"stopped ": DONE,
+    b"iSR upda": DONE,
+    b"leader ": DONE,  # Leader a-0 starts at ...
+    b"follower": DONE,
+}
+REQUESTS = (b"LeaderAn", b"UpdateMe", b"StopRepl", b"request ")  # what stands behind `Received `
+
+_PREFIXED = late(
+    rb"\[[\d .,:TZ+-]{10,35}\] +[A-Z]+ +"
+    rb"(?P<prefix>\[[^\]\n]*\][:,]? ?|Controller \d+ epoch \d+ |Broker \d+:? )?(?P<begin>[^\n]{0,8})(?P<next>[^\n]{0,9})"
+)
+_PREFIXED_ELSEWHERE = late(
+    rb"[^\n]{0,300}?(?P<prefix>\[(?:Controller|Broker|Partition)\b[^\]\n]*\][:,]? ?)(?P<begin>[^\n]{0,8})(?P<next>[^\n]{0,9})"
+)
+
+
+def rank_of(data: bytes | bytearray, start: int = 0) -> int:
+    """Rank of the record at a place, by how its message begins: 0 comes first, 6 last.
+
+    >>> rank_of(b"[2018-12-09 02:21:49,941] TRACE [Controller id=3 epoch=8] Sending become-leader LeaderAndIsr request")
+    2
+    >>> rank_of(b"[2018-12-09 02:21:49,941] TRACE [Broker id=1] Received LeaderAndIsr request correlation id 3")
+    3
+    """
+    m = _PREFIXED.match(data, start) or _PREFIXED_ELSEWHERE.match(data, start)
+    if m is None:
+        return OTHER
+    begin = bytes([m["begin"][0] | 0x20]) + m["begin"][1:] if m["begin"] else b""
+    rank = next((rank for word, rank in BEGINS.items() if begin.startswith(word)), None)
+    if rank == ANSWERED and m["next"][1:] in REQUESTS:
+        return RECEIVED
+    if rank is None:
+        return DECIDED if (m["prefix"] or b"").lstrip(b"[").startswith(b"Controll") else OTHER
+    return rank
+
+
+_NEAR = 100_000  # microseconds by which healthy logs step back
+_WIDTH = 96  # bytes behind the time stamp that are looked at
+_LETTERS = [
+    (np.uint64(int.from_bytes(word, "little")), np.uint64((1 << 8 * len(word)) - 1), rank)
+    for word, rank in BEGINS.items()
+]
+_ASKED = [np.uint64(int.from_bytes(word, "little")) for word in REQUESTS]
+_CONTROL = np.uint64(int.from_bytes(b"Controll", "little"))
+_LOWER = np.uint64(0x20)
+
+
+def ranks_of(data: Sequence[bytes | bytearray], which: Longs, starts: Longs) -> Longs:
+    """`rank_of` for many records, `starts[i]` in `data[which[i]]`; nearly all of them at once."""
+    order = np.argsort(which.astype(np.uint16), kind="stable")
+    borders = np.searchsorted(which[order], np.arange(len(data) + 1)).tolist()
+    by_block = starts[order]
+    windows = np.zeros((len(starts), _WIDTH), np.uint8)
+    for some, begin, end in zip(data, borders, borders[1:], strict=False):
+        room = len(some) - _WIDTH - 25
+        if begin < end and room > 0:
+            all_windows = np.ndarray((room, _WIDTH), np.uint8, some, 26, (1, 1))
+            windows[begin:end] = all_windows[np.minimum(by_block[begin:end], room - 1)]
+            if by_block[end - 1] >= room or by_block[begin:end].max() >= room:
+                windows[begin:end][by_block[begin:end] >= room] = 0
+    ranks = np.empty(len(starts), np.int64)
+    ranks[order] = _ranks_of_windows(windows)
+    for i in np.flatnonzero(ranks < 0).tolist():
+        ranks[i] = rank_of(data[int(which[i])], int(starts[i]))
+    return ranks
+
+
+def _ranks_of_windows(windows: Bytes) -> Longs:
+    """Ranks by the bytes from the level on, a row each; -1 where they do not tell."""
+    flat = windows.reshape(-1)
+    row = np.arange(len(windows)) * _WIDTH
+    words = np.ndarray((len(flat) - 7,), "<u8", flat, 0, (1,))
+    message = np.where(windows[:, 4] == 32, 5, 6)  # behind a level of four letters or five
+    told = (windows[:, 4] == 32) | (windows[:, 5] == 32)
+    first = flat[row + message]
+    is_bracket = first == 0x5B
+    closed = windows[:, : _WIDTH - 20] == 0x5D
+    behind = np.argmax(closed, axis=1) + 1
+    told &= first != 32
+    has_colon = flat[row + behind] == 0x3A
+    begin = row + behind + np.where(has_colon, 2, 1)
+    told &= ~is_bracket | ((behind > 1) & (flat[begin - 1] == 32))
+    plain = np.flatnonzero(~is_bracket & told)
+    if len(plain):  # up to 0.11: `Controller 3 epoch 8 changed`, `Broker 3 received`; else no prefix
+        begin[plain], known = _behind_old(windows[plain], row[plain], message[plain], words)
+        told[plain] &= known
+    actor = words[row + message + is_bracket]
+    begin = np.minimum(begin, len(flat) - 24)
+    word = words[begin] | _LOWER
+    ranks = np.where(actor == _CONTROL, DECIDED, OTHER)
+    for letters, mask, rank in _LETTERS:
+        ranks[(word & mask) == letters] = rank
+    answered = np.flatnonzero(ranks == ANSWERED)
+    if len(answered):
+        following = words[begin[answered] + 9]
+        is_request = np.zeros(len(answered), np.bool_)
+        for letters in _ASKED:
+            is_request |= following == letters
+        ranks[answered[is_request]] = RECEIVED
+    ranks[~told] = -1
+    return ranks
+
+
+def _behind_old(windows: Bytes, row: Longs, message: Longs, words: Words) -> tuple[Longs, Flags]:
+    """Where messages begin behind a prefix without brackets, and whether that is known."""
+    first = words[row + message]
+    is_controller = first == _CONTROL
+    is_broker = (first & np.uint64((1 << 56) - 1)) == np.uint64(int.from_bytes(b"Broker ", "little"))
+    blanks = np.cumsum(windows[:, : _WIDTH - 20] == 32, axis=1, dtype=np.int8)
+    wanted = np.where(is_controller, 5, 3)[:, None]  # the first one stands behind the level
+    begin = np.argmax(blanks == wanted, axis=1) + 1
+    has_prefix = is_controller | is_broker
+    # `Controller 3 epoch 8 ` or `Broker 3 `: what is not quite so is looked at one by one
+    number = windows.reshape(-1)[np.arange(len(windows)) * _WIDTH + message + np.where(is_controller, 11, 7)]
+    known = ~has_prefix | ((begin > 1) & (number - 48 < 10))
+    return row + np.where(has_prefix, begin, message), known
+
+
+class RankedSoFar:
+    """Ranks of some records of one file that depend on all of it: never less than that of one before, of the same time.
+
+    Of a time that comes back after a block and more than 100 ms what was before is forgotten.
+    """
+
+    def __init__(self) -> None:
+        self._times = np.zeros(0, np.int64)
+        self._ranks = np.zeros(0, np.int64)
+
+    def of(self, block: Block, rows: Longs) -> Longs:
+        """Ranks of some records of the next block of the file."""
+        times = block.times
+        told = times >= times.max() - _NEAR
+        if len(rows):
+            wanted = np.sort(times[rows])
+            told |= wanted[np.minimum(np.searchsorted(wanted, times), len(wanted) - 1)] == times
+        some = np.flatnonzero(told)
+        some = some[np.argsort(times[some], kind="stable")]
+        ranks = ranks_of([block.data], np.zeros(len(some), np.int64), block.starts[some])
+        is_new = np.concatenate((np.ones(1, np.bool_), times[some[1:]] != times[some[:-1]]))
+        firsts = np.flatnonzero(is_new)
+        before = np.searchsorted(self._times, times[some[firsts]])
+        if len(self._times):
+            known = self._times[np.minimum(before, len(self._times) - 1)] == times[some[firsts]]
+            ranks[firsts[known]] = np.maximum(ranks[firsts[known]], self._ranks[before[known]])
+        group = np.cumsum(is_new)
+        ranks = np.maximum.accumulate(group * RANKS + ranks) - group * RANKS
+        lasts = np.concatenate((firsts[1:], np.full(1, len(some)))) - 1
+        self._times, self._ranks = times[some[lasts]], ranks[lasts]
+        of_row = np.zeros(len(block), np.int64)
+        of_row[some] = ranks
+        return of_row[rows]
+
+
+class Stream(Protocol):
+    """Records of one file, or of a part of it, as blocks.
+
+    `file` is the place of the file among all, by node and name; `minima` are for each block the least time in it and
+    all that follow.
+    """
+
+    file: int
+    minima: Sequence[int]
+
+    def blocks(self, pool: Pool) -> Iterator[Block]:
+        """The blocks; the memory of each is given back to the pool by who takes it."""
+
+
+@dataclass(eq=False)
+class Picked:
+    """Records in the final order. Record i is `blocks[which[i]].data[starts[i]:ends[i]]`; `which` None: all of the first.
+
+    `files` are the files of the blocks. All of it is valid only until the next one is asked for.
+    """
+
+    blocks: list[Block]
+    files: list[int]
+    which: Longs | None
+    starts: Longs
+    ends: Longs
+    times: Longs
+    lines: Longs | None
+    ranks: Longs | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def pieces(self) -> list[memoryview]:
+        """The bytes in order, neighbours in one piece."""
+        return pieces([memoryview(block.data) for block in self.blocks], self.which, self.starts, self.ends)
+
+    def first(self, most: int) -> Picked:
+        """The first so many."""
+        which = None if self.which is None else self.which[:most]
+        lines = None if self.lines is None else self.lines[:most]
+        return Picked(self.blocks, self.files, which, self.starts[:most], self.ends[:most], self.times[:most], lines)
+
+
+@dataclass(order=True)
+class _Part:
+    """A block that is not used up. Parts are in the order of streams and, in a stream, of blocks."""
+
+    stream: int
+    number: int
+    block: Block = field(compare=False)
+    at: int = field(default=0, compare=False)  # records before this one are used up
+
+    def until(self, horizon: int | None) -> int:
+        """Records before this one have a time before the horizon."""
+        if horizon is None:
+            return len(self.block)
+        return int(np.searchsorted(self.block.times, horizon))
+
+
+def merged(streams: Sequence[Stream], pool: Pool, is_ranked: bool = True) -> Iterator[Picked]:
+    """All records of the streams in the one order. Streams of one file must follow each other, in its order.
+
+    What is in memory: of each stream the blocks that hold records no earlier than one that is yet to come from any. A
+    stream is opened when the time of its first record has come. Without `is_ranked` the key is (time, file, line).
+    """
+    waiting = [(stream.minima[0], i) for i, stream in enumerate(streams) if len(stream.minima)]
+    heapify(waiting)
+    opened: dict[int, tuple[Iterator[Block], Iterator[int]]] = {}
+    pending: list[_Part] = []
+    while waiting:
+        _, i = heappop(waiting)
+        stream = streams[i]
+        source, numbers = opened.pop(i) if i in opened else (stream.blocks(pool), count())
+        number = next(numbers)
+        insort(pending, _Part(i, number, next(source).in_order()))
+        if number + 1 < len(stream.minima):
+            opened[i] = (source, numbers)
+            heappush(waiting, (stream.minima[number + 1], i))
+        elif hasattr(source, "close"):
+            source.close()
+        horizon = waiting[0][0] if waiting else None
+        taken = [(part, end) for part in pending if (end := part.until(horizon)) > part.at]
+        if not taken:
+            continue
+        yield _picked(taken, streams, is_ranked)
+        for part, end in taken:
+            part.at = end
+            if end == len(part.block):
+                pool.give(part.block.data)
+        pending = [part for part in pending if part.at < len(part.block)]
+
+
+def _picked(taken: list[tuple[_Part, int]], streams: Sequence[Stream], is_ranked: bool) -> Picked:
+    """The records of some parts up to an end each, in order."""
+    blocks, files = [part.block for part, _ in taken], [streams[part.stream].file for part, _ in taken]
+    if len(taken) == 1:
+        ((part, end),) = taken
+        block, rows = part.block, slice(part.at, end)
+        lines = None if block.lines is None else block.lines[rows]
+        return Picked(blocks, files, None, block.starts[rows], block.ends[rows], block.times[rows], lines)
+    times = np.concatenate([part.block.times[part.at : end] for part, end in taken])
+    order = np.argsort(times, kind="stable")
+    times = times[order]
+    which = np.repeat(np.arange(len(taken)), [end - part.at for part, end in taken])[order]
+    starts = np.concatenate([part.block.starts[part.at : end] for part, end in taken])[order]
+    ends = np.concatenate([part.block.ends[part.at : end] for part, end in taken])[order]
+    with_lines = [part.block.lines[part.at : end] for part, end in taken if part.block.lines is not None]
+    lines = np.concatenate(with_lines)[order] if with_lines else None
+    with_ranks = [part.block.ranks[part.at : end] for part, end in taken if part.block.ranks is not None]
+    ranks = np.concatenate(with_ranks)[order] if with_ranks else None
+    picked = Picked(blocks, files, which, starts, ends, times, lines, ranks)
+    return _ranked(picked) if is_ranked else picked
+
+
+def _ranked(picked: Picked) -> Picked:
+    """Records in the order of (time, file, line) put into that of (time, rank, file, line)."""
+    assert picked.which is not None
+    file = np.array(picked.files)[picked.which]
+    is_same = picked.times[1:] == picked.times[:-1]
+    mixed = is_same & (file[1:] != file[:-1])
+    if not mixed.any():
+        return picked
+    group = np.concatenate(([0], np.cumsum(~is_same)))
+    in_mixed = np.zeros(int(group[-1]) + 1, np.bool_)
+    in_mixed[group[1:][mixed]] = True
+    rows = np.flatnonzero(in_mixed[group])
+    if picked.ranks is None:
+        ranks = ranks_of([block.data for block in picked.blocks], picked.which[rows], picked.starts[rows])
+    else:
+        ranks = picked.ranks[rows]
+    of_one_file = np.concatenate(([0], np.cumsum((np.diff(group[rows]) != 0) | (np.diff(file[rows]) != 0))))
+    ranks = np.maximum.accumulate(of_one_file * RANKS + ranks) - of_one_file * RANKS
+    order = np.argsort(group[rows] * RANKS + ranks, kind="stable")
+    if (order[1:] > order[:-1]).all():
+        return picked
+    new = np.arange(len(file))
+    new[rows] = rows[order]
+    lines = None if picked.lines is None else picked.lines[new]
+    return Picked(
+        picked.blocks, picked.files, picked.which[new], picked.starts[new], picked.ends[new], picked.times[new], lines
+    )

@@ -1,0 +1,235 @@
+"""What a rule is: the text of one message with its values marked, as data.
+
+A rule is written the way the message looks. `<name>` marks a value, `<name:kind>` one whose kind is not the
+name's own, and `<?...?>` a part that may be absent:
+
+    Leader <tp><? with topic id <topic_id:some>?> starts at leader epoch <leader_epoch> from offset <offset>
+
+`<_:kind>` is a value that is matched and not kept. The case of a text's first letter does not matter: up to 0.11
+it is lower behind `Broker 2 `, later upper behind `[Broker id=2] `.
+
+The prefix of a message (`[Controller id=3 epoch=8] `) is the same for all messages of a component; it is read
+by `udfs.rules.prefixes` and is no part of a rule's text. A rule carries a sample, prefix included, and what is to be
+read from it; a rule without a sample is unfinished. Nothing here imports Spark: the plain reader is
+`udfs.rules.parsing`, the columnar one `udfs.arrow.parse`, and both use the same compiled pattern.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from udfs.rules import kraft_records as records
+from udfs.rules import values
+from udfs.rules.regex import late
+
+COLUMNS: Mapping[str, str] = {  # columns of `events` that a rule can fill -> what they hold
+    "controller_id": "int",
+    "controller_epoch": "int",
+    "correlation_id": "int",
+    "broker_id": "int",
+    "topic": "text",
+    "topic_id": "text",
+    "partition": "int",
+    "leader": "int",
+    "leader_epoch": "int",
+    "partition_epoch": "int",
+    "isr": "ids",
+    "replicas": "ids",
+    "partitions": "partitions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How one marked value looks, and what it gives: a value for its own name, or several columns and fields."""
+
+    pattern: str
+    read: Callable[[str], Any] | None = None  # None: the text itself
+    spreads: bool = False  # `read` gives a mapping of several columns and fields
+
+
+def _tp(text: str) -> Mapping[str, Any]:
+    topic, partition = values.partition_name(text)
+    return {"topic": topic, "partition": partition}
+
+
+_RECOVERY = late(r"leaderRecoveryState[=:] ?(\w+)")
+
+
+def _state(text: str) -> Mapping[str, Any]:
+    """A printed state as columns and fields; the epoch of the controller that decided it is not the writer's."""
+    state: dict[str, Any] = dict(values.partition_state(text))
+    if "controller_epoch" in state:
+        state["state_controller_epoch"] = state.pop("controller_epoch")
+    if m := _RECOVERY.search(text):
+        state["leader_recovery_state"] = m[1]
+    return {key: value if key in COLUMNS else _text(value) for key, value in state.items()}
+
+
+def _assignment(text: str) -> Mapping[str, Any]:
+    return {key: value if key in COLUMNS else _text(value) for key, value in values.replica_assignment(text).items()}
+
+
+def _with_names(name: str, text: str) -> Mapping[str, Any]:
+    """What a list says of partitions that has no column, as its text, and which partitions they are."""
+    return {name: text, "partitions": values.partition_names(text)}
+
+
+def _text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _unless_none(text: str) -> str | None:
+    return (
+        None
+        if text in ("None", "none", "Optional.empty", "null")
+        else re.sub(r"^(?:Some\(|Optional\[)|[)\]]$", "", text)
+    )
+
+
+KINDS: Mapping[str, Kind] = {
+    "int": Kind(r"-?\d+", int),
+    "ids": Kind(r"[\d, -]*+", values.ids),  # what stands between the brackets
+    "csv": Kind(r"(?:-?\d+(?:, ?-?\d+)*)?", values.ids),  # a bare list, also before a comma
+    "list": Kind(r"\w*\((?:[^()]|\([^()]*\))*\)|\[(?:[^\[\]()]|\([^()]*\))*\]|[\d,]*", values.ids),  # brackets included
+    "word": Kind(r"[^\s,;()\[\]{}]+"),
+    "clause": Kind(r"[^.()]+"),  # prose without dots and parentheses
+    "letters": Kind(r"[a-z ]+"),  # words of prose
+    "text": Kind(r".*?"),
+    "rest": Kind(r".*"),
+    "uuid": Kind(r"[\w-]+"),  # 22 characters, or what a poster put in their place
+    "some": Kind(r"(?:Some\(|Optional\[)?[\w-]+[)\]]?", _unless_none),
+    "topic": Kind(r"[\w.-]+"),
+    "tp": Kind(r"\[[\w.-]+, ?\d+\]|\([\w.-]+, ?\d+\)|[\w.-]+-\d+", _tp, spreads=True),
+    "tps": Kind(r".*?", values.partition_names),
+    "state": Kind(r".*?", _state, spreads=True),
+    "states": Kind(r".*", values.partition_states),
+    "assignments": Kind(r".*", values.partition_replicas),
+    "replica_objects": Kind(r"Replica.*?", values.replica_ids),  # printed `Replica` objects, for their ids
+    "fetched": Kind(r".*", values.fetched),
+    "names": Kind(r"[\w.,\[\]-]+", values.partition_names),  # one or more partitions without blanks
+    "request": Kind(r".*?", values.request, spreads=True),
+    "printed_control_request": Kind(
+        r"(?:Name:|\(type=)(?:LeaderAndIsr?|UpdateMetadata|StopReplica)Request.*|\{controller_id=.*",
+        values.request,
+        spreads=True,
+    ),
+    "alter_request": Kind(r".*", values.alter_request),
+    "named_replicas": Kind(r".*?", values.named_replicas),  # partitions with their replicas, or else by name
+    "unsent": Kind(r".*?", values.unsent),  # partitions with their states, or else by name
+    "path_assignment": Kind(r".*?", values.path_assignment, spreads=True),
+    "json_partitions": Kind(r".*", values.json_partitions),
+    "replicas_list": Kind(r".*?", lambda text: _with_names("replicas_list", text), spreads=True),
+    "replica_states": Kind(r".*?", lambda text: _with_names("replica_states", text), spreads=True),
+    "partition_states": Kind(r".*?", lambda text: _with_names("partition_states", text), spreads=True),
+    "results": Kind(r".*?", lambda text: _with_names("results", text), spreads=True),
+    "response": Kind(r".*?", values.response, spreads=True),
+    "election_error": Kind(r".*", values.election_error, spreads=True),
+    "assignment": Kind(r".*?", _assignment, spreads=True),
+    **{name: Kind(pattern) for name, pattern in records.PATTERNS.items()},
+    **{name: Kind(pattern, records.fitting(read), spreads=True) for name, (pattern, read) in records.READERS.items()},
+}
+
+_KIND_OF: Mapping[str, str] = {  # names whose kind is not "text" and not a column's
+    **{name: ("partitions" if kind == "partitions" else kind) for name, kind in COLUMNS.items()},
+    "topic": "topic",
+    "topic_id": "uuid",
+    "partitions": "tps",
+    "tp": "tp",
+    "broker": "int",
+    "offset": "int",
+    "previous_leader": "int",
+    "previous_leader_epoch": "int",
+    "replica": "int",
+    "from_state": "word",
+    "to_state": "word",
+    "high_watermark": "int",
+}
+
+_PIECE = late(
+    r"<\?|\?>|<(?P<name>_|[a-z][a-z0-9_]*)(?::(?P<kind>[a-z_]+))?>"
+    r"|(?P<literal>(?:(?!<\?|\?>|<(?:_|[a-z][a-z0-9_]*)(?::[a-z_]+)?>).)+)",
+    re.DOTALL,
+)
+
+
+_WRITTEN = late(rb"\d+")  # in a pattern; `\d` itself has no digit
+_COUNTED = late(rb"\{\d+\}")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One message text. `loggers` are full names, or name prefixes that end in a dot or a dollar sign."""
+
+    event_type: str
+    loggers: tuple[str, ...]
+    text: str
+    sample: str
+    reads: Mapping[str, Any] = field(hash=False)
+    since: str = "0.8.0"  # first and last release that writes it; "" = still written
+    until: str = ""
+
+    @cached_property
+    def marks(self) -> tuple[tuple[str, Kind], ...]:
+        """Name and kind of each marked value that is kept, in the order of the pattern's groups."""
+        names = ((m["name"], self._kind(m)) for m in _PIECE.finditer(self.text) if m["name"])
+        return tuple((name, kind) for name, kind in names if name != "_")
+
+    def _kind(self, mark: re.Match[str]) -> Kind:
+        name = mark["kind"] or _KIND_OF.get(mark["name"], "text")
+        if name not in KINDS:
+            raise ValueError(f"rule {self.event_type}: no kind {name!r}; expected one of {sorted(KINDS)}")
+        return KINDS[name]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[bytes]:
+        """Matches the whole message behind its prefix; one group for each mark that is kept."""
+        parts = []
+        for m in _PIECE.finditer(self.text):
+            if m["name"]:
+                parts.append(f"({'?:' if m['name'] == '_' else ''}{self._kind(m).pattern})")
+            elif m["literal"]:
+                first, rest = ("", m["literal"]) if parts else (m["literal"][0], m["literal"][1:])
+                parts.append(
+                    (f"[{first.upper()}{first.lower()}]" if first.isalpha() else re.escape(first)) + re.escape(rest)
+                )
+            else:
+                parts.append("(?:" if m[0] == "<?" else ")?")
+        return re.compile("".join(parts).encode(), re.DOTALL)
+
+    @cached_property
+    def landmark(self) -> bytes:
+        """The longest text that stands in every message of the rule; that it is not there is seen without the pattern."""
+        texts, depth = [b""], 0
+        for i, m in enumerate(_PIECE.finditer(self.text)):
+            depth += (m[0] == "<?") - (m[0] == "?>")
+            if m["literal"] and not depth:
+                texts.append(m["literal"][i == 0 :].encode())  # the case of the first letter may vary
+        return max(texts, key=len)
+
+    @cached_property
+    def loose(self) -> re.Pattern[bytes] | None:
+        """The pattern with any number for each number that the rule writes out; None if it writes out none.
+
+        It tells which messages the rule might know had they other digits.
+        """
+        loose = _WRITTEN.sub(rb"\\d+", _COUNTED.sub(b"+", self.pattern.pattern))
+        return None if loose == self.pattern.pattern else re.compile(loose, re.DOTALL)
+
+    @cached_property
+    def first_word(self) -> bytes | None:
+        """The literal first word of every such message; None if it may vary."""
+        head = self.text.partition("<")[0]
+        if " " in head:
+            return head.partition(" ")[0].encode()
+        return head.encode() if head == self.text.removesuffix("<? ?>") else None
+
+    @cached_property
+    def first_words(self) -> tuple[bytes, ...]:
+        """`first_word` in both cases of its first letter, by which readers look a rule up; none if it may vary."""
+        word = self.first_word
+        return tuple(sorted({word[:1].upper() + word[1:], word[:1].lower() + word[1:]})) if word else ()

@@ -539,12 +539,12 @@ ROADS = {  # of modules that only some need: those that this one loads; under 0.
     "--topic orders --partitions 3": set(),
     "--topic pay-in --count": set(),
     "--event isr_shrinking": {
-        "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.state_change", "udfs.rules.controller", "udfs.rules.partition",
-        "udfs.rules.server", "udfs.rules.process",
+        "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.state_change", "udfs.rules.subjects.controller", "udfs.rules.subjects.partition",
+        "udfs.rules.subjects.server", "udfs.rules.subjects.process",
     },
     "--level ERROR --only state-change": {"udfs.logs.layouts"},
-    "--format short --only state-change": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.state_change"},
-    "--node --only partition": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.partition"},
+    "--format short --only state-change": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.state_change"},
+    "--node --only partition": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.partition"},
 }  # fmt: skip
 SOMETIMES = {
     "difflib", "sqlite3", "tarfile", "tempfile", "udfs.logs.timestamps", "udfs.reconstruct.clock_pairs", "udfs.reconstruct.clock_skew", "udfs.logs.dst", "udfs.logs.formats", "udfs.logs.framing",
@@ -563,7 +563,7 @@ def loaded_by(*argv: str, cwd: Path) -> set[str]:
 
 
 def some_of(loaded: set[str]) -> set[str]:
-    return {name for name in loaded if name in HEAVY | SOMETIMES or name.startswith("udfs.rules.")}
+    return {name for name in loaded if name in HEAVY | SOMETIMES or name.startswith("udfs.rules.subjects.")}
 
 
 @pytest.mark.parametrize("road", ROADS)

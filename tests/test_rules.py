@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from udfs import rules
-from udfs.rules import SUBJECTS
+from udfs.rules import subjects
 from udfs.rules.logger_scopes import covers
 from udfs.rules.lookup import candidates
 from udfs.rules.parsing import read_message, split_prefix
 from udfs.rules.rule import Rule
 from udfs.rules.rulebook import RULES
+from udfs.rules.subjects import SUBJECTS
 
 
 def names_of(rule: Rule) -> list[str]:
@@ -45,7 +45,7 @@ def test_first_word_finds_the_rule(rule: Rule) -> None:
 
 def test_each_subject_is_looked_up() -> None:
     """A module that is not listed would never be asked; of those that are, `test_first_word_finds_the_rule` is the proof."""
-    modules = {path.stem for path in Path(rules.__file__).parent.glob("*.py")} - {"__init__"}
+    modules = {path.stem for path in Path(subjects.__file__).parent.glob("*.py")} - {"__init__"}
     assert set(SUBJECTS) == modules
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from udfs.merge.filters import Record, rows_with
 from udfs.reconstruct.clock_pairs import EVENTS, ClockPairs
 from udfs.reconstruct.clock_skew import Correction, Course, corrections, courses
-from udfs.rules import SUBJECTS
 from udfs.rules.lookup import rules_about
+from udfs.rules.subjects import SUBJECTS
 
 if TYPE_CHECKING:
     from jobs.merge.logs import Log

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
-from udfs.rules import SUBJECTS
 from udfs.rules.logger_scopes import covers
 from udfs.rules.rule import Rule
+from udfs.rules.subjects import SUBJECTS
 
 
 def rules_about(subject: str) -> tuple[Rule, ...]:
     """The rules of one of SUBJECTS."""
-    found: tuple[Rule, ...] = import_module(f"udfs.rules.{subject}").RULES
+    found: tuple[Rule, ...] = import_module(f"udfs.rules.subjects.{subject}").RULES
     return found
 
 

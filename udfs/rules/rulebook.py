@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from udfs.rules import SUBJECTS
 from udfs.rules.lookup import rules_about
 from udfs.rules.rule import Rule
+from udfs.rules.subjects import SUBJECTS
 
 RULES: tuple[Rule, ...] = tuple(rule for subject in SUBJECTS for rule in rules_about(subject))

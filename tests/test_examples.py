@@ -10,11 +10,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 WITH_EXAMPLES = sorted(
-    f"{folder}.{path.stem}"
+    ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for folder in ("schemas", "udfs", "jobs")
-    for path in (ROOT / folder).glob("*.py")
-    if ">>> " in path.read_text()
+    for path in (ROOT / folder).rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
 )
+
+
+def test_there_are_examples_in_every_room() -> None:
+    rooms = {module.split(".")[1] for module in WITH_EXAMPLES if module.startswith("udfs.")}
+    assert {"rules", "logs", "kafka", "reconstruct"} <= rooms
+
 
 
 @pytest.mark.parametrize("module", WITH_EXAMPLES)

@@ -22,7 +22,6 @@ def test_there_are_examples_in_every_room() -> None:
     assert {"rules", "logs", "kafka", "reconstruct"} <= rooms
 
 
-
 @pytest.mark.parametrize("module", WITH_EXAMPLES)
 def test_examples(module: str) -> None:
     failed, tried = doctest.testmod(import_module(module))

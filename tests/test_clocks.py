@@ -15,10 +15,10 @@ from jobs.timelines.order import IN_ORDER, with_rank
 from jobs.timelines.requests import to_marks, to_requests
 from schemas.ingest import EVENTS
 from schemas.requests import CLOCK_OFFSETS, CONTROL_REQUESTS
-from tests.test_merge_order import RANKED
+from tests.test_event_rank import RANKED
 from udfs.reconstruct.clock_pairs import ClockPairs
 from udfs.reconstruct.clock_skew import Limit
-from udfs.reconstruct.event_rank_columns import rank
+from udfs.rules.event_rank_columns import event_rank
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -226,7 +226,7 @@ def test_ranks_of_records_as_columns_and_their_order(spark: SparkSession) -> Non
     """The ranks are those of merge. In file g an answer stands before a sending of the same time: they stay so."""
     messages = [text.split(" ", 1)[1] for text in RANKED]
     ranked = spark.createDataFrame([(message,) for message in messages], "message string").withColumn(
-        "rank", rank("message")
+        "rank", event_rank("message")
     )
     assert {row["message"]: row["rank"] for row in ranked.collect()} == dict(
         zip(messages, RANKED.values(), strict=True)

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
-from udfs.merge.order import rank_of
+from udfs.rules.event_rank import rank_of
 from udfs.rules.parsing import read_message
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from udfs.reconstruct.event_rank_columns import rank
+from udfs.rules.event_rank_columns import event_rank
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,4 +30,4 @@ def with_rank(rows: DataFrame, *of: str) -> DataFrame:
         .orderBy("line")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    return rows.withColumn("rank", F.max(rank("message")).over(before))
+    return rows.withColumn("rank", F.max(event_rank("message")).over(before))

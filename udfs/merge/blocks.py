@@ -46,7 +46,7 @@ class Block:
 
     `times` are microseconds UTC; a record whose time does not exist has that of the record before it. `lines` are the
     numbers of the first lines, from 1; None where nobody asked for them. `offset` is the byte of the stream at data[0].
-    `ranks`: see `udfs.merge.order`; None where all records of a time are here, so that they can be told later.
+    `ranks`: see `udfs.rules.event_rank`; None where all records of a time are here, so that they can be told later.
     """
 
     data: bytes | bytearray

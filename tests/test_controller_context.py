@@ -8,32 +8,37 @@ from typing import Any
 import pytest
 
 from udfs.describe.controller_context import (
-    Broker,
-    Evidence,
-    Reign,
+    BrokerStatus,
+    ClusterState,
+    ControllerTerm,
     as_data,
     lines,
     offline_partition_count,
     partition_state,
     replica_state,
 )
-from udfs.describe.kafka_topics import Partition, Tool, Topic
+from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic, Tool
 from udfs.kafka.releases import Release
 
-BROKERS = [Broker(1, "alive", 11), Broker(2, "shutting_down", 12), Broker(3, "gone"), Broker(9, "unknown")]
+BROKERS = [
+    BrokerStatus(1, "alive", 11),
+    BrokerStatus(2, "shutting_down", 12),
+    BrokerStatus(3, "gone"),
+    BrokerStatus(9, "unknown"),
+]
 
 
-def told(release: str, *topics: Topic, kraft: bool = False, **more: Any) -> Evidence:
-    base = Evidence(Tool(Release.parse(release), kraft), Reign(1, 7, is_known=True), topics, BROKERS)
+def told(release: str, *topics: DescribedTopic, kraft: bool = False, **more: Any) -> ClusterState:
+    base = ClusterState(Tool(Release.parse(release), kraft), ControllerTerm(1, 7, is_known=True), topics, BROKERS)
     return replace(base, **more)
 
 
-def one(leader: int | None, *replicas: int, **more: Any) -> Topic:
-    p = replace(Partition(0, leader=leader, isr=replicas, replicas=replicas, leader_epoch=4), **more)
-    return Topic("a", (p,))
+def one(leader: int | None, *replicas: int, **more: Any) -> DescribedTopic:
+    p = replace(DescribedPartition(0, leader=leader, isr=replicas, replicas=replicas, leader_epoch=4), **more)
+    return DescribedTopic("a", (p,))
 
 
-PARTITIONS: dict[str, tuple[str, Topic, dict[str, Any], str | None]] = {  # release, topic, more evidence -> state
+PARTITIONS: dict[str, tuple[str, DescribedTopic, dict[str, Any], str | None]] = {  # release, topic, more evidence -> state
     "its leader is alive": ("2.4", one(1, 1), {}, "OnlinePartition"),
     "its leader is shutting down": ("2.4", one(2, 2), {}, "OnlinePartition"),
     "no leader": ("2.4", one(-1, 3), {}, "OfflinePartition"),
@@ -56,7 +61,7 @@ def test_partition_state(case: str) -> None:
     assert partition_state(told(release, topic, **more), topic, topic.partitions[0]) == expected
 
 
-REPLICAS: dict[str, tuple[str, Topic, int, dict[str, Any], str | None]] = {  # release, topic, broker, more evidence -> state
+REPLICAS: dict[str, tuple[str, DescribedTopic, int, dict[str, Any], str | None]] = {  # release, topic, broker, more evidence -> state
     "alive": ("2.4", one(1, 1, 3), 1, {}, "OnlineReplica"),
     "dead": ("2.4", one(1, 1, 3), 3, {}, "OfflineReplica"),
     "dead when the reign began, through 2.2": ("2.2", one(1, 1, 3), 3, {"gone_before": frozenset({3})}, "ReplicaDeletionIneligible"),
@@ -78,9 +83,9 @@ def test_replica_state(case: str) -> None:
     assert replica_state(told(release, topic, **more), topic, topic.partitions[0], broker) == expected
 
 
-THREE = Topic("t", (Partition(0, leader=1, replicas=(1,)), Partition(1, leader=-1, replicas=(3,)), Partition(2, leader=3, replicas=(3,))))  # fmt: skip
+THREE = DescribedTopic("t", (DescribedPartition(0, leader=1, replicas=(1,)), DescribedPartition(1, leader=-1, replicas=(3,)), DescribedPartition(2, leader=3, replicas=(3,))))  # fmt: skip
 OFFLINE: dict[
-    str, tuple[str, bool, Topic, dict[str, Any], int]
+    str, tuple[str, bool, DescribedTopic, dict[str, Any], int]
 ] = {  # release, KRaft, topic, more -> OfflinePartitionsCount (H.7)
     "leaders that are dead count through 2.0": ("1.1", False, THREE, {}, 2),
     "from 2.1 on it counts states, here the same": ("2.1", False, THREE, {}, 2),
@@ -98,7 +103,7 @@ def test_offline_partition_count(case: str) -> None:
 
 def test_context_as_data() -> None:
     moving = one(1, 3, 1, adding=(3,), reassigning=True)
-    going = Topic("b", (Partition(0, leader=1, isr=(1,), replicas=(1, 3)),), deleting=True)
+    going = DescribedTopic("b", (DescribedPartition(0, leader=1, isr=(1,), replicas=(1, 3)),), deleting=True)
     data = as_data(told("2.4", moving, going, deletion_requested=frozenset({"b"})))
     assert data["live_brokers"] == {"1": 11, "2": 12}
     assert data["shutting_down_broker_ids"] == [2]
@@ -139,5 +144,5 @@ def test_context_as_text() -> None:
 
 
 def test_nobody_reigns() -> None:
-    assert lines(told("2.4", reign=Reign(is_known=True)))[:2] == ["controllerId: none", "epoch: unknown"]
-    assert lines(told("2.4", reign=Reign(), brokers=[]))[:3] == ["controllerId: unknown", "epoch: unknown", "liveBrokers: unknown"]  # fmt: skip
+    assert lines(told("2.4", reign=ControllerTerm(is_known=True)))[:2] == ["controllerId: none", "epoch: unknown"]
+    assert lines(told("2.4", reign=ControllerTerm(), brokers=[]))[:3] == ["controllerId: unknown", "epoch: unknown", "liveBrokers: unknown"]  # fmt: skip

@@ -30,9 +30,9 @@ from udfs.kafka.elections import (
     zk_new_partition,
     zk_remove_replica,
 )
-from udfs.kafka.metrics import Led, offline_partitions_count, preferred_imbalance_count
+from udfs.kafka.metrics import LedPartition, offline_partitions_count, preferred_imbalance_count
 from udfs.kafka.placement import StripedBroker, place_striped
-from udfs.kafka.reassignment import Lists, reassign_to, zk_reassign_trace
+from udfs.kafka.reassignment import ReassignmentLists, reassign_to, zk_reassign_trace
 from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
 from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
 from udfs.kafka.state_machines import starting_partition_state, starting_replica_state
@@ -417,12 +417,12 @@ GAUGES = {  # release -> preferred imbalance, offline partitions with broker 1 l
 @pytest.mark.parametrize("text", GAUGES)
 def test_gauges(text: str) -> None:
     partitions = [
-        Led((1, 2), 1, (1, 2)),
-        Led((1, 2), -1, (2,)),
-        Led((1, 2), 2, (2,), topic_deleting=True),
-        Led((3, 2), 2, (2,), adding=(3,)),
-        Led((3, 1), 3, (3, 1), adding=(3,)),
-        Led((2, 3), 3, (3, 2), adding=(2,)),
+        LedPartition((1, 2), 1, (1, 2)),
+        LedPartition((1, 2), -1, (2,)),
+        LedPartition((1, 2), 2, (2,), topic_deleting=True),
+        LedPartition((3, 2), 2, (2,), adding=(3,)),
+        LedPartition((3, 1), 3, (3, 1), adding=(3,)),
+        LedPartition((2, 3), 3, (3, 2), adding=(2,)),
     ]
     imbalance, offline = GAUGES[text]
     assert preferred_imbalance_count(release(text), partitions) == imbalance
@@ -556,12 +556,12 @@ def test_removing_a_replica_twice(known: Known, at: Release) -> None:
 def test_the_latest_reassignment_wins_and_cancelling_returns_to_the_origin(
     assigned: list[int], first: list[int], second: list[int]
 ) -> None:
-    pending = reassign_to(Lists(tuple(assigned)), first)
+    pending = reassign_to(ReassignmentLists(tuple(assigned)), first)
     overridden = reassign_to(pending, second)
     assert [id_ for id_ in overridden.replicas if id_ not in overridden.removing] == second
     assert set(overridden.replicas) - set(overridden.adding) == set(assigned)
     cancelled = reassign_to(pending, assigned)
-    assert cancelled == Lists(tuple(assigned))
+    assert cancelled == ReassignmentLists(tuple(assigned))
 
 
 @given(assigned=REPLICAS, target=REPLICAS, at=ZK_RELEASES)

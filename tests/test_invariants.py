@@ -14,7 +14,7 @@ from udfs.kafka.invariants import (
     UNKNOWN,
     VIOLATED,
     Cluster,
-    State,
+    StoredState,
     check_broker_epochs,
     check_choice,
     check_controllers,
@@ -26,26 +26,35 @@ from udfs.kafka.invariants import (
     version_ahead,
     violations,
 )
-from udfs.kafka.kraft_elections import Kind, Registration, Settings, Wanted, apply_change, partition_change
+from udfs.kafka.kraft_elections import (
+    ControllerConfig,
+    ElectionKind,
+    PartitionRegistration,
+    RequestedChange,
+    apply_change,
+    partition_change,
+)
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release
 
 ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True, protocol=ProtocolVersion.parse("3.9-IV0"))
-START = State(1, 5, (1, 2), partition_epoch=7, controller_epoch=3, replicas=(1, 2, 3), online=frozenset({1, 2, 3}))
+START = StoredState(
+    1, 5, (1, 2), partition_epoch=7, controller_epoch=3, replicas=(1, 2, 3), online=frozenset({1, 2, 3})
+)
 
 
 def after(
     leader: int = 1, epochs: tuple[int, int | None] = (6, 8), isr: tuple[int, ...] = (1, 2), **further: Any
-) -> State:
+) -> StoredState:
     """START a change later."""
     return replace(START, leader=leader, leader_epoch=epochs[0], partition_epoch=epochs[1], isr=isr, **further)
 
 
-def verdicts(cluster: Cluster, *states: State) -> dict[tuple[str, int], str]:
+def verdicts(cluster: Cluster, *states: StoredState) -> dict[tuple[str, int], str]:
     return {(finding.rule, finding.at): finding.verdict for finding in check_sequence(cluster, states)}
 
 
 PAIRS: dict[
-    str, tuple[Cluster, State, str, str | None]
+    str, tuple[Cluster, StoredState, str, str | None]
 ] = {  # cluster, state after START, rule -> verdict; None: the rule does not apply
     "leader in the ISR": (ZK, after(2, isr=(2,)), "J1", HOLDS),
     "leader outside": (ZK, after(2, isr=(3,)), "J1", VIOLATED),
@@ -119,13 +128,13 @@ def test_pair(case: str) -> None:
     assert verdicts(cluster, START, state).get((rule, 1)) == verdict
 
 
-BIRTHS: dict[str, tuple[State, str | None]] = {  # state -> verdict of J15
-    "as it should be": (State(2, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), HOLDS),
-    "not the first in sync": (State(3, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
-    "not in assignment order": (State(3, 0, (3, 2), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
-    "epochs not 0": (State(2, 1, (2, 3), 1, replicas=(1, 2, 3), trigger="new"), VIOLATED),
-    "assignment not known": (State(2, 0, (2, 3), 0, trigger="new"), UNKNOWN),
-    "not a birth": (State(2, 4, (2, 3), 6), None),
+BIRTHS: dict[str, tuple[StoredState, str | None]] = {  # state -> verdict of J15
+    "as it should be": (StoredState(2, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), HOLDS),
+    "not the first in sync": (StoredState(3, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
+    "not in assignment order": (StoredState(3, 0, (3, 2), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
+    "epochs not 0": (StoredState(2, 1, (2, 3), 1, replicas=(1, 2, 3), trigger="new"), VIOLATED),
+    "assignment not known": (StoredState(2, 0, (2, 3), 0, trigger="new"), UNKNOWN),
+    "not a birth": (StoredState(2, 4, (2, 3), 6), None),
 }
 
 
@@ -172,9 +181,9 @@ def test_removed_replicas_may_linger_in_the_elr() -> None:
 
 
 def test_a_version_below_the_leader_epoch() -> None:
-    assert version_ahead(State(1, 5, (1,), 5)).verdict == HOLDS
-    assert version_ahead(State(1, 5, (1,), 4)).verdict == VIOLATED
-    assert version_ahead(State(1, 5, (1,))).verdict == UNKNOWN
+    assert version_ahead(StoredState(1, 5, (1,), 5)).verdict == HOLDS
+    assert version_ahead(StoredState(1, 5, (1,), 4)).verdict == VIOLATED
+    assert version_ahead(StoredState(1, 5, (1,))).verdict == UNKNOWN
 
 
 CLAIMS: dict[str, tuple[list[tuple[int, int]], list[str]]] = {  # (epoch, controller) -> rules violated
@@ -255,7 +264,7 @@ def test_zookeeper_histories_break_no_rule(
     assigned = (3, 1, 2, 4)
     born = zk_new_partition(at, assigned, online_replicas(at, assigned))
     assert isinstance(born, Elected)
-    states = [State(born.leader, 0, born.isr, 0, 1, assigned, "new", frozenset(assigned))]
+    states = [StoredState(born.leader, 0, born.isr, 0, 1, assigned, "new", frozenset(assigned))]
     for online, trigger in rounds:
         now = states[-1]
         known: dict[str, Any] = {
@@ -295,22 +304,24 @@ def test_zookeeper_histories_break_no_rule(
 
 @given(
     st.sampled_from([one for one in MINOR_RELEASES if one >= Release(3, 2)]),
-    st.lists(st.tuples(st.frozensets(st.integers(1, 3)), st.sampled_from(Kind)), max_size=8),
+    st.lists(st.tuples(st.frozensets(st.integers(1, 3)), st.sampled_from(ElectionKind)), max_size=8),
     st.booleans(),
 )
 def test_kraft_histories_break_no_rule(
-    at: Release, rounds: list[tuple[frozenset[int], Kind]], elr_enabled: bool
+    at: Release, rounds: list[tuple[frozenset[int], ElectionKind]], elr_enabled: bool
 ) -> None:
     elr_enabled = elr_enabled and at >= Release(4, 1)
     metadata_version = ProtocolVersion(at, 0)
-    settings = Settings(at, metadata_version, elr_enabled=elr_enabled, min_isr=2)
+    settings = ControllerConfig(at, metadata_version, elr_enabled=elr_enabled, min_isr=2)
     cluster = Cluster(at, True, metadata_version, elr_enabled=elr_enabled)
-    partition = Registration((2, 1, 3), (2, 1, 3), 2)
+    partition = PartitionRegistration((2, 1, 3), (2, 1, 3), 2)
     states = [_state(partition, frozenset({1, 2, 3}), "new")]
     for online, kind in rounds:
         trigger = {"PREFERRED": "preferred", "UNCLEAN": "unclean_request"}.get(kind)
         wanted = (
-            Wanted() if trigger == "preferred" else Wanted(isr=tuple(id_ for id_ in partition.isr if id_ in online))
+            RequestedChange()
+            if trigger == "preferred"
+            else RequestedChange(isr=tuple(id_ for id_ in partition.isr if id_ in online))
         )
         record = partition_change(settings, partition, online, kind, wanted)
         partition = apply_change(partition, record)
@@ -319,8 +330,8 @@ def test_kraft_histories_break_no_rule(
     assert violations(check_sequence(cluster, states)) == []
 
 
-def _state(partition: Registration, online: frozenset[int], trigger: str | None) -> State:
-    return State(
+def _state(partition: PartitionRegistration, online: frozenset[int], trigger: str | None) -> StoredState:
+    return StoredState(
         *(partition.leader, partition.leader_epoch, partition.isr, partition.partition_epoch, 1, partition.replicas),
         *(trigger, online),
         recovery=partition.recovery,

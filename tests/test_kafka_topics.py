@@ -10,9 +10,9 @@ from udfs.describe.kafka_topics import (
     UNAVAILABLE,
     UNDER_MIN_ISR,
     UNDER_REPLICATED,
-    Partition,
+    DescribedPartition,
+    DescribedTopic,
     Tool,
-    Topic,
     as_data,
     lines,
     passes,
@@ -23,9 +23,9 @@ from udfs.describe.kafka_topics import (
 from udfs.kafka.releases import Release
 
 ALIVE = {1: True, 2: True, 3: False}
-P0 = Partition(0, leader=1, isr=(1, 2), replicas=(2, 1))
-P1 = Partition(1, leader=-1, isr=(3,), replicas=(3,), elr=())
-PAY = Topic(
+P0 = DescribedPartition(0, leader=1, isr=(1, 2), replicas=(2, 1))
+P1 = DescribedPartition(1, leader=-1, isr=(3,), replicas=(3,), elr=())
+PAY = DescribedTopic(
     "pay", (P0, P1), topic_id="rIvSGtgqSBu5tkyMNTEHKg", configs={"retention.ms": "1", "min.insync.replicas": "2"}
 )
 
@@ -34,7 +34,9 @@ def tool(release: str, *, kraft: bool = False) -> Tool:
     return Tool(Release.parse(release), kraft)
 
 
-def printed(at: Tool, *topics: Topic, only: str | None = None, alive: dict[int, bool] | None = None) -> list[str]:
+def printed(
+    at: Tool, *topics: DescribedTopic, only: str | None = None, alive: dict[int, bool] | None = None
+) -> list[str]:
     """Lines with `>` for tabs."""
     there = ALIVE if alive is None else alive
     return [line.replace("\t", ">") for line in lines(at, select(at, topics, only, there), there)]
@@ -101,7 +103,7 @@ def test_releases_in_between(release: str, like: str) -> None:
 
 
 def test_topics_by_name_partitions_by_number_from_0() -> None:
-    topics = [Topic("b", (P0,)), whole(Topic("a", (P1,)))]
+    topics = [DescribedTopic("b", (P0,)), whole(DescribedTopic("a", (P1,)))]
     assert printed(tool("2.4"), *topics) == [
         "Topic: a>PartitionCount: 2>ReplicationFactor: unknown>Configs: unknown",
         ">Topic: a>Partition: 0>Leader: unknown>Replicas: unknown>Isr: unknown",
@@ -112,11 +114,11 @@ def test_topics_by_name_partitions_by_number_from_0() -> None:
 
 
 def test_a_topic_of_which_no_partition_is_known() -> None:
-    shown = printed(tool("2.8"), Topic("a", configs={}))
+    shown = printed(tool("2.8"), DescribedTopic("a", configs={}))
     assert shown == ["Topic: a>TopicId: unknown>PartitionCount: unknown>ReplicationFactor: unknown>Configs: "]
 
 
-MOVING = Partition(0, leader=1, isr=(1, 2), replicas=(3, 1, 2), adding=(3,), removing=(1, 2), reassigning=True)
+MOVING = DescribedPartition(0, leader=1, isr=(1, 2), replicas=(3, 1, 2), adding=(3,), removing=(1, 2), reassigning=True)
 REASSIGNED = {  # release -> replication factor, and what follows the ISR
     "2.4": ("3", ""),
     "2.5": ("2", ""),  # without those being added (KAFKA-8834)
@@ -127,10 +129,10 @@ REASSIGNED = {  # release -> replication factor, and what follows the ISR
 @pytest.mark.parametrize("release", REASSIGNED)
 def test_reassignment(release: str) -> None:
     factor, rest = REASSIGNED[release]
-    head, line = printed(tool(release), Topic("a", (MOVING,)))
+    head, line = printed(tool(release), DescribedTopic("a", (MOVING,)))
     assert head == f"Topic: a>PartitionCount: 1>ReplicationFactor: {factor}>Configs: unknown"
     assert line == f">Topic: a>Partition: 0>Leader: 1>Replicas: 3,1,2>Isr: 1,2{rest}"
-    under = passes(tool(release), Topic("a", (MOVING,)), MOVING, UNDER_REPLICATED, ALIVE)
+    under = passes(tool(release), DescribedTopic("a", (MOVING,)), MOVING, UNDER_REPLICATED, ALIVE)
     assert under is (release == "2.4")
 
 
@@ -144,12 +146,12 @@ DELETED = {  # release, filter -> lines
 
 @pytest.mark.parametrize(("release", "only"), DELETED)
 def test_topic_under_deletion(release: str, only: str | None) -> None:
-    topic = Topic("a", (P0,), configs={}, deleting=True, min_insync_replicas=2)
+    topic = DescribedTopic("a", (P0,), configs={}, deleting=True, min_insync_replicas=2)
     assert printed(tool(release), topic, only=only) == DELETED[release, only]
 
 
-def partition(leader: int | None, isr: tuple[int, ...] | None, replicas: tuple[int, ...] | None) -> Partition:
-    return Partition(0, leader=leader, isr=isr, replicas=replicas)
+def partition(leader: int | None, isr: tuple[int, ...] | None, replicas: tuple[int, ...] | None) -> DescribedPartition:
+    return DescribedPartition(0, leader=leader, isr=isr, replicas=replicas)
 
 
 PASSES = {  # release, filter, leader, isr, replicas, min.insync.replicas -> lets it through
@@ -179,7 +181,7 @@ PASSES = {  # release, filter, leader, isr, replicas, min.insync.replicas -> let
 def test_filter(case: str) -> None:
     release, only, leader, isr, replicas, least, expected = PASSES[case]
     at, p = tool(release), partition(leader, isr, replicas)
-    topic = Topic("a", (p,), min_insync_replicas=least)
+    topic = DescribedTopic("a", (p,), min_insync_replicas=least)
     assert passes(at, topic, seen(at, p, ALIVE), only, ALIVE) is expected
     chosen = select(at, [topic], only, ALIVE)
     assert chosen.topics == (((topic, (p,)),) if expected else ())
@@ -187,7 +189,7 @@ def test_filter(case: str) -> None:
 
 
 def test_filters_print_no_topic_lines() -> None:
-    shown = printed(tool("2.4"), PAY, Topic("ok", (P0,)), only=UNAVAILABLE)
+    shown = printed(tool("2.4"), PAY, DescribedTopic("ok", (P0,)), only=UNAVAILABLE)
     assert shown == [">Topic: pay>Partition: 1>Leader: none>Replicas: 3>Isr: 3"]
 
 
@@ -202,7 +204,7 @@ def test_filters_are_kafkas() -> None:
         passes(tool("2.4"), PAY, P0, "offline", ALIVE)
 
 
-DEAD = Partition(0, leader=3, isr=(3, 1), replicas=(3, 1))
+DEAD = DescribedPartition(0, leader=3, isr=(3, 1), replicas=(3, 1))
 SEEN = {  # release, KRaft -> leader and ISR as the tool is told, of a stored leader that is dead
     ("2.1", False): (3, (3, 1)),
     ("2.2", False): (-1, ()),
@@ -219,7 +221,7 @@ def test_a_dead_leader(release: str, kraft: bool) -> None:
 
 def test_data_is_as_committed() -> None:
     """Whatever kafka-topics of that release made of it."""
-    data = as_data(tool("2.3"), Topic("a", (DEAD,), since="2026-11-21T10:00:00.000Z"), [DEAD])
+    data = as_data(tool("2.3"), DescribedTopic("a", (DEAD,), since="2026-11-21T10:00:00.000Z"), [DEAD])
     assert data["partitions"][0]["leader"] == 3
     assert data["partitions"][0]["isr"] == (3, 1)
     assert (data["partition_count"], data["replication_factor"], data["configs"]) == (1, 2, None)

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from udfs.kafka.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
 from udfs.kafka.kraft_elections import (
-    Change,
-    Kind,
-    Registration,
-    Settings,
-    Wanted,
+    ControllerConfig,
+    ElectionKind,
+    PartitionRegistration,
+    RequestedChange,
     acceptable_brokers,
     apply_change,
     election_kind,
@@ -24,9 +23,12 @@ from udfs.kafka.kraft_elections import (
     partition_change,
     unfence_2_8,
 )
+from udfs.kafka.kraft_elections import (
+    PartitionChangeRecord as Record,
+)
 from udfs.kafka.reassignment import (
     Completed,
-    Lists,
+    ReassignmentLists,
     kraft_reassign_complete,
     kraft_reassign_lists,
     kraft_reassign_plan,
@@ -39,45 +41,45 @@ Ids = Sequence[int]
 IdTuple = tuple[int, ...]  # as records and registrations hold them
 
 
-def settings(text: str, metadata_version: str = "3.9-IV0", **further: Any) -> Settings:
-    return Settings(Release.parse(text), ProtocolVersion.parse(metadata_version), **further)
+def settings(text: str, metadata_version: str = "3.9-IV0", **further: Any) -> ControllerConfig:
+    return ControllerConfig(Release.parse(text), ProtocolVersion.parse(metadata_version), **further)
 
 
-def partition(isr: Iterable[int], leader: int, **further: Any) -> Registration:
-    return Registration((1, 2, 3), tuple(isr), leader, leader_epoch=5, partition_epoch=9, **further)
+def partition(isr: Iterable[int], leader: int, **further: Any) -> PartitionRegistration:
+    return PartitionRegistration((1, 2, 3), tuple(isr), leader, leader_epoch=5, partition_epoch=9, **further)
 
 
 # --- A.8 and A.9 ------------------------------------------------------------------------------------------------------
 
 # release, metadata version, isr, leader, wanted ISR, acceptable, kind -> record
-CHANGES: dict[str, tuple[str, str, Ids, int, IdTuple | None, Ids, str, Change | None]] = {
+CHANGES: dict[str, tuple[str, str, Ids, int, IdTuple | None, Ids, str, Record | None]] = {
     "the leader stays if it may": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "ONLINE", None),
-    "preferred takes over": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Change(leader=1)),
+    "preferred takes over": ("3.2", "3.2-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Record(leader=1)),
     "preferred is out of sync": ("3.2", "3.2-IV0", [2], 2, None, [1, 2], "PREFERRED", None),
-    "preferred and leader gone, another": ("3.2", "3.2-IV0", [2, 3], 2, None, [1, 3], "PREFERRED", Change(leader=3)),
-    "preferred is never unclean": ("3.2", "3.2-IV0", [2], 2, None, [1], "PREFERRED", Change(leader=NOBODY)),
-    "replica order, not ISR order": ("3.2", "3.2-IV0", [3, 2, 1], 3, (2, 1), [1, 2], "ONLINE", Change(1, (2, 1))),
-    "online leaves nobody": ("3.9", "3.9-IV0", [1], 1, (), [2, 3], "ONLINE", Change(leader=NOBODY)),
+    "preferred and leader gone, another": ("3.2", "3.2-IV0", [2, 3], 2, None, [1, 3], "PREFERRED", Record(leader=3)),
+    "preferred is never unclean": ("3.2", "3.2-IV0", [2], 2, None, [1], "PREFERRED", Record(leader=NOBODY)),
+    "replica order, not ISR order": ("3.2", "3.2-IV0", [3, 2, 1], 3, (2, 1), [1, 2], "ONLINE", Record(1, (2, 1))),
+    "online leaves nobody": ("3.9", "3.9-IV0", [1], 1, (), [2, 3], "ONLINE", Record(leader=NOBODY)),
     "unclean picks in replica order": (
         *("3.9", "3.9-IV0", [1], 1, (), [3, 2], "UNCLEAN"),
-        Change(2, (2,), recovery=RECOVERING),
+        Record(2, (2,), recovery=RECOVERING),
     ),
-    "unclean prefers clean": ("3.9", "3.9-IV0", [3, 1], 1, (3,), [2, 3], "UNCLEAN", Change(3, (3,))),
-    "no recovery state with old metadata": ("3.2", "3.1-IV0", [1], 1, (), [2], "UNCLEAN", Change(2, (2,))),
+    "unclean prefers clean": ("3.9", "3.9-IV0", [3, 1], 1, (3,), [2, 3], "UNCLEAN", Record(3, (3,))),
+    "no recovery state with old metadata": ("3.2", "3.1-IV0", [1], 1, (), [2], "UNCLEAN", Record(2, (2,))),
     "nobody acceptable, unclean or not": ("3.9", "3.9-IV0", [1], NOBODY, (1,), [], "UNCLEAN", None),
-    "a growing ISR never bumps": ("3.0", "3.0-IV1", [1], 1, (1, 2), [1, 2], "ONLINE", Change(isr=(1, 2))),
-    "a shrinking ISR bumped": ("3.5", "3.5-IV2", [1, 2], 1, (1,), [1], "ONLINE", Change(1, (1,))),
-    "until 3.6": ("3.6", "3.6-IV0", [1, 2], 1, (1,), [1], "ONLINE", Change(isr=(1,))),
-    "a reordered one never": ("3.5", "3.5-IV2", [1, 2], 1, (2, 1), [1, 2], "ONLINE", Change(isr=(2, 1))),
-    "an ISR that can not change bumped": ("3.7", "3.5-IV2", [1], NOBODY, (), [], "ONLINE", Change(leader=NOBODY)),
+    "a growing ISR never bumps": ("3.0", "3.0-IV1", [1], 1, (1, 2), [1, 2], "ONLINE", Record(isr=(1, 2))),
+    "a shrinking ISR bumped": ("3.5", "3.5-IV2", [1, 2], 1, (1,), [1], "ONLINE", Record(1, (1,))),
+    "until 3.6": ("3.6", "3.6-IV0", [1, 2], 1, (1,), [1], "ONLINE", Record(isr=(1,))),
+    "a reordered one never": ("3.5", "3.5-IV2", [1, 2], 1, (2, 1), [1, 2], "ONLINE", Record(isr=(2, 1))),
+    "an ISR that can not change bumped": ("3.7", "3.5-IV2", [1], NOBODY, (), [], "ONLINE", Record(leader=NOBODY)),
     "until 3.8": ("3.8", "3.5-IV2", [1], NOBODY, (), [], "ONLINE", None),
     "3.0 elects only if the leader left the ISR": ("3.0", "3.0-IV1", [1, 2], 2, None, [1], "ONLINE", None),
-    "3.0 moves to the best in sync": ("3.0", "3.0-IV1", [1, 2, 3], 3, (1, 2), [2, 1], "ONLINE", Change(1, (1, 2))),
-    "3.0 moves to preferred": ("3.1", "3.1-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Change(leader=1)),
-    "3.0 unclean loses its own ISR": ("3.0", "3.0-IV1", [1, 3], 1, (3,), [2], "UNCLEAN", Change(2, (3,))),
+    "3.0 moves to the best in sync": ("3.0", "3.0-IV1", [1, 2, 3], 3, (1, 2), [2, 1], "ONLINE", Record(1, (1, 2))),
+    "3.0 moves to preferred": ("3.1", "3.1-IV0", [1, 2], 2, None, [1, 2], "PREFERRED", Record(leader=1)),
+    "3.0 unclean loses its own ISR": ("3.0", "3.0-IV1", [1, 3], 1, (3,), [2], "UNCLEAN", Record(2, (3,))),
     "3.2 unclean keeps it": (
         *("3.2", "3.2-IV0", [1, 3], 1, (3,), [2], "UNCLEAN"),
-        Change(2, (2,), recovery=RECOVERING),
+        Record(2, (2,), recovery=RECOVERING),
     ),
 }
 
@@ -85,34 +87,34 @@ CHANGES: dict[str, tuple[str, str, Ids, int, IdTuple | None, Ids, str, Change | 
 @pytest.mark.parametrize("case", CHANGES)
 def test_change(case: str) -> None:
     text, metadata_version, isr, leader, wanted_isr, acceptable, kind, record = CHANGES[case]
-    given_ = settings(text, metadata_version), partition(isr, leader), acceptable, kind, Wanted(isr=wanted_isr)
+    given_ = settings(text, metadata_version), partition(isr, leader), acceptable, kind, RequestedChange(isr=wanted_isr)
     assert partition_change(*given_) == record
 
 
 def test_shrinking_bumps_in_migration() -> None:
     change = partition_change(
-        settings("3.6", "3.6-IV0", zk_migration=True), partition([1, 2], 1), [1], "ONLINE", Wanted(isr=(1,))
+        settings("3.6", "3.6-IV0", zk_migration=True), partition([1, 2], 1), [1], "ONLINE", RequestedChange(isr=(1,))
     )
-    assert change == Change(1, (1,))
+    assert change == Record(1, (1,))
 
 
 def test_a_leader_reports_the_end_of_recovery() -> None:
     recovering = partition([1], 1, recovery=RECOVERING)
-    wanted = Wanted(isr=(1,), recovery=RECOVERED)
-    assert partition_change(settings("3.9"), recovering, [1], "ONLINE", wanted) == Change(recovery=RECOVERED)
+    wanted = RequestedChange(isr=(1,), recovery=RECOVERED)
+    assert partition_change(settings("3.9"), recovering, [1], "ONLINE", wanted) == Record(recovery=RECOVERED)
 
 
 def test_a_topic_setting_mattered_to_3_0() -> None:
-    given_ = partition([1], 1), [2], Kind.ONLINE, Wanted(isr=())
-    assert partition_change(settings("3.1", "3.1-IV0"), *given_, topic_allows_unclean=True) == Change(2, (2,))
+    given_ = partition([1], 1), [2], ElectionKind.ONLINE, RequestedChange(isr=())
+    assert partition_change(settings("3.1", "3.1-IV0"), *given_, topic_allows_unclean=True) == Record(2, (2,))
 
 
 def test_epochs_after_a_record() -> None:
     before = partition([1, 2], 1)
     assert apply_change(before, None) == before
-    after = apply_change(before, Change(isr=(1,)))
+    after = apply_change(before, Record(isr=(1,)))
     assert (after.leader, after.isr, after.leader_epoch, after.partition_epoch) == (1, (1,), 5, 10)
-    assert apply_change(before, Change(leader=1)).leader_epoch == 6
+    assert apply_change(before, Record(leader=1)).leader_epoch == 6
 
 
 # release, unfenced, in controlled shutdown, offline directories, further -> who may lead
@@ -133,10 +135,10 @@ def test_acceptable(case: str) -> None:
 
 
 def test_kinds() -> None:
-    assert election_kind("broker", topic_allows_unclean=True) == Kind.UNCLEAN
-    assert election_kind("alter_partition", topic_allows_unclean=False) == Kind.ONLINE
-    assert election_kind("reassignment", topic_allows_unclean=True) == Kind.ONLINE
-    assert election_kind("preferred", topic_allows_unclean=True) == Kind.PREFERRED
+    assert election_kind("broker", topic_allows_unclean=True) == ElectionKind.UNCLEAN
+    assert election_kind("alter_partition", topic_allows_unclean=False) == ElectionKind.ONLINE
+    assert election_kind("reassignment", topic_allows_unclean=True) == ElectionKind.ONLINE
+    assert election_kind("preferred", topic_allows_unclean=True) == ElectionKind.PREFERRED
     with pytest.raises(ValueError, match="Unknown cause"):
         election_kind("weather", topic_allows_unclean=True)
 
@@ -144,36 +146,36 @@ def test_kinds() -> None:
 # --- A.10 -------------------------------------------------------------------------------------------------------------
 
 # release, isr, leader, elr, last known, wanted ISR, unclean shutdown, acceptable, kind -> record; min ISR 2
-Eligible = tuple[str, Ids, int, Ids, Ids, IdTuple | None, IdTuple, Ids, str, Change | None]
+Eligible = tuple[str, Ids, int, Ids, Ids, IdTuple | None, IdTuple, Ids, str, Record | None]
 ELR: dict[str, Eligible] = {
-    "at min ISR nobody is kept": ("4.1", [1], 1, [2], [], (1, 2), (), [1, 2], "ONLINE", Change(isr=(1, 2), elr=())),
-    "below it leavers are eligible": ("4.1", [1, 2], 1, [], [], (1,), (), [1], "ONLINE", Change(isr=(1,), elr=(2,))),
-    "not after an unclean shutdown": ("4.1", [1, 2], 1, [], [], (1,), (2,), [1], "ONLINE", Change(isr=(1,))),
+    "at min ISR nobody is kept": ("4.1", [1], 1, [2], [], (1, 2), (), [1, 2], "ONLINE", Record(isr=(1, 2), elr=())),
+    "below it leavers are eligible": ("4.1", [1, 2], 1, [], [], (1,), (), [1], "ONLINE", Record(isr=(1,), elr=(2,))),
+    "not after an unclean shutdown": ("4.1", [1, 2], 1, [], [], (1,), (2,), [1], "ONLINE", Record(isr=(1,))),
     "the last one leaves, and is remembered": (
         *("4.1", [1], 1, [2], [], (), (), [], "ONLINE"),
-        Change(NOBODY, (), elr=(1, 2), last_known_elr=(1,)),
+        Record(NOBODY, (), elr=(1, 2), last_known_elr=(1,)),
     ),
     "an eligible one is elected, cleanly": (
         *("4.1", [], NOBODY, [1, 2], [1], None, (), [2], "ONLINE"),
-        Change(2, (2,), elr=(1,), last_known_elr=()),
+        Record(2, (2,), elr=(1,), last_known_elr=()),
     ),
     "in the ISR goes before eligible": (
         *("4.1", [2], NOBODY, [1], [], None, (), [1, 2], "ONLINE"),
-        Change(leader=2),
+        Record(leader=2),
     ),
     "the last known leader returns": (
         *("4.1", [], NOBODY, [], [3], None, (), [1, 3], "ONLINE"),
-        Change(3, (3,), last_known_elr=(), recovery=RECOVERING),
+        Record(3, (3,), last_known_elr=(), recovery=RECOVERING),
     ),
     "dead, it is elected through 4.0": (
         *("4.0", [], NOBODY, [], [3], None, (), [1], "ONLINE"),
-        Change(3, (3,), last_known_elr=(), recovery=RECOVERING),
+        Record(3, (3,), last_known_elr=(), recovery=RECOVERING),
     ),
     "dead, it is passed over from 4.1": ("4.1", [], NOBODY, [], [3], None, (), [1], "ONLINE", None),
     "two last known are no leader": ("4.1", [], NOBODY, [], [2, 3], None, (), [2, 3], "ONLINE", None),
     "unclean clears the ELR": (
         *("4.1", [], NOBODY, [2], [1], None, (), [3], "UNCLEAN"),
-        Change(3, (3,), elr=(), last_known_elr=(), recovery=RECOVERING),
+        Record(3, (3,), elr=(), last_known_elr=(), recovery=RECOVERING),
     ),
 }
 
@@ -184,24 +186,26 @@ def test_eligible_leader_replicas(case: str) -> None:
     given_ = (
         settings(text, "4.0-IV1", elr_enabled=True, min_isr=2),
         partition(isr, leader, elr=tuple(elr), last_known_elr=tuple(last_known)),
-        *(acceptable, kind, Wanted(isr=wanted, unclean_shutdown=unclean_shutdown)),
+        *(acceptable, kind, RequestedChange(isr=wanted, unclean_shutdown=unclean_shutdown)),
     )
     assert partition_change(*given_) == record
 
 
 def test_min_isr_is_capped_at_the_replication_factor() -> None:
-    alone = Registration((1,), (1,), 1)
-    emptied = partition_change(settings("4.1", elr_enabled=True, min_isr=3), alone, [], "ONLINE", Wanted(isr=()))
-    assert emptied == Change(NOBODY, (), elr=(1,), last_known_elr=(1,))
+    alone = PartitionRegistration((1,), (1,), 1)
+    emptied = partition_change(
+        settings("4.1", elr_enabled=True, min_isr=3), alone, [], "ONLINE", RequestedChange(isr=())
+    )
+    assert emptied == Record(NOBODY, (), elr=(1,), last_known_elr=(1,))
     returned = apply_change(alone, emptied)
     back = partition_change(settings("4.1", elr_enabled=True, min_isr=3), returned, [1])
-    assert back == Change(1, (1,), elr=(), last_known_elr=())
+    assert back == Record(1, (1,), elr=(), last_known_elr=())
 
 
 def test_last_known_elr_without_last_known_leader() -> None:
     given_ = settings("3.9", elr_enabled=True, min_isr=2, last_known_leader=False), partition([1, 2], 1)
-    change = partition_change(*given_, [1], "ONLINE", Wanted(isr=(1,), unclean_shutdown=(2,)))
-    assert change == Change(isr=(1,), last_known_elr=(2,))
+    change = partition_change(*given_, [1], "ONLINE", RequestedChange(isr=(1,), unclean_shutdown=(2,)))
+    assert change == Record(isr=(1,), last_known_elr=(2,))
 
 
 def test_no_eligible_leader_replicas_before_3_7() -> None:
@@ -213,11 +217,11 @@ def test_no_eligible_leader_replicas_before_3_7() -> None:
 
 
 def test_2_8_fences_and_unfences() -> None:
-    assert fence_2_8(partition([1, 2, 3], 2), 2) == Change(1, (1, 3))
-    assert fence_2_8(partition([1, 2], 1), 2) == Change(1, (1,))
-    assert fence_2_8(partition([1], 1), 1) == Change(leader=NOBODY)
+    assert fence_2_8(partition([1, 2, 3], 2), 2) == Record(1, (1, 3))
+    assert fence_2_8(partition([1, 2], 1), 2) == Record(1, (1,))
+    assert fence_2_8(partition([1], 1), 1) == Record(leader=NOBODY)
     assert fence_2_8(partition([1], 1), 3) is None
-    assert unfence_2_8(partition([1], NOBODY), 1) == Change(leader=1)
+    assert unfence_2_8(partition([1], NOBODY), 1) == Record(leader=1)
     assert unfence_2_8(partition([1], NOBODY), 2) is None
     assert unfence_2_8(partition([1], 1), 1) is None
     with pytest.raises(ValueError, match="no change builder"):
@@ -265,7 +269,7 @@ def test_birth(case: str) -> None:
     if isinstance(expected, str):
         assert born == Refused(expected)
     else:
-        assert born == Registration((2, 1), expected, expected[0])
+        assert born == PartitionRegistration((2, 1), expected, expected[0])
 
 
 # --- E.4 --------------------------------------------------------------------------------------------------------------
@@ -286,19 +290,21 @@ COMPLETIONS: dict[str, tuple[str, IdTuple, IdTuple, IdTuple, Ids, Completed | No
 @pytest.mark.parametrize("case", COMPLETIONS)
 def test_completion(case: str) -> None:
     text, replicas, adding, removing, isr, done = COMPLETIONS[case]
-    assert kraft_reassign_complete(Release.parse(text), Lists(replicas, adding, removing), isr) == done
+    assert kraft_reassign_complete(Release.parse(text), ReassignmentLists(replicas, adding, removing), isr) == done
 
 
 def test_completion_is_part_of_the_change_that_allows_it() -> None:
-    pending = Registration((3, 1, 2), (1, 2), 2, adding=(3,), removing=(2,))
-    change = partition_change(settings("3.9"), pending, [1, 2, 3], "ONLINE", Wanted(isr=(1, 2, 3)))
-    assert change == Change(3, (1, 3), replicas=(3, 1), adding=(), removing=())
+    pending = PartitionRegistration((3, 1, 2), (1, 2), 2, adding=(3,), removing=(2,))
+    change = partition_change(settings("3.9"), pending, [1, 2, 3], "ONLINE", RequestedChange(isr=(1, 2, 3)))
+    assert change == Record(3, (1, 3), replicas=(3, 1), adding=(), removing=())
 
 
 def test_a_lost_replica_bumps_the_epoch_of_the_leader_that_stays() -> None:
-    pending = Registration((1, 2), (1, 2), 1)
-    change = partition_change(settings("4.1"), pending, [1, 2], "ONLINE", Wanted(replicas=(1, 2), removing=(2,)))
-    assert change == Change(1, (1,), replicas=(1,))
+    pending = PartitionRegistration((1, 2), (1, 2), 1)
+    change = partition_change(
+        settings("4.1"), pending, [1, 2], "ONLINE", RequestedChange(replicas=(1, 2), removing=(2,))
+    )
+    assert change == Record(1, (1,), replicas=(1,))
 
 
 # --- what always holds ------------------------------------------------------------------------------------------------
@@ -308,7 +314,7 @@ BROKERS = st.integers(0, 5)
 METADATA = st.sampled_from(["3.1-IV0", "3.5-IV2", "3.6-IV0", "4.1-IV1"]).map(ProtocolVersion.parse)
 
 
-Asked = tuple[Settings, Registration, list[int], IdTuple]
+Asked = tuple[ControllerConfig, PartitionRegistration, list[int], IdTuple]
 
 
 @st.composite
@@ -322,17 +328,17 @@ def changes(draw: st.DrawFn) -> Asked:
     rest = [broker for broker in replicas if broker not in isr]
     below = elr_enabled and len(isr) < min(min_isr, len(replicas))
     elr = tuple(draw(st.lists(st.sampled_from(rest), unique=True))) if below and rest else ()
-    given_ = Settings(at, draw(METADATA), elr_enabled=elr_enabled, min_isr=min_isr)
+    given_ = ControllerConfig(at, draw(METADATA), elr_enabled=elr_enabled, min_isr=min_isr)
     wanted = tuple(broker for broker in isr if draw(st.booleans()))
-    start = Registration(replicas, isr, draw(st.sampled_from([*isr, NOBODY])), elr=elr)
+    start = PartitionRegistration(replicas, isr, draw(st.sampled_from([*isr, NOBODY])), elr=elr)
     acceptable = [broker for broker in draw(st.lists(BROKERS, unique=True)) if broker in wanted or broker not in isr]
     return given_, start, acceptable, wanted
 
 
-@given(changes(), st.sampled_from(Kind))
-def test_changes_keep_their_promises(change: Asked, kind: Kind) -> None:
+@given(changes(), st.sampled_from(ElectionKind))
+def test_changes_keep_their_promises(change: Asked, kind: ElectionKind) -> None:
     given_, before, acceptable, wanted = change
-    record = partition_change(given_, before, acceptable, kind, Wanted(isr=wanted))
+    record = partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted))
     after = apply_change(before, record)
     assert set(after.isr) <= set(before.replicas)
     assert after.isr or given_.elr_enabled
@@ -342,36 +348,36 @@ def test_changes_keep_their_promises(change: Asked, kind: Kind) -> None:
         assert after.leader in after.isr
         assert after.leader in acceptable
     if after.recovery != before.recovery:
-        assert kind == Kind.UNCLEAN
+        assert kind == ElectionKind.UNCLEAN
         assert after.isr == (after.leader,)
     assert not set(after.isr) & set(after.elr)
     if len(after.isr) >= min(given_.min_isr, len(before.replicas)) and after.leader not in before.elr:
         assert not after.elr
 
 
-@given(changes(), st.sampled_from([Kind.PREFERRED, Kind.ONLINE]))
-def test_preferred_and_online_are_never_unclean(change: Asked, kind: Kind) -> None:
+@given(changes(), st.sampled_from([ElectionKind.PREFERRED, ElectionKind.ONLINE]))
+def test_preferred_and_online_are_never_unclean(change: Asked, kind: ElectionKind) -> None:
     given_, before, acceptable, wanted = change
-    after = apply_change(before, partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)))
+    after = apply_change(before, partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted)))
     assert after.leader in (NOBODY, before.leader, *(wanted or (*before.elr, *before.isr)))
 
 
-@given(changes(), st.sampled_from(Kind), st.randoms(use_true_random=False))
-def test_the_order_of_brokers_does_not_matter(change: Asked, kind: Kind, order: Random) -> None:
+@given(changes(), st.sampled_from(ElectionKind), st.randoms(use_true_random=False))
+def test_the_order_of_brokers_does_not_matter(change: Asked, kind: ElectionKind, order: Random) -> None:
     given_, before, acceptable, wanted = change
     shuffled = order.sample(acceptable, len(acceptable))
-    assert partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)) == partition_change(
-        given_, before, shuffled, kind, Wanted(isr=wanted)
+    assert partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted)) == partition_change(
+        given_, before, shuffled, kind, RequestedChange(isr=wanted)
     )
 
 
-@given(changes(), st.sampled_from(Kind))
-def test_the_same_change_again_changes_nothing(change: Asked, kind: Kind) -> None:
+@given(changes(), st.sampled_from(ElectionKind))
+def test_the_same_change_again_changes_nothing(change: Asked, kind: ElectionKind) -> None:
     given_, before, acceptable, wanted = change
-    after = apply_change(before, partition_change(given_, before, acceptable, kind, Wanted(isr=wanted)))
+    after = apply_change(before, partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted)))
     modern = given_.release >= Release(3, 8)
     if modern and after.isr == wanted:
-        assert partition_change(given_, after, acceptable, kind, Wanted(isr=after.isr)) is None
+        assert partition_change(given_, after, acceptable, kind, RequestedChange(isr=after.isr)) is None
 
 
 REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
@@ -380,7 +386,7 @@ REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)
 @given(REPLICAS, REPLICAS)
 def test_a_plan_on_nothing_pending_can_be_cancelled(current: list[int], target: list[int]) -> None:
     plan = kraft_reassign_plan(current, target)
-    assert kraft_reassign_lists(Lists(tuple(current)), target) == plan
+    assert kraft_reassign_lists(ReassignmentLists(tuple(current)), target) == plan
     assert plan.replicas[: len(target)] == tuple(target)
     reverted = kraft_reassign_revert(plan, current)
     assert set(reverted.replicas) == set(current)

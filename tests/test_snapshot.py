@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from udfs.describe.controller_context import Broker, Evidence, Reign, alive_of
-from udfs.describe.kafka_topics import AT_MIN_ISR, Partition, Tool, Topic, select
+from udfs.describe.controller_context import BrokerStatus, ClusterState, ControllerTerm, alive_of
+from udfs.describe.kafka_topics import AT_MIN_ISR, DescribedPartition, DescribedTopic, Tool, select
 from udfs.describe.output import BROKERS, CONTEXT, CONTROLLER, as_data, as_text, remarks
 from udfs.describe.snapshot import (
-    Picture,
+    Snapshot,
     configs_of,
     evidence_of,
     reign_of,
@@ -49,7 +49,7 @@ def state(topic: str, partition: int, leader: int, incarnation: int = 0) -> dict
     }  # fmt: skip
 
 
-def topics(lives: list[dict[str, Any]], states: list[dict[str, Any]], **more: Any) -> list[Topic]:
+def topics(lives: list[dict[str, Any]], states: list[dict[str, Any]], **more: Any) -> list[DescribedTopic]:
     nothing: dict[str, Any] = {"moves": [], "assigned": [], "configs": [], "default_least": lambda _: None}
     given = {"tool": ZK, "paths": {"f": "broker-1/server.log"}, **nothing, **more}
     return topics_of(lives=lives, partitions=states, at=at("11:00"), **given)
@@ -176,8 +176,8 @@ def word(kind: str, clock: str, **columns: Any) -> dict[str, Any]:
 REIGN = {"controller_id": 1, "controller_epoch": 7, "since": at("10:00"), "active_since": None, "until": at("12:00")}
 
 
-def evidence(*spans: dict[str, Any], tool: Tool = ZK, lines: list[dict[str, Any]] | None = None) -> Evidence:
-    pay = Topic("pay", (Partition(0, replicas=(1, 9)),), since="2026-11-21T10:30:00.000Z")
+def evidence(*spans: dict[str, Any], tool: Tool = ZK, lines: list[dict[str, Any]] | None = None) -> ClusterState:
+    pay = DescribedTopic("pay", (DescribedPartition(0, replicas=(1, 9)),), since="2026-11-21T10:30:00.000Z")
     return evidence_of(tool, REIGN, spans, [pay], lines or [], at("11:00"))
 
 
@@ -230,9 +230,9 @@ def test_deletion_of_a_topic_of_the_same_name_before() -> None:
 
 
 def test_reign() -> None:
-    assert reign_of(None, at("11:00")) == Reign()
+    assert reign_of(None, at("11:00")) == ControllerTerm()
     assert reign_of(REIGN, at("11:00")).controller_id == 1
-    assert reign_of(REIGN, at("12:00")) == Reign(is_known=True)  # over, and the next has not begun
+    assert reign_of(REIGN, at("12:00")) == ControllerTerm(is_known=True)  # over, and the next has not begun
 
 
 def test_release_of_the_tool() -> None:
@@ -255,8 +255,8 @@ LED = {  # leader, replicas, tool -> leader as shown; broker 1 is alive, 2 and 3
 @pytest.mark.parametrize("case", LED)
 def test_a_fenced_leader_leads_nothing(case: str) -> None:
     leader, replicas, tool, expected = LED[case]
-    before = Partition(0, leader=leader, isr=(2,), replicas=replicas, leader_epoch=4, partition_epoch=6)
-    (topic,) = without_fenced_leaders(tool, [Topic("a", (before,))], {1: True, 2: False, 3: False})
+    before = DescribedPartition(0, leader=leader, isr=(2,), replicas=replicas, leader_epoch=4, partition_epoch=6)
+    (topic,) = without_fenced_leaders(tool, [DescribedTopic("a", (before,))], {1: True, 2: False, 3: False})
     after = topic.partitions[0]
     assert after.leader == expected
     assert (after.isr, after.leader_epoch, after.inferred) == (
@@ -265,13 +265,16 @@ def test_a_fenced_leader_leads_nothing(case: str) -> None:
 
 
 # ---- what is said ---------------------------------------------------------------------------------------------------
-def picture(asked: str = "11:00", *topics: Topic, tool: Tool = ZK, notes: tuple[str, ...] = ()) -> Picture:
-    brokers = [Broker(1, "alive", 11, "2026-11-21T10:10:00.000Z"), Broker(3, "gone", None, "2026-11-21T10:20:00.000Z")]
-    told = Evidence(tool, reign_of(REIGN, at("11:00")), topics, brokers)
-    return Picture("eu", at(asked), at("09:00"), at("11:30"), told, notes)
+def picture(asked: str = "11:00", *topics: DescribedTopic, tool: Tool = ZK, notes: tuple[str, ...] = ()) -> Snapshot:
+    brokers = [
+        BrokerStatus(1, "alive", 11, "2026-11-21T10:10:00.000Z"),
+        BrokerStatus(3, "gone", None, "2026-11-21T10:20:00.000Z"),
+    ]
+    told = ClusterState(tool, reign_of(REIGN, at("11:00")), topics, brokers)
+    return Snapshot("eu", at(asked), at("09:00"), at("11:30"), told, notes)
 
 
-def told_of(shown: Picture, only: str | None = None, view: str | None = None) -> list[str]:
+def told_of(shown: Snapshot, only: str | None = None, view: str | None = None) -> list[str]:
     evidence = shown.evidence
     return list(remarks(shown, select(evidence.tool, evidence.topics, only, evidence.alive), view))
 
@@ -280,7 +283,7 @@ OF = "Cluster eu at 2026-11-21T11:00:00.000Z, as kafka-topics 2.4.1 would print 
 
 
 def test_remarks() -> None:
-    blank = Topic("a", (Partition(0), Partition(1, leader=1, isr=(1,), replicas=(1,))))
+    blank = DescribedTopic("a", (DescribedPartition(0), DescribedPartition(1, leader=1, isr=(1,), replicas=(1,))))
     assert told_of(picture()) == [OF]
     assert told_of(picture(notes=("A hole.",))) == [OF, "A hole."]
     assert told_of(picture("11:00", blank)) == [OF, "No line tells the state of a-0 by then."]
@@ -289,14 +292,14 @@ def test_remarks() -> None:
         "2 partitions are left out because the logs do not tell whether the filter lets them through "
         "(min.insync.replicas may be missing, give it with --conf).",
     ]
-    assert told_of(picture("11:00", Topic("b", deleting=True))) == [
+    assert told_of(picture("11:00", DescribedTopic("b", deleting=True))) == [
         OF,
         "Topic b was being deleted, and brokers no longer told of it: it is left out.",
     ]
 
 
 def test_after_the_end_of_the_logs_the_last_state_stands() -> None:
-    late = picture("12:00", Topic("a", (Partition(0, leader=1, isr=(1,), replicas=(1,)),)))
+    late = picture("12:00", DescribedTopic("a", (DescribedPartition(0, leader=1, isr=(1,), replicas=(1,)),)))
     assert told_of(late) == [
         "Cluster eu at 2026-11-21T11:30:00.000Z, as kafka-topics 2.4.1 would print it.",
         "Its logs end then: what changed until 2026-11-21T12:00:00.000Z is not known.",

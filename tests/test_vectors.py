@@ -18,7 +18,7 @@ from udfs.kafka import (
 from udfs.kafka import metrics as controller_metrics
 from udfs.kafka import request_handling as broker_requests
 from udfs.kafka.elections import Elected, Refused
-from udfs.kafka.reassignment import Lists
+from udfs.kafka.reassignment import ReassignmentLists
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release, releases_between
 
 Given = dict[str, Any]  # a part of a vector, or what is compared with one
@@ -117,8 +117,8 @@ def kraft_change(release: Release, given: Given) -> Given:
     fields: Given = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given["partition"].items()
     }
-    partition = kraft_elections.Registration(**fields)
-    settings = kraft_elections.Settings(
+    partition = kraft_elections.PartitionRegistration(**fields)
+    settings = kraft_elections.ControllerConfig(
         release,
         ProtocolVersion.parse(given["metadata_version"]),
         zk_migration=given.get("zk_migration", False),
@@ -131,7 +131,7 @@ def kraft_change(release: Release, given: Given) -> Given:
         for name in ("target_isr", "target_replicas", "target_adding", "target_removing", "unclean_shutdown")
         if name in given
     }
-    wanted = kraft_elections.Wanted(**asked)
+    wanted = kraft_elections.RequestedChange(**asked)
     change = kraft_elections.partition_change(
         settings, partition, given["acceptable"], given.get("election", "ONLINE"), wanted
     )
@@ -139,8 +139,8 @@ def kraft_change(release: Release, given: Given) -> Given:
     return {"record": record, "after": vars(kraft_elections.apply_change(partition, change))}
 
 
-def lists(given: Given) -> Lists:
-    return Lists(tuple(given["replicas"]), tuple(given["adding"]), tuple(given["removing"]))
+def lists(given: Given) -> ReassignmentLists:
+    return ReassignmentLists(tuple(given["replicas"]), tuple(given["adding"]), tuple(given["removing"]))
 
 
 def kraft_reassign_complete(release: Release, given: Given) -> Given:
@@ -216,8 +216,8 @@ def requested(function: Callable[..., broker_requests.Answer]) -> Operation:
     return run
 
 
-def led(given: Given) -> list[controller_metrics.Led]:
-    return [controller_metrics.Led(tuple(one["replicas"]), one["leader"]) for one in given["partitions"]]
+def led(given: Given) -> list[controller_metrics.LedPartition]:
+    return [controller_metrics.LedPartition(tuple(one["replicas"]), one["leader"]) for one in given["partitions"]]
 
 
 def leader_imbalance(_: Release, given: Given) -> Given:
@@ -239,7 +239,7 @@ def check_sequence(release: Release, given: Given, kraft: bool = False) -> Given
     states = []
     for state in given["states"]:
         fields = {renamed.get(name, name): value for name, value in state.items()}
-        states.append(invariants.State(**{name: typed.get(name, lambda v: v)(v) for name, v in fields.items()}))
+        states.append(invariants.StoredState(**{name: typed.get(name, lambda v: v)(v) for name, v in fields.items()}))
     return {"violations": invariants.violations(invariants.check_sequence(invariants.Cluster(release, kraft), states))}
 
 

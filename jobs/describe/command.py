@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from udfs.describe.snapshot import Picture
+    from udfs.describe.snapshot import Snapshot
     from udfs.merge.times import Moment
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -95,7 +95,7 @@ def _one(flags: Mapping[str, bool], told: Mapping[str, str], what: str) -> str |
     return given[0] if given else None
 
 
-def _print(picture: Picture, view: str | None, only: str | None, form: str) -> None:
+def _print(picture: Snapshot, view: str | None, only: str | None, form: str) -> None:
     """The answer on standard output, what is to be known of it on standard error."""
     import json
 

@@ -21,8 +21,8 @@ from jobs.timelines.cluster_facts import is_assigned, is_written
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION
-from udfs.describe.controller_context import Evidence, Reign
-from udfs.describe.snapshot import Picture, evidence_of, iso, tool_of, topics_of
+from udfs.describe.controller_context import ClusterState, ControllerTerm
+from udfs.describe.snapshot import Snapshot, evidence_of, iso, tool_of, topics_of
 from udfs.errors import BadInput
 from udfs.logs.coverage import Span, holes_at
 from udfs.merge.times import Moment
@@ -180,7 +180,7 @@ def take(
     topic: str | None = None,
     *,
     with_controller: bool = False,
-) -> Picture:
+) -> Snapshot:
     """The picture of a moment. `topic`: as kafka-topics takes it, a regular expression, or several names with commas.
 
     Without `with_controller` nothing is asked that only the controller held: shutdowns, states, broker epochs. Raises
@@ -196,7 +196,7 @@ def take(
     first, last = min(span.since for span in spans), max(span.until for span in spans)
     wanted = moment_of(asked, last)
     if wanted < first:
-        return Picture(name, wanted, first, last, Evidence(tool_of(None, []), Reign(), (), ()))
+        return Snapshot(name, wanted, first, last, ClusterState(tool_of(None, []), ControllerTerm(), (), ()))
     at = min(wanted, last)
     events, lives = table("events"), matching(table("topic_timeline"), topic)
     version = F.col("fields")["kafka_version"].alias("version")
@@ -233,7 +233,7 @@ def take(
         at,
     )
     evidence = evidence_of(tool, reign, rows["brokers"], topics, rows.get("said", []), at)
-    return Picture(name, wanted, first, last, evidence, tuple(_notes(spans, at, by_messages)))
+    return Snapshot(name, wanted, first, last, evidence, tuple(_notes(spans, at, by_messages)))
 
 
 def matching(rows: DataFrame, topic: str | None) -> DataFrame:

@@ -10,8 +10,8 @@ from pyspark.sql import types as T
 
 from jobs.timelines.evidence import evidence
 from jobs.timelines.order import IN_ORDER, with_rank
+from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
-from udfs.describe.snapshot import NOT_TOPICS
 from udfs.reconstruct.incarnations import rebirths
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def to_topic_timeline(events: DataFrame) -> DataFrame:
     """
     columns = ["cluster", "topic", "topic_id", "at", "node_id", "file_id", "line", "event_type", "partition"]
     told = (F.col("event_type") == "metadata_cache_updated") & (F.col("leader") > -2)
-    is_topic = ~F.col("topic").isin(*NOT_TOPICS) | F.col("event_type").isin(*ALIVE)
+    is_topic = (F.col("topic") != METADATA_LOG) | F.col("event_type").isin(*ALIVE)
     named = events.where(F.col("topic").isNotNull() & is_topic).select(
         *columns, F.coalesce(told, F.lit(False)).alias("told")
     )

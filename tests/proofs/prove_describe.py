@@ -34,7 +34,7 @@ from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse, open_warehouse
 from tests.proofs.prove_truth import ROOT, compare
 from udfs.describe import controller_context as context
-from udfs.describe.kafka_topics import Partition, Tool, Topic
+from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic, Tool
 from udfs.describe.snapshot import partition_of, without_fenced_leaders
 from udfs.kafka.releases import Release
 from udfs.merge.times import Moment
@@ -161,12 +161,12 @@ def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list
         p = partition_of(tool, row.asDict(), around, before[-1] if before else None, {}, row["asked"])
         last = {s["broker"]: s for s in sorted(spans, key=lambda s: s["since"]) if s["since"] <= row["asked"]}
         alive = {broker: s["until"] is None or s["until"] > row["asked"] for broker, s in last.items()}
-        (topic,) = without_fenced_leaders(tool, [Topic(row["topic"], (p,))], alive)
+        (topic,) = without_fenced_leaders(tool, [DescribedTopic(row["topic"], (p,))], alive)
         found[row["n"]] = _seen(topic.partitions[0])
     return found
 
 
-def _seen(p: Partition) -> Seen:
+def _seen(p: DescribedPartition) -> Seen:
     return p.leader, None if p.isr is None else frozenset(p.isr), p.replicas
 
 

@@ -16,8 +16,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from schemas.kafka_values import NO_LEADER
 from tests.proofs.prove_truth import ROOT, compare
-from udfs.reconstruct.kraft_inferred import ASSIGNED, FENCED, NO_LEADER, REBORN, UNFENCED, State, Step, Written, untold
+from udfs.reconstruct.kraft_inferred import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, Written, untold
 
 ROUNDS, SEED, LATE_MS, SKEW_MS = 200, 20261121, 400, 1000
 Place = tuple[str, int, int]

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from udfs.describe.kafka_topics import NO_LEADER, UNKNOWN, Alive, Partition, Tool, Topic
-from udfs.kafka.metrics import Led, offline_partitions_count
+from schemas.kafka_values import NO_LEADER
+from udfs.describe.kafka_topics import UNKNOWN, Alive, DescribedPartition, DescribedTopic, Tool
+from udfs.kafka.metrics import LedPartition, offline_partitions_count
 from udfs.kafka.releases import Release
 from udfs.kafka.state_machines import starting_replica_state
 
@@ -23,7 +24,7 @@ ReplicaId = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
-class Broker:
+class BrokerStatus:
     """A broker at a moment: `alive`, `shutting_down` (asked to, and still there), `gone` (KRaft: fenced), `unknown`."""
 
     broker: int
@@ -34,7 +35,7 @@ class Broker:
 
 
 @dataclass(frozen=True)
-class Reign:
+class ControllerTerm:
     """The controller at a moment; no id: there was none, or nobody tells."""
 
     controller_id: int | None = None
@@ -46,13 +47,13 @@ class Reign:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ClusterState:
     """What the context is rebuilt from, all of one moment."""
 
     tool: Tool
-    reign: Reign
-    topics: Sequence[Topic]
-    brokers: Sequence[Broker]
+    reign: ControllerTerm
+    topics: Sequence[DescribedTopic]
+    brokers: Sequence[BrokerStatus]
     offline_dirs: Mapping[int, frozenset[PartitionId]] = field(default_factory=dict)
     """Replicas that the controller marked offline for a failed log directory, by broker."""
     logged: Mapping[PartitionId | ReplicaId, str] = field(default_factory=dict)
@@ -78,20 +79,20 @@ class Evidence:
         return any(len(name) == 3 for name in self.logged)
 
 
-def alive_of(brokers: Iterable[Broker]) -> Alive:
+def alive_of(brokers: Iterable[BrokerStatus]) -> Alive:
     """Whether each broker was registered; those of whom nobody tells are left out."""
     return {b.broker: b.state != "gone" for b in brokers if b.state != "unknown"}
 
 
 # ---- states ---------------------------------------------------------------------------------------------------------
-def partition_state(told: Evidence, topic: Topic, p: Partition) -> str | None:
+def partition_state(told: ClusterState, topic: DescribedTopic, p: DescribedPartition) -> str | None:
     """The state of a partition with ZooKeeper; None if neither a transition nor the rest tells it."""
     logged = told.logged.get((topic.name, p.partition))
     implied = None if topic.deleting else implied_partition_state(told, topic, p)
     return (logged or implied) if told.traced else (implied or logged)
 
 
-def implied_partition_state(told: Evidence, topic: Topic, p: Partition) -> str | None:
+def implied_partition_state(told: ClusterState, topic: DescribedTopic, p: DescribedPartition) -> str | None:
     """Online with a leader that is online, else Offline: through 2.2 a dead leader stays stored (KAFKA-3143)."""
     if p.leader is None or (p.leader != NO_LEADER and p.leader not in told.alive):
         return None
@@ -99,7 +100,7 @@ def implied_partition_state(told: Evidence, topic: Topic, p: Partition) -> str |
     return "OnlinePartition" if is_online else "OfflinePartition"
 
 
-def replica_state(told: Evidence, topic: Topic, p: Partition, broker: int) -> str | None:
+def replica_state(told: ClusterState, topic: DescribedTopic, p: DescribedPartition, broker: int) -> str | None:
     """The state of a replica with ZooKeeper; None if neither a transition nor the rest tells it."""
     logged = told.logged.get((topic.name, p.partition, broker))
     if logged is not None and told.traced:
@@ -107,7 +108,7 @@ def replica_state(told: Evidence, topic: Topic, p: Partition, broker: int) -> st
     return None if topic.deleting else implied_replica_state(told, topic, p, broker)
 
 
-def implied_replica_state(told: Evidence, topic: Topic, p: Partition, broker: int) -> str | None:
+def implied_replica_state(told: ClusterState, topic: DescribedTopic, p: DescribedPartition, broker: int) -> str | None:
     """What follows from the broker; one that is being added is New until the reassignment is done.
 
     In a controlled shutdown the replicas that followed when it was asked for are Offline, those that led are Online and stay
@@ -125,11 +126,11 @@ def implied_replica_state(told: Evidence, topic: Topic, p: Partition, broker: in
     return "NewReplica" if p.reassigning and broker in p.adding else "OnlineReplica"
 
 
-def _on_offline_dir(told: Evidence, topic: Topic, p: Partition, broker: int) -> bool:
+def _on_offline_dir(told: ClusterState, topic: DescribedTopic, p: DescribedPartition, broker: int) -> bool:
     return (topic.name, p.partition) in told.offline_dirs.get(broker, frozenset())
 
 
-def is_replica_online(told: Evidence, topic: Topic, p: Partition, broker: int) -> bool | None:
+def is_replica_online(told: ClusterState, topic: DescribedTopic, p: DescribedPartition, broker: int) -> bool | None:
     """`isReplicaOnline`: alive, not shutting down, and not on a failed log directory; None unknown."""
     if broker not in told.alive:
         return None
@@ -137,7 +138,7 @@ def is_replica_online(told: Evidence, topic: Topic, p: Partition, broker: int) -
 
 
 # ---- the whole ------------------------------------------------------------------------------------------------------
-def offline_partition_count(told: Evidence) -> int:
+def offline_partition_count(told: ClusterState) -> int:
     """The metric OfflinePartitionsCount of that release (H.7), of the partitions whose leader is known."""
     living = [t for t in told.topics if not t.deleting]
     if told.tool.kraft:
@@ -145,7 +146,9 @@ def offline_partition_count(told: Evidence) -> int:
     if told.tool.release >= Release(2, 1):
         return sum(partition_state(told, t, p) == "OfflinePartition" for t in living for p in t.partitions)
     led = [
-        Led(p.replicas or (), NO_LEADER if p.leader is None else p.leader, topic_deleting=t.name in to_be_deleted(told))
+        LedPartition(
+            p.replicas or (), NO_LEADER if p.leader is None else p.leader, topic_deleting=t.name in to_be_deleted(told)
+        )
         for t in told.topics
         for p in t.partitions
         if p.leader == NO_LEADER or p.leader in told.alive  # None is in neither
@@ -154,14 +157,14 @@ def offline_partition_count(told: Evidence) -> int:
     return offline_partitions_count(told.tool.release, led, there, told.shutting_down)
 
 
-def to_be_deleted(told: Evidence) -> list[str]:
+def to_be_deleted(told: ClusterState) -> list[str]:
     """Topics whose deletion was asked for or had begun, and that were there; KRaft deletes in one step."""
     if told.tool.kraft:
         return []
     return sorted(t.name for t in told.topics if t.deleting or t.name in told.deletion_requested)
 
 
-def ineligible_for_deletion(told: Evidence) -> list[str]:
+def ineligible_for_deletion(told: ClusterState) -> list[str]:
     """Topics to be deleted that have to wait: a replica is not online, or a partition is being reassigned (H.4)."""
     waiting = set(to_be_deleted(told))
     return [
@@ -175,7 +178,7 @@ def ineligible_for_deletion(told: Evidence) -> list[str]:
     ]
 
 
-def as_data(told: Evidence) -> dict[str, Any]:
+def as_data(told: ClusterState) -> dict[str, Any]:
     """The context under the names of ControllerContext's fields, in snake_case; null is unknown, or (KRaft) not kept."""
     zk = not told.tool.kraft
     states = {
@@ -219,12 +222,12 @@ def as_data(told: Evidence) -> dict[str, Any]:
     }
 
 
-def offline_replicas(told: Evidence, topic: Topic, p: Partition) -> list[int]:
+def offline_replicas(told: ClusterState, topic: DescribedTopic, p: DescribedPartition) -> list[int]:
     """Replicas that were not online, in the assignment's order; those of whom nobody tells are left out."""
     return [broker for broker in p.replicas or () if is_replica_online(told, topic, p, broker) is False]
 
 
-def lines(told: Evidence) -> list[str]:
+def lines(told: ClusterState) -> list[str]:
     """The context as text: a line for each of ControllerContext's fields, then one for each partition."""
     data = as_data(told)
 
@@ -256,7 +259,7 @@ def lines(told: Evidence) -> list[str]:
     return text + [_partition_line(told, t, p) for t in told.topics for p in t.partitions]
 
 
-def _partition_line(told: Evidence, topic: Topic, p: Partition) -> str:
+def _partition_line(told: ClusterState, topic: DescribedTopic, p: DescribedPartition) -> str:
     def ids(values: Sequence[int] | None) -> str:
         return UNKNOWN if values is None else ",".join(map(str, values))
 

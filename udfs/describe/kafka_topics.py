@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from schemas.kafka_values import NO_LEADER
 from udfs.kafka.releases import Release
 
 UNKNOWN = "unknown"
-NO_LEADER = -1
 
 UNAVAILABLE, UNDER_REPLICATED = "unavailable-partitions", "under-replicated-partitions"
 AT_MIN_ISR, UNDER_MIN_ISR = "at-min-isr-partitions", "under-min-isr-partitions"
@@ -29,7 +29,7 @@ Alive = Mapping[int, bool]
 
 
 @dataclass(frozen=True)
-class Partition:
+class DescribedPartition:
     """One partition at a moment. None: the logs do not tell; leader -1: none."""
 
     partition: int
@@ -51,11 +51,11 @@ class Partition:
 
 
 @dataclass(frozen=True)
-class Topic:
+class DescribedTopic:
     """One topic at a moment; its partitions are in order, from 0 and without a gap, as far as any is known."""
 
     name: str
-    partitions: tuple[Partition, ...] = ()
+    partitions: tuple[DescribedPartition, ...] = ()
     topic_id: str | None = None
     configs: Mapping[str, str] | None = None
     """Overrides that the logs tell; None if no line tells of any."""
@@ -79,7 +79,7 @@ class Tool:
         return self.kraft or self.release >= Release(2, 2)
 
 
-def seen(tool: Tool, p: Partition, alive: Alive) -> Partition:
+def seen(tool: Tool, p: DescribedPartition, alive: Alive) -> DescribedPartition:
     """A partition as the tool is told of it.
 
     ZooKeeper tells what is stored, be the leader -1 or dead. A broker of a ZooKeeper cluster tells of no leader that is not
@@ -92,7 +92,7 @@ def seen(tool: Tool, p: Partition, alive: Alive) -> Partition:
     return replace(p, leader=NO_LEADER, isr=() if tool.release < Release(2, 4) else p.isr)
 
 
-def whole(topic: Topic) -> Topic:
+def whole(topic: DescribedTopic) -> DescribedTopic:
     """A topic with a partition of which nothing is known in each gap of its numbers: partitions are numbered from 0 on.
 
     >>> [p.partition for p in whole(Topic("a", (Partition(2), Partition(1)))).partitions]
@@ -100,7 +100,7 @@ def whole(topic: Topic) -> Topic:
     """
     known = {p.partition: p for p in topic.partitions}
     numbers = range(max(known, default=-1) + 1)
-    return replace(topic, partitions=tuple(known.get(n, Partition(n)) for n in numbers))
+    return replace(topic, partitions=tuple(known.get(n, DescribedPartition(n)) for n in numbers))
 
 
 # ---- which partitions -----------------------------------------------------------------------------------------------
@@ -109,11 +109,11 @@ class Selection:
     """Topics with those of their partitions that a filter lets through, and of how many the logs do not tell whether it does."""
 
     only: str | None
-    topics: tuple[tuple[Topic, tuple[Partition, ...]], ...]
+    topics: tuple[tuple[DescribedTopic, tuple[DescribedPartition, ...]], ...]
     undecided: int = 0
 
 
-def select(tool: Tool, topics: Iterable[Topic], only: str | None, alive: Alive) -> Selection:
+def select(tool: Tool, topics: Iterable[DescribedTopic], only: str | None, alive: Alive) -> Selection:
     """What one of FILTERS lets through, topics of which nothing is left out; None: everything. Topics by name."""
     in_order = sorted(topics, key=lambda topic: topic.name)
     if only is None:
@@ -127,7 +127,7 @@ def select(tool: Tool, topics: Iterable[Topic], only: str | None, alive: Alive) 
     return Selection(only, tuple(kept), undecided)
 
 
-def passes(tool: Tool, topic: Topic, p: Partition, only: str, alive: Alive) -> bool | None:
+def passes(tool: Tool, topic: DescribedTopic, p: DescribedPartition, only: str, alive: Alive) -> bool | None:
     """Whether a filter lets a partition, as `seen`, through; None if the logs do not tell."""
     if only == UNAVAILABLE:
         return _is_unavailable(p, alive)
@@ -144,7 +144,7 @@ def passes(tool: Tool, topic: Topic, p: Partition, only: str, alive: Alive) -> b
     raise ValueError(f"No such filter: {only!r}; expected one of {', '.join(FILTERS)}")
 
 
-def _is_unavailable(p: Partition, alive: Alive) -> bool | None:
+def _is_unavailable(p: DescribedPartition, alive: Alive) -> bool | None:
     """No leader, or one that is not there."""
     if p.leader is None:
         return None
@@ -153,7 +153,7 @@ def _is_unavailable(p: Partition, alive: Alive) -> bool | None:
     return None if p.leader not in alive else not alive[p.leader]
 
 
-def replication_factor(tool: Tool, p: Partition) -> int | None:
+def replication_factor(tool: Tool, p: DescribedPartition) -> int | None:
     """Replicas that a partition is to have; from 2.5 on without those that a reassignment adds (KAFKA-8834)."""
     if p.replicas is None:
         return None
@@ -179,7 +179,7 @@ def lines(tool: Tool, selection: Selection, alive: Alive) -> list[str]:
     return printed
 
 
-def topic_line(tool: Tool, topic: Topic) -> str:
+def topic_line(tool: Tool, topic: DescribedTopic) -> str:
     """The line about a topic, 0.8.1 on: no blanks after colons through 2.3, a topic id from 2.8 on (KIP-516)."""
     factor = replication_factor(tool, topic.partitions[0]) if topic.partitions else None
     cells = [("Topic", topic.name)]
@@ -196,7 +196,7 @@ def topic_line(tool: Tool, topic: Topic) -> str:
     return "\t".join(f"{name}:{blank}{value}" for name, value in cells)
 
 
-def partition_line(tool: Tool, topic: Topic, p: Partition, *, filtered: bool = False) -> str:
+def partition_line(tool: Tool, topic: DescribedTopic, p: DescribedPartition, *, filtered: bool = False) -> str:
     """The line about a partition: reassignments are seen from 2.6 on (KAFKA-9688), eligible leader replicas from 3.8 on."""
     cells = [
         ("Topic", topic.name),
@@ -223,7 +223,7 @@ def _leader(tool: Tool, leader: int | None) -> str:
     return "none" if tool.asks_brokers and leader == NO_LEADER else str(leader)
 
 
-def _says_deletion(tool: Tool, topic: Topic) -> bool:
+def _says_deletion(tool: Tool, topic: DescribedTopic) -> bool:
     """0.11 on (KAFKA-4291), where the tool looks into ZooKeeper."""
     return topic.deleting and tool.release >= Release(0, 11) and not tool.asks_brokers
 
@@ -236,12 +236,12 @@ def _ids(ids: Sequence[int] | None) -> str:
     return UNKNOWN if ids is None else ",".join(map(str, ids))
 
 
-def _elr(tool: Tool, p: Partition) -> str:
+def _elr(tool: Tool, p: DescribedPartition) -> str:
     """Brokers of a cluster with ZooKeeper do not know the request that tells them."""
     return _ids(p.elr) if tool.kraft else "N/A"
 
 
-def _last_known_elr(tool: Tool, p: Partition) -> str:
+def _last_known_elr(tool: Tool, p: DescribedPartition) -> str:
     """KRaft empties it when a partition has a leader again, and fills it only when the last in sync is gone (KIP-966)."""
     if not tool.kraft:
         return "N/A"
@@ -249,7 +249,7 @@ def _last_known_elr(tool: Tool, p: Partition) -> str:
 
 
 # ---- as data --------------------------------------------------------------------------------------------------------
-def as_data(tool: Tool, topic: Topic, partitions: Iterable[Partition]) -> dict[str, Any]:
+def as_data(tool: Tool, topic: DescribedTopic, partitions: Iterable[DescribedPartition]) -> dict[str, Any]:
     """A topic and some of its partitions as JSON shows them, as committed: null is unknown, leader -1 none."""
     return {
         "topic": topic.name,
@@ -263,7 +263,7 @@ def as_data(tool: Tool, topic: Topic, partitions: Iterable[Partition]) -> dict[s
     }
 
 
-def _partition_as_data(p: Partition) -> dict[str, Any]:
+def _partition_as_data(p: DescribedPartition) -> dict[str, Any]:
     return {
         "partition": p.partition,
         "leader": p.leader,

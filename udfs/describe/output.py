@@ -7,16 +7,16 @@ from typing import Any
 
 from udfs.describe import controller_context
 from udfs.describe import kafka_topics as describe
-from udfs.describe.controller_context import Broker, Reign
+from udfs.describe.controller_context import BrokerStatus, ControllerTerm
 from udfs.describe.kafka_topics import AT_MIN_ISR, UNDER_MIN_ISR, UNKNOWN, Selection, Tool
-from udfs.describe.snapshot import Picture, iso
+from udfs.describe.snapshot import Snapshot, iso
 from udfs.kafka.releases import TRUNK, Release
 
 BROKERS, CONTROLLER, CONTEXT = "brokers", "controller", "context"
 """What can be shown instead of topics."""
 
 
-def as_text(picture: Picture, selection: Selection, view: str | None) -> list[str]:
+def as_text(picture: Snapshot, selection: Selection, view: str | None) -> list[str]:
     """Lines for people; none where nothing is known."""
     told = picture.evidence
     if picture.is_before:
@@ -30,7 +30,7 @@ def as_text(picture: Picture, selection: Selection, view: str | None) -> list[st
     return describe.lines(told.tool, selection, told.alive)
 
 
-def broker_line(tool: Tool, broker: Broker) -> str:
+def broker_line(tool: Tool, broker: BrokerStatus) -> str:
     """`Broker: 3  State: alive  Epoch: 25  Since: ...`, with tabs; there are no broker epochs before 2.2 (KIP-380)."""
     cells = [("Broker", str(broker.broker)), ("State", broker.state)]
     if broker.state in ("alive", "shutting_down") and (tool.kraft or tool.release >= Release(2, 2)):
@@ -40,7 +40,7 @@ def broker_line(tool: Tool, broker: Broker) -> str:
     return "\t".join(f"{name}: {value}" for name, value in cells)
 
 
-def controller_line(reign: Reign) -> str:
+def controller_line(reign: ControllerTerm) -> str:
     """`Controller: 3  Epoch: 1  Since: ...  ActiveSince: ...`, with tabs; `none` between two reigns."""
     if reign.controller_id is None:
         return f"Controller: {'none' if reign.is_known else UNKNOWN}"
@@ -54,7 +54,7 @@ def controller_line(reign: Reign) -> str:
     )
 
 
-def as_data(picture: Picture, selection: Selection, view: str | None) -> dict[str, Any]:
+def as_data(picture: Snapshot, selection: Selection, view: str | None) -> dict[str, Any]:
     """The same for programs. Null is unknown; `known` is false before the logs begin."""
     told = picture.evidence
     head = {
@@ -77,18 +77,18 @@ def as_data(picture: Picture, selection: Selection, view: str | None) -> dict[st
     return head | {"topics": [describe.as_data(told.tool, topic, some) for topic, some in selection.topics]}
 
 
-def _broker(broker: Broker) -> dict[str, Any]:
+def _broker(broker: BrokerStatus) -> dict[str, Any]:
     return {"broker": broker.broker, "state": broker.state, "epoch": broker.epoch, "since": broker.since}
 
 
-def _controller(reign: Reign) -> dict[str, Any] | None:
+def _controller(reign: ControllerTerm) -> dict[str, Any] | None:
     if not reign.is_known:
         return None
     names = ("controller_id", "controller_epoch", "since", "active_since")
     return {name: getattr(reign, name) for name in names}
 
 
-def remarks(picture: Picture, selection: Selection, view: str | None) -> Iterator[str]:
+def remarks(picture: Snapshot, selection: Selection, view: str | None) -> Iterator[str]:
     """What is to be known of an answer, a sentence each; the first says of what and when it is."""
     told = picture.evidence
     release = "kafka-topics" if told.tool.release == TRUNK else f"kafka-topics {told.tool.release}"

@@ -11,20 +11,26 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from udfs.describe.controller_context import Broker, Evidence, PartitionId, Reign, ReplicaId, alive_of
-from udfs.describe.kafka_topics import NO_LEADER, Alive, Partition, Tool, Topic, whole
+from schemas.kafka_values import METADATA_LOG, NO_LEADER
+from udfs.describe.controller_context import (
+    BrokerStatus,
+    ClusterState,
+    ControllerTerm,
+    PartitionId,
+    ReplicaId,
+    alive_of,
+)
+from udfs.describe.kafka_topics import Alive, DescribedPartition, DescribedTopic, Tool, whole
 from udfs.kafka.releases import TRUNK, Release
 
 Row = Mapping[str, Any]
 
-NOT_TOPICS = ("__cluster_metadata",)
-"""KRaft's own log: lines name it like a topic, and nobody can describe it."""
 SAME_NAME = ("compression.type", "min.insync.replicas", "unclean.leader.election.enable")
 """Settings that have one name as a topic's and as all brokers' default."""
 
 
 @dataclass(frozen=True)
-class Picture:
+class Snapshot:
     """A cluster at one moment, as far as its logs tell."""
 
     cluster: str
@@ -32,7 +38,7 @@ class Picture:
     first: datetime
     last: datetime
     """First and last record of the logs."""
-    evidence: Evidence
+    evidence: ClusterState
     notes: tuple[str, ...] = ()
     """What the reader has to know of the logs, a sentence each."""
 
@@ -80,7 +86,7 @@ def topics_of(
     paths: Mapping[str, str],
     default_least: Callable[[str], int | None],
     at: datetime,
-) -> list[Topic]:
+) -> list[DescribedTopic]:
     """Topics by name, from rows of TOPIC_TIMELINE and PARTITION_TIMELINE that hold at a moment.
 
     `moves`: rows of REASSIGNMENTS, of each partition at least the last before and the first after. `assigned`: the assignment
@@ -90,13 +96,13 @@ def topics_of(
     """
     current: dict[str, Row] = {}
     for life in sorted(lives, key=lambda row: row["incarnation"]):
-        if life["topic"] not in NOT_TOPICS:
+        if life["topic"] != METADATA_LOG:
             current[life["topic"]] = life
     moved: dict[tuple[str, int, int], list[Row]] = {}
     for row in moves:
         moved.setdefault((row["topic"], row["partition"], row["incarnation"]), []).append(row)
     written = {(row["topic"], row["partition"]): row for row in assigned}
-    known: dict[str, list[Partition]] = {name: [] for name in current}
+    known: dict[str, list[DescribedPartition]] = {name: [] for name in current}
     for row in partitions:
         if row["topic"] in current and current[row["topic"]]["incarnation"] == row["incarnation"]:
             own_moves = moved.get((row["topic"], row["partition"], row["incarnation"]), [])
@@ -112,7 +118,7 @@ def topics_of(
     for name, life in sorted(current.items()):
         told = configs_of(shared, own.get(name, []))
         logged = (told or {}).get("min.insync.replicas", "")
-        topic = Topic(
+        topic = DescribedTopic(
             name,
             tuple(known[name]),
             topic_id=life["topic_id"],
@@ -127,7 +133,7 @@ def topics_of(
 
 def partition_of(
     tool: Tool, row: Row, moves: Sequence[Row], written: Row | None, paths: Mapping[str, str], at: datetime
-) -> Partition:
+) -> DescribedPartition:
     """A partition, from its row of PARTITION_TIMELINE at a moment, its rows of REASSIGNMENTS around it, and the last assignment written.
 
     ZooKeeper stores the assignment apart from the state, and it changes between two states: what was written after the
@@ -145,7 +151,7 @@ def partition_of(
         replicas = written["replicas"]
     elif replicas is None and now is None and not tool.kraft:
         replicas = _assignment_between(last, moves, at)
-    return Partition(
+    return DescribedPartition(
         row["partition"],
         leader=row["leader"],
         isr=ids(row["isr"]),
@@ -194,7 +200,7 @@ def configs_of(shared: Iterable[Row], own: Iterable[Row]) -> dict[str, str] | No
     return found if is_told else None
 
 
-def without_fenced_leaders(tool: Tool, topics: Iterable[Topic], alive: Alive) -> list[Topic]:
+def without_fenced_leaders(tool: Tool, topics: Iterable[DescribedTopic], alive: Alive) -> list[DescribedTopic]:
     """The same without leaders that KRaft had fenced: it takes the office with the same commit, though a line may be late.
 
     Nobody leads if all replicas are fenced (an ISR of one stays, or is empty with eligible leader replicas: unknown); else
@@ -205,7 +211,7 @@ def without_fenced_leaders(tool: Tool, topics: Iterable[Topic], alive: Alive) ->
     return [replace(topic, partitions=tuple(_unfenced(p, alive) for p in topic.partitions)) for topic in topics]
 
 
-def _unfenced(p: Partition, alive: Alive) -> Partition:
+def _unfenced(p: DescribedPartition, alive: Alive) -> DescribedPartition:
     if p.leader is None or p.leader == NO_LEADER or alive.get(p.leader, True):
         return p
     all_gone = p.replicas is not None and all(alive.get(replica) is False for replica in p.replicas)
@@ -216,18 +222,25 @@ def _unfenced(p: Partition, alive: Alive) -> Partition:
 
 
 # ---- brokers and the controller -------------------------------------------------------------------------------------
-def reign_of(row: Row | None, at: datetime) -> Reign:
+def reign_of(row: Row | None, at: datetime) -> ControllerTerm:
     """The controller, from the last row of CONTROLLER_TIMELINE that had begun."""
     if row is None:
-        return Reign()
+        return ControllerTerm()
     if row["until"] is not None and row["until"] <= at:
-        return Reign(is_known=True)
-    return Reign(row["controller_id"], row["controller_epoch"], iso(row["since"]), iso(row["active_since"]), True)
+        return ControllerTerm(is_known=True)
+    return ControllerTerm(
+        row["controller_id"], row["controller_epoch"], iso(row["since"]), iso(row["active_since"]), True
+    )
 
 
 def evidence_of(
-    tool: Tool, reign: Row | None, spans: Iterable[Row], topics: Sequence[Topic], said: Sequence[Row], at: datetime
-) -> Evidence:
+    tool: Tool,
+    reign: Row | None,
+    spans: Iterable[Row],
+    topics: Sequence[DescribedTopic],
+    said: Sequence[Row],
+    at: datetime,
+) -> ClusterState:
     """What a controller's context is made of.
 
     `reign`, `spans`: the last row of CONTROLLER_TIMELINE, and of BROKER_TIMELINE for each broker, that had begun. `said`: the
@@ -243,7 +256,7 @@ def evidence_of(
         for broker, span in by_broker.items()
     ]
     assigned = {replica for topic in topics for p in topic.partitions for replica in p.replicas or ()}
-    members += [Broker(broker, "unknown") for broker in assigned - set(by_broker)]
+    members += [BrokerStatus(broker, "unknown") for broker in assigned - set(by_broker)]
     there = alive_of(members)
     topics = without_fenced_leaders(tool, topics, there)
     dirs: dict[int, set[PartitionId]] = {}
@@ -255,7 +268,7 @@ def evidence_of(
         elif r["kind"] == "state":
             place = (r["topic"], r["partition"])
             states[place if broker is None else (*place, broker)] = r["value"]
-    return Evidence(
+    return ClusterState(
         tool,
         now,
         topics,
@@ -267,16 +280,18 @@ def evidence_of(
     )
 
 
-def broker_of(span: Row, leaving: datetime | None, epoch: int | None, reign: datetime | None, at: datetime) -> Broker:
+def broker_of(
+    span: Row, leaving: datetime | None, epoch: int | None, reign: datetime | None, at: datetime
+) -> BrokerStatus:
     """A broker by its last registration. A new ZooKeeper controller knows nothing of shutdowns asked of the one before it.
 
     `leaving`: when a controlled shutdown of it was last begun; `epoch`: as the controller printed it; `reign`: its begin.
     """
     if span["until"] is not None and span["until"] <= at:
-        return Broker(span["broker"], "gone", None, iso(span["until"]))
+        return BrokerStatus(span["broker"], "gone", None, iso(span["until"]))
     asked = leaving is not None and leaving >= span["since"] and (reign is None or leaving >= reign)
     known = span["epoch"] if span["epoch"] is not None else epoch
-    return Broker(span["broker"], "shutting_down" if asked else "alive", known, iso(span["since"]))
+    return BrokerStatus(span["broker"], "shutting_down" if asked else "alive", known, iso(span["since"]))
 
 
 def _epochs(said: Iterable[Row], began: datetime | None) -> dict[int, int]:
@@ -286,7 +301,7 @@ def _epochs(said: Iterable[Row], began: datetime | None) -> dict[int, int]:
     return {int(broker): int(epoch) for broker, epoch in re.findall(r"(\d+) -> (\d+)", last)}
 
 
-def _asked_to_go(topics: Iterable[Topic], said: Iterable[Row]) -> frozenset[str]:
+def _asked_to_go(topics: Iterable[DescribedTopic], said: Iterable[Row]) -> frozenset[str]:
     """Topics whose deletion was asked for since they are there."""
     asked = [
         (name, iso(r["at"]) or "")

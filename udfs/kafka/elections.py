@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from schemas.kafka_values import NO_LEADER
 from udfs.kafka.releases import ProtocolVersion, Release
 
-NO_LEADER = -1
 STATE_CHANGE_FAILED = "StateChangeFailed"
 NO_REPLICA_ONLINE = "NoReplicaOnline"
 NOT_NEEDED = "LeaderElectionNotNeeded"

@@ -12,20 +12,20 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 
-from udfs.kafka.elections import NO_LEADER, RECOVERED
+from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
+from udfs.kafka.elections import RECOVERED
 from udfs.kafka.metrics import offline_counter
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.state_machines import is_legal
 
 HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
-LEADER_DURING_DELETE = -2  # in UpdateMetadata only (0.8.1.1 on), never a stored state
 
 ELECTIONS = frozenset({"offline", "reassign", "preferred", "controlled_shutdown", "unclean_request"})
 CONTROLLER_TRIGGERS = ELECTIONS | {"replica_offline", "epoch_refresh"}
 
 
 @dataclass(frozen=True)
-class State:
+class StoredState:
     """A stored state of a partition; None is "not known".
 
     `trigger` is what made it: `new`, one of ELECTIONS, `replica_offline`, `epoch_refresh`, `last_known_leader`,
@@ -104,7 +104,7 @@ def violations(findings: Iterable[Finding]) -> list[str]:
     return sorted({finding.rule for finding in findings if finding.verdict == VIOLATED}, key=lambda rule: int(rule[1:]))
 
 
-def check_sequence(cluster: Cluster, states: Sequence[State]) -> Iterator[Finding]:
+def check_sequence(cluster: Cluster, states: Sequence[StoredState]) -> Iterator[Finding]:
     """Each rule that applies to each state of one incarnation, or to it and the one before; positions are of `states`.
 
     J1, J2, J3, J6 to J10, J12, J14, J15, J19 and J21. The first state is judged for itself only.
@@ -126,7 +126,7 @@ def check_sequence(cluster: Cluster, states: Sequence[State]) -> Iterator[Findin
                 yield Finding(rule, judgement.verdict, at, judgement.expected, judgement.actual, judgement.missing)
 
 
-def leader_in_isr(cluster: Cluster, state: State) -> Judgement | None:
+def leader_in_isr(cluster: Cluster, state: StoredState) -> Judgement | None:
     """J1: the leader is -1 or in the ISR. Not asked of a deletion's -2, nor of 0.8.0's reassignment election."""
     old_reassignment = cluster.release < Release(0, 8, 1) and state.trigger == "reassign"
     if state.leader == LEADER_DURING_DELETE or old_reassignment:
@@ -135,7 +135,7 @@ def leader_in_isr(cluster: Cluster, state: State) -> Judgement | None:
     return _judge(holds, "the leader in the ISR", f"leader {state.leader}, ISR {list(state.isr)}")
 
 
-def isr_assigned(state: State, named_before: Collection[int] = ()) -> Judgement | None:
+def isr_assigned(state: StoredState, named_before: Collection[int] = ()) -> Judgement | None:
     """J7: ISR within the assignment. Ids named by earlier assignments pass: a reassignment may still show them."""
     expected = "an ISR within the assignment"
     strangers = sorted(set(state.isr) - set(state.replicas or ()) - state.departing - set(named_before))
@@ -144,7 +144,7 @@ def isr_assigned(state: State, named_before: Collection[int] = ()) -> Judgement 
     return _judge(not strangers, expected, f"ISR members {strangers} in no assignment" if strangers else "such")
 
 
-def birth_state(state: State) -> Judgement | None:
+def birth_state(state: StoredState) -> Judgement | None:
     """J15: a new partition: epochs 0, ISR in assignment order, led by its first."""
     if state.trigger != "new":
         return None
@@ -156,7 +156,7 @@ def birth_state(state: State) -> Judgement | None:
     return _judge(state.isr == tuple(id_ for id_ in state.replicas if id_ in state.isr), expected, found)
 
 
-def list_discipline(cluster: Cluster, state: State) -> Judgement | None:
+def list_discipline(cluster: Cluster, state: StoredState) -> Judgement | None:
     """J21 (KRaft, ELR on): ISR, ELR and last known ELR disjoint, ELR within replicas, both empty at min ISR.
 
     A single id in `last_known_elr` may be the last known leader (the default mode), which is in the ELR as well:
@@ -182,7 +182,7 @@ def list_discipline(cluster: Cluster, state: State) -> Judgement | None:
     return _judge(len(state.isr) < least or elected_from_elr, expected, found)
 
 
-def leader_epoch_orders(_: Cluster, before: State, after: State) -> Judgement | None:
+def leader_epoch_orders(_: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J2: the leader epoch never decreases, and another leader has a larger one."""
     grows = after.leader_epoch > before.leader_epoch
     holds = grows or (after.leader_epoch == before.leader_epoch and after.leader == before.leader)
@@ -190,7 +190,7 @@ def leader_epoch_orders(_: Cluster, before: State, after: State) -> Judgement | 
     return _judge(holds, "a leader epoch that grows with each change of leader", found)
 
 
-def version_orders(_: Cluster, before: State, after: State) -> Judgement | None:
+def version_orders(_: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J3: the partition epoch never decreases, one has one state, and its lead over the leader epoch never shrinks.
 
     That the partition epoch is not below the leader epoch follows once the birth is seen; for a single state it
@@ -210,7 +210,7 @@ def version_orders(_: Cluster, before: State, after: State) -> Judgement | None:
     return _judge(holds, expected, found)
 
 
-def version_ahead(state: State) -> Judgement:
+def version_ahead(state: StoredState) -> Judgement:
     """J3 for one state: the partition epoch is not below the leader epoch. Not part of `check_sequence`."""
     expected = "a partition epoch not below the leader epoch"
     if state.partition_epoch is None:
@@ -219,7 +219,7 @@ def version_ahead(state: State) -> Judgement:
     return _judge(state.partition_epoch >= state.leader_epoch, expected, found)
 
 
-def controller_epoch_kept(_: Cluster, before: State, after: State) -> Judgement | None:
+def controller_epoch_kept(_: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J6: the controller epoch stored with a partition never goes down."""
     expected = "a stored controller epoch that never decreases"
     if before.controller_epoch is None or after.controller_epoch is None:
@@ -228,7 +228,7 @@ def controller_epoch_kept(_: Cluster, before: State, after: State) -> Judgement 
     return _judge(after.controller_epoch >= before.controller_epoch, expected, found)
 
 
-def _gap(before: State, after: State) -> tuple[str, ...]:
+def _gap(before: StoredState, after: StoredState) -> tuple[str, ...]:
     """What keeps the two from being neighbours: the states lost between them, or epochs that can not tell."""
     if after.leader_epoch - before.leader_epoch > 1:
         return (f"states between leader epochs {before.leader_epoch} and {after.leader_epoch}",)
@@ -239,7 +239,7 @@ def _gap(before: State, after: State) -> tuple[str, ...]:
     return ()
 
 
-def _is_unclean(cluster: Cluster, before: State, after: State) -> bool:
+def _is_unclean(cluster: Cluster, before: StoredState, after: StoredState) -> bool:
     """Whether a new leader comes from outside the previous ISR and ELR.
 
     AlterPartition that completes a KRaft reassignment elects from the ISR it brings along, so that is not unclean;
@@ -252,24 +252,24 @@ def _is_unclean(cluster: Cluster, before: State, after: State) -> bool:
     return after.leader not in _clean_candidates(cluster, before)
 
 
-def _clean_candidates(cluster: Cluster, before: State) -> set[int]:
+def _clean_candidates(cluster: Cluster, before: StoredState) -> set[int]:
     """The previous ISR, in KRaft with the ELR, which counts once the ISR is empty, be it by the same record."""
     return {*before.isr, *before.elr} if cluster.kraft else {*before.isr}
 
 
-def _completes_reassignment(cluster: Cluster, before: State, after: State) -> bool:
+def _completes_reassignment(cluster: Cluster, before: StoredState, after: StoredState) -> bool:
     """Whether a KRaft change dropped replicas, which only the end of a reassignment does."""
     return cluster.kraft and bool(set(before.replicas or ()) - set(after.replicas or before.replicas or ()))
 
 
-def _blind(cluster: Cluster, before: State, after: State) -> tuple[str, ...]:
+def _blind(cluster: Cluster, before: StoredState, after: StoredState) -> tuple[str, ...]:
     """What hides the ISR that an election saw: lost states, or, completing a reassignment, what the leader sent."""
     if gap := _gap(before, after):
         return gap
     return ("recovery",) if _completes_reassignment(cluster, before, after) and after.recovery is None else ()
 
 
-def clean_preferred(cluster: Cluster, before: State, after: State) -> Judgement | None:
+def clean_preferred(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J8: nobody from outside the ISR is elected while an assigned ISR member is online.
 
     Exceptions: 0.8.0's reassignment election, a reverted KRaft reassignment, the last known leader (KIP-966).
@@ -289,7 +289,7 @@ def clean_preferred(cluster: Cluster, before: State, after: State) -> Judgement 
     return _judge(not up, expected, f"leader {after.leader} while {up} of {sorted(eligible)} were online")
 
 
-def unclean_shape(cluster: Cluster, before: State, after: State) -> Judgement | None:
+def unclean_shape(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J9: an unclean leader is alone in the ISR, was allowed, and from 3.2 starts recovery.
 
     Allowed always through 0.8.1, by request from 2.4 (KIP-460), else by the topic's or cluster's switch.
@@ -313,7 +313,7 @@ def unclean_shape(cluster: Cluster, before: State, after: State) -> Judgement | 
     return _unknown(expected, "unclean_enabled")
 
 
-def preferred_elected(cluster: Cluster, before: State, after: State) -> Judgement | None:
+def preferred_elected(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J10: a preferred election leaves the first replica leading, which was in the ISR, and the ISR as it was.
 
     KRaft may pick another valid replica if the present leader is no longer valid; an ISR that was empty
@@ -338,7 +338,7 @@ def preferred_elected(cluster: Cluster, before: State, after: State) -> Judgemen
     return _judge(holds, expected, f"leader {after.leader} of {list(after.replicas)}, ISR {list(after.isr)}")
 
 
-def epoch_arithmetic(cluster: Cluster, before: State, after: State) -> Judgement | None:
+def epoch_arithmetic(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J12: each change adds 1 to the partition epoch and what its kind allows to the leader epoch.
 
     Judged where J2 holds; a bare repetition of a state is none. Extra bumps of 1.1-2.3 (batch retries) are
@@ -361,14 +361,14 @@ def epoch_arithmetic(cluster: Cluster, before: State, after: State) -> Judgement
     return _judge(bump in allowed and moved == 1, expected, f"leader epoch +{bump}, partition epoch +{moved}")
 
 
-def _zk_bump(after: State) -> set[int] | None:
+def _zk_bump(after: StoredState) -> set[int] | None:
     """0.4: the leader's own change 0, each decision of the controller 1; None where the trigger does not tell."""
     if after.trigger == "leader":
         return {0}
     return {1} if after.trigger in CONTROLLER_TRIGGERS else None
 
 
-def _kraft_bump(cluster: Cluster, before: State, after: State) -> set[int]:
+def _kraft_bump(cluster: Cluster, before: StoredState, after: StoredState) -> set[int]:
     """A.9: 1 if the leader changed or replicas were lost, or, in old ways, the ISR shrank; {0, 1} if not known.
 
     2.8 repeats the leader with each controller change (A.8), and to 3.7 a wanted shrink may bump without being
@@ -393,14 +393,14 @@ def _kraft_bump(cluster: Cluster, before: State, after: State) -> set[int]:
     return {0, 1} if cluster.release < Release(3, 8) and set(before.isr) == set(after.isr) else {0}
 
 
-def _undecided(before: State, after: State) -> tuple[str, ...]:
+def _undecided(before: StoredState, after: StoredState) -> tuple[str, ...]:
     """Which input would have narrowed the bump down; none if both amounts are legal."""
     if before.replicas is None or after.replicas is None:
         return ("replicas",)
     return ("metadata_version",) if set(before.isr) - set(after.isr) else ()
 
 
-def elected_alive(_: Cluster, before: State, after: State) -> Judgement | None:
+def elected_alive(_: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J14: a new leader's replica was online. Not asked of the last known leader (3.7-4.0, KAFKA-19522)."""
     if after.leader in (before.leader, NO_LEADER, LEADER_DURING_DELETE) or after.trigger == "last_known_leader":
         return None
@@ -411,7 +411,7 @@ def elected_alive(_: Cluster, before: State, after: State) -> Judgement | None:
     return _judge(after.leader in after.online, expected, f"leader {after.leader}, online {sorted(after.online)}")
 
 
-def joiners_eligible(cluster: Cluster, before: State, after: State) -> Judgement | None:
+def joiners_eligible(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """J19 (3.3 on, KIP-841): who joins the ISR is online."""
     joined = set(after.isr) - set(before.isr)
     if cluster.release < Release(3, 3) or not joined or after.trigger == "last_known_leader":
@@ -423,7 +423,7 @@ def joiners_eligible(cluster: Cluster, before: State, after: State) -> Judgement
     return _judge(joined <= after.online, expected, f"{sorted(joined)} joined, online {sorted(after.online)}")
 
 
-_NEIGHBOURS: dict[str, Callable[[Cluster, State, State], Judgement | None]] = {
+_NEIGHBOURS: dict[str, Callable[[Cluster, StoredState, StoredState], Judgement | None]] = {
     "J2": leader_epoch_orders,
     "J3": version_orders,
     "J6": controller_epoch_kept,
@@ -495,7 +495,7 @@ def check_transitions(release: Release, transitions: Sequence[tuple[str, str]]) 
             yield Finding("J13", UNKNOWN, at, "a transition from the state before", "", (lost,))
 
 
-def check_received(stored: Collection[State], received: Sequence[State]) -> Iterator[Finding]:
+def check_received(stored: Collection[StoredState], received: Sequence[StoredState]) -> Iterator[Finding]:
     """J17: each (leader, leader epoch) a broker was sent was stored by a controller.
 
     An epoch of which no state was seen is a gap: unknown. Leader -2 marks a deletion and does not count.

@@ -9,15 +9,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from udfs.kafka.elections import NO_LEADER, RECOVERED, RECOVERING, ElectionAnswer, Refused
-from udfs.kafka.reassignment import Lists, kraft_reassign_complete
+from schemas.kafka_values import NO_LEADER
+from udfs.kafka.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
+from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
 from udfs.kafka.releases import ProtocolVersion, Release
 
 NO_BUMP_ON_SHRINK = ProtocolVersion.parse("3.6-IV0")  # KAFKA-15021
 RECOVERY_STATE = ProtocolVersion.parse("3.2-IV0")  # KIP-704
 
 
-class Kind(StrEnum):
+class ElectionKind(StrEnum):
     """What an election may do. In 3.0-3.1 PREFERRED means "move to the preferred one", UNCLEAN "unclean allowed"."""
 
     PREFERRED = "PREFERRED"
@@ -26,7 +27,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Registration:
+class PartitionRegistration:
     """A partition as the metadata log has it. `elr` and `last_known_elr` since 3.7 (KIP-966)."""
 
     replicas: tuple[int, ...]
@@ -42,7 +43,7 @@ class Registration:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RequestedChange:
     """What a change asks for; None leaves a field as it is. `unclean_shutdown` brokers lose their place in the ELR."""
 
     isr: tuple[int, ...] | None = None
@@ -54,7 +55,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Change:
+class PartitionChangeRecord:
     """A partition change record: only the fields it carries, None for the others. A leader bumps the leader epoch."""
 
     leader: int | None = None
@@ -68,7 +69,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ControllerConfig:
     """What of release, metadata version and configuration decides. `min_isr` is capped at the replication factor.
 
     `elr_enabled`: feature eligible.leader.replicas.version is 1: never by default before 4.1, and from 4.1 on
@@ -102,18 +103,18 @@ def acceptable_brokers(
     return frozenset(brokers - (set(offline_directories) if release >= Release(3, 7) else set()))
 
 
-def election_kind(cause: str, *, topic_allows_unclean: bool) -> Kind:
+def election_kind(cause: str, *, topic_allows_unclean: bool) -> ElectionKind:
     """A.8: the kind of election a cause brings (3.2 on).
 
     `reassignment`, `preferred` (request or balancer), `unclean` (request, or the periodic pass of 3.9) are
     fixed; `broker` (fenced, unfenced, shut down, directory), `alter_partition`, `cancel` follow the topic.
     """
-    fixed = {"reassignment": Kind.ONLINE, "preferred": Kind.PREFERRED, "unclean": Kind.UNCLEAN}
+    fixed = {"reassignment": ElectionKind.ONLINE, "preferred": ElectionKind.PREFERRED, "unclean": ElectionKind.UNCLEAN}
     if cause in fixed:
         return fixed[cause]
     if cause not in ("broker", "alter_partition", "cancel"):
         raise ValueError(f"Unknown cause {cause!r}; expected one of {[*fixed, 'broker', 'alter_partition', 'cancel']}")
-    return Kind.UNCLEAN if topic_allows_unclean else Kind.ONLINE
+    return ElectionKind.UNCLEAN if topic_allows_unclean else ElectionKind.ONLINE
 
 
 @dataclass(frozen=True)
@@ -129,20 +130,20 @@ class _Target:
 
 
 def partition_change(
-    settings: Settings,
-    partition: Registration,
+    settings: ControllerConfig,
+    partition: PartitionRegistration,
     acceptable: Collection[int],
-    kind: Kind | str = Kind.ONLINE,
-    wanted: Wanted = Wanted(),
+    kind: ElectionKind | str = ElectionKind.ONLINE,
+    wanted: RequestedChange = RequestedChange(),
     *,
     topic_allows_unclean: bool = False,
-) -> Change | None:
+) -> PartitionChangeRecord | None:
     """The record for a change of the partition, None if it would change nothing (3.0 on).
 
     In Kafka's order: complete a reassignment, fill the ELR, elect, bump the epoch for lost replicas, write.
     `topic_allows_unclean` matters to 3.0-3.1 only, where it is not part of the kind.
     """
-    release, kind = settings.release, Kind(kind)
+    release, kind = settings.release, ElectionKind(kind)
     if release < Release(3):
         raise ValueError(f"Kafka {release} has no change builder; expected 3.0 or later")
     if settings.elr_enabled and release < Release(3, 7):
@@ -164,7 +165,7 @@ def partition_change(
     recovery = RECOVERING if forced and _supports_recovery(settings) else partition.recovery
     if wanted.recovery is not None and wanted.recovery != partition.recovery:
         recovery = wanted.recovery
-    change = Change(
+    change = PartitionChangeRecord(
         leader=leader,
         isr=isr,
         replicas=_changed(target.replicas or partition.replicas, partition.replicas),
@@ -174,10 +175,10 @@ def partition_change(
         last_known_elr=_changed(_last_known(settings, partition, target, leader, isr), partition.last_known_elr),
         recovery=None if recovery == partition.recovery else recovery,
     )
-    return None if change == Change() else change
+    return None if change == PartitionChangeRecord() else change
 
 
-def apply_change(partition: Registration, change: Change | None) -> Registration:
+def apply_change(partition: PartitionRegistration, change: PartitionChangeRecord | None) -> PartitionRegistration:
     """The partition after the record. Each adds 1 to the partition epoch, one with a leader 1 to the leader epoch."""
     if change is None:
         return partition
@@ -189,7 +190,7 @@ def apply_change(partition: Registration, change: Change | None) -> Registration
     )
 
 
-def _aim(partition: Registration, wanted: Wanted) -> _Target:
+def _aim(partition: PartitionRegistration, wanted: RequestedChange) -> _Target:
     return _Target(
         isr=partition.isr if wanted.isr is None else wanted.isr,
         replicas=partition.replicas if wanted.replicas is None else wanted.replicas,
@@ -202,11 +203,15 @@ def _aim(partition: Registration, wanted: Wanted) -> _Target:
 
 def _completed(release: Release, target: _Target) -> _Target:
     """E.4: a reassignment that is done with the target ISR is completed by the same record."""
-    done = kraft_reassign_complete(release, Lists(target.replicas, target.adding, target.removing), target.isr)
+    done = kraft_reassign_complete(
+        release, ReassignmentLists(target.replicas, target.adding, target.removing), target.isr
+    )
     return replace(target, isr=done.isr, replicas=done.replicas, adding=(), removing=()) if done else target
 
 
-def _with_elr(settings: Settings, partition: Registration, target: _Target, unclean_shutdown: Sequence[int]) -> _Target:
+def _with_elr(
+    settings: ControllerConfig, partition: PartitionRegistration, target: _Target, unclean_shutdown: Sequence[int]
+) -> _Target:
     """A.10: below min ISR, those who leave the ISR become eligible, except after an unclean shutdown.
 
     Ids ascend, as Kafka's hash set yields them up to its capacity; compare as sets.
@@ -222,28 +227,36 @@ def _with_elr(settings: Settings, partition: Registration, target: _Target, uncl
 
 
 def _elect_best(
-    partition: Registration, target: _Target, acceptable: Collection[int], kind: Kind, topic_allows_unclean: bool
+    partition: PartitionRegistration,
+    target: _Target,
+    acceptable: Collection[int],
+    kind: ElectionKind,
+    topic_allows_unclean: bool,
 ) -> tuple[int, bool]:
     """A.8, 3.0-3.1: tried only if the ISR lacks the leader, or to move to the preferred one. (leader, unclean)."""
-    moves_to_preferred = kind == Kind.PREFERRED and partition.leader != partition.replicas[0]
+    moves_to_preferred = kind == ElectionKind.PREFERRED and partition.leader != partition.replicas[0]
     if partition.leader in target.isr and not moves_to_preferred:
         return partition.leader, False
     candidates = [broker for broker in target.replicas if broker in acceptable]
     in_sync = [broker for broker in candidates if broker in target.isr]
     if in_sync:
         return in_sync[0], False
-    if candidates and (kind == Kind.UNCLEAN or topic_allows_unclean):
+    if candidates and (kind == ElectionKind.UNCLEAN or topic_allows_unclean):
         return candidates[0], True
     return NO_LEADER, False
 
 
 def _elect(
-    settings: Settings, partition: Registration, target: _Target, acceptable: Collection[int], kind: Kind
+    settings: ControllerConfig,
+    partition: PartitionRegistration,
+    target: _Target,
+    acceptable: Collection[int],
+    kind: ElectionKind,
 ) -> tuple[int, bool]:
     """A.8, 3.2 on: (leader, unclean). Valid is who may lead and is in the ISR, or in the ELR while the ISR is empty."""
     eligible = target.isr or target.elr
     valid = [broker for broker in target.replicas if broker in eligible and broker in acceptable]
-    if kind == Kind.PREFERRED and target.replicas[0] in valid:
+    if kind == ElectionKind.PREFERRED and target.replicas[0] in valid:
         return target.replicas[0], False
     if partition.leader in eligible and partition.leader in acceptable:
         return partition.leader, False
@@ -251,7 +264,7 @@ def _elect(
         return valid[0], False
     if _may_elect_last_known(settings, partition, target, acceptable):
         return partition.last_known_elr[0], True
-    if kind == Kind.UNCLEAN:
+    if kind == ElectionKind.UNCLEAN:
         unclean = [broker for broker in target.replicas if broker in acceptable]
         if unclean:
             return unclean[0], True
@@ -259,7 +272,7 @@ def _elect(
 
 
 def _may_elect_last_known(
-    settings: Settings, partition: Registration, target: _Target, acceptable: Collection[int]
+    settings: ControllerConfig, partition: PartitionRegistration, target: _Target, acceptable: Collection[int]
 ) -> bool:
     """A.10: with ISR and ELR empty, the one last known leader; from 4.1 only if it may lead (KAFKA-19522)."""
     if not (settings.elr_enabled and settings.last_known_leader and len(partition.last_known_elr) == 1):
@@ -270,7 +283,7 @@ def _may_elect_last_known(
 
 
 def _written_isr(
-    settings: Settings, partition: Registration, target: _Target, forced: tuple[int, ...] | None
+    settings: ControllerConfig, partition: PartitionRegistration, target: _Target, forced: tuple[int, ...] | None
 ) -> tuple[int, ...] | None:
     """The ISR field: only if it differs, and without ELR only if not empty, so that the last member stays.
 
@@ -283,7 +296,9 @@ def _written_isr(
     return forced or wanted
 
 
-def _bumps(settings: Settings, partition: Registration, target: _Target, isr: tuple[int, ...] | None) -> bool:
+def _bumps(
+    settings: ControllerConfig, partition: PartitionRegistration, target: _Target, isr: tuple[int, ...] | None
+) -> bool:
     """A.9: whether the present leader is repeated to bump its epoch: replicas lost, or, in old ways, the ISR shrank.
 
     Shrinking bumps before 3.6, below metadata version 3.6-IV0, and in migration. From 3.8 (KAFKA-16624) the ISR
@@ -299,8 +314,8 @@ def _bumps(settings: Settings, partition: Registration, target: _Target, isr: tu
 
 
 def _last_known(
-    settings: Settings,
-    partition: Registration,
+    settings: ControllerConfig,
+    partition: PartitionRegistration,
     target: _Target,
     leader: int | None,
     isr: tuple[int, ...] | None,
@@ -320,7 +335,7 @@ def _last_known(
     return () if leads else before
 
 
-def _supports_recovery(settings: Settings) -> bool:
+def _supports_recovery(settings: ControllerConfig) -> bool:
     return settings.release >= Release(3, 2) and settings.metadata_version >= RECOVERY_STATE
 
 
@@ -328,7 +343,7 @@ def _changed(after: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]
     return None if after == before else after
 
 
-def fence_2_8(partition: Registration, broker: int) -> Change | None:
+def fence_2_8(partition: PartitionRegistration, broker: int) -> PartitionChangeRecord | None:
     """A.8, 2.8: a broker is fenced or shuts down; None if it is not in the ISR.
 
     The last ISR member stays in it, leaderless, and is written again each time. If `broker` only followed, the
@@ -339,21 +354,21 @@ def fence_2_8(partition: Registration, broker: int) -> Change | None:
         return None
     isr = tuple(member for member in partition.isr if member != broker)
     if not isr:
-        return Change(leader=NO_LEADER)
+        return PartitionChangeRecord(leader=NO_LEADER)
     in_order = [replica for replica in partition.replicas if replica in isr]
     leader = (in_order or [NO_LEADER])[0] if partition.leader == broker else partition.leader
-    return Change(leader=leader, isr=isr)
+    return PartitionChangeRecord(leader=leader, isr=isr)
 
 
-def unfence_2_8(partition: Registration, broker: int) -> Change | None:
+def unfence_2_8(partition: PartitionRegistration, broker: int) -> PartitionChangeRecord | None:
     """A.8, 2.8: a broker comes back and leads each leaderless partition whose ISR holds it."""
     leads = partition.leader == NO_LEADER and broker in partition.isr
-    return Change(leader=broker) if leads else None
+    return PartitionChangeRecord(leader=broker) if leads else None
 
 
 def kraft_elect_request(
-    settings: Settings,
-    partition: Registration,
+    settings: ControllerConfig,
+    partition: PartitionRegistration,
     acceptable: Collection[int],
     election_type: str,
     *,
@@ -364,19 +379,19 @@ def kraft_elect_request(
     3.0 always tries to move to the preferred replica, goes unclean if the topic allows it, and answers
     LEADER_NOT_AVAILABLE; only from 3.1 does it tell that no election was needed.
     """
-    kind = Kind(election_type)
-    if kind == Kind.ONLINE:
+    kind = ElectionKind(election_type)
+    if kind == ElectionKind.ONLINE:
         raise ValueError("Nobody can ask for an ONLINE election; expected PREFERRED or UNCLEAN")
     if settings.release < Release(3, 1):
-        unclean = topic_allows_unclean or kind == Kind.UNCLEAN
-        change = partition_change(settings, partition, acceptable, Kind.PREFERRED, topic_allows_unclean=unclean)
+        unclean = topic_allows_unclean or kind == ElectionKind.UNCLEAN
+        change = partition_change(settings, partition, acceptable, ElectionKind.PREFERRED, topic_allows_unclean=unclean)
         refusal = "LEADER_NOT_AVAILABLE" if partition.leader == NO_LEADER else "NONE"
     else:
-        led_as_asked = partition.replicas[0] if kind == Kind.PREFERRED else partition.leader
+        led_as_asked = partition.replicas[0] if kind == ElectionKind.PREFERRED else partition.leader
         if partition.leader != NO_LEADER and partition.leader == led_as_asked:
             return ElectionAnswer("ELECTION_NOT_NEEDED", partition.leader, partition.isr, 0)
         change = partition_change(settings, partition, acceptable, kind)
-        refusal = f"{'PREFERRED_LEADER' if kind == Kind.PREFERRED else 'ELIGIBLE_LEADERS'}_NOT_AVAILABLE"
+        refusal = f"{'PREFERRED_LEADER' if kind == ElectionKind.PREFERRED else 'ELIGIBLE_LEADERS'}_NOT_AVAILABLE"
     after = apply_change(partition, change)
     error = refusal if change is None else "NONE"
     return ElectionAnswer(error, after.leader, after.isr, after.leader_epoch - partition.leader_epoch)
@@ -389,7 +404,7 @@ def kraft_new_partition(
     in_controlled_shutdown: Collection[int] = (),
     *,
     manual: bool = False,
-) -> Registration | Refused:
+) -> PartitionRegistration | Refused:
     """B: the birth state: the active replicas in order, led by the first, all epochs 0.
 
     2.8 takes the whole assignment as the ISR (KAFKA-13083). `manual`: the request named the replicas.
@@ -398,4 +413,4 @@ def kraft_new_partition(
     isr = tuple(broker for broker in assigned if broker in active)
     if not isr:
         return Refused("INVALID_REPLICA_ASSIGNMENT" if manual else "INVALID_REPLICATION_FACTOR")
-    return Registration(tuple(assigned), isr, isr[0])
+    return PartitionRegistration(tuple(assigned), isr, isr[0])

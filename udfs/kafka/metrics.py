@@ -7,7 +7,7 @@ from udfs.kafka.releases import Release
 
 
 @dataclass(frozen=True)
-class Led:
+class LedPartition:
     """A partition as the gauges see it: assignment, leader (-1 for none), ISR and what a reassignment adds."""
 
     replicas: tuple[int, ...]
@@ -17,7 +17,7 @@ class Led:
     topic_deleting: bool = False
 
 
-def leader_imbalance(partitions: Collection[Led]) -> dict[int, float]:
+def leader_imbalance(partitions: Collection[LedPartition]) -> dict[int, float]:
     """H.5: per preferred broker the share, 0 to 1, of its partitions that another broker (or none) leads."""
     preferred = sorted({partition.replicas[0] for partition in partitions})
     ratios = {}
@@ -32,7 +32,7 @@ def rebalance_triggered(ratios: dict[int, float], percentage: int = 10) -> list[
     return sorted(broker for broker, ratio in ratios.items() if ratio > percentage / 100)
 
 
-def preferred_imbalance_count(release: Release, partitions: Iterable[Led]) -> int:
+def preferred_imbalance_count(release: Release, partitions: Iterable[LedPartition]) -> int:
     """H.7: PreferredReplicaImbalanceCount. A leaderless partition counts; from 0.10 not one being deleted.
 
     From 2.4 a preferred replica still being added counts only once it is in the ISR.
@@ -45,12 +45,12 @@ def preferred_imbalance_count(release: Release, partitions: Iterable[Led]) -> in
     )
 
 
-def _is_joining(partition: Led) -> bool:
+def _is_joining(partition: LedPartition) -> bool:
     return partition.replicas[0] in partition.adding and partition.replicas[0] not in partition.isr
 
 
 def offline_partitions_count(
-    release: Release, partitions: Iterable[Led], alive: Collection[int], shutting_down: Collection[int] = ()
+    release: Release, partitions: Iterable[LedPartition], alive: Collection[int], shutting_down: Collection[int] = ()
 ) -> int:
     """H.7: OfflinePartitionsCount through 2.0, which asks who is alive (0.8.0: live), not for states.
 

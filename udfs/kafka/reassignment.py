@@ -13,7 +13,7 @@ from udfs.kafka.releases import TRUNK, Release
 
 
 @dataclass(frozen=True)
-class Lists:
+class ReassignmentLists:
     """A partition's replicas (ordered) and which of them a pending reassignment adds and removes."""
 
     replicas: tuple[int, ...]
@@ -21,7 +21,7 @@ class Lists:
     removing: tuple[int, ...] = ()
 
 
-def reassign_to(lists: Lists, target: Sequence[int]) -> Lists:
+def reassign_to(lists: ReassignmentLists, target: Sequence[int]) -> ReassignmentLists:
     """E.3: the lists after a request in ZooKeeper mode, 2.4 on; the latest request wins.
 
     The origin is what was there before the pending reassignment. Cancelling is asking for the origin;
@@ -32,26 +32,26 @@ def reassign_to(lists: Lists, target: Sequence[int]) -> Lists:
     """
     origin = [broker for broker in lists.replicas if broker not in lists.adding]
     replicas = tuple(dict.fromkeys([*target, *origin]))
-    return Lists(
+    return ReassignmentLists(
         replicas,
         adding=tuple(broker for broker in replicas if broker not in origin),
         removing=tuple(broker for broker in origin if broker not in target),
     )
 
 
-def kraft_reassign_plan(current: Sequence[int], target: Sequence[int]) -> Lists:
+def kraft_reassign_plan(current: Sequence[int], target: Sequence[int]) -> ReassignmentLists:
     """E.4: what a KRaft request asks for. `current` is the full list, unfinished additions included."""
     removing = tuple(sorted(set(current) - set(target)))
-    return Lists((*target, *removing), tuple(sorted(set(target) - set(current))), removing)
+    return ReassignmentLists((*target, *removing), tuple(sorted(set(target) - set(current))), removing)
 
 
-def kraft_reassign_lists(pending: Lists, target: Sequence[int]) -> Lists:
+def kraft_reassign_lists(pending: ReassignmentLists, target: Sequence[int]) -> ReassignmentLists:
     """E.4: the lists right after a KRaft request. An empty new list does not replace a pending one (3.0 on).
 
     So a request for the original replicas can leave `adding` and `removing` overlapping.
     """
     plan = kraft_reassign_plan(pending.replicas, target)
-    return Lists(plan.replicas, plan.adding or pending.adding, plan.removing or pending.removing)
+    return ReassignmentLists(plan.replicas, plan.adding or pending.adding, plan.removing or pending.removing)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Completed:
     unclean: bool = False
 
 
-def kraft_reassign_complete(release: Release, lists: Lists, target_isr: Sequence[int]) -> Completed | None:
+def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_isr: Sequence[int]) -> Completed | None:
     """E.4: the outcome if the reassignment is complete with that ISR, else None; tested on every change.
 
     3.0-3.7 waits for the added replicas only, 3.8 on for all (KAFKA-15665). Relaxed after 4.1 (KAFKA-19975, merged
@@ -84,7 +84,7 @@ def kraft_reassign_complete(release: Release, lists: Lists, target_isr: Sequence
     return Completed(replicas, isr) if set(awaited) <= set(isr) else None
 
 
-def kraft_reassign_revert(lists: Lists, isr: Sequence[int]) -> Completed:
+def kraft_reassign_revert(lists: ReassignmentLists, isr: Sequence[int]) -> Completed:
     """E.4: a cancelled KRaft reassignment, before the partition change that carries it out.
 
     If only added replicas are in sync the first remaining one becomes the ISR, unclean: refused with
@@ -98,7 +98,7 @@ def kraft_reassign_revert(lists: Lists, isr: Sequence[int]) -> Completed:
 
 
 @dataclass(frozen=True)
-class Step:
+class ReassignmentStep:
     """The state after one step of a reassignment in ZooKeeper mode, and the replica transitions it made."""
 
     step: str
@@ -113,8 +113,8 @@ class Step:
 class Reassignment:
     """A replayed reassignment. `error` names why it was refused or where it is stuck, null otherwise."""
 
-    steps: tuple[Step, ...]
-    final: Step
+    steps: tuple[ReassignmentStep, ...]
+    final: ReassignmentStep
     immediate: bool  # finished without a start phase
     ignored: bool  # dropped without a step
     completed: bool
@@ -137,7 +137,7 @@ def zk_reassign_trace(
     `catch_up_order` is the order in which the leader takes new replicas into the ISR; one that does not show up
     leaves the reassignment pending. Up to 2.3 the order of the widened assignment is arbitrary in Kafka.
     """
-    before = Step("before", tuple(assigned), leader, tuple(isr), leader_epoch)
+    before = ReassignmentStep("before", tuple(assigned), leader, tuple(isr), leader_epoch)
     refused = _refusal(release, before.assignment, target, alive)
     if refused is not None:
         return Reassignment((), before, immediate=False, ignored=True, completed=False, error=refused or None)
@@ -168,59 +168,71 @@ def _refusal(release: Release, assigned: Sequence[int], target: Sequence[int], a
     return None
 
 
-def _start(release: Release, at: Step, target: Sequence[int], catch_up_order: Sequence[int]) -> Iterator[Step]:
+def _start(
+    release: Release, at: ReassignmentStep, target: Sequence[int], catch_up_order: Sequence[int]
+) -> Iterator[ReassignmentStep]:
     """From the accepted request to the last ISR expansion. 0.8.0 neither widens the assignment nor moves the epoch."""
     created = tuple(broker for broker in target if broker not in at.assignment)
     wide = at.assignment
     if release >= Release(2, 4):
-        wide = reassign_to(Lists(at.assignment), target).replicas
+        wide = reassign_to(ReassignmentLists(at.assignment), target).replicas
     elif release >= Release(0, 8, 1):
         wide = (*at.assignment, *created)
     if release >= Release(0, 8, 1):
-        yield Step("assignment widened in ZK", wide, at.leader, at.isr, at.leader_epoch)
-        at = Step("epoch bump to OAR+RAR", wide, at.leader, at.isr, at.leader_epoch + 1)
+        yield ReassignmentStep("assignment widened in ZK", wide, at.leader, at.isr, at.leader_epoch)
+        at = ReassignmentStep("epoch bump to OAR+RAR", wide, at.leader, at.isr, at.leader_epoch + 1)
         yield at
     if created:
         new = tuple((broker, "NonExistentReplica", "NewReplica") for broker in created)
-        yield Step(f"{_names(created)} NewReplica", wide, at.leader, at.isr, at.leader_epoch, new)
+        yield ReassignmentStep(f"{_names(created)} NewReplica", wide, at.leader, at.isr, at.leader_epoch, new)
     for broker in catch_up_order:
         if broker in wide or broker in target:
             isr = tuple(dict.fromkeys([*at.isr, broker]))
-            at = Step(f"leader expands ISR with {broker}", wide, at.leader, isr, at.leader_epoch)
+            at = ReassignmentStep(f"leader expands ISR with {broker}", wide, at.leader, isr, at.leader_epoch)
             yield at
 
 
-def _move_leader(release: Release, at: Step, target: Sequence[int], alive: Collection[int]) -> Step | str:
+def _move_leader(
+    release: Release, at: ReassignmentStep, target: Sequence[int], alive: Collection[int]
+) -> ReassignmentStep | str:
     """The leader at the end: kept with a refreshed epoch (0.8.0: as it is), or elected by A.3; else the error."""
     if at.leader in target and at.leader in alive:
         bump = 1 if release >= Release(0, 8, 1) else 0
-        return Step("leader epoch refreshed", at.assignment, at.leader, at.isr, at.leader_epoch + bump)
+        return ReassignmentStep("leader epoch refreshed", at.assignment, at.leader, at.isr, at.leader_epoch + bump)
     choice = elect_reassigned(release, target, at.isr, online_replicas(release, alive))
     if not isinstance(choice, Choice):
         return choice.error
-    return Step(f"leader moved to {choice.leader}", at.assignment, choice.leader, at.isr, at.leader_epoch + 1)
+    return ReassignmentStep(
+        f"leader moved to {choice.leader}", at.assignment, choice.leader, at.isr, at.leader_epoch + 1
+    )
 
 
 def _finish(
-    release: Release, at: Step, assigned: Sequence[int], target: Sequence[int], leader_move: Step
-) -> Iterator[Step]:
+    release: Release,
+    at: ReassignmentStep,
+    assigned: Sequence[int],
+    target: Sequence[int],
+    leader_move: ReassignmentStep,
+) -> Iterator[ReassignmentStep]:
     """From all targets in sync to the narrowed assignment; each removed ISR member costs one leader epoch."""
     added = tuple(broker for broker in target if broker not in assigned)
     if added:
         online = tuple((broker, "NewReplica", "OnlineReplica") for broker in added)
-        yield Step(f"{_names(added)} OnlineReplica", at.assignment, at.leader, at.isr, at.leader_epoch, online)
+        yield ReassignmentStep(
+            f"{_names(added)} OnlineReplica", at.assignment, at.leader, at.isr, at.leader_epoch, online
+        )
     at = leader_move
     yield at
     removed = tuple(broker for broker in assigned if broker not in target)
     for broker in (broker for broker in removed if broker in at.isr):
         isr = tuple(member for member in at.isr if member != broker)
-        at = Step(f"{broker} offline, leaves ISR", at.assignment, at.leader, isr, at.leader_epoch + 1)
+        at = ReassignmentStep(f"{broker} offline, leaves ISR", at.assignment, at.leader, isr, at.leader_epoch + 1)
         yield at
     if removed:
         gone = tuple(transition for broker in removed for transition in _deletion(release, broker))
         named = " and ".join(map(str, removed))
-        yield Step(f"{named} deleted", at.assignment, at.leader, at.isr, at.leader_epoch, gone)
-    yield Step("assignment narrowed in ZK", tuple(target), at.leader, at.isr, at.leader_epoch)
+        yield ReassignmentStep(f"{named} deleted", at.assignment, at.leader, at.isr, at.leader_epoch, gone)
+    yield ReassignmentStep("assignment narrowed in ZK", tuple(target), at.leader, at.isr, at.leader_epoch)
 
 
 def _deletion(release: Release, broker: int) -> Iterator[tuple[int, str, str]]:

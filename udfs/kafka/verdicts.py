@@ -9,15 +9,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.kafka_values import NO_LEADER
 from udfs.kafka import kraft_elections as kraft
-from udfs.kafka.elections import NO_LEADER, Elected, Strategy, zk_elect
+from udfs.kafka.elections import Elected, Strategy, zk_elect
 from udfs.kafka.invariants import (
     UNKNOWN,
     Cluster,
     Finding,
     Judgement,
     Outcome,
-    State,
+    StoredState,
     check_choice,
     check_sequence,
     explain,
@@ -77,9 +78,13 @@ def _judge(
     certain, possible = row["certainly_online"], row["possibly_online"]
     if not is_kraft:
         return check_choice(lambda online: _zk(row, release, online, allowed), logged, certain, possible)
-    kinds = [kraft.Kind.ONLINE, kraft.Kind.PREFERRED, *([kraft.Kind.UNCLEAN] if allowed else [])]
+    kinds = [
+        kraft.ElectionKind.ONLINE,
+        kraft.ElectionKind.PREFERRED,
+        *([kraft.ElectionKind.UNCLEAN] if allowed else []),
+    ]
 
-    def tried_as(kind: kraft.Kind) -> Judgement:
+    def tried_as(kind: kraft.ElectionKind) -> Judgement:
         return check_choice(lambda online: _kraft(row, release, online, kind, elr_enabled), logged, certain, possible)
 
     tried = [tried_as(kind) for kind in kinds]
@@ -107,7 +112,7 @@ def _zk(row: Row, release: Release, online: Collection[int], allowed: bool) -> O
     return (result.leader, result.isr) if isinstance(result, Elected) else None
 
 
-def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Kind, elr_enabled: bool) -> Outcome:
+def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.ElectionKind, elr_enabled: bool) -> Outcome:
     """What the KRaft controller decides if just these brokers are acceptable.
 
     What the change asked of the ISR is not logged; it is taken to be what was written, or for an unclean outcome
@@ -115,7 +120,7 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Kind
     """
     old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
     leaving = [r for r in old if r not in new]
-    before = kraft.Registration(
+    before = kraft.PartitionRegistration(
         replicas=tuple(old),
         isr=tuple(isr_before),
         leader=row["previous_leader"],
@@ -125,8 +130,8 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Kind
     )
     after = tuple(row["isr"] or ())
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
-    settings = kraft.Settings(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
-    wanted = kraft.Wanted(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
+    settings = kraft.ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
+    wanted = kraft.RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
     done = kraft.apply_change(before, kraft.partition_change(settings, before, online, kind, wanted))
     return (done.leader, done.isr) if done.leader != NO_LEADER else None
 
@@ -160,7 +165,7 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
         )
 
 
-def _state(row: Row) -> State:
+def _state(row: Row) -> StoredState:
     """A PARTITION_TIMELINE row (with `trigger` and `live_brokers` of its election) as the invariants take it."""
     live, replicas, isr = row.get("live_brokers"), row["replicas"], tuple(row["isr"])
     trigger = "leader" if row["made_by"] == "leader" else row.get("trigger")
@@ -168,7 +173,7 @@ def _state(row: Row) -> State:
         row["partition_epoch"] == 0 and replicas is not None
     ):  # the timeline sorts ISRs; a newborn's is in assignment order
         trigger, isr = "new", tuple(r for r in replicas if r in isr) + tuple(r for r in isr if r not in replicas)
-    return State(
+    return StoredState(
         leader=row["leader"],
         leader_epoch=row["leader_epoch"],
         isr=isr,

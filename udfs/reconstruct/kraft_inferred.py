@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-NO_LEADER = -1
+from schemas.kafka_values import NO_LEADER
+
 ASSIGNED, FENCED, UNFENCED, REBORN = "assigned", "fenced", "unfenced", "reborn"
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-NO_LEADER = -1
+from schemas.kafka_values import NO_LEADER
 
 
 class Removal(NamedTuple):

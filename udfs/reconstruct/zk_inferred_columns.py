@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemas.columns import IDS, INT, LONG, TEXT, struct
-from udfs.reconstruct.zk_inferred import NO_LEADER
+from schemas.kafka_values import NO_LEADER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column

@@ -1,0 +1,8 @@
+"""Values that have a meaning of their own in Kafka's logs and in the tables. No Spark."""
+
+NO_LEADER = -1
+"""Leader of a partition without one."""
+LEADER_DURING_DELETE = -2
+"""Leader that UpdateMetadata (0.8.1.1 on) sends for a partition whose topic is being deleted; never a stored state."""
+METADATA_LOG = "__cluster_metadata"
+"""The log of KRaft's metadata quorum (KIP-500): lines name it like a topic, but nobody can create, move or describe it."""

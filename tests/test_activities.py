@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobs.findings.activities import CARRIED, with_activity
+from jobs.findings.activities import CONTEXT_EVENTS, with_activity
 from schemas.ingest import EVENTS
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ other          | offline             | broker_failure      |       | []
 
 
 def test_activities(frame: Frame, same: Same) -> None:
-    same(with_activity(frame(EVENTS, LOGGED), [*CARRIED, "partition_state_change"]), KNOWN)
+    same(with_activity(frame(EVENTS, LOGGED), [*CONTEXT_EVENTS, "partition_state_change"]), KNOWN)
 
 
 def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) -> None:

@@ -7,8 +7,8 @@ import sqlite3
 import pytest
 
 from udfs.reconstruct import clock_pairs
-from udfs.reconstruct.clock_pairs import ClockPairs, limits_of, mark_rows
-from udfs.reconstruct.clock_skew import Limit
+from udfs.reconstruct.clock_pairs import ClockPairs, closest_bounds, request_line_rows
+from udfs.reconstruct.clock_skew import SkewBound
 from udfs.rules.parsing import read_message
 
 SECOND = 1_000_000
@@ -73,14 +73,14 @@ CASES = {  # what nodes log -> limits: first, then, when on the first one's cloc
 }
 
 
-def noted(logs: dict[int, list[Line]]) -> list[Limit]:
+def noted(logs: dict[int, list[Line]]) -> list[SkewBound]:
     pairs = ClockPairs()
     for node, lines in logs.items():
         for number, (seconds, logger, message) in enumerate(lines, 1):
             told = read_message(logger, message)
             assert told is not None, message
-            pairs.note(told, node, f"{node}.log", number, round(seconds * SECOND))
-    return pairs.limits()
+            pairs.add(told, node, f"{node}.log", number, round(seconds * SECOND))
+    return pairs.skew_bounds()
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -98,7 +98,7 @@ def test_a_controllers_own_broker_tells_nothing() -> None:
 
 def test_of_many_pairs_the_closest_of_ten_seconds_counts() -> None:
     pairs = [(1, 2, 1_000, 2_900), (1, 2, 2_000, 2_500), (1, 2, 12_000_000, 12_000_700), (1, 1, 0, 1)]
-    assert limits_of(pairs) == [Limit(1, 2, 2_000, 500, 2), Limit(1, 2, 12_000_000, 700, 1)]
+    assert closest_bounds(pairs) == [SkewBound(1, 2, 2_000, 500, 2), SkewBound(1, 2, 12_000_000, 700, 1)]
 
 
 def test_what_does_not_fit_into_memory_is_looked_at_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_a_line_on_several_brokers_is_a_row_for_each() -> None:
         STATE, "[Controller id=1 epoch=4] Sending UpdateMetadata request to brokers HashSet(3, 2) for 17 partitions"
     )
     assert told is not None
-    rows = [*mark_rows(told, 1, "f", 5, 6)]
+    rows = [*request_line_rows(told, 1, "f", 5, 6)]
     assert rows == [(1, broker, "sent", "UpdateMetadata", 4, None, 1, "f", 6, 5, None, 17) for broker in (3, 2)]
 
 
@@ -135,4 +135,4 @@ def test_a_full_disk_is_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = ClockPairs()
     monkeypatch.setattr(pairs, "_db", Full())
     with pytest.raises(OSError, match="disk is full"):
-        pairs.limits()
+        pairs.skew_bounds()

@@ -10,14 +10,22 @@ from pyspark.sql import functions as F
 
 from jobs.merge.merge import merge
 from jobs.merge.request import Options
-from jobs.timelines.clocks import PAIRS, carried, limits_of, offset_rows, to_clock_offsets, to_corrections, to_pairs
-from jobs.timelines.order import IN_ORDER, with_rank
-from jobs.timelines.requests import to_marks, to_requests
+from jobs.timelines.clocks import (
+    CLOCK_PAIRS,
+    clock_offset_rows,
+    collect_skew_bounds,
+    on_cluster_clock,
+    to_clock_corrections,
+    to_clock_offsets,
+    to_clock_pairs,
+)
+from jobs.timelines.order import EVENT_ORDER, with_rank
+from jobs.timelines.requests import to_request_lines, to_requests
 from schemas.ingest import EVENTS
 from schemas.requests import CLOCK_OFFSETS, CONTROL_REQUESTS
 from tests.test_event_rank import RANKED
 from udfs.reconstruct.clock_pairs import ClockPairs
-from udfs.reconstruct.clock_skew import Limit
+from udfs.reconstruct.clock_skew import SkewBound
 from udfs.rules.event_rank_columns import event_rank
 
 if TYPE_CHECKING:
@@ -33,12 +41,12 @@ HOUR = 3600 * SECOND
 def test_offsets_are_told_by_node_and_hour() -> None:
     """Node 2 is 10 s ahead. In the first hour it is bounded from both sides, in the second from above only, within the drift."""
     limits = [
-        Limit(1, 2, 0, 10 * SECOND + 4000, 3),
-        Limit(2, 1, 10 * SECOND, -10 * SECOND + 4000, 2),
-        Limit(1, 2, HOUR, 10 * SECOND + 9000),
-        Limit(1, 3, 0, 5000),
+        SkewBound(1, 2, 0, 10 * SECOND + 4000, 3),
+        SkewBound(2, 1, 10 * SECOND, -10 * SECOND + 4000, 2),
+        SkewBound(1, 2, HOUR, 10 * SECOND + 9000),
+        SkewBound(1, 3, 0, 5000),
     ]
-    rows = {(row["node_id"], row["hour"].hour): row for row in offset_rows("c", limits)}
+    rows = {(row["node_id"], row["hour"].hour): row for row in clock_offset_rows("c", limits)}
     assert sorted(rows) == [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0)]
     assert {row["reference"] for row in rows.values()} == {1}
     assert (rows[1, 0]["offset_ms_min"], rows[1, 0]["offset_ms_max"], rows[1, 0]["pairs"]) == (0, 0, 6)
@@ -57,7 +65,7 @@ def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Fra
     offsets = frame(CLOCK_OFFSETS.schema, "node_id | hour\n 2 | 10:00\n 3 | 10:00").withColumn(
         "applied", F.expr(f"IF(node_id = 2, {knots}, array())")
     )
-    corrections = to_corrections(offsets)
+    corrections = to_clock_corrections(offsets)
     assert corrections is not None
     events = frame(
         EVENTS,
@@ -73,7 +81,7 @@ def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Fra
         """,
     )
     same(
-        carried(events, corrections, {"at": "node_id"}),
+        on_cluster_clock(events, corrections, {"at": "node_id"}),
         """
         line | node_id | at
         1    | 2       | 08:59:55
@@ -85,7 +93,7 @@ def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Fra
         7    |         | 10:00:15
         """,
     )
-    assert to_corrections(offsets.where("node_id = 3")) is None
+    assert to_clock_corrections(offsets.where("node_id = 3")) is None
 
 
 def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, same: Same) -> None:
@@ -139,7 +147,7 @@ def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, 
             )
         )
     )
-    pairs = to_pairs(frame(CONTROL_REQUESTS.schema, "broker"), events)
+    pairs = to_clock_pairs(frame(CONTROL_REQUESTS.schema, "broker"), events)
     same(
         pairs,
         """
@@ -154,7 +162,7 @@ def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, 
 
 def test_of_many_pairs_the_closest_of_ten_seconds_counts(spark: SparkSession, frame: Frame) -> None:
     pairs = frame(
-        PAIRS,
+        CLOCK_PAIRS,
         """
         first | then | first_at | then_at
         1     | 2    | 10:00:01 | 10:00:01.9
@@ -162,7 +170,7 @@ def test_of_many_pairs_the_closest_of_ten_seconds_counts(spark: SparkSession, fr
         1     | 2    | 10:00:12 | 10:00:12.7
         """,
     )
-    found = limits_of(pairs)["c"]
+    found = collect_skew_bounds(pairs)["c"]
     assert sorted((one.first, one.then, one.ahead, one.pairs) for one in found) == [
         (1, 2, 500_000, 2),
         (1, 2, 700_000, 1),
@@ -176,10 +184,10 @@ def test_of_many_pairs_the_closest_of_ten_seconds_counts(spark: SparkSession, fr
 
 def test_plain_python_finds_the_same(zk: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`merge --skew auto` goes by the same pairs: they give the rows that the nightly has published."""
-    found: list[Limit] = []
-    limits = ClockPairs.limits
+    found: list[SkewBound] = []
+    limits = ClockPairs.skew_bounds
 
-    def seen(pairs: ClockPairs) -> list[Limit]:
+    def seen(pairs: ClockPairs) -> list[SkewBound]:
         found.extend(limits(pairs))
         return found
 
@@ -187,7 +195,7 @@ def test_plain_python_finds_the_same(zk: Run, monkeypatch: pytest.MonkeyPatch) -
     merge(Options(paths=(str(zk.capture / "logs"),), skew="auto", count=True), io.BytesIO(), lambda _: None)
     published = zk.rows("clock_offsets")
     names = [name for name in CLOCK_OFFSETS.columns if name != "hour"]  # is naive, of Spark's zone
-    rows = offset_rows(published[0]["cluster"], found)
+    rows = clock_offset_rows(published[0]["cluster"], found)
     assert [[row[name] for name in names] for row in rows] == [
         [row[name] for name in names] for row in sorted(published, key=lambda row: (row["node_id"], row["hour"]))
     ]
@@ -211,7 +219,7 @@ def test_requests_from_events(frame: Frame, same: Same) -> None:
         """,
     )
     same(
-        to_requests(to_marks(events)),
+        to_requests(to_request_lines(events)),
         """
         cluster | controller_id | broker | number | controller_epoch | correlation_id | kind           | partitions | sent_at     | received_at | handled_at  | responded_at | delivery_ms | handling_ms | round_trip_ms | error | failed_partitions | stale | stale_partitions | evidence
         c       | 1             | 2      | 0      | 4                | 9              | LeaderAndIsr   | 2          | 10:00:00    | 10:00:05.02 | 10:00:05.03 | 10:00:00.05  | 5020        | 10          | 50            | NONE  | 1                 | true  | 1                | 1@s1:1,2@s2:1,1@s1:4
@@ -240,5 +248,5 @@ def test_ranks_of_records_as_columns_and_their_order(spark: SparkSession) -> Non
         ],
         "cluster string, file_id string, node_id int, at int, line int, message string",
     )
-    in_order = with_rank(lines).orderBy(*IN_ORDER).collect()
+    in_order = with_rank(lines).orderBy(*EVENT_ORDER).collect()
     assert [(row["file_id"], row["line"]) for row in in_order] == [("h", 1), ("f", 5), ("g", 7), ("g", 8)]

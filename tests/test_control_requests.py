@@ -16,8 +16,8 @@ from udfs.reconstruct.control_requests import (
     SENT,
     STOP_REPLICA,
     UPDATE_METADATA,
-    Mark,
-    Request,
+    ControlRequest,
+    RequestLine,
     error_of,
     requests_of,
 )
@@ -26,7 +26,7 @@ OURS, THEIRS = "controller", "broker"  # the logs of controller 1 and broker 2, 
 KINDS = {"LAI": LEADER_AND_ISR, "UM": UPDATE_METADATA, "SR": STOP_REPLICA, "": None}
 
 
-def marks(text: str) -> list[Mark]:
+def marks(text: str) -> list[RequestLine]:
     """`side kind epoch id at | keys or count`, a line of a log each: `-` for what the line does not say."""
     found = []
     for number, row in enumerate(line.split("|") for line in text.strip().splitlines()):
@@ -39,7 +39,7 @@ def marks(text: str) -> list[Mark]:
         error = next((word for word in told if word.isupper() and word not in ("STALE", "OLD")), None)
         line = number + 1
         found.append(
-            Mark(
+            RequestLine(
                 side, 2 if of_broker else 1, THEIRS if of_broker else OURS, int(at), line, line, KINDS[kind.strip("-")],
                 None if epoch == "-" else int(epoch), None if id_ == "-" else int(id_), keys,
                 numbers[0] if numbers else None, error, **words,
@@ -48,7 +48,7 @@ def marks(text: str) -> list[Mark]:
     return found
 
 
-def told(request: Request) -> tuple[Any, ...]:
+def told(request: ControlRequest) -> tuple[Any, ...]:
     """Kind, epoch, id, sent, received, handled, answered."""
     times = [mark and mark.at for mark in (request.sent, request.received, request.handled, request.answered)]
     return ({v: k for k, v in KINDS.items()}[request.kind], request.epoch, request.id, *times)
@@ -285,13 +285,13 @@ def test_what_only_the_broker_tells_comes_before_what_it_got_next() -> None:
 
 
 @st.composite
-def sessions(draw: st.DrawFn) -> tuple[list[Mark], dict[int, int]]:
+def sessions(draw: st.DrawFn) -> tuple[list[RequestLine], dict[int, int]]:
     """Lines of one reign with one broker that comes and goes: marks, and of each line of the broker the line that sent its request.
 
     At INFO lines tell numbers of partitions, else states; what is sent while the broker is away is never received.
     """
     at_info = draw(st.booleans())
-    found: list[list[Mark]] = [[], []]
+    found: list[list[RequestLine]] = [[], []]
     sent_by: dict[int, int] = {}
     line, id_, away = 0, 0, 0
     for number in range(draw(st.integers(1, 40))):
@@ -303,7 +303,7 @@ def sessions(draw: st.DrawFn) -> tuple[list[Mark], dict[int, int]]:
             line += 1
             told = keys[n : n + 1]
             found[0].append(
-                Mark(SENT, 1, OURS, 1000 * number, line, line, kind, 1, None, told, count if at_info else None)
+                RequestLine(SENT, 1, OURS, 1000 * number, line, line, kind, 1, None, told, count if at_info else None)
             )
         line += 1  # a line of another broker's
         if not is_there:  # it takes a while to be back, and it has forgotten what was
@@ -311,7 +311,7 @@ def sessions(draw: st.DrawFn) -> tuple[list[Mark], dict[int, int]]:
             continue
         sent_by[number + 1] = number
         found[1].append(
-            Mark(
+            RequestLine(
                 HANDLED,
                 2,
                 THEIRS,
@@ -330,7 +330,7 @@ def sessions(draw: st.DrawFn) -> tuple[list[Mark], dict[int, int]]:
 
 
 @given(sessions())
-def test_what_is_matched_is_true(session: tuple[list[Mark], dict[int, int]]) -> None:
+def test_what_is_matched_is_true(session: tuple[list[RequestLine], dict[int, int]]) -> None:
     """Whatever is never received: a request that is said to be sent was sent then, and each line is of one request."""
     marks, sent_by = session
     requests = requests_of(marks)
@@ -363,7 +363,7 @@ def test_errors_have_kafkas_names() -> None:
 def test_a_batch_that_another_thread_cuts_in_two_is_put_together() -> None:
     """A line of the broker on the same node between two sending lines; the last one tells the number of partitions."""
     first, second, whole = (
-        Mark(SENT, 1, OURS, 100, line, line, LEADER_AND_ISR, 1, None, keys, count)
+        RequestLine(SENT, 1, OURS, 100, line, line, LEADER_AND_ISR, 1, None, keys, count)
         for line, keys, count in ((5, ("a-0:1:1:1",), None), (7, ("a-1:1:1:1",), None), (8, (), 2))
     )
     (request,) = requests_of([first, second, whole])
@@ -372,5 +372,5 @@ def test_a_batch_that_another_thread_cuts_in_two_is_put_together() -> None:
 
 def test_lines_of_one_side_never_need_the_other() -> None:
     assert requests_of([]) == []
-    (answered,) = requests_of([Mark(ANSWERED, 1, OURS, 1, 1, 1, UPDATE_METADATA, 1, 0)])
+    (answered,) = requests_of([RequestLine(ANSWERED, 1, OURS, 1, 1, 1, UPDATE_METADATA, 1, 0)])
     assert (answered.received, answered.partitions) == (None, None)

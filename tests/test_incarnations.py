@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.reconstruct.incarnations import CLOCKS_APART, rebirths
+from udfs.reconstruct.incarnations import MAX_CLOCK_DIFFERENCE_US, incarnation_starts
 
 SECOND = 1_000_000
 
@@ -29,7 +29,7 @@ CASES: dict[
 @pytest.mark.parametrize("name", CASES)
 def test_rebirths(name: str) -> None:
     deleted, signs, births, expected = CASES[name]
-    found = rebirths(
+    found = incarnation_starts(
         [at * SECOND for at in deleted], [(a * SECOND, b * SECOND) for a, b in signs], [b * SECOND for b in births]
     )
     assert found == [round(begin * SECOND) for begin in expected]
@@ -37,14 +37,14 @@ def test_rebirths(name: str) -> None:
 
 @given(st.lists(st.integers(1, 10**6), max_size=5, unique=True), st.data())
 def test_never_more_rebirths_than_there_were(minutes: list[int], data: st.DataObject) -> None:
-    """Whatever nodes see of rebirths a minute apart and more, with clocks that agree to seconds."""
+    """Whatever nodes see of recreations a minute apart and more, with clocks that agree to seconds."""
     true = [minute * 60 * SECOND for minute in sorted(minutes)]
     reported = [at for at in true if data.draw(st.booleans())]
-    drift = st.integers(-CLOCKS_APART // 2 + 1, CLOCKS_APART // 2 - 1)
+    drift = st.integers(-MAX_CLOCK_DIFFERENCE_US // 2 + 1, MAX_CLOCK_DIFFERENCE_US // 2 - 1)
     signs = []
     for number, at in enumerate(true):
         for _ in range(data.draw(st.integers(0, 3))):
             shift, width = data.draw(drift), data.draw(st.integers(1, 20 * SECOND))
             first = max(at - width, true[number - 1] + 10 * SECOND if number else 0)
             signs.append((first + shift, at + 1 + shift))
-    assert len(rebirths(reported, signs)) <= len(true)
+    assert len(incarnation_starts(reported, signs)) <= len(true)

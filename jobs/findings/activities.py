@@ -35,7 +35,7 @@ LIVE = ("broker_set_changed", "controller_context_live_brokers")
 LEAVING = ("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers")
 """Events that list the brokers that are shutting down."""
 LEFT = "broker_removed_from_shutting_down"
-CARRIED = (*ACTIVITIES, "replica_election_started", *LIVE, *LEAVING, LEFT)
+CONTEXT_EVENTS = (*ACTIVITIES, "replica_election_started", *LIVE, *LEAVING, LEFT)
 """Events that later decisions go by, whichever topic they name."""
 
 
@@ -67,7 +67,7 @@ def with_activity(events: DataFrame, kinds: Iterable[str]) -> DataFrame:
     are put in order in one place; so only those of these kinds and of what they go by are, for most tell of requests.
     """
     of_kinds = F.col("event_type").isin(*kinds)
-    own = events.where(of_kinds | F.col("event_type").isin(*CARRIED)).where(
+    own = events.where(of_kinds | F.col("event_type").isin(*CONTEXT_EVENTS)).where(
         "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
     )
     rank = F.when(F.col("logger") == "state.change.logger", 1).otherwise(0)

@@ -16,7 +16,7 @@ from jobs.settings import Settings
 from jobs.timelines.clocks import time_of
 from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.observations import number_of
-from jobs.timelines.row_streams import Rows, map_rows
+from jobs.timelines.row_streams import RowStream, map_rows
 from jobs.timelines.topics import INCARNATION
 from schemas.columns import IDS
 from schemas.findings import VERDICTS
@@ -190,7 +190,7 @@ def _election_verdicts(
         }
     )
 
-    def work(rows: Rows) -> Rows:
+    def work(rows: RowStream) -> RowStream:
         for row in rows:
             release, kraft = releases.get(row["cluster"], (None, False))
             if release is None:
@@ -219,11 +219,11 @@ def _state_verdicts(states: DataFrame, elections: DataFrame, releases: dict[str,
     rows = states.join(marked, [*INCARNATION, "leader_epoch", "ordinal"], "left")
     ordered = rows.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "ordinal")
 
-    def work(rows: Rows) -> Rows:
+    def work(rows: RowStream) -> RowStream:
         for _, life in groupby(rows, key=itemgetter(*INCARNATION)):
             yield from judge(list(life))
 
-    def judge(life: list[dict[str, Any]]) -> Rows:
+    def judge(life: list[dict[str, Any]]) -> RowStream:
         release, kraft = releases.get(life[0]["cluster"], (None, False))
         if release is None:
             return
@@ -245,7 +245,7 @@ def _controller_verdicts(controllers: DataFrame, releases: dict[str, tuple[str, 
     """CONTROLLER_TIMELINE -> VERDICTS: epochs rise and each belongs to one controller (J4, J5)."""
     ordered = controllers.repartition("cluster").sortWithinPartitions("cluster", "since", "controller_epoch")
 
-    def work(rows: Rows) -> Rows:
+    def work(rows: RowStream) -> RowStream:
         for _, reigns in groupby(rows, key=itemgetter("cluster")):
             claims = list(reigns)
             for f in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from udfs.merge.filters import Record, rows_with
-from udfs.reconstruct.clock_pairs import EVENTS, ClockPairs
-from udfs.reconstruct.clock_skew import Correction, Course, corrections, courses
+from udfs.reconstruct.clock_pairs import CLOCK_EVENTS, ClockPairs
+from udfs.reconstruct.clock_skew import ClockCorrection, ClockSkew, clock_corrections, clock_skews
 from udfs.rules.lookup import rules_about
 from udfs.rules.subjects import SUBJECTS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from udfs.merge.blocks import Block
 
 
-def estimated(blocks: Iterable[tuple[Log, Block]]) -> tuple[dict[int, Correction], str]:
+def estimated(blocks: Iterable[tuple[Log, Block]]) -> tuple[dict[int, ClockCorrection], str]:
     """What is taken off the times of which nodes, and that in a sentence. `blocks`: all records, with their lines."""
     pairs, nodes, unknown = ClockPairs(), set(), set()
     loggers = sorted({*_loggers()})
@@ -33,11 +33,11 @@ def estimated(blocks: Iterable[tuple[Log, Block]]) -> tuple[dict[int, Correction
         rows: Iterable[int] = sorted(rows_with(block, loggers)) if log.layout is None else range(len(block))
         for row in rows:
             record = Record(block.raw(row), log.layout, log.node)
-            if record.told is not None and record.told["event_type"] in EVENTS and record.writer is not None:
-                pairs.note(record.told, record.writer, log.name, int(block.lines[row]), int(block.times[row]))
-    limits = pairs.limits()
-    found = courses(limits)
-    taken_off = corrections(limits, found)
+            if record.told is not None and record.told["event_type"] in CLOCK_EVENTS and record.writer is not None:
+                pairs.add(record.told, record.writer, log.name, int(block.lines[row]), int(block.times[row]))
+    limits = pairs.skew_bounds()
+    found = clock_skews(limits)
+    taken_off = clock_corrections(limits, found)
     told = told_clocks(found, taken_off, sum(limit.pairs for limit in limits), nodes)
     if unknown:
         told += f"; {', '.join(sorted(unknown)[:_NAMED])}{' and more' if len(unknown) > _NAMED else ''} of unknown nodes: own times are kept"
@@ -51,12 +51,12 @@ def _loggers() -> Iterator[bytes]:
     """Those in whose records anything is told of clocks."""
     for subject in SUBJECTS:
         for rule in rules_about(subject):
-            if rule.event_type in EVENTS:
+            if rule.event_type in CLOCK_EVENTS:
                 yield from (logger.encode() for logger in rule.loggers)
 
 
 def told_clocks(
-    found: Mapping[int, Course], taken_off: Mapping[int, Correction], pairs: int, nodes: Collection[int]
+    found: Mapping[int, ClockSkew], taken_off: Mapping[int, ClockCorrection], pairs: int, nodes: Collection[int]
 ) -> str:
     """Which clocks are corrected by how much, which may agree, which contradict themselves, and of which nothing is known.
 
@@ -93,7 +93,7 @@ def told_clocks(
     return f"Clocks, by {pairs:,} {'pair' if pairs == 1 else 'pairs'} of lines: {'; '.join(parts)}"
 
 
-def _bounds(course: Course) -> tuple[float, float] | None:
+def _bounds(course: ClockSkew) -> tuple[float, float] | None:
     """By how many ms the clock may be behind the reference's, and ahead of it, at any time; None if that contradicts itself."""
     if course.least is None or course.most is None:
         return None
@@ -108,7 +108,7 @@ def _ceil_ms(micros: float) -> float:
     return micros if micros == inf else ceil(micros / 1000)
 
 
-def _corrected(course: Course, taken_off: Correction) -> str:
+def _corrected(course: ClockSkew, taken_off: ClockCorrection) -> str:
     """`node 3 was ahead of node 1 by 300,000 to 300,030 ms, give or take 9 ms, which is taken off`."""
     assert course.least is not None  # what is corrected does not contradict itself
     assert course.most is not None

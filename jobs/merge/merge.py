@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from udfs.merge.blocks import Block, Flags, Longs, ToUtc
     from udfs.merge.order import Picked, Stream
     from udfs.merge.streams import Aside, Index
-    from udfs.reconstruct.clock_skew import Correction
+    from udfs.reconstruct.clock_skew import ClockCorrection
 
 DONE, BAD_INPUT = 0, 2
 
@@ -61,7 +61,7 @@ class Merge:
         self.is_terminal = is_terminal
         self.logs: list[Log] = []
         self.bundles: list[str] = []
-        self.skews: dict[int, int | Correction] = {}  # node -> microseconds ahead, or how they change
+        self.skews: dict[int, int | ClockCorrection] = {}  # node -> microseconds ahead, or how they change
         self.ranges: dict[int, list[tuple[int, int | None]]] = {}  # of plain files, by their number
         self.written = 0
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from jobs.findings.activities import CARRIED
+from jobs.findings.activities import CONTEXT_EVENTS
 from jobs.findings.replay import releases
 from jobs.timelines.cluster_facts import TELLS_REMOVALS, Facts, is_removed, tells_removals_until_1_0, to_kraft
 from jobs.warehouse.tables import Warehouse
@@ -59,7 +59,7 @@ class Scope:
     @property
     def events(self) -> str:
         """Condition of the events that the rows of BY_TOPIC are made of."""
-        return self._of_topics(f"topic IS NULL OR event_type IN ({_literals(CARRIED)})")
+        return self._of_topics(f"topic IS NULL OR event_type IN ({_literals(CONTEXT_EVENTS)})")
 
     def _of_clusters(self, names: Sequence[str]) -> str:
         return f"cluster IN ({_literals(names)})" if names else "false"

@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.findings import detect
+from jobs.findings.elections import to_elections
+from jobs.findings.isr import to_isr_changes, to_isr_churn
+from jobs.findings.outages import to_offline_partitions
+from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import releases, showing_elr, to_verdicts
 from jobs.nightly.incremental import BY_TOPIC, Growth, Scope
 from jobs.session import checkpointed, checkpointed_if_few
@@ -25,7 +28,7 @@ from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.cluster_facts import Facts, kinds_of
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
-from jobs.timelines.requests import to_marks, to_requests
+from jobs.timelines.requests import to_request_lines, to_requests
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ingest import EVENTS
@@ -85,19 +88,19 @@ class Work:
     @cached_property
     def requests(self) -> DataFrame:
         """What controllers asked of brokers, each time on the clock of the node that logged it."""
-        return checkpointed(to_requests(to_marks(self.table("events"))))
+        return checkpointed(to_requests(to_request_lines(self.table("events"))))
 
     @cached_property
     def offsets(self) -> DataFrame:
         """How far the nodes' clocks are apart: a row for each node and hour, held by the driver."""
-        pairs = clocks.to_pairs(self.requests, self.table("events"))
-        return clocks.to_clock_offsets(self.warehouse.spark, clocks.limits_of(pairs))
+        pairs = clocks.to_clock_pairs(self.requests, self.table("events"))
+        return clocks.to_clock_offsets(self.warehouse.spark, clocks.collect_skew_bounds(pairs))
 
     @cached_property
     def corrections(self) -> DataFrame | None:
         """What is taken off the times of which nodes; None if no clock is corrected."""
         told = "offsets" in self.__dict__ or not self.warehouse.exists("clock_offsets")
-        return clocks.to_corrections(self.offsets if told else self.table("clock_offsets"))
+        return clocks.to_clock_corrections(self.offsets if told else self.table("clock_offsets"))
 
     @cached_property
     def all_events(self) -> DataFrame:
@@ -105,7 +108,7 @@ class Work:
         own = self.table("events")
         if self.corrections is None:
             return own
-        return checkpointed_if_few(clocks.carried(own, self.corrections, {"at": "node_id"}))
+        return checkpointed_if_few(clocks.on_cluster_clock(own, self.corrections, {"at": "node_id"}))
 
     @cached_property
     def events(self) -> DataFrame:
@@ -117,7 +120,7 @@ class Work:
         """What is said of the clusters as a whole."""
         coverage = self.table("log_coverage")
         if self.corrections is not None:
-            coverage = clocks.carried(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
+            coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
         return Facts(self.all_events, coverage, kinds_of(self.table("events")))
 
     @cached_property
@@ -168,7 +171,7 @@ def write_timelines(work: Work) -> None:
     """What was when, on one clock: requests, topics, controllers, partitions, brokers."""
     offsets, requests = work.offsets, work.requests
     if work.corrections is not None:
-        requests = clocks.requests_on_one_clock(requests, work.corrections)
+        requests = clocks.requests_on_cluster_clock(requests, work.corrections)
     controllers = checkpointed(to_controller_timeline(work.all_events))
     brokers = checkpointed(to_broker_timeline(work.all_events, controllers))
     work.narrow(offsets, controllers, brokers)
@@ -189,9 +192,9 @@ def write_findings(work: Work) -> None:
     """What happened: elections, ISR changes, reassignments, then outages and churn."""
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
     first = {
-        "elections": detect.to_elections(partitions, events, topics),
-        "isr_changes": detect.to_isr_changes(partitions, events, topics),
-        "reassignments": detect.to_reassignments(events, partitions, topics, work.table("controller_timeline")),
+        "elections": to_elections(partitions, events, topics),
+        "isr_changes": to_isr_changes(partitions, events, topics),
+        "reassignments": to_reassignments(events, partitions, topics, work.table("controller_timeline")),
     }
     work.write(first)
     ends = work.all_events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
@@ -201,10 +204,8 @@ def write_findings(work: Work) -> None:
         work.whole("elections"),
     )  # who is out of sync is so until the logs end
     second = {
-        "offline_partitions": detect.to_offline_partitions(
-            led, work.table("elections"), work.table("broker_timeline"), ends
-        ),
-        "isr_churn": detect.to_isr_churn(changes, elections, ends, work.settings),
+        "offline_partitions": to_offline_partitions(led, work.table("elections"), work.table("broker_timeline"), ends),
+        "isr_churn": to_isr_churn(changes, elections, ends, work.settings),
     }
     work.write(second)
 

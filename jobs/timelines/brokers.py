@@ -8,7 +8,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.controllers import by_active_controller, stand_ins
+from jobs.timelines.controllers import by_active_controller, standby_controllers
 from jobs.timelines.observations import ids_of, number_of
 from schemas.timelines import BROKER_TIMELINE
 
@@ -26,7 +26,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
         telling.where(F.col("event_type").isin(*_KRAFT)).withColumn("from_start", F.lit(False))
     )
     replayed = by_active_controller(by_controllers, controllers).unionByName(
-        _by_stand_ins(by_controllers, stand_ins(events, controllers))
+        _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
     )
     whole = telling.where(_starts_dump()).select("cluster", "file_id", F.lit(True).alias("from_start")).distinct()
     dumps = telling.where(F.col("event_type").isin(*_DUMP)).join(F.broadcast(whole), ["cluster", "file_id"], "left")
@@ -184,9 +184,9 @@ def _kraft_marks(events: DataFrame) -> DataFrame:
     )
 
 
-def _by_stand_ins(marks: DataFrame, stand_ins: DataFrame) -> DataFrame:
+def _by_standby_controllers(marks: DataFrame, standby_controllers: DataFrame) -> DataFrame:
     """Turns of brokers as a standby replayed them for a reign; of those before it was up to date only each broker's last."""
-    told = marks.join(F.broadcast(stand_ins), ["cluster", "node_id"]).where(
+    told = marks.join(F.broadcast(standby_controllers), ["cluster", "node_id"]).where(
         "at >= started AND (reign_until IS NULL OR at <= reign_until)"
     )
     is_past = F.col("at") <= F.col("current_since")

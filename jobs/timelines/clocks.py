@@ -1,7 +1,7 @@
 """One clock for a cluster: how far the nodes' clocks were apart, and events carried to one of them.
 
 What the logs say is not changed: `events.at` stays the node's own clock. What is derived from events goes by the times
-that `carried` gives.
+that `on_cluster_clock` gives.
 """
 
 from __future__ import annotations
@@ -21,13 +21,22 @@ from jobs.timelines.requests import with_latencies
 from schemas.columns import INT, LONG, TEXT, TIME, column
 from schemas.requests import CLOCK_OFFSETS
 from udfs.reconstruct.clock_pairs import DELETED, REGISTERED, STARTING
-from udfs.reconstruct.clock_skew import BIN_US, SLOT_US, Course, Limit, courses, knots, on_reference, slots
+from udfs.reconstruct.clock_skew import (
+    BIN_US,
+    SLOT_US,
+    ClockSkew,
+    SkewBound,
+    clock_skews,
+    correction_points,
+    correction_slots,
+    on_reference_clock,
+)
 from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-PAIRS = T.StructType(
+CLOCK_PAIRS = T.StructType(
     [
         column("cluster", TEXT, "Cluster."),
         column("first", INT, "Node of the cause."),
@@ -39,8 +48,8 @@ PAIRS = T.StructType(
 HOUR_US = 3_600_000_000
 
 
-def to_pairs(requests: DataFrame, events: DataFrame) -> DataFrame:
-    """CONTROL_REQUESTS on the nodes' own clocks, EVENTS -> PAIRS of lines of which one caused the other.
+def to_clock_pairs(requests: DataFrame, events: DataFrame) -> DataFrame:
+    """CONTROL_REQUESTS on the nodes' own clocks, EVENTS -> CLOCK_PAIRS of lines of which one caused the other.
 
     A request is sent before it is received, and handled before it is answered. What only one node can have begun, once,
     no other node tells of before: see `_begun`.
@@ -59,8 +68,8 @@ def to_pairs(requests: DataFrame, events: DataFrame) -> DataFrame:
         .drop("times")
     )
     told = _told(events).groupBy("cluster", "what", F.col("node_id").alias("then")).agg(F.min("at").alias("then_at"))
-    later = told.join(F.broadcast(once), ["cluster", "what"]).select(*PAIRS.names)
-    return on_its_way.unionByName(on_its_way_back).unionByName(later).where("first <> then").select(*PAIRS.names)
+    later = told.join(F.broadcast(once), ["cluster", "what"]).select(*CLOCK_PAIRS.names)
+    return on_its_way.unionByName(on_its_way_back).unionByName(later).where("first <> then").select(*CLOCK_PAIRS.names)
 
 
 def _begun(events: DataFrame) -> DataFrame:
@@ -114,8 +123,8 @@ def _told(events: DataFrame) -> DataFrame:
     )
 
 
-def limits_of(pairs: DataFrame) -> dict[str, list[Limit]]:
-    """PAIRS -> by cluster what bounds the clocks: a row for two nodes, one way, and 10 seconds, whatever the logs' size."""
+def collect_skew_bounds(pairs: DataFrame) -> dict[str, list[SkewBound]]:
+    """CLOCK_PAIRS -> by cluster what bounds the clocks: a row for two nodes, one way, and 10 seconds, whatever the logs' size."""
     ahead = F.unix_micros("then_at") - F.unix_micros("first_at")
     closest = F.min(F.struct(ahead.alias("ahead"), F.unix_micros("first_at").alias("at")))
     bins = (
@@ -123,19 +132,19 @@ def limits_of(pairs: DataFrame) -> dict[str, list[Limit]]:
         .agg(closest.alias("closest"), F.count("*").alias("pairs"))
         .select("cluster", "first", "then", "closest.at", "closest.ahead", "pairs")
     )
-    found: dict[str, list[Limit]] = defaultdict(list)
+    found: dict[str, list[SkewBound]] = defaultdict(list)
     for row in bins.collect():
-        found[row["cluster"]].append(Limit(row["first"], row["then"], row["at"], row["ahead"], row["pairs"]))
+        found[row["cluster"]].append(SkewBound(row["first"], row["then"], row["at"], row["ahead"], row["pairs"]))
     return found
 
 
-def offset_rows(cluster: str, limits: Sequence[Limit]) -> list[dict[str, Any]]:
+def clock_offset_rows(cluster: str, limits: Sequence[SkewBound]) -> list[dict[str, Any]]:
     """Rows of CLOCK_OFFSETS of one cluster, by node and hour."""
-    found = courses(limits)
+    found = clock_skews(limits)
     pairs: Counter[tuple[int, int]] = Counter()
     times: dict[tuple[int, int], set[int]] = defaultdict(set)
     for one in limits:
-        reference_at = on_reference(one.at, found.get(one.first))
+        reference_at = on_reference_clock(one.at, found.get(one.first))
         hour = reference_at // HOUR_US
         for node in (one.first, one.then):
             pairs[node, hour] += one.pairs
@@ -147,7 +156,7 @@ def offset_rows(cluster: str, limits: Sequence[Limit]) -> list[dict[str, Any]]:
     ]
 
 
-def _row(cluster: str, course: Course, hour: int, pairs: int, times: Sequence[int]) -> dict[str, Any]:
+def _row(cluster: str, course: ClockSkew, hour: int, pairs: int, times: Sequence[int]) -> dict[str, Any]:
     at = np.array(times, np.int64)
     return {
         "cluster": cluster,
@@ -158,17 +167,17 @@ def _row(cluster: str, course: Course, hour: int, pairs: int, times: Sequence[in
         "offset_ms_max": _most(course, at),
         "pairs": pairs,
         "contradicting": course.least is None,
-        "applied": [(time_of(own), ahead / 1000) for own, ahead in knots(course, times)],
+        "applied": [(time_of(own), ahead / 1000) for own, ahead in correction_points(course, times)],
     }
 
 
-def _least(course: Course, at: np.ndarray[Any, Any]) -> float | None:
+def _least(course: ClockSkew, at: np.ndarray[Any, Any]) -> float | None:
     if course.least is None or not np.isfinite(course.least).any():
         return None
     return round(float(np.interp(at, course.at, course.least).min())) / 1000
 
 
-def _most(course: Course, at: np.ndarray[Any, Any]) -> float | None:
+def _most(course: ClockSkew, at: np.ndarray[Any, Any]) -> float | None:
     if course.most is None or not np.isfinite(course.most).any():
         return None
     return round(float(np.interp(at, course.at, course.most).max())) / 1000
@@ -179,16 +188,16 @@ def time_of(micros: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
-def to_clock_offsets(spark: SparkSession, limits: Mapping[str, Sequence[Limit]]) -> DataFrame:
-    """What `limits_of` found -> CLOCK_OFFSETS."""
-    rows = [row for cluster, some in sorted(limits.items()) for row in offset_rows(cluster, some)]
+def to_clock_offsets(spark: SparkSession, limits: Mapping[str, Sequence[SkewBound]]) -> DataFrame:
+    """What `collect_skew_bounds` found -> CLOCK_OFFSETS."""
+    rows = [row for cluster, some in sorted(limits.items()) for row in clock_offset_rows(cluster, some)]
     return spark.createDataFrame(
         [tuple(row[name] for name in CLOCK_OFFSETS.columns) for row in rows], CLOCK_OFFSETS.schema
     )
 
 
 # ---- times on one clock ----------------------------------------------------------------------------------------------
-CORRECTIONS = T.StructType(
+CLOCK_CORRECTIONS = T.StructType(
     [
         column("cluster", TEXT, "Cluster."),
         column("node_id", INT, "Node whose clock is corrected."),
@@ -198,19 +207,19 @@ CORRECTIONS = T.StructType(
 )  # fmt: skip
 
 
-def to_corrections(offsets: DataFrame) -> DataFrame | None:
-    """CLOCK_OFFSETS -> CORRECTIONS, a row for each node whose clock is corrected; None if there is none."""
+def to_clock_corrections(offsets: DataFrame) -> DataFrame | None:
+    """CLOCK_OFFSETS -> CLOCK_CORRECTIONS, a row for each node whose clock is corrected; None if there is none."""
     told = offsets.where("size(applied) > 0").select("cluster", "node_id", F.explode("applied").alias("knot"))
     at, ahead = F.unix_micros("knot.at").alias("at"), (F.col("knot.ahead_ms") * 1000).alias("ahead")
     knots: dict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
     for row in told.select("cluster", "node_id", at, ahead).collect():
         knots[row["cluster"], row["node_id"]].append((row["at"], row["ahead"]))
-    rows = [(*node, *slots(some)) for node, some in sorted(knots.items())]
-    return offsets.sparkSession.createDataFrame(rows, CORRECTIONS) if rows else None
+    rows = [(*node, *correction_slots(some)) for node, some in sorted(knots.items())]
+    return offsets.sparkSession.createDataFrame(rows, CLOCK_CORRECTIONS) if rows else None
 
 
-def carried(rows: DataFrame, corrections: DataFrame, clocks: Mapping[str, str]) -> DataFrame:
-    """Rows with `cluster` -> the same with times on the cluster's clock, to the millisecond; CORRECTIONS say how.
+def on_cluster_clock(rows: DataFrame, corrections: DataFrame, clocks: Mapping[str, str]) -> DataFrame:
+    """Rows with `cluster` -> the same with times on the cluster's clock, to the millisecond; CLOCK_CORRECTIONS say how.
 
     `clocks`: column of a time -> column of the node on whose clock it is. Times of one clock never change their order.
     """
@@ -235,8 +244,8 @@ def _corrected(name: str) -> Column:
     return F.timestamp_micros(at - F.round(ahead / 1000).cast("long") * 1000)
 
 
-def requests_on_one_clock(requests: DataFrame, corrections: DataFrame) -> DataFrame:
+def requests_on_cluster_clock(requests: DataFrame, corrections: DataFrame) -> DataFrame:
     """CONTROL_REQUESTS on the nodes' own clocks -> on the cluster's, and latencies by it."""
     ours, theirs = ("sent_at", "responded_at"), ("received_at", "handled_at")
     clocks = {**dict.fromkeys(ours, "controller_id"), **dict.fromkeys(theirs, "broker")}
-    return with_latencies(carried(requests, corrections, clocks))
+    return with_latencies(on_cluster_clock(requests, corrections, clocks))

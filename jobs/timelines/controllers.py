@@ -145,7 +145,7 @@ def by_active_controller(rows: DataFrame, controllers: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(reigns), ["cluster", "node_id"]).where(now).drop("reign_since", "reign_until")
 
 
-def stand_ins(events: DataFrame, controllers: DataFrame) -> DataFrame:
+def standby_controllers(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, CONTROLLER_TIMELINE -> a standby for each KRaft reign whose controller's own log is missing, if one tells.
 
     Columns: cluster, node_id, `started` (the standby's process), `current_since`, `reign_until`. A controller registers itself once

@@ -15,7 +15,7 @@ from udfs.rules.event_rank_columns import event_rank
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-IN_ORDER = ("at", "rank", "node_id", "line", "file_id")
+EVENT_ORDER = ("at", "rank", "node_id", "line", "file_id")
 """What windows order rows of `with_rank` by."""
 
 

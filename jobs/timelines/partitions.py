@@ -22,7 +22,15 @@ from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.kraft_inferred import with_untold
 from jobs.timelines.observations import number_of, to_changes_by_leader, to_statements, to_unnumbered
 from jobs.timelines.partition_history import SAID, to_ordered
-from jobs.timelines.topics import HISTORY, INCARNATION, named, to_lives, with_history, with_incarnation, with_number
+from jobs.timelines.topics import (
+    HISTORY,
+    INCARNATION,
+    to_numbered_incarnations,
+    with_history,
+    with_history_of_incarnation,
+    with_incarnation,
+    with_incarnation_of_history,
+)
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
 from udfs.reconstruct.zk_inferred_columns import untold
 
@@ -40,9 +48,9 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     is sent anywhere again. Frames up to the end of a history are read from there: from each row they would be quadratic.
     """
     kinds = facts.kinds
-    lives = checkpointed(to_lives(topics))
+    lives = checkpointed(to_numbered_incarnations(topics))
     said = with_history(to_statements(events, kraft=kinds.kraft, dumps=kinds.dumps), lives)
-    states = named(_numbered(said, kraft=kinds.kraft or kinds.dumps), lives)
+    states = with_incarnation_of_history(_numbered(said, kraft=kinds.kraft or kinds.dumps), lives)
     if kinds.kraft:
         fenced = _fenced(events, controllers)
         implied = _with_implied(states, facts.kraft, facts.heard, fenced)
@@ -111,7 +119,7 @@ def _with_steps(numbered: DataFrame, events: DataFrame, lives: DataFrame, seen: 
         unnumbered.select(*INCARNATION).union(changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)).distinct()
     )
     said = checkpointed(_said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen))
-    by_steps = with_number(
+    by_steps = with_history_of_incarnation(
         to_ordered(said, MOST_EVIDENCE).unionByName(_two_leaders(said), allowMissingColumns=True), lives
     )
     in_epoch = Window.partitionBy(HISTORY, "leader_epoch")

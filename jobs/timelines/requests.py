@@ -19,13 +19,13 @@ from udfs.reconstruct.control_requests import (
     ANSWERED,
     APIS,
     HANDLED,
-    LINES,
-    STALE_CONTROLLER,
-    STALE_LEADER,
-    STATES,
+    REQUEST_EVENTS,
+    STALE_CONTROLLER_EVENTS,
+    STALE_LEADER_EVENTS,
+    STATE_EVENTS,
     STOP_REPLICA,
-    Mark,
-    Request,
+    ControlRequest,
+    RequestLine,
     error_of,
     requests_of,
 )
@@ -33,20 +33,20 @@ from udfs.reconstruct.control_requests import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-KEY = ("cluster", "controller_id", "broker")
-_of_mark = itemgetter(*(field.name for field in fields(Mark)))
+REQUEST_KEY = ("cluster", "controller_id", "broker")
+_of_mark = itemgetter(*(field.name for field in fields(RequestLine)))
 _COMPUTED = ("delivery_ms", "handling_ms", "round_trip_ms")
 
 
-def to_marks(events: DataFrame) -> DataFrame:
-    """EVENTS -> what lines say of requests: `udfs.reconstruct.control_requests.Mark` with KEY.
+def to_request_lines(events: DataFrame) -> DataFrame:
+    """EVENTS -> what lines say of requests: `udfs.reconstruct.control_requests.Mark` with REQUEST_KEY.
 
     Lines of a broker on one request of the same time are one row. StopReplica until 2.5 is not told by brokers. Most lines are
     a row of their own, so they are exchanged and sorted once, and grouped as they come.
     """
     side, kind = F.lit(None).cast("string"), F.lit(None).cast("string")
-    for of_side, of_kind in sorted({*LINES.values()}, key=str):
-        names = [name for name, told in LINES.items() if told == (of_side, of_kind)]
+    for of_side, of_kind in sorted({*REQUEST_EVENTS.values()}, key=str):
+        names = [name for name, told in REQUEST_EVENTS.items() if told == (of_side, of_kind)]
         side = F.when(F.col("event_type").isin(names), of_side).otherwise(side)
         kind = F.when(F.col("event_type").isin(names), of_kind).otherwise(kind)
     for api, name in APIS.items():
@@ -65,18 +65,18 @@ def to_marks(events: DataFrame) -> DataFrame:
         "count": _count(),
         "error": number_of("error_code"),
         "failed": _failed(),
-        "stale": F.col("event_type").isin(*STALE_CONTROLLER),
-        "stale_partition": (F.col("event_type").isin(*STALE_LEADER) & old).cast("int"),
+        "stale": F.col("event_type").isin(*STALE_CONTROLLER_EVENTS),
+        "stale_partition": (F.col("event_type").isin(*STALE_LEADER_EVENTS) & old).cast("int"),
     }
     known = F.col("controller_id").isNotNull() & F.col("node_id").isNotNull()
-    one = (*KEY, "side", "kind", "epoch", "id", "node", "file", "at", "place")
+    one = (*REQUEST_KEY, "side", "kind", "epoch", "id", "node", "file", "at", "place")
     return (
-        events.where(F.col("event_type").isin(*LINES) & known)
+        events.where(F.col("event_type").isin(*REQUEST_EVENTS) & known)
         .withColumns({"side": side, "kind": kind})
         .select(
             "cluster", "controller_id", "side", "kind", "at", "line", *(told.alias(name) for name, told in said.items())
         )
-        .repartition(*KEY)
+        .repartition(*REQUEST_KEY)
         .sortWithinPartitions(*one)
         .groupBy(*one)
         .agg(
@@ -106,7 +106,7 @@ def _state() -> Column:
     state = F.concat_ws(":", *(F.coalesce(part, F.lit("")) for part in parts), number)
     name = F.concat_ws("-", "topic", "partition")
     key = F.concat_ws(":", name, F.when(is_deleted, "-2::-").otherwise(state))
-    return F.when(F.col("event_type").isin(*STATES) & F.col("topic").isNotNull(), key)
+    return F.when(F.col("event_type").isin(*STATE_EVENTS) & F.col("topic").isNotNull(), key)
 
 
 def _count() -> Column:
@@ -118,25 +118,27 @@ def _count() -> Column:
 
 
 def to_requests(marks: DataFrame) -> DataFrame:
-    """Rows of `to_marks` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
+    """Rows of `to_request_lines` -> CONTROL_REQUESTS, each time on the clock of the node that logged it."""
     columns = [column for column in CONTROL_REQUESTS.schema if column.name not in _COMPUTED]
-    ordered = marks.repartition(*KEY).sortWithinPartitions(*KEY)  # not every session groups rows as they come
+    ordered = marks.repartition(*REQUEST_KEY).sortWithinPartitions(
+        *REQUEST_KEY
+    )  # not every session groups rows as they come
     return with_latencies(map_rows(ordered, request_rows, T.StructType(columns)))
 
 
 def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Rows of `to_marks`, those of one controller and broker together, times in microseconds -> rows of CONTROL_REQUESTS."""
-    for key, group in groupby(rows, key=itemgetter(*KEY)):
+    """Rows of `to_request_lines`, those of one controller and broker together, times in microseconds -> rows of CONTROL_REQUESTS."""
+    for key, group in groupby(rows, key=itemgetter(*REQUEST_KEY)):
         for number, request in enumerate(requests_of(_mark(row) for row in group)):
-            yield {**dict(zip(KEY, key, strict=True)), "number": number, **_row(request)}
+            yield {**dict(zip(REQUEST_KEY, key, strict=True)), "number": number, **_row(request)}
 
 
-def _mark(row: dict[str, Any]) -> Mark:
+def _mark(row: dict[str, Any]) -> RequestLine:
     row["error"] = error_of(row["error"]) if row["side"] == ANSWERED else None
-    return Mark(*_of_mark(row))
+    return RequestLine(*_of_mark(row))
 
 
-def _row(request: Request) -> dict[str, Any]:
+def _row(request: ControlRequest) -> dict[str, Any]:
     sent, received, handled, answered = request.sent, request.received, request.handled, request.answered
     return {
         "controller_epoch": request.epoch,

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pyspark.sql import types as T
 
 ROWS_PER_BATCH = 4096
-Rows = Iterable[dict[str, Any]]
+RowStream = Iterable[dict[str, Any]]
 
 
-def map_rows(ordered: DataFrame, work: Callable[[Rows], Rows], schema: T.StructType) -> DataFrame:
+def map_rows(ordered: DataFrame, work: Callable[[RowStream], RowStream], schema: T.StructType) -> DataFrame:
     """What `work` makes of the rows of each partition, one after another; held are some at a time.
 
-    Rows are dicts, times microseconds since 1970 UTC, both in and out.
+    RowStream are dicts, times microseconds since 1970 UTC, both in and out.
     """
 
     def in_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from jobs.timelines.evidence import evidence
-from jobs.timelines.order import IN_ORDER, with_rank
+from jobs.timelines.order import EVENT_ORDER, with_rank
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
-from udfs.reconstruct.incarnations import rebirths
+from udfs.reconstruct.incarnations_columns import incarnation_starts
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -34,8 +33,6 @@ ALIVE = (
     "leader_and_isr_request_received",
 )
 """Lines that are not written of a topic that is gone."""
-
-begins_of = F.udf(rebirths, T.ArrayType(T.LongType()), useArrow=False)
 
 
 def to_topic_timeline(events: DataFrame) -> DataFrame:
@@ -161,7 +158,7 @@ def _rebirths(events: DataFrame) -> DataFrame:
     """
     kind, state_change = F.col("event_type"), F.col("event_type") == "partition_state_change"
     is_new = state_change & (F.col("fields")["to_state"] == "NewPartition")
-    names = ["cluster", "topic", "partition", *IN_ORDER]
+    names = ["cluster", "topic", "partition", *EVENT_ORDER]
     told = kind.isin(*TOLD) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
     concerned = F.col("topic").isNotNull() & F.col("partition").isNotNull() & (told | (kind == GONE) | is_new)
     lines = (
@@ -178,7 +175,7 @@ def _rebirths(events: DataFrame) -> DataFrame:
         "at", "line", "file_id"
     )
     by_node = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "line", "file_id")
-    by_all = Window.partitionBy("cluster", "topic", "partition").orderBy(*IN_ORDER)
+    by_all = Window.partitionBy("cluster", "topic", "partition").orderBy(*EVENT_ORDER)
 
     def last(condition: Column, *names: str, over: WindowSpec) -> Column:
         before = over.rowsBetween(Window.unboundedPreceding, -1)
@@ -236,7 +233,7 @@ def _rebirths(events: DataFrame) -> DataFrame:
                 "births": F.coalesce("births", none),
             }
         )
-        .select("cluster", "topic", begins_of("deleted", "signs", "births").alias("begins"))
+        .select("cluster", "topic", incarnation_starts("deleted", "signs", "births").alias("begins"))
     )
 
 
@@ -271,27 +268,27 @@ def _with_life(rows: DataFrame, topics: DataFrame, *names: str) -> DataFrame:
     )
 
 
-def to_lives(topics: DataFrame) -> DataFrame:
+def to_numbered_incarnations(topics: DataFrame) -> DataFrame:
     """TOPIC_TIMELINE -> the same with `number`, which numbers its rows from 0. It is a small table."""
     in_order = Window.partitionBy(F.lit(0)).orderBy("cluster", "topic", "incarnation")
     return topics.withColumn("number", F.row_number().over(in_order).cast("long") - 1)
 
 
 def with_history(rows: DataFrame, lives: DataFrame) -> DataFrame:
-    """Rows with `cluster, topic, partition, at`, `to_lives` -> the same with HISTORY, by topic id or time as `with_incarnation`."""
+    """Rows with `cluster, topic, partition, at`, `to_numbered_incarnations` -> the same with HISTORY, by topic id or time as `with_incarnation`."""
     known = _with_life(rows, lives, "number")
     return known.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
 
 
-def with_number(states: DataFrame, lives: DataFrame) -> DataFrame:
-    """Rows with INCARNATION, `to_lives` -> the same with HISTORY."""
+def with_history_of_incarnation(states: DataFrame, lives: DataFrame) -> DataFrame:
+    """Rows with INCARNATION, `to_numbered_incarnations` -> the same with HISTORY."""
     numbers = lives.select("number", "cluster", "topic", "incarnation")
     known = states.join(F.broadcast(numbers), ["cluster", "topic", "incarnation"])
     return known.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
 
 
-def named(states: DataFrame, lives: DataFrame) -> DataFrame:
-    """Rows with HISTORY, `to_lives` -> the same with INCARNATION."""
+def with_incarnation_of_history(states: DataFrame, lives: DataFrame) -> DataFrame:
+    """Rows with HISTORY, `to_numbered_incarnations` -> the same with INCARNATION."""
     names = lives.select("number", "cluster", "topic", "incarnation")
     return (
         states.withColumn("number", F.shiftright(HISTORY, 32))

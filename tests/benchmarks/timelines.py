@@ -44,7 +44,7 @@ from jobs.timelines.cluster_facts import Facts, Kinds, kinds_of
 from jobs.timelines.evidence import evidence
 from jobs.timelines.observations import to_statements
 from jobs.timelines.partitions import to_partition_timeline, to_states
-from jobs.timelines.topics import HISTORY, INCARNATION, to_lives, with_history, with_incarnation
+from jobs.timelines.topics import HISTORY, INCARNATION, to_numbered_incarnations, with_history, with_incarnation
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE, TOPIC_TIMELINE
 
@@ -183,7 +183,7 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
 
     def by_number() -> DataFrame:
         return (
-            with_history(to_statements(events, kraft=False, dumps=False), to_lives(topics))
+            with_history(to_statements(events, kraft=False, dumps=False), to_numbered_incarnations(topics))
             .repartition(HISTORY)
             .sortWithinPartitions(HISTORY, "partition_epoch")
         )

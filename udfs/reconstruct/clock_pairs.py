@@ -14,8 +14,17 @@ from contextlib import contextmanager
 from itertools import groupby, islice
 from typing import Any
 
-from udfs.reconstruct.clock_skew import BIN_US, Limit
-from udfs.reconstruct.control_requests import APIS, HANDLED, LINES, STATES, STOP_REPLICA, Mark, Request, requests_of
+from udfs.reconstruct.clock_skew import BIN_US, SkewBound
+from udfs.reconstruct.control_requests import (
+    APIS,
+    HANDLED,
+    REQUEST_EVENTS,
+    STATE_EVENTS,
+    STOP_REPLICA,
+    ControlRequest,
+    RequestLine,
+    requests_of,
+)
 from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
 
 DELETED = (
@@ -36,10 +45,12 @@ _ONCE = {  # what one node begins once and others tell of: whether this does, an
     STARTING: ("begun", "incarnation_id"),
     **dict.fromkeys(REGISTERED, ("told", "incarnation_id")),
 }
-EVENTS = frozenset((*LINES, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, *_ONCE))  # isr_updated is in BY_LEADER
+CLOCK_EVENTS = frozenset(
+    (*REQUEST_EVENTS, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, *_ONCE)
+)  # isr_updated is in BY_LEADER
 """Event types that tell anything here."""
 
-Told = Mapping[str, Any]
+ParsedMessage = Mapping[str, Any]
 """What a rule reads from a message: see `udfs.rules.parsing.read_message`."""
 Pair = tuple[int, int, int, int]
 """Node of the cause, node of the effect, and when each was logged on its own node's clock, microseconds."""
@@ -82,24 +93,24 @@ class ClockPairs:
             self._db.executescript(f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; {_TABLES}")
         self._rows: dict[str, list[Sequence[Any]]] = {}
 
-    def note(self, told: Told, node: int, file: str, line: int, at: int) -> None:
+    def add(self, told: ParsedMessage, node: int, file: str, line: int, at: int) -> None:
         """What a rule reads from one line, who wrote it, where, and when by its own clock. Raises OSError if the disk is full."""
         event, topic = told["event_type"], told.get("topic")
-        if event in LINES:
-            for row in mark_rows(told, node, file, line, at):
-                self._add("mark", row)
+        if event in REQUEST_EVENTS:
+            for row in request_line_rows(told, node, file, line, at):
+                self._insert("mark", row)
         if event in DELETED and topic is not None:
-            self._add("deleted", (topic,))
+            self._insert("deleted", (topic,))
         if event in _ONCE and told.get(_ONCE[event][1]) is not None:
             table, name = _ONCE[event]
-            self._add(table, (f"{name}:{told[name]}", node, at))
+            self._insert(table, (f"{name}:{told[name]}", node, at))
         place = (topic, told.get("partition"))
         if event in (*INTENTIONS, "isr_updated") and topic is not None:
-            self._add("isr", (node, *place, at, file, line, event, _ids(told.get("isr")), told.get("partition_epoch")))
+            self._insert("isr", (node, *place, at, file, line, event, _ids(told.get("isr")), told.get("partition_epoch")))
         if event in _STATES and topic is not None and told.get("partition_epoch") is not None:
-            self._add("told", (":".join(map(str, (*place, told["partition_epoch"]))), node, at))
+            self._insert("told", (":".join(map(str, (*place, told["partition_epoch"]))), node, at))
 
-    def _add(self, table: str, row: Sequence[Any]) -> None:
+    def _insert(self, table: str, row: Sequence[Any]) -> None:
         rows = self._rows.setdefault(table, [])
         rows.append(row)
         if len(rows) >= _ROWS:
@@ -115,19 +126,19 @@ class ClockPairs:
             )
             self._db.execute("COMMIT")
 
-    def limits(self) -> list[Limit]:
+    def skew_bounds(self) -> list[SkewBound]:
         """What all lines limit: one limit for two nodes, one way, and BIN_US. Raises OSError if the disk is full."""
         for table in [*self._rows]:
             self._write(table)
         with _as_os_error():
             self._db.execute(_MEANT)
-            return limits_of(self._pairs())
+            return closest_bounds(self._pairs())
 
     def _pairs(self) -> Iterator[Pair]:
         for (controller, broker), rows in groupby(self._db.execute(_MARKS), key=lambda row: (row[0], row[1])):
             while some := [_mark(row) for row in islice(rows, _MARKS_AT_ONCE)]:
                 for request in requests_of(some):
-                    yield from pairs_of(request, controller, broker)
+                    yield from pairs_of_request(request, controller, broker)
         yield from self._db.execute(_LATER)
 
 
@@ -142,7 +153,7 @@ def _as_os_error() -> Iterator[None]:
         raise OSError(errno.EIO, f"temporary data could not be kept: {error}") from None
 
 
-def pairs_of(request: Request, controller: int, broker: int) -> Iterator[Pair]:
+def pairs_of_request(request: ControlRequest, controller: int, broker: int) -> Iterator[Pair]:
     """A request is sent before it is received, and handled before it is answered; what one node logs itself tells nothing."""
     sent, received, handled, answered = request.sent, request.received, request.handled, request.answered
     if controller != broker and sent is not None and received is not None:
@@ -151,7 +162,7 @@ def pairs_of(request: Request, controller: int, broker: int) -> Iterator[Pair]:
         yield broker, controller, handled.at, answered.at
 
 
-def limits_of(pairs: Iterable[Pair]) -> list[Limit]:
+def closest_bounds(pairs: Iterable[Pair]) -> list[SkewBound]:
     """Of the pairs of two nodes, one way, in BIN_US the closest, of several the first; and how many there were."""
     closest: dict[tuple[int, int, int], tuple[int, int]] = {}
     counts: dict[tuple[int, int, int], int] = {}
@@ -161,16 +172,16 @@ def limits_of(pairs: Iterable[Pair]) -> list[Limit]:
         key, one = (first, then, first_at // BIN_US), (then_at - first_at, first_at)
         closest[key] = min(closest.get(key, one), one)
         counts[key] = counts.get(key, 0) + 1
-    return [Limit(*key[:2], at, ahead, counts[key]) for key, (ahead, at) in closest.items()]
+    return [SkewBound(*key[:2], at, ahead, counts[key]) for key, (ahead, at) in closest.items()]
 
 
 # ---- lines on requests -----------------------------------------------------------------------------------------------
-def mark_rows(told: Told, node: int, file: str, line: int, at: int) -> Iterator[tuple[Any, ...]]:
-    """What one line of LINES says of requests, for each broker that it concerns: rows of `mark`. None if it names no controller.
+def request_line_rows(told: ParsedMessage, node: int, file: str, line: int, at: int) -> Iterator[tuple[Any, ...]]:
+    """What one line of REQUEST_EVENTS says of requests, for each broker that it concerns: rows of `mark`. None if it names no controller.
 
     Lines of the controller on several brokers are a row for each; the key is the state of the partition that it names.
     """
-    side, kind = LINES[told["event_type"]]
+    side, kind = REQUEST_EVENTS[told["event_type"]]
     kind = APIS.get(told.get("api", ""), kind)
     brokers: Iterable[int] = (node,)
     if side != HANDLED:
@@ -184,10 +195,12 @@ def mark_rows(told: Told, node: int, file: str, line: int, at: int) -> Iterator[
         yield controller, broker, side, kind, epoch, id_, node, file, at, line, key, count
 
 
-def _mark(row: Sequence[Any]) -> Mark:
+def _mark(row: Sequence[Any]) -> RequestLine:
     """One row of _MARKS."""
     *_, side, node, file, at, first, last, kind, epoch, id_, keys, count = row
-    return Mark(side, node, file, at, first, last, kind, epoch, id_, tuple(keys.split("\n")) if keys else (), count)
+    return RequestLine(
+        side, node, file, at, first, last, kind, epoch, id_, tuple(keys.split("\n")) if keys else (), count
+    )
 
 
 _NUMBER = re.compile(r"-?\d+")
@@ -201,10 +214,10 @@ def _ids(ids: Sequence[int] | None) -> str | None:
     return None if ids is None else ",".join(map(str, sorted(ids)))
 
 
-def _key(told: Told, kind: str | None) -> str | None:
-    """The state of a partition that a request carries, as both sides print it: see `Mark`; None of lines that print none."""
+def _key(told: ParsedMessage, kind: str | None) -> str | None:
+    """The state of a partition that a request carries, as both sides print it: see `RequestLine`; None of lines that print none."""
     event, topic = told["event_type"], told.get("topic")
-    if event not in STATES or topic is None:
+    if event not in STATE_EVENTS or topic is None:
         return None
     name = "-".join(str(part) for part in (topic, told.get("partition")) if part is not None)
     if event == "metadata_cache_partition_deleted" or told.get("leader") == -2:
@@ -213,7 +226,7 @@ def _key(told: Told, kind: str | None) -> str | None:
     return f"{name}:{told.get('leader_epoch', '')}:{_ids(told.get('isr')) or ''}:{number}"
 
 
-def _count(told: Told) -> int | None:
+def _count(told: ParsedMessage) -> int | None:
     """The number of partitions that a line on a whole request says; None if it says none."""
     for names in _COUNTS:
         parts = [_int(told.get(name)) for name in names]

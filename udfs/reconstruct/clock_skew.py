@@ -2,7 +2,7 @@
 
 A limit says: at that time the second node's clock was ahead of the first one's by at most so much, for something on the
 first caused something on the second (a request sent and received, handled and answered). Limits of both directions close
-in on the difference. Clocks drift, by DRIFT at most: a limit of one moment holds at others, the less strictly the
+in on the difference. Clocks drift, by MAX_DRIFT at most: a limit of one moment holds at others, the less strictly the
 farther away. Bounds of nodes that share no limits come over a third.
 """
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     Longs = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
 
-DRIFT = 500e-6
+MAX_DRIFT = 500e-6
 """By which two clocks drift apart at most, seconds a second: what NTP slews a clock by at most, and ten times a bad crystal's."""
-RESOLUTION = 1_000
+RESOLUTION_US = 1_000
 """Microseconds: logs cut times to milliseconds, so what seems to take no time may have taken up to that."""
 BIN_US = 10_000_000
 """Of the pairs of two nodes, one way, in so many microseconds the closest counts: that bounds what is held in memory."""
@@ -32,7 +32,7 @@ SLOT_US = 10_000_000
 
 
 @dataclass(frozen=True)
-class Limit:
+class SkewBound:
     """At `at` the clock of `then` was ahead of that of `first` by `ahead` microseconds at most.
 
     `at` is on the first node's clock; where that is not corrected, it may be off by as much as nobody noticed, and what
@@ -47,7 +47,7 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Course:
+class ClockSkew:
     """How far one node's clock was ahead of the reference's, in microseconds, at times of the reference's clock, in their order.
 
     `least` and `most` bound it, infinite where nothing does; None at all times where limits contradict each other.
@@ -67,7 +67,7 @@ class Course:
         return bool(self.applied.any())
 
 
-def courses(limits: Iterable[Limit]) -> dict[int, Course]:
+def clock_skews(limits: Iterable[SkewBound]) -> dict[int, ClockSkew]:
     """The course of every node that limits connect with the reference, however far round; of the others nothing can be said.
 
     The reference is a node with whose clock most others may agree; of several the one with most pairs, then the least id.
@@ -82,27 +82,27 @@ def courses(limits: Iterable[Limit]) -> dict[int, Course]:
     return _courses([_timed(one, corrected.get(one.first)) for one in known])
 
 
-def _held(limit: Limit) -> Limit:
-    return replace(limit, ahead=limit.ahead + RESOLUTION)
+def _held(limit: SkewBound) -> SkewBound:
+    return replace(limit, ahead=limit.ahead + RESOLUTION_US)
 
 
-def _timed(limit: Limit, course: Course | None) -> Limit:
+def _timed(limit: SkewBound, course: ClockSkew | None) -> SkewBound:
     """A limit whose time is carried to the reference's clock."""
-    return replace(limit, at=on_reference(limit.at, course))
+    return replace(limit, at=on_reference_clock(limit.at, course))
 
 
-def ahead_at(course: Course, at: Longs) -> Floats:
+def ahead_at(course: ClockSkew, at: Longs) -> Floats:
     """What is taken off times of the node's own clock: between two known times it grows evenly, before and after it stays."""
     ahead: Floats = np.interp(at, course.at + course.applied, course.applied)
     return ahead
 
 
-def on_reference(at: int, course: Course | None) -> int:
+def on_reference_clock(at: int, course: ClockSkew | None) -> int:
     """A time of a node's own clock on the reference's; as it is where nothing is taken off."""
     return at if course is None or not course.is_applied else at - int(ahead_at(course, np.array([at]))[0])
 
 
-def knots(course: Course, at: Sequence[int]) -> list[tuple[int, int]]:
+def correction_points(course: ClockSkew, at: Sequence[int]) -> list[tuple[int, int]]:
     """At times of the reference's clock: the node's own time, and what is taken off it, microseconds; no times if nothing is."""
     if not course.is_applied:
         return []
@@ -110,10 +110,10 @@ def knots(course: Course, at: Sequence[int]) -> list[tuple[int, int]]:
     return [(int(one + ahead), round(ahead)) for one, ahead in zip(at, applied.tolist(), strict=True)]
 
 
-def slots(told: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
+def correction_slots(told: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
     """What is taken off at known times of a node, microseconds -> the number of the first slot, and what is at the borders of slots.
 
-    >>> slots([(5_000_000, 100.0), (25_000_000, 300.0)])
+    >>> correction_slots([(5_000_000, 100.0), (25_000_000, 300.0)])
     (0, [100.0, 150.0, 250.0, 300.0])
     """
     at, ahead = (np.array(values) for values in zip(*sorted(told), strict=True))
@@ -123,8 +123,8 @@ def slots(told: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
 
 
 @dataclass(frozen=True)
-class Correction:
-    """What is taken off one node's times, as `slots` tells it; before the first and after the last border as there."""
+class ClockCorrection:
+    """What is taken off one node's times, as `correction_slots` tells it; before the first and after the last border as there."""
 
     first_slot: int
     ahead: Sequence[float]
@@ -132,7 +132,7 @@ class Correction:
     @property
     def most(self) -> int:
         """By how many microseconds a time changes at most."""
-        return round(max(map(abs, self.ahead))) + RESOLUTION
+        return round(max(map(abs, self.ahead))) + RESOLUTION_US
 
     def corrected(self, at: Longs) -> Longs:
         """Times on the cluster's clock, to the millisecond. They never change their order."""
@@ -142,26 +142,26 @@ class Correction:
         return found
 
 
-def corrections(limits: Sequence[Limit], found: Mapping[int, Course]) -> dict[int, Correction]:
-    """Of each node whose clock is corrected how; `found`: the courses by these limits."""
+def clock_corrections(limits: Sequence[SkewBound], found: Mapping[int, ClockSkew]) -> dict[int, ClockCorrection]:
+    """Of each node whose clock is corrected how; `found`: the clock skews by these bounds."""
     moments: dict[int, set[int]] = defaultdict(set)
     for one in limits:
-        at = on_reference(one.at, found.get(one.first))
+        at = on_reference_clock(one.at, found.get(one.first))
         moments[one.first].add(at)
         moments[one.then].add(at)
     return {
-        node: Correction(*slots(knots(course, sorted(moments[node]))))
+        node: ClockCorrection(*correction_slots(correction_points(course, sorted(moments[node]))))
         for node, course in found.items()
         if course.is_applied
     }
 
 
-def _courses(limits: Sequence[Limit]) -> dict[int, Course]:
+def _courses(limits: Sequence[SkewBound]) -> dict[int, ClockSkew]:
     nodes = sorted({node for one in limits for node in (one.first, one.then)})
     pairs: Counter[int] = Counter()
     for one in limits:
         pairs.update({one.first: one.pairs, one.then: one.pairs})
-    best: tuple[int, dict[int, Course]] | None = None
+    best: tuple[int, dict[int, ClockSkew]] | None = None
     for reference in sorted(nodes, key=lambda node: (-pairs[node], node)):
         found = _against(reference, nodes, limits)
         wrong = sum(course.is_applied or course.least is None for course in found.values()) + len(nodes) - len(found)
@@ -193,7 +193,7 @@ class _Net:
         return _Net(self.at, self.moment, self.then, self.first, self.ahead)
 
 
-def _against(reference: int, nodes: Sequence[int], limits: Sequence[Limit]) -> dict[int, Course]:
+def _against(reference: int, nodes: Sequence[int], limits: Sequence[SkewBound]) -> dict[int, ClockSkew]:
     at = np.array(sorted({one.at for one in limits}), np.int64)
     number = {node: i for i, node in enumerate(nodes)}
     net = _Net(
@@ -216,12 +216,12 @@ def _against(reference: int, nodes: Sequence[int], limits: Sequence[Limit]) -> d
     right = [i for i in range(len(nodes)) if i not in torn and (least[i] <= 0).all() and (most[i] >= 0).all()]
     for node, i in number.items():
         if i in torn:
-            found[node] = Course(node, reference, at, None, None, np.zeros(len(at)))
+            found[node] = ClockSkew(node, reference, at, None, None, np.zeros(len(at)))
         elif np.isfinite(least[i]).any() or np.isfinite(most[i]).any():
             applied = (
                 np.zeros(len(at)) if i in right else _middle(*_narrowed(net.without(torn), i, right, least[i], most[i]))
             )
-            found[node] = Course(node, reference, at, least[i], most[i], applied)
+            found[node] = ClockSkew(node, reference, at, least[i], most[i], applied)
     return found
 
 
@@ -241,7 +241,7 @@ def _farthest(net: _Net, reference: int, nodes: int) -> Floats:
 
 def _drifting(most: Floats, at: Longs) -> Floats:
     """Bounds that no two moments contradict, as far as clocks may drift between them."""
-    drift = DRIFT * (at - at[0])
+    drift = MAX_DRIFT * (at - at[0])
     later = np.minimum.accumulate(most - drift, axis=-1) + drift
     sooner = np.minimum.accumulate((most + drift)[..., ::-1], axis=-1)[..., ::-1] - drift
     bounds: Floats = np.minimum(later, sooner)

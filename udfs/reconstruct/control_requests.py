@@ -49,7 +49,7 @@ _HANDLED_STOP_REPLICA = (
     "stop_replica_stale_leader_epoch",
 )  # fmt: skip
 
-LINES: Mapping[str, tuple[str, str | None]] = {
+REQUEST_EVENTS: Mapping[str, tuple[str, str | None]] = {
     "leader_and_isr_request_sent": (SENT, LEADER_AND_ISR),
     "leader_and_isr_request_sent_summary": (SENT, LEADER_AND_ISR),
     "update_metadata_request_sent": (SENT, UPDATE_METADATA),
@@ -63,17 +63,17 @@ LINES: Mapping[str, tuple[str, str | None]] = {
 }
 """Event type -> which side of a request it tells of, and the request's kind."""
 
-STALE_CONTROLLER = (
+STALE_CONTROLLER_EVENTS = (
     "leader_and_isr_stale_controller_epoch",
     "stop_replica_stale_controller_epoch",
     "update_metadata_stale_controller_epoch",
 )
 """The broker ignored the whole request: it had heard of a newer controller."""
 
-STALE_LEADER = ("leader_and_isr_stale_leader_epoch", "stop_replica_stale_leader_epoch")
+STALE_LEADER_EVENTS = ("leader_and_isr_stale_leader_epoch", "stop_replica_stale_leader_epoch")
 """The broker ignored a partition of the request; until 2.2 also one whose leader epoch is the one it has."""
 
-STATES = (
+STATE_EVENTS = (
     "leader_and_isr_request_sent",
     "leader_and_isr_request_received",
     "update_metadata_request_sent",
@@ -103,10 +103,10 @@ def error_of(code: int | None) -> str | None:
 
 
 @dataclass(slots=True)  # frozen it takes three times as long to make, and most lines make one
-class Mark:
+class RequestLine:
     """What one or several lines of one file and time say of one request. Times are microseconds on their node's clock.
 
-    `first` and `last` are the numbers of these lines; `keys` the partitions' states that they name (see STATES) as
+    `first` and `last` are the numbers of these lines; `keys` the partitions' states that they name (see STATE_EVENTS) as
     `topic-partition:leader epoch:ISR:partition epoch`, `count` how many partitions a line says there are, `failed` how
     many were answered with an error.
     """
@@ -139,16 +139,16 @@ class Mark:
 
 
 @dataclass
-class Request:
-    """A request of a controller to a broker; what no line tells is None. Times as in Mark, each of its node's clock."""
+class ControlRequest:
+    """A request of a controller to a broker; what no line tells is None. Times as in RequestLine, each of its node's clock."""
 
     kind: str | None
     epoch: int | None = None
     id: int | None = None
-    sent: Mark | None = None
-    received: Mark | None = None
-    handled: Mark | None = None
-    answered: Mark | None = None
+    sent: RequestLine | None = None
+    received: RequestLine | None = None
+    handled: RequestLine | None = None
+    answered: RequestLine | None = None
     keys: set[str] = field(default_factory=set)
     count: int | None = None
     stale: bool = False
@@ -160,18 +160,18 @@ class Request:
         return self.count if self.count is not None else len(self.keys) or None
 
     @property
-    def marks(self) -> list[Mark]:
+    def marks(self) -> list[RequestLine]:
         """Its first lines, in the order of what they tell."""
         return [mark for mark in (self.sent, self.received, self.answered) if mark is not None]
 
 
-def requests_of(marks: Iterable[Mark]) -> list[Request]:
+def requests_of(marks: Iterable[RequestLine]) -> list[ControlRequest]:
     """The requests of one controller to one broker, from all their marks, by epoch and in the order of the controller's clock; one of
     which only the broker tells comes before the next one that the broker got, else last of its epoch.
 
     Each mark is of one request or none. No time of one node is compared with a time of another.
     """
-    by_side: dict[str, list[Mark]] = defaultdict(list)
+    by_side: dict[str, list[RequestLine]] = defaultdict(list)
     for mark in sorted(marks, key=lambda mark: mark.when):
         by_side[mark.side].append(mark)
     handled = _connections(by_side[HANDLED])
@@ -186,7 +186,7 @@ def requests_of(marks: Iterable[Mark]) -> list[Request]:
     return _ordered(found)
 
 
-def _ordered(requests: Sequence[Request]) -> list[Request]:
+def _ordered(requests: Sequence[ControlRequest]) -> list[ControlRequest]:
     """Requests as `requests_of` promises them."""
     places: dict[int, tuple[Any, ...]] = {}
     following: dict[int | None, tuple[Any, ...]] = {}
@@ -204,14 +204,14 @@ def _ordered(requests: Sequence[Request]) -> list[Request]:
 _LAST = (math.inf,)
 
 
-Connection = list[Request]
+Connection = list[ControlRequest]
 
 
-def _connections(marks: Sequence[Mark]) -> list[Connection]:
+def _connections(marks: Sequence[RequestLine]) -> list[Connection]:
     """Requests by connection from the marks of one side, in the order of its node's clock. Ids do not fall on a connection."""
     found: list[Connection] = []
     epoch: int | None = None
-    known: dict[tuple[str | None, int | None], Request] = {}
+    known: dict[tuple[str | None, int | None], ControlRequest] = {}
     highest = -1
     for mark in marks:
         one = known.get((mark.kind, mark.id))
@@ -225,7 +225,7 @@ def _connections(marks: Sequence[Mark]) -> list[Connection]:
         epoch = mark.epoch if mark.epoch is not None else epoch
         highest = max(highest, id_)
         if one is None or (mark.side == ANSWERED):
-            one = Request(mark.kind, id=mark.id)
+            one = ControlRequest(mark.kind, id=mark.id)
             found[-1].append(one)
             known[mark.kind, mark.id] = one
         _add(one, mark)
@@ -237,20 +237,20 @@ def _connections(marks: Sequence[Mark]) -> list[Connection]:
     return found
 
 
-def _goes_on(request: Request, mark: Mark) -> bool:
+def _goes_on(request: ControlRequest, mark: RequestLine) -> bool:
     """Whether a mark may be of the request whose kind and id it has, not of one on a later connection."""
     if mark.side == ANSWERED:  # until 0.8.2 one batch may stop replicas in several requests
         return mark.kind == STOP_REPLICA
     return mark.at - _last(request).at <= _LONGEST and not request.keys & {*mark.keys}
 
 
-def _last(request: Request) -> Mark:
+def _last(request: ControlRequest) -> RequestLine:
     mark = request.handled or request.answered
     assert mark is not None  # what is in a connection has a line of its side
     return mark
 
 
-def _add(request: Request, mark: Mark) -> None:
+def _add(request: ControlRequest, mark: RequestLine) -> None:
     """A further line of a request."""
     if mark.side == ANSWERED:
         request.answered = mark
@@ -300,7 +300,7 @@ def _alike(theirs: list[Connection], ours: list[Connection]) -> list[tuple[Conne
 
 def _one(handled: Connection, answered: Connection) -> Connection:
     """One connection as both sides tell it, in the order of its ids."""
-    by_id: dict[int | None, list[Request]] = defaultdict(list)
+    by_id: dict[int | None, list[ControlRequest]] = defaultdict(list)
     for one in handled:
         by_id[one.id].append(one)
     rest: Connection = []
@@ -319,22 +319,22 @@ def _one(handled: Connection, answered: Connection) -> Connection:
 class Batch:
     """The sending lines of one request, as far as lines tell requests apart; where a partition's own line is, by its state."""
 
-    first: Mark
-    last: Mark
-    places: dict[str, Mark]
+    first: RequestLine
+    last: RequestLine
+    places: dict[str, RequestLine]
 
     @property
     def count(self) -> int | None:
         """Number of partitions, where a line tells it."""
         return self.last.count
 
-    def request(self) -> Request:
+    def request(self) -> ControlRequest:
         """A request of which nothing else is known."""
         one = self.first
-        return Request(one.kind, one.epoch, one.id, sent=one, keys={*self.places}, count=self.count)
+        return ControlRequest(one.kind, one.epoch, one.id, sent=one, keys={*self.places}, count=self.count)
 
 
-def _batches(marks: Sequence[Mark]) -> list[Batch]:
+def _batches(marks: Sequence[RequestLine]) -> list[Batch]:
     """Lines of one kind that follow each other in their file are one request's.
 
     A line that tells the number of partitions (2.6 on) ends its request; so does a partition that comes again.
@@ -416,7 +416,7 @@ def _by_number(requests: Sequence[Connection], batches: Sequence[Batch]) -> set[
     return taken
 
 
-def _beside(told: Sequence[Request], batches: Sequence[Batch]) -> list[tuple[Request, int]]:
+def _beside(told: Sequence[ControlRequest], batches: Sequence[Batch]) -> list[tuple[ControlRequest, int]]:
     """Requests of a connection with the places of their batches; none where they fit in several ways.
 
     Either log may begin later or end earlier: at least half of the requests, and four, must lie beside batches, and all of
@@ -436,7 +436,7 @@ _LEAST = 4
 """Requests that must lie beside their sending lines before numbers and kinds alone are believed."""
 
 
-def _fits(request: Request, batch: Batch) -> bool:
+def _fits(request: ControlRequest, batch: Batch) -> bool:
     """Whether a request may be the one of a sending line: kind, number of partitions, and on the controller's clock the time.
 
     A broker may say that it handles LeaderAndIsr for 0 partitions where some were sent.
@@ -448,7 +448,7 @@ def _fits(request: Request, batch: Batch) -> bool:
     )
 
 
-def _by_state(requests: Iterable[Request], batches: Sequence[Batch], taken: set[int]) -> set[int]:
+def _by_state(requests: Iterable[ControlRequest], batches: Sequence[Batch], taken: set[int]) -> set[int]:
     """Sent where both sides tell the partitions' states: the n-th time that a state is sent is the n-th time that it is received.
 
     Only where it is sent as often as it is received, for what was sent to a broker that was not there is not received; and only
@@ -460,17 +460,17 @@ def _by_state(requests: Iterable[Request], batches: Sequence[Batch], taken: set[
         """The part of a state that both sides tell: until 0.11 sending lines lack the partition epoch."""
         return key if is_whole else key.rpartition(":")[0]
 
-    sent: dict[tuple[Any, ...], list[tuple[int, Mark]]] = defaultdict(list)
+    sent: dict[tuple[Any, ...], list[tuple[int, RequestLine]]] = defaultdict(list)
     for number, batch in enumerate(batches):
         if number not in taken:
             for key, mark in batch.places.items():
                 sent[batch.first.epoch, batch.first.kind, shared(key)].append((number, mark))
     in_time = sorted((one for one in requests if one.received is not None and one.sent is None), key=_start)
-    received: dict[tuple[Any, ...], list[Request]] = defaultdict(list)
+    received: dict[tuple[Any, ...], list[ControlRequest]] = defaultdict(list)
     for one in in_time:
         for key in {shared(key) for key in one.keys}:
             received[one.epoch, one.kind, key].append(one)
-    places: dict[int, list[tuple[int, Mark]]] = defaultdict(list)
+    places: dict[int, list[tuple[int, RequestLine]]] = defaultdict(list)
     for state, ones in received.items():
         if len(sent.get(state, ())) == len(ones):
             for one, place in zip(ones, sent[state], strict=True):
@@ -509,6 +509,6 @@ def _in_order(places: Sequence[tuple[int, int, str]]) -> list[int]:
     return found[::-1]
 
 
-def _start(request: Request) -> tuple[int, int, str]:
+def _start(request: ControlRequest) -> tuple[int, int, str]:
     assert request.received is not None  # only those are asked
     return request.received.when

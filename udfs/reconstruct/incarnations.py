@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-Sign = tuple[int, int]
+RecreationSign = tuple[int, int]
 """Between what two times a topic was reborn: the last line of the old life, the first of the new one. Microseconds."""
 
-CLOCKS_APART = 5_000_000
+MAX_CLOCK_DIFFERENCE_US = 5_000_000
 """Microseconds by which two nodes' clocks may differ, so that one's report of a deletion still explains the other's sign."""
 
 
-def rebirths(deleted: Iterable[int], signs: Iterable[Sign], births: Sequence[int] = ()) -> list[int]:
+def incarnation_starts(
+    deleted: Iterable[int], signs: Iterable[RecreationSign], births: Sequence[int] = ()
+) -> list[int]:
     """When a new life begins, in order: as few lives as explain all signs, so none is counted that nobody saw.
 
     `deleted` are the reported ends; what is said later belongs to the next life. A rebirth nobody reported is placed at
@@ -25,15 +27,15 @@ def rebirths(deleted: Iterable[int], signs: Iterable[Sign], births: Sequence[int
     where the first sign ends.
 
     >>> minute = 60_000_000
-    >>> rebirths(deleted=[10 * minute], signs=[(8 * minute, 12 * minute), (20 * minute, 25 * minute)])
+    >>> incarnation_starts(deleted=[10 * minute], signs=[(8 * minute, 12 * minute), (20 * minute, 25 * minute)])
     [600000001, 1500000000]
     """
     begins = [end + 1 for end in deleted]
     unreported: dict[int, int] = {}  # where the first sign ends -> the latest line of the old life by all of its signs
     for after, at in sorted(signs, key=lambda sign: sign[1]):
-        if any(after - CLOCKS_APART < begin <= at + CLOCKS_APART for begin in begins):
+        if any(after - MAX_CLOCK_DIFFERENCE_US < begin <= at + MAX_CLOCK_DIFFERENCE_US for begin in begins):
             continue
-        same = next((known for known in unreported if after < known + CLOCKS_APART), None)
+        same = next((known for known in unreported if after < known + MAX_CLOCK_DIFFERENCE_US), None)
         if same is None:
             unreported[at] = after
         else:

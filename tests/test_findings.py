@@ -8,7 +8,10 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.detect import to_elections, to_isr_changes, to_isr_churn, to_offline_partitions, to_reassignments
+from jobs.findings.elections import to_elections
+from jobs.findings.isr import to_isr_changes, to_isr_churn
+from jobs.findings.outages import to_offline_partitions
+from jobs.findings.reassignments import to_reassignments
 from jobs.settings import Settings
 from schemas.columns import CLUSTER, TIME, column
 from schemas.findings import ELECTIONS, ISR_CHANGES

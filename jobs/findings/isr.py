@@ -1,0 +1,108 @@
+"""ISR changes, and how often followers leave and rejoin the ISR in an hour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.session import checkpointed
+from jobs.settings import Settings
+from jobs.timelines.topics import INCARNATION, with_incarnation
+from schemas.columns import IDS
+from schemas.findings import ISR_CHANGES, ISR_CHURN
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> ISR_CHANGES: what each state's ISR has lost or gained against the state before.
+
+    A state that both loses and gains replicas is two rows. The lag is what the leader's shrink line printed.
+    """
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    compared = checkpointed(
+        states.withColumn("isr_before", F.lag("isr").over(order))
+        .where("isr_before IS NOT NULL")
+        .withColumns(
+            {
+                "removed": F.array_except("isr_before", "isr"),
+                "added": F.array_except("isr", "isr_before"),
+            }
+        )
+    )
+    none = F.array().cast(IDS)
+    shrinks = compared.where("size(removed) > 0").withColumns({"kind": F.lit("shrink"), "added": none})
+    expands = compared.where("size(added) > 0").withColumns({"kind": F.lit("expand"), "removed": none})
+    end_offset = F.col("fields")["leader_end_offset"].try_cast("long")
+    behind = F.transform(
+        F.regexp_extract_all(F.col("fields")["out_of_sync_replicas"], F.lit(r"endOffset: (\d+)"), 1),
+        lambda o: end_offset - o.cast("long"),
+    )
+    lags = (
+        with_incarnation(events.where("event_type = 'isr_shrinking' AND topic IS NOT NULL"), topics)
+        .select(
+            *INCARNATION,
+            F.col("at").alias("said_at"),
+            F.array_sort("isr").alias("isr"),
+            F.array_max(behind).alias("lag"),
+        )
+        .where("lag IS NOT NULL")
+    )
+    leader_shrinks = shrinks.where("made_by = 'leader'").select(*INCARNATION, "ordinal", "since", "isr")
+    told = (
+        leader_shrinks.join(lags, [*INCARNATION, "isr"])
+        .where("unix_millis(since) - unix_millis(said_at) BETWEEN -50 AND 5000")
+        .groupBy(*INCARNATION, "ordinal")
+        .agg(F.max_by("lag", "said_at").alias("lag"))
+        .withColumn("kind", F.lit("shrink"))
+    )
+    return (
+        shrinks.unionByName(expands)
+        .withColumn("at", F.col("since"))
+        .join(told, [*INCARNATION, "ordinal", "kind"], "left")
+        .select(*ISR_CHANGES.columns)
+    )
+
+
+def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, settings: Settings) -> DataFrame:
+    """ISR_CHANGES, ELECTIONS -> ISR_CHURN; `ends`: cluster, end of its logs."""
+    moves = changes.select(
+        *INCARNATION,
+        "at",
+        "ordinal",
+        F.explode(F.concat("added", "removed")).alias("follower"),
+        (F.col("kind") == "expand").alias("joined"),
+    )
+    order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", "joined")
+    timed = moves.join(F.broadcast(ends), "cluster", "left").withColumns(
+        {
+            "back": F.lead("at").over(order),
+            "hour": F.date_trunc("hour", "at"),
+            "flap": F.col("joined") & (F.lag("joined").over(order) == F.lit(False)),
+        }
+    )
+    out_ms = F.when(~F.col("joined"), F.unix_millis(F.coalesce("back", "end_of_logs")) - F.unix_millis("at"))
+    by_hour = timed.groupBy(*INCARNATION, "follower", "hour").agg(
+        F.sum((~F.col("joined")).cast("int")).cast("int").alias("shrinks"),
+        F.sum(F.col("joined").cast("int")).cast("int").alias("expands"),
+        F.sum(F.coalesce(F.col("flap"), F.lit(False)).cast("int")).cast("int").alias("flaps"),
+        F.max(out_ms).cast("long").alias("worst_out_ms"),
+    )
+    moved = (
+        elections.where("succeeded AND previous_leader IS NOT NULL AND leader <> previous_leader")
+        .groupBy(*INCARNATION, F.date_trunc("hour", "at").alias("hour"))
+        .agg(F.count("*").cast("int").alias("leader_changes"))
+    )
+    return (
+        by_hour.join(moved, [*INCARNATION, "hour"], "left")
+        .withColumns(
+            {
+                "leader_changes": F.coalesce("leader_changes", F.lit(0)),
+                "churning": F.col("flaps") >= settings.churn_flaps,
+            }
+        )
+        .select(*ISR_CHURN.columns)
+    )

@@ -106,7 +106,9 @@ class ClockPairs:
             self._insert(table, (f"{name}:{told[name]}", node, at))
         place = (topic, told.get("partition"))
         if event in (*INTENTIONS, "isr_updated") and topic is not None:
-            self._insert("isr", (node, *place, at, file, line, event, _ids(told.get("isr")), told.get("partition_epoch")))
+            self._insert(
+                "isr", (node, *place, at, file, line, event, _ids(told.get("isr")), told.get("partition_epoch"))
+            )
         if event in _STATES and topic is not None and told.get("partition_epoch") is not None:
             self._insert("told", (":".join(map(str, (*place, told["partition_epoch"]))), node, at))
 

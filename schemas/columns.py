@@ -1,34 +1,77 @@
-"""How a table is written down: its columns with their meaning, and what makes a row unique."""
+"""How a table is written down: its columns with their meaning, and what makes a row unique.
+
+Types stand here without Spark: who only reads tables needs none. `schemas.spark` has the same types for Spark.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from pyspark.sql import types as T
-
-INT, LONG, DOUBLE, TEXT, FLAG, TIME = (
-    T.IntegerType(),
-    T.LongType(),
-    T.DoubleType(),
-    T.StringType(),
-    T.BooleanType(),
-    T.TimestampType(),
-)
-IDS = T.ArrayType(T.IntegerType())
-TEXTS = T.ArrayType(T.StringType())
+if TYPE_CHECKING:
+    from pyspark.sql import types as T
 
 
-def struct(**types: T.DataType) -> T.StructType:
+@dataclass(frozen=True)
+class Scalar:
+    """A type of single values, by the name that Spark's SQL gives it."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list of values of one type."""
+
+    element: Type
+
+
+@dataclass(frozen=True)
+class MapOf:
+    """Values by keys."""
+
+    key: Type
+    value: Type
+
+
+@dataclass(frozen=True)
+class Struct:
+    """Several values by their names, in order."""
+
+    fields: tuple[Field, ...]
+
+
+Type = Scalar | ListOf | MapOf | Struct
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column, or a value in a struct: its name, type and meaning, and whether it may be null."""
+
+    name: str
+    type: Type
+    doc: str = ""
+    nullable: bool = True
+
+
+INT, LONG, DOUBLE = Scalar("int"), Scalar("bigint"), Scalar("double")
+TEXT, FLAG, TIME = Scalar("string"), Scalar("boolean"), Scalar("timestamp")
+IDS = ListOf(INT)
+TEXTS = ListOf(TEXT)
+
+
+def struct(**types: Type) -> Struct:
     """A type of several values, by their names in order."""
-    return T.StructType([T.StructField(name, type_) for name, type_ in types.items()])
+    return Struct(tuple(Field(name, type_) for name, type_ in types.items()))
 
 
-def column(name: str, type_: T.DataType, doc: str, *, nullable: bool = True) -> T.StructField:
+def column(name: str, type_: Type, doc: str, *, nullable: bool = True) -> Field:
     """A documented column; Spark carries the text along as the column comment."""
-    return T.StructField(name, type_, nullable, {"comment": doc})
+    return Field(name, type_, doc, nullable)
 
 
-EVIDENCE = T.ArrayType(struct(node_id=INT, file_id=TEXT, line=LONG))
+EVIDENCE = ListOf(struct(node_id=INT, file_id=TEXT, line=LONG))
 CLUSTER = column("cluster", TEXT, "Cluster name: from conf's path rule, `--cluster`, or `default`.")
 PARTITION_KEY = (
     CLUSTER,
@@ -47,15 +90,22 @@ class Table:
 
     name: str
     grain: str
-    schema: T.StructType
+    fields: tuple[Field, ...]
     key: tuple[str, ...]
 
     @property
     def columns(self) -> list[str]:
         """Column names in order."""
-        return self.schema.fieldNames()
+        return [field.name for field in self.fields]
+
+    @cached_property
+    def schema(self) -> T.StructType:
+        """The columns as Spark's schema, their meaning as comments."""
+        from schemas.spark import schema_of
+
+        return schema_of(self.fields)
 
 
-def table(name: str, grain: str, key: str, *columns: T.StructField) -> Table:
+def table(name: str, grain: str, key: str, *columns: Field) -> Table:
     """A table from its columns; `key` is written as comma-separated names."""
-    return Table(name, grain, T.StructType(list(columns)), tuple(key.replace(" ", "").split(",")))
+    return Table(name, grain, columns, tuple(key.replace(" ", "").split(",")))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import types as T
+from schemas.columns import CLUSTER, IDS, INT, LONG, TEXT, TEXTS, TIME, ListOf, MapOf, Struct, column, table
 
-from schemas.columns import CLUSTER, IDS, INT, LONG, TEXT, TEXTS, TIME, column, table
-
-PARTITION_STATE = T.StructType(
-    [
+PARTITION_STATE = Struct(
+    (
         column("topic", TEXT, "Topic name; null if the line gives only its id."),
         column("topic_id", TEXT, "Topic id; null if not given."),
         column("partition", INT, "Number within the topic."),
@@ -21,7 +19,7 @@ PARTITION_STATE = T.StructType(
         column("removing_replicas", IDS, "Replicas being removed; null not said."),
         column("offline_replicas", IDS, "Replicas marked offline; null not said."),
         column("elr", IDS, "Eligible leader replicas (KIP-966); null not said."),
-    ]
+    )
 )
 
 CLOCK = column(
@@ -31,15 +29,15 @@ CLOCK = column(
     "`ambiguous` if nothing tells which, `gap` for a time that was skipped; null everywhere else.",
 )
 
-SPANS = T.ArrayType(
-    T.StructType(
-        [
+SPANS = ListOf(
+    Struct(
+        (
             column("node_id", INT, "Node that wrote them; null unknown."),
             column("kind", TEXT, "As in `log_coverage`."),
             column("since", TIME, "Time of the first record, UTC."),
             column("until", TIME, "Time of the last record, UTC."),
             column("records", LONG, "Records, those out of scope included."),
-        ]
+        )
     )
 )
 
@@ -127,10 +125,10 @@ EVENTS = table(
     column("replicas", IDS, "Assignment in printed order; null not said."),
     column(
         "partitions",
-        T.ArrayType(PARTITION_STATE),
+        ListOf(PARTITION_STATE),
         "What a line that names several partitions says of each; null if it names none or one.",
     ),
-    column("fields", T.MapType(TEXT, TEXT), "Everything else the rule marked, as printed."),
+    column("fields", MapOf(TEXT, TEXT), "Everything else the rule marked, as printed."),
     column("message", TEXT, "The message with its prefix, without time, level and logger."),
     column("detail", TEXT, "Further lines, a stack trace for example; null if there are none."),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import types as T
-
-from schemas.columns import LONG, TEXT, TEXTS, TIME, column, table
+from schemas.columns import LONG, TEXT, TEXTS, TIME, MapOf, column, table
 
 STEPS = ("ingest", "timelines", "detect", "replay")
 """The steps of a nightly run, in their order; each is a command of its own."""
@@ -22,17 +20,17 @@ RUNS = table(
     ),
     column("clusters", TEXTS, "Clusters that had news or were brought up to date, sorted."),
     column("inputs", TEXTS, "Logs it was given."),
-    column("table_versions", T.MapType(TEXT, LONG), "Delta version of each table that this run makes visible."),
-    column("rows", T.MapType(TEXT, LONG), "Rows of each table at that version."),
-    column("expectations", T.MapType(TEXT, LONG), "Rows that violate each expectation; 0 everywhere if published."),
+    column("table_versions", MapOf(TEXT, LONG), "Delta version of each table that this run makes visible."),
+    column("rows", MapOf(TEXT, LONG), "Rows of each table at that version."),
+    column("expectations", MapOf(TEXT, LONG), "Rows that violate each expectation; 0 everywhere if published."),
     column(
         "pending",
-        T.MapType(TEXT, TEXTS),
+        MapOf(TEXT, TEXTS),
         "By step the clusters whose rows it has yet to bring up to date, sorted; a step that has none is left out.",
     ),
     column(
         "derived_with",
-        T.MapType(TEXT, TEXT),
+        MapOf(TEXT, TEXT),
         "By cluster a digest of the code and the settings that made all its derived rows; a cluster whose steps were run one by "
         "one is left out.",
     ),

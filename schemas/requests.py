@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import types as T
-
-from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, INT, LONG, TEXT, TIME, column, table
+from schemas.columns import CLUSTER, DOUBLE, EVIDENCE_COLUMN, FLAG, INT, LONG, TEXT, TIME, ListOf, column, struct, table
 
 CONTROL_REQUESTS = table(
     "control_requests",
@@ -61,7 +59,7 @@ CONTROL_REQUESTS = table(
     EVIDENCE_COLUMN,
 )
 
-KNOTS = T.ArrayType(T.StructType([T.StructField("at", TIME), T.StructField("ahead_ms", T.DoubleType())]))
+KNOTS = ListOf(struct(at=TIME, ahead_ms=DOUBLE))
 
 CLOCK_OFFSETS = table(
     "clock_offsets",
@@ -73,11 +71,11 @@ CLOCK_OFFSETS = table(
     column("reference", INT, "Node whose clock counts: one that most others may agree with."),
     column(
         "offset_ms_min",
-        T.DoubleType(),
+        DOUBLE,
         "The node's clock was ahead of the reference's by at least that, ms; negative: behind. Null: not bounded below, or "
         "`contradicting`.",
     ),
-    column("offset_ms_max", T.DoubleType(), "By at most that, ms. Null: not bounded above, or `contradicting`."),
+    column("offset_ms_max", DOUBLE, "By at most that, ms. Null: not bounded above, or `contradicting`."),
     column("pairs", LONG, "Pairs of lines, one the other's cause, that compare it with other nodes in that hour."),
     column(
         "contradicting",

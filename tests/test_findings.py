@@ -13,9 +13,9 @@ from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.outages import to_offline_partitions
 from jobs.findings.reassignments import to_reassignments
 from jobs.settings import Settings
-from schemas.columns import CLUSTER, TIME, column
 from schemas.findings import ELECTIONS, ISR_CHANGES
 from schemas.ingest import EVENTS
+from schemas.spark import CLUSTER, TIME, column
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 
 if TYPE_CHECKING:

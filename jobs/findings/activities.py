@@ -11,7 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.observations import ids_of
-from schemas.columns import IDS
+from schemas.spark import IDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.topics import INCARNATION, with_incarnation
-from schemas.columns import IDS
+from schemas.spark import IDS
 from schemas.findings import ISR_CHANGES, ISR_CHURN
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.order import EVENT_ORDER, with_rank
 from jobs.timelines.topics import INCARNATION, with_incarnation
-from schemas.columns import EVIDENCE, IDS
+from schemas.spark import EVIDENCE, IDS
 from schemas.findings import REASSIGNMENTS
 
 if TYPE_CHECKING:

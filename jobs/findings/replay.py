@@ -18,8 +18,8 @@ from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import RowStream, map_rows
 from jobs.timelines.topics import INCARNATION
-from schemas.columns import IDS
 from schemas.findings import VERDICTS
+from schemas.spark import IDS
 from udfs.kafka.invariants import Cluster, check_controllers, explain
 from udfs.kafka.releases import Release
 from udfs.kafka.verdicts import Verdict, judge_election, judge_states

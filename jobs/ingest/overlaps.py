@@ -41,7 +41,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemas.columns import INT, LONG, TEXT, struct
+from schemas.spark import INT, LONG, TEXT, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

@@ -18,8 +18,8 @@ from pyspark.sql import types as T
 
 from jobs.timelines.observations import sorted_ids
 from jobs.timelines.requests import with_latencies
-from schemas.columns import INT, LONG, TEXT, TIME, column
 from schemas.requests import CLOCK_OFFSETS
+from schemas.spark import INT, LONG, TEXT, TIME, column
 from udfs.reconstruct.clock_pairs import DELETED, REGISTERED, STARTING
 from udfs.reconstruct.clock_skew import (
     BIN_US,

@@ -12,7 +12,7 @@ from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import MOST_EVIDENCE
 from jobs.timelines.observations import number_of, sorted_ids
 from jobs.timelines.topics import HISTORY, INCARNATION, with_incarnation
-from schemas.columns import IDS, INT, LONG, TEXT, struct
+from schemas.spark import IDS, INT, LONG, TEXT, struct
 from udfs.reconstruct.kraft_inferred import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, untold
 
 if TYPE_CHECKING:

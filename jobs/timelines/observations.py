@@ -13,7 +13,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemas.columns import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
+from schemas.spark import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
 from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import types as T
 
 from jobs.timelines.row_streams import map_rows
-from schemas.columns import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
+from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
 from udfs.reconstruct.partition_history import Said, State, history
 
 if TYPE_CHECKING:

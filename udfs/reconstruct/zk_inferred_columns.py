@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemas.columns import IDS, INT, LONG, TEXT, struct
+from schemas.spark import IDS, INT, LONG, TEXT, struct
 from schemas.kafka_values import NO_LEADER
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.topics import INCARNATION, with_incarnation
-from schemas.spark import IDS
 from schemas.findings import ISR_CHANGES, ISR_CHURN
+from schemas.spark import IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -11,8 +11,8 @@ from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.order import EVENT_ORDER, with_rank
 from jobs.timelines.topics import INCARNATION, with_incarnation
-from schemas.spark import EVIDENCE, IDS
 from schemas.findings import REASSIGNMENTS
+from schemas.spark import EVIDENCE, IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

@@ -12,7 +12,7 @@ import click
 from jobs.describe.command import describe
 from jobs.merge.command import merge
 
-BAD_INPUT, REFUSED = 2, 3
+BAD_INPUT, REFUSED, FAILED = 2, 3, 4
 
 
 class Quiet(click.Group):
@@ -53,16 +53,16 @@ class Quiet(click.Group):
 
 def _fail(error: Exception) -> int:
     """Say what went wrong in one sentence; the exit code."""
-    from udfs.errors import BadInput, NoJava, NoSpark
+    from udfs.errors import BadInput, Failed
 
-    if isinstance(error, (BadInput, NoJava, NoSpark)):
+    if isinstance(error, (BadInput, Failed)):
         click.echo(f"kafka-rewind: {error}", err=True)
-        return BAD_INPUT
+        return BAD_INPUT if isinstance(error, BadInput) else FAILED
     told = _cause(error)
     if "OutOfMemory" in told:
         told = f"Spark ran out of memory; run it by spark-submit with more --driver-memory. It said: {told}"
     click.echo(f"kafka-rewind: {told} (--debug shows where)", err=True)
-    return BAD_INPUT
+    return FAILED
 
 
 def _cause(error: Exception) -> str:
@@ -85,7 +85,8 @@ def main(debug: bool) -> None:
 
     Point `nightly` at a folder of broker and controller logs; `describe`, `sql` and `export` read what it found.
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one.
-    Exit codes: 0 done, 2 bad usage or input, 3 the data gate refused to publish.
+    Exit codes: 0 done, 2 bad usage or input, 3 the data gate refused to publish,
+    4 failed for another reason.
     """
     if debug:
         os.environ["KAFKA_REWIND_DEBUG"] = "1"

@@ -39,12 +39,12 @@ _ORDERS: Mapping[
 
 @dataclass(frozen=True)
 class Expectation:
-    """One rule of a suite: its name, what it says to a reader, the rows that violate it, and the columns to show of them."""
+    """One rule of a suite: its name, what it expects, in words, the rows that violate it, and the columns to show of them."""
 
     name: str
-    says: str
+    description: str
     violated: Callable[[], Column]
-    shows: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 def keys_unique(table: Table) -> Expectation:
@@ -91,13 +91,13 @@ def no_overlap(table: str) -> Expectation:
     )
 
 
-def since_before_until(*shows: str) -> Expectation:
+def since_before_until(*columns: str) -> Expectation:
     """No interval ends before it begins."""
     return Expectation(
         "since_before_until",
         "no interval ends before it begins",
         lambda: F.coalesce(F.col("until") < F.col("since"), F.lit(False)),
-        shows,
+        columns,
     )
 
 
@@ -251,5 +251,5 @@ def suite(table: Table) -> tuple[Expectation, ...]:
     return (*common, *_OWN.get(table.name, ()))
 
 
-MEASURES: Mapping[str, tuple[Expectation, ...]] = {table.name: suite(table) for table in (*SOURCES, *DERIVED)}
+SUITES: Mapping[str, tuple[Expectation, ...]] = {table.name: suite(table) for table in (*SOURCES, *DERIVED)}
 """The suite of each table that a run publishes."""

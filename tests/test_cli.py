@@ -26,9 +26,9 @@ def command(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
-def refused(said: Result, *words: str) -> None:
-    """Exit code 2 and one sentence on standard error that holds these words."""
-    assert said.exit_code == 2
+def refused(said: Result, *words: str, code: int = 2) -> None:
+    """The exit code, and one sentence on standard error that holds these words."""
+    assert said.exit_code == code
     assert said.stdout == ""
     lines = [line for line in said.stderr.splitlines() if line != "starting Spark ..."]
     assert len(lines) == 1, said.stderr
@@ -91,7 +91,7 @@ class TestWithoutSpark:
     def test_somebody_else_is_writing(self, logs: Path, tmp_path: Path) -> None:
         with sole_writer(str(tmp_path / "w"), wait=True, say=lambda _: None):
             said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--no-wait")
-        refused(said, f"Another run (process {os.getpid()}, since ", "is writing to this warehouse", "run again")
+        refused(said, f"Another run (process {os.getpid()}, since ", "is writing to this warehouse", "run again", code=4)
         assert not (tmp_path / "w").exists()
 
     def test_a_step_without_a_warehouse(self, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ class TestWithoutSpark:
     def test_an_error_nobody_expected_is_a_sentence_too(self, logs: Path, tmp_path: Path) -> None:
         """Here the fixture's own error stands for it."""
         refused(
-            command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "Spark was started (--debug shows where)"
+            command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "Spark was started (--debug shows where)", code=4
         )
 
 

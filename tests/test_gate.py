@@ -126,7 +126,7 @@ def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     assert example in failure.examples[0]
     words = refusal(Outcome("7", news=True, audit=found))
     assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
-    assert f"{failure.name}: {failure.says} - {rows} row" in words
+    assert f"{failure.name}: {failure.description} - {rows} row" in words
     assert failure.examples[0] in words
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from jobs.ingest.ingest import grown_since
+from jobs.ingest.ingest import first_new_event_times
 from jobs.nightly.incremental import Growth, Scope, as_of, first_difference
 from jobs.timelines.cluster_facts import Facts, kinds_of
 from schemas.findings import OFFLINE_PARTITIONS
@@ -213,7 +213,7 @@ def news(spark: SparkSession) -> dict[str, datetime]:
     """Since when there is news, where each case is a cluster."""
     published = rows_of(spark, EVENTS, dict.fromkeys(READ_AGAIN, PUBLISHED))
     now = rows_of(spark, EVENTS, {case: text for case, (text, _) in READ_AGAIN.items()})
-    return grown_since(cast("Any", Tables({"events": published}, {"events": now})), ["f", "g"])
+    return first_new_event_times(cast("Any", Tables({"events": published}, {"events": now})), ["f", "g"])
 
 
 @pytest.mark.parametrize("case", READ_AGAIN)

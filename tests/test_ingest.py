@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.ingest.ingest import PARSED, News, ingest
+from jobs.ingest.ingest import PARSED, NewInput, ingest
 from jobs.ingest.reparse import reparse_rejects
 from jobs.settings import Settings
 from jobs.warehouse.query import as_text
@@ -38,7 +38,7 @@ class Nights:
         self.number = 0
         self.said: list[str] = []
 
-    def read(self, *logs: Path) -> News:
+    def read(self, *logs: Path) -> NewInput:
         self.number += 1
         self.said.clear()
         paths = [str(path) for path in logs]
@@ -99,13 +99,13 @@ def test_nights(spark: SparkSession, small: Path, grow: Callable[[Path], None], 
     for row in first.values():
         assert row["size_bytes"] == sum(row[name] for name in BYTES) == Path(row["path"]).stat().st_size
 
-    assert nights.read(small) == News(())
+    assert nights.read(small) == NewInput(())
     assert nights.events() == FIRST_NIGHT
 
     (folder / "controller.log.copy").unlink()
     (folder / "controller.log.1.gz").write_bytes(gzip.compress((folder / "controller.log").read_bytes()))
     (folder / "state-change.log").rename(folder / "state-change.log.2026-11-21")
-    assert nights.read(small) == News((), seen_again=True)
+    assert nights.read(small) == NewInput((), has_new_names=True)
     assert nights.events() == FIRST_NIGHT
     renamed = nights.streams()
     assert sorted(renamed) == sorted(first)
@@ -202,7 +202,7 @@ def test_what_cannot_be_read_tonight_is_noted_and_read_another_night(
     assert row["size_bytes"] == sum(row[name] for name in BYTES)
     assert nights.said == [*row["findings"], *first["default:state-change.log.gz"]["findings"], *nights.said[2:]]
     assert first["default:state-change.log.gz"]["status"] == "refused"
-    assert nights.read(tmp_path / "in") == News(())  # as before
+    assert nights.read(tmp_path / "in") == NewInput(())  # as before
     cut.write_bytes(gzip.compress(log))
     lost.unlink()
     (tmp_path / "in" / "state-change.log").write_bytes((small / "broker-1" / "state-change.log").read_bytes())
@@ -222,7 +222,7 @@ def test_a_bundle_is_read_like_the_folder_in_it(spark: SparkSession, small: Path
     assert nights.events() == FIRST_NIGHT
     rows = nights.streams()
     assert rows["default:state-change.log"]["path"] == f"{bundle}!/broker-1/state-change.log"
-    assert nights.read(small) == News((), seen_again=True)
+    assert nights.read(small) == NewInput((), has_new_names=True)
     assert nights.events() == FIRST_NIGHT
 
 
@@ -272,7 +272,7 @@ def test_zones_are_the_nodes(spark: SparkSession, tmp_path: Path) -> None:
     assert nights.times() == [
         ("23:59:00", None), ("00:30:00", "first_pass"), ("01:10:00", "second_pass"), ("02:00:00", None),
     ]  # fmt: skip
-    assert nights.read(log) == News(())
+    assert nights.read(log) == NewInput(())
 
 
 def test_what_is_there_and_who_wrote_it(spark: SparkSession, small: Path, tmp_path: Path) -> None:
@@ -334,7 +334,7 @@ def test_old_rejects_become_events(
         assert sorted(row["row"] for row in as_text(nights.warehouse.read(table)).collect()) == sorted(
             row["row"] for row in as_text(clean.warehouse.read(table)).collect()
         )
-    assert reparse_rejects(nights.warehouse, nights.settings, nights.said.append) == News(())
+    assert reparse_rejects(nights.warehouse, nights.settings, nights.said.append) == NewInput(())
 
 
 def read_in_the_driver(spark: SparkSession, tasks: list[Range]) -> DataFrame:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobs.warehouse.lock import NAME, sole_writer
-from udfs.errors import BadInput
+from udfs.errors import BadInput, Failed
 
 HOLDER = """
 import sys, time
@@ -56,7 +56,7 @@ def test_without_waiting_it_is_one_sentence(tmp_path: Path) -> None:
     with (
         sole_writer(root, wait=True, say=silent),
         pytest.raises(
-            BadInput, match=rf"^Another run \(process {os.getpid()}, since .* UTC\) is writing to .*warehouse; "
+            Failed, match=rf"^Another run \(process {os.getpid()}, since .* UTC\) is writing to .*warehouse; "
         ),
         sole_writer(root, wait=False, say=silent),
     ):
@@ -71,7 +71,7 @@ def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(BadInput, match=rf"process {holder.pid}, since"),
+            pytest.raises(Failed, match=rf"process {holder.pid}, since"),
             sole_writer(root, wait=False, say=silent),
         ):
             pytest.fail("two held it")

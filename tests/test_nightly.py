@@ -17,7 +17,7 @@ import jobs.ingest.ingest
 import jobs.nightly.run
 from jobs.cli import main
 from jobs.findings.replay import releases
-from jobs.ingest.ingest import News
+from jobs.ingest.ingest import NewInput
 from jobs.nightly.run import Outcome, made_with, may_stay, nightly
 from jobs.nightly.run import run as run_steps
 from jobs.nightly.steps import pending_after
@@ -300,7 +300,7 @@ GROWN = {  # digests by which rows were made, steps that are out of date, steps 
 def test_whose_rows_may_stay(case: str) -> None:
     by, late, steps, expected = GROWN[case]
     warehouse = Warehouse(cast("Any", None), "", derived_with=by, pending=late)
-    news = News(("a", "b"), grown={"a": ("stream",)})
+    news = NewInput(("a", "b"), streams_read={"a": ("stream",)})
     derived = [step for step in steps if step != "ingest"]
     assert may_stay(warehouse, news, derived, "now") == expected
 
@@ -396,7 +396,7 @@ def test_two_runs_at_once(spark: SparkSession, small: Path, tmp_path: Path) -> N
     assert warehouse.read("events").count() == 7
     with sole_writer(str(root), wait=True, say=lambda _: None):
         said = step("ingest", root, str(small), "--no-wait")
-    assert said.exit_code == 2
+    assert said.exit_code == 4
     assert re.fullmatch(
         rf"kafka-rewind: Another run \(process \d+, since .* UTC\) is writing to this warehouse: {root}; .*\n",
         said.stderr,

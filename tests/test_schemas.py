@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import types as T
 
-from schemas.expectations import MEASURES, WRITTEN
+from schemas.expectations import SUITES, WRITTEN
 from schemas.ingest import PARTITION_STATE
 from schemas.spark import schema_of
 from schemas.tables import BY_NAME, DERIVED, SOURCES
@@ -93,12 +93,12 @@ def test_times_are_timestamps_and_evidence_is_evidence(name: str) -> None:
 
 
 def test_each_published_table_has_a_suite() -> None:
-    assert list(MEASURES) == [table.name for table in (*SOURCES, *DERIVED)]
-    for table, suite in MEASURES.items():
+    assert list(SUITES) == [table.name for table in (*SOURCES, *DERIVED)]
+    for table, suite in SUITES.items():
         assert len({e.name for e in suite}) == len(suite), table
         assert {"keys_unique", "keys_known"} <= {e.name for e in suite}
         known = [*BY_NAME[table].columns, *(WRITTEN if table == "log_files" else ())]
-        unknown = [name for e in suite for name in e.shows if name not in known]
+        unknown = [name for e in suite for name in e.columns if name not in known]
         assert not unknown
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from udfs.errors import BadInput
+from udfs.errors import BadInput, Failed
 from udfs.logs import sources, streams
 from udfs.logs.formats import format_named
 from udfs.logs.framing import Stretch, frames
@@ -525,7 +525,7 @@ def test_a_log_that_was_cut_since_the_survey_ends_the_run(
     with open(path, "r+b") as log:
         log.truncate(0)
         log.write(REWRITTEN[case])
-    with pytest.raises(BadInput, match=f"This file changed while it was read: {path}; run again"):
+    with pytest.raises(Failed, match=f"This file changed while it was read: {path}; run again"):
         read_all(path, tasks)
 
 
@@ -533,7 +533,7 @@ def test_a_log_that_went_away_since_the_survey_ends_the_run(tmp_path: Path) -> N
     path = write(tmp_path / "server.log", ONE)
     tasks = ranges(survey(path), "f")
     os.remove(path)
-    with pytest.raises(BadInput, match="changed while it was read"):
+    with pytest.raises(Failed, match="changed while it was read"):
         list(open_ranges(path, tasks))
     with pytest.raises(BadInput):
         open_range(tasks[0])

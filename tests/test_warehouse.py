@@ -47,7 +47,7 @@ def test_pinned_versions(spark: SparkSession, frame: Frame, tmp_path: Path) -> N
     assert (warehouse.rows, warehouse.pending) == ({"rejects": 2}, pending)
     assert sorted(row["line"] for row in warehouse.read("rejects").collect()) == [1, 2]
     assert warehouse.read("events").columns[0] == "cluster"
-    assert warehouse.take_back() == ["rejects"]
+    assert warehouse.roll_back() == ["rejects"]
     assert warehouse.written == {}
     rows = spark.read.format("delta").load(warehouse.path("rejects"))
     assert sorted(row["line"] for row in rows.collect()) == [1, 2]
@@ -68,9 +68,9 @@ def test_the_slower_of_two_runs_is_not_published(case: str, spark: SparkSession,
         other.publish(told({}))
 
     one, other = (open_warehouse(spark, root, create=False) for _ in range(2))
-    assert one.take_back() == other.take_back() == []
+    assert one.roll_back() == other.roll_back() == []
     one.write(REJECTS, rows, append=True)
-    assert other.take_back() == ["rejects"]  # it began later, and cannot know of the first
+    assert other.roll_back() == ["rejects"]  # it began later, and cannot know of the first
     with pytest.raises(Overtaken):
         one.write(REJECTS, rows, append=True)
     other.write(REJECTS, rows, append=True)
@@ -80,7 +80,7 @@ def test_the_slower_of_two_runs_is_not_published(case: str, spark: SparkSession,
     seen = open_warehouse(spark, root, create=False)
     assert seen.last_run == 2
     assert seen.read("rejects").count() == 2
-    assert seen.take_back() == []
+    assert seen.roll_back() == []
 
 
 def test_two_rows_of_one_number_at_the_same_moment(
@@ -118,12 +118,12 @@ def test_what_is_held_is_what_is_there(spark: SparkSession, frame: Frame, tmp_pa
         seen, there = (sorted(row["line"] for row in rows.collect()) for rows in (warehouse.newest("rejects"), stored))
         return seen, there
 
-    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1\nb | 2"), hold=True)
-    assert warehouse.holds("rejects")
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1\nb | 2"), cache=True)
+    assert warehouse.is_cached("rejects")
     assert lines() == ([1, 2], [1, 2])
-    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 3"), replace="cluster IN ('a')", hold=True)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 3"), replace="cluster IN ('a')", cache=True)
     assert lines() == ([2, 3], [2, 3])
-    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 4\nb | 5"), hold=True)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 4\nb | 5"), cache=True)
     assert lines() == ([4, 5], [4, 5])
     warehouse.delete(REJECTS, "line = 4")
     assert lines() == ([5], [5])

@@ -48,39 +48,39 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class News:
+class NewInput:
     """What an ingest brought: the clusters with new bytes, how much was read, and whether a known stream has a new name.
 
-    `grown`: the streams that were read, by cluster; clusters of which events in other streams changed, or that are small, are
+    `streams_read`: the streams that were read, by cluster; clusters of which events in other streams changed, or that are small, are
     not there.
     """
 
     clusters: tuple[str, ...]
     streams: int = 0
     bytes_read: int = 0
-    seen_again: bool = False
-    grown: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    has_new_names: bool = False
+    streams_read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def __add__(self, other: News) -> News:
+    def __add__(self, other: NewInput) -> NewInput:
         """Both."""
         twice = {*self.clusters} & {*other.clusters}
-        return News(
+        return NewInput(
             tuple(sorted({*self.clusters, *other.clusters})),
             self.streams + other.streams,
             self.bytes_read + other.bytes_read,
-            self.seen_again or other.seen_again,
-            {name: streams for name, streams in {**self.grown, **other.grown}.items() if name not in twice},
+            self.has_new_names or other.has_new_names,
+            {name: streams for name, streams in {**self.streams_read, **other.streams_read}.items() if name not in twice},
         )
 
 
-def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say) -> News:
+def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say) -> NewInput:
     """Read what is new in the logs into the tables that hold records and streams.
 
     A file that cannot be read is said and noted, the others are read. Raises BadInput if none is a log; then nothing was
     written.
     """
     sources = find(logs)
-    old = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.now("log_files").collect()}
+    old = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
     by_cluster: defaultdict[str, list[str]] = defaultdict(list)
     for source in sources:
         by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
@@ -104,10 +104,10 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
         )
     rows, fresh = plan.rows, plan.fresh
     if rows == old:
-        return News(())
+        return NewInput(())
     if not fresh:
         write_streams(warehouse, rows, settings)
-        return News((), seen_again=True)
+        return NewInput((), has_new_names=True)
     size = sum(rows[i]["size_bytes"] for i in fresh)
     say(f"reading {len(fresh)} streams, {size / 1e6:.1f} MB")
     size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
@@ -125,12 +125,12 @@ def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluste
     for row in rows.values():
         sizes[row["cluster"]] += row["size_bytes"]
     clusters = {rows[i]["cluster"] for i in fresh}
-    grown = {
+    streams_read = {
         name: tuple(i for i in sorted(fresh) if rows[i]["cluster"] == name)
         for name in clusters - changed
         if sizes[name] >= WORTH_BYTES
     }
-    return News(tuple(sorted(clusters | changed)), len(fresh), size, grown=grown)
+    return NewInput(tuple(sorted(clusters | changed)), len(fresh), size, streams_read=streams_read)
 
 
 _PLAIN = (
@@ -139,7 +139,7 @@ _PLAIN = (
 """Columns by which events of a stream that was read again are seen to be the same; its bytes are, but zone and node may not be."""
 
 
-def grown_since(warehouse: Warehouse, streams: Iterable[str]) -> dict[str, datetime]:
+def first_new_event_times(warehouse: Warehouse, streams: Iterable[str]) -> dict[str, datetime]:
     """By cluster the time of the first new event of streams that were read; one that has got further lines is new, too.
 
     Clusters are left out if any other of their published events is not as it was, or a new one has no time.
@@ -324,7 +324,7 @@ def _write(
     `nodes`: by stream and channel the node of records that name none; `again`: the streams whose records are replaced.
     """
     spark, first = warehouse.spark, not warehouse.versions
-    published = warehouse.now("events"), warehouse.now("rejects")
+    published = warehouse.current("events"), warehouse.current("rejects")
     streams = []
     for file_id, row in rows.items():
         by_channel = nodes.get(file_id, {"": default_node(row["node_ids"], "", row["path"])})
@@ -371,7 +371,7 @@ def write_streams(warehouse: Warehouse, rows: dict[str, Row], settings: Settings
     ]
     with ThreadPoolExecutor(2) as pool:
         writes = [
-            pool.submit(warehouse.write, table, spark.createDataFrame(told, table.schema), hold=True)
+            pool.submit(warehouse.write, table, spark.createDataFrame(told, table.schema), cache=True)
             for table, told in ((LOG_FILES, ordered), (LOG_COVERAGE, coverage))
         ]
         for write in writes:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from jobs.ingest.accounts import release_range
-from jobs.ingest.ingest import PARSED, News, write_streams
+from jobs.ingest.ingest import PARSED, NewInput, write_streams
 from jobs.ingest.overlaps import PLACE
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 READ = (*PLACE, "size_bytes", "head_bytes", "node_id", "at", "clock", "raw")
 
 
-def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str], None]) -> News:
+def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str], None]) -> NewInput:
     """Read the published rejects by today's rules; those that are events now move, and their streams' accounts with them."""
-    rows = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.now("log_files").collect()}
+    rows = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
     streams = [(i, row["format"], row["time_zone"]) for i, row in rows.items() if row["reject_lines"] and row["format"]]
     if not streams:
         say("there are no rejects")
-        return News(())
+        return NewInput(())
     spark = warehouse.spark
-    rejects = warehouse.now("rejects")
+    rejects = warehouse.current("rejects")
     formats = spark.createDataFrame(streams, "file_id string, format string, time_zone string")
     found = to_events(rejects.select(*READ).join(F.broadcast(formats), "file_id")).persist()
     try:
@@ -39,7 +39,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
         if not sums:
             count = sum(row["reject_lines"] for row in rows.values())
             say(f"none of the {count:,} rejects is an event by today's rules")
-            return News(())
+            return NewInput(())
         versions = found.where("record = 'account'").select("file_id", F.col("fields")["versions"]).distinct().collect()
         for file_id, lines, event_bytes, detail_bytes in sums:
             row = rows[file_id]
@@ -60,7 +60,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
     finally:
         found.unpersist()
     say(f"{sum(lines for _, lines, *_ in sums):,} rejects are events now")
-    return News(tuple(sorted({rows[file_id]["cluster"] for file_id, *_ in sums})))
+    return NewInput(tuple(sorted({rows[file_id]["cluster"] for file_id, *_ in sums})))
 
 
 def to_events(rejects: DataFrame) -> DataFrame:

@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from jobs.ingest.ingest import News, grown_since, ingest
+from jobs.ingest.ingest import NewInput, first_new_event_times, ingest
 from jobs.ingest.reparse import reparse_rejects
 from jobs.nightly.steps import DERIVE, Work, pending_after
 from jobs.settings import Settings
@@ -76,9 +76,9 @@ def run(
     outcome = Outcome(run_id, news=True, audit=None)
     stage = _Stages(outcome.seconds, say)
     with stage("take back", quiet=True):
-        for name in warehouse.take_back():
+        for name in warehouse.roll_back():
             say(f"put {name} back: an earlier run was not published")
-    news, pending = News(()), dict(warehouse.pending)
+    news, pending = NewInput(()), dict(warehouse.pending)
     if "ingest" in steps:
         with stage("ingest"):
             if with_rejects:
@@ -90,8 +90,8 @@ def run(
     by = made_with(settings)
     stale = tuple(sorted({name for step in derived for name in pending.get(step, ())}))
     if stale:
-        grown = [stream for name in may_stay(warehouse, news, derived, by) for stream in news.grown[name]]
-        work = Work(warehouse, settings, stale, grown_since(warehouse, grown) if grown else {}, say)
+        grown = [stream for name in may_stay(warehouse, news, derived, by) for stream in news.streams_read[name]]
+        work = Work(warehouse, settings, stale, first_new_event_times(warehouse, grown) if grown else {}, say)
         for name in derived:
             with stage(name):
                 DERIVE[name](work)
@@ -130,14 +130,14 @@ def run(
     return outcome
 
 
-def may_stay(warehouse: Warehouse, news: News, derived: Sequence[str], by: str) -> list[str]:
+def may_stay(warehouse: Warehouse, news: NewInput, derived: Sequence[str], by: str) -> list[str]:
     """Clusters that are out of date only because of this run's news, and of which all rows were made with the same code and
     settings as now (`by`): some of their rows may stay. A run of single steps has none.
     """
     if tuple(derived) != tuple(DERIVE):
         return []
     late = {name for names in warehouse.pending.values() for name in names}
-    return sorted(name for name in news.grown if name not in late and warehouse.derived_with.get(name) == by)
+    return sorted(name for name in news.streams_read if name not in late and warehouse.derived_with.get(name) == by)
 
 
 def made_with(settings: Settings) -> str:

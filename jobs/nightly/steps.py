@@ -62,7 +62,7 @@ class Work:
         """The rows in scope of a table as written last, kept for whoever asks next, unless they are many events."""
         if name not in self._tables:
             rows = self._rows(name, self.scope)
-            if not self.warehouse.holds(name):
+            if not self.warehouse.is_cached(name):
                 rows = checkpointed_if_few(rows) if name == EVENTS.name else rows.persist()
             self._tables[name] = rows
         return self._tables[name]
@@ -158,7 +158,7 @@ class Work:
                     BY_NAME[name],
                     rows,
                     replace=None if self._is_all(name, self.scope) else self.scope.rows_of(name),
-                    hold=True,
+                    cache=True,
                 )
                 for name, rows in frames.items()
             }

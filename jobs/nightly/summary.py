@@ -485,7 +485,7 @@ def refusal(outcome: Outcome, rejects: Sequence[str] = ()) -> str:
     lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
     for failure in outcome.audit.failures:
         lines.append(
-            f"  {failure.name}: {failure.says} - {plural(failure.rows, 'row')} {'does' if failure.rows == 1 else 'do'} not, for example {'; '.join(failure.examples)}"
+            f"  {failure.name}: {failure.description} - {plural(failure.rows, 'row')} {'does' if failure.rows == 1 else 'do'} not, for example {'; '.join(failure.examples)}"
         )
         if failure.name == REJECTED:
             lines += [f"    {told}" for told in rejects]

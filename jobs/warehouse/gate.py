@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
-from schemas.expectations import ALLOWED, MEASURES, WRITTEN, Expectation
+from schemas.expectations import ALLOWED, SUITES, WRITTEN, Expectation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ class Failure:
     """An expectation that does not hold: how many rows violate it, and the first of them in words."""
 
     name: str
-    says: str
+    description: str
     rows: int
     examples: tuple[str, ...]
 
@@ -58,12 +58,12 @@ def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit
             counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
         counted = {name: counting[name].result()[0] for name in tables}
         gx = library.result()
-    violations = {f"{table}.{e.name}": counts[e.name] for table, counts in counted.items() for e in MEASURES[table]}
+    violations = {f"{table}.{e.name}": counts[e.name] for table, counts in counted.items() for e in SUITES[table]}
     broken = _judge(gx, counted)
     failures = tuple(
-        Failure(f"{table}.{e.name}", e.says, counted[table][e.name], _examples(tables[table], e))
+        Failure(f"{table}.{e.name}", e.description, counted[table][e.name], _examples(tables[table], e))
         for table in counted
-        for e in MEASURES[table]
+        for e in SUITES[table]
         if f"{table}.{e.name}" in broken
     )
     return Audit(violations, {table: counts["rows"] for table, counts in counted.items()}, failures)
@@ -77,13 +77,13 @@ Sums = dict[tuple[str | None, str | None], tuple[int, int]]
 
 def _count(table: str, rows: DataFrame) -> tuple[dict[str, int], Sums]:
     """Violating rows of each expectation of a table, and its rows; of records also their sums by stream."""
-    measured = rows.withColumns({f"bad_{e.name}": e.violated() for e in MEASURES[table]})
-    bad = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in MEASURES[table]]
+    measured = rows.withColumns({f"bad_{e.name}": e.violated() for e in SUITES[table]})
+    bad = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in SUITES[table]]
     is_row = F.col("path") if table == "log_files" else F.lit(1)
     by = ["cluster", "file_id"] if table in RECORDS else []
     sums = [F.sum("size_bytes").alias("bytes")] if by else []
     found = measured.groupBy(*by).agg(F.count(is_row).alias("rows"), *bad, *sums).collect()
-    names = ["rows", *(e.name for e in MEASURES[table])]
+    names = ["rows", *(e.name for e in SUITES[table])]
     return (
         {name: sum(int(row[name]) for row in found) for name in names},
         {(row["cluster"], row["file_id"]): (int(row["bytes"] or 0), int(row["rows"])) for row in found} if by else {},
@@ -108,7 +108,7 @@ def with_written(log_files: DataFrame, events: Sums | None, rejects: Sums | None
 def _examples(rows: DataFrame, expectation: Expectation, most: int = 3) -> tuple[str, ...]:
     """The first violating rows, by their key, in words."""
     bad = rows.withColumn("bad", expectation.violated()).where("bad")
-    shown = bad.select(F.to_json(F.struct(*expectation.shows)).alias("row")).orderBy("row").limit(most)
+    shown = bad.select(F.to_json(F.struct(*expectation.columns)).alias("row")).orderBy("row").limit(most)
     return tuple(row["row"] for row in shown.collect())
 
 
@@ -130,10 +130,10 @@ def _judge(gx: Any, counted: Mapping[str, Mapping[str, int]]) -> set[str]:
     source = context.data_sources.add_pandas("audit")
     broken: set[str] = set()
     for table, counts in counted.items():
-        frame: pd.DataFrame = pd.DataFrame([{e.name: counts[e.name] for e in MEASURES[table]}])
+        frame: pd.DataFrame = pd.DataFrame([{e.name: counts[e.name] for e in SUITES[table]}])
         batch = source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
         suite = gx.ExpectationSuite(table)
-        for expectation in MEASURES[table]:
+        for expectation in SUITES[table]:
             suite.add_expectation(gx.expectations.ExpectColumnMaxToBeBetween(column=expectation.name, max_value=0))
         result = batch.get_batch({"dataframe": frame}).validate(suite)
         broken |= {f"{table}.{r.expectation_config.kwargs['column']}" for r in result.results if not r.success}

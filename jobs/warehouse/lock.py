@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
-from udfs.errors import BadInput
+from udfs.errors import BadInput, Failed
 
 NAME = ".lock"
 _TRIES = 1000  # each other run takes the folder away once at most
@@ -25,7 +25,7 @@ _UNKNOWN = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # this 
 def sole_writer(root: str, *, wait: bool, say: Callable[[str], None]) -> Iterator[None]:
     """Hold the warehouse in a folder, which is made if need be; a folder with nothing in it at the end is taken away.
 
-    While another process holds it, wait, and say for whom; raises BadInput instead if `wait` is false.
+    While another process holds it, wait, and say for whom; raises Failed instead if `wait` is false.
     """
     if "://" in root:
         yield
@@ -99,10 +99,13 @@ def _flock(lock: int, path: str, *, wait: bool, say: Callable[[str], None]) -> N
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        holder = f"nother run ({os.pread(lock, 200, 0).decode(errors='replace') or 'just begun'}) is writing to this warehouse"
+        holder = os.pread(lock, 200, 0).decode(errors="replace") or "just started"
         if not wait:
-            raise BadInput(f"A{holder}: {os.path.dirname(path)}; run again when it is done.") from None
-        say(f"a{holder}; waiting")
+            raise Failed(
+                f"Another run ({holder}) is writing to this warehouse: {os.path.dirname(path)}; "
+                "run again when it has finished, or without --no-wait."
+            ) from None
+        say(f"another run ({holder}) is writing to this warehouse; waiting")
         fcntl.flock(lock, fcntl.LOCK_EX)
     except OSError as error:
         if error.errno not in _UNKNOWN:

@@ -27,7 +27,7 @@ from schemas.columns import Table
 from schemas.ingest import EVENTS
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
-from udfs.errors import BadInput
+from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -36,7 +36,7 @@ WRITERS = 4
 """Tables written at once: a small Delta write is mostly waiting."""
 
 
-class Overtaken(BadInput):
+class Overtaken(Failed):
     """Another run wrote to the warehouse while this one did; the text is one sentence."""
 
     def __init__(self) -> None:
@@ -83,13 +83,13 @@ class Warehouse:
 
     def newest(self, table: str) -> DataFrame:
         """A table as it was written last, published or not."""
-        return self._held[table] if self.holds(table) else self._load(table)
+        return self._held[table] if self.is_cached(table) else self._load(table)
 
-    def holds(self, table: str) -> bool:
+    def is_cached(self, table: str) -> bool:
         """Whether the newest rows of a table are at hand, so that reading them costs nothing."""
         return table in self._held
 
-    def now(self, table: str) -> DataFrame:
+    def current(self, table: str) -> DataFrame:
         """A table as this run sees it: as it wrote it itself, else as the last published run left it."""
         return self.newest(table) if table in self.written else self.read(table)
 
@@ -172,7 +172,7 @@ class Warehouse:
             names = [one.getPath().getName() for one in files.listStatus(where)] if files.exists(where) else []
         return max((int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name)), default=-1)
 
-    def take_back(self) -> list[str]:
+    def roll_back(self) -> list[str]:
         """Undo what runs that were never published have written; the names of the tables that were put back."""
 
         def one(name: str) -> str | None:

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 
-from udfs.errors import BadInput
+from udfs.errors import BadInput, Failed
 from udfs.logs.dst import FoldFinder
 from udfs.logs.formats import Format, format_of, is_whole, splittable
 from udfs.logs.framing import Stretch, frames
@@ -459,7 +459,7 @@ def open_range(task: Range) -> BinaryIO:
 def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> Iterator[tuple[Range, BinaryIO]]:
     """The streams of several ranges of one file, in one pass over it up to the last, in the order of its members.
 
-    Each is to be read before the next one is asked for. Raises BadInput when the file is not what the survey saw; one
+    Each is to be read before the next one is asked for. Raises Failed when the file is not what the survey saw; one
     that was renamed since then is found in its folder.
     """
     waiting: dict[str, list[Range]] = {}
@@ -473,11 +473,11 @@ def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> I
             stream = Bounded(found.stream, task, False)
             yield task, cast(BinaryIO, stream)
             if stream.changed():
-                raise BadInput(changed)
+                raise Failed(changed)
         if not waiting:
             return
     if waiting:
-        raise BadInput(changed)
+        raise Failed(changed)
 
 
 def _path_now(task: Range) -> str:

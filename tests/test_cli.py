@@ -91,7 +91,9 @@ class TestWithoutSpark:
     def test_somebody_else_is_writing(self, logs: Path, tmp_path: Path) -> None:
         with sole_writer(str(tmp_path / "w"), wait=True, say=lambda _: None):
             said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--no-wait")
-        refused(said, f"Another run (process {os.getpid()}, since ", "is writing to this warehouse", "run again", code=4)
+        refused(
+            said, f"Another run (process {os.getpid()}, since ", "is writing to this warehouse", "run again", code=4
+        )
         assert not (tmp_path / "w").exists()
 
     def test_a_step_without_a_warehouse(self, tmp_path: Path) -> None:
@@ -157,7 +159,9 @@ class TestWithoutSpark:
     def test_an_error_nobody_expected_is_a_sentence_too(self, logs: Path, tmp_path: Path) -> None:
         """Here the fixture's own error stands for it."""
         refused(
-            command("nightly", str(logs), "--warehouse", str(tmp_path / "w")), "Spark was started (--debug shows where)", code=4
+            command("nightly", str(logs), "--warehouse", str(tmp_path / "w")),
+            "Spark was started (--debug shows where)",
+            code=4,
         )
 
 

@@ -69,11 +69,17 @@ class NewInput:
             self.streams + other.streams,
             self.bytes_read + other.bytes_read,
             self.has_new_names or other.has_new_names,
-            {name: streams for name, streams in {**self.streams_read, **other.streams_read}.items() if name not in twice},
+            {
+                name: streams
+                for name, streams in {**self.streams_read, **other.streams_read}.items()
+                if name not in twice
+            },
         )
 
 
-def ingest(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say) -> NewInput:
+def ingest(
+    warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say
+) -> NewInput:
     """Read what is new in the logs into the tables that hold records and streams.
 
     A file that cannot be read is said and noted, the others are read. Raises BadInput if none is a log; then nothing was

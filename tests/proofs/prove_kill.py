@@ -57,9 +57,9 @@ def killed_run(number: int, moment: str, command: list[str]) -> int:
         at_commit()
         real_change(self, table, change)
 
-    def counted_publish(self: Warehouse, told: Any) -> None:
+    def counted_publish(self: Warehouse, run: Any) -> None:
         at_commit()
-        real_publish(self, told)
+        real_publish(self, run)
 
     Warehouse._change = counted_change  # type: ignore[method-assign]  # to see each commit
     Warehouse.publish = counted_publish  # type: ignore[method-assign]  # to see each commit

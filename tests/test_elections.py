@@ -16,7 +16,6 @@ from udfs.kafka.elections import (
     Elected,
     ElectionAnswer,
     Refused,
-    Removal,
     elect_controlled_shutdown,
     elect_offline,
     elect_preferred,
@@ -28,12 +27,12 @@ from udfs.kafka.elections import (
     zk_elect,
     zk_elect_request,
     zk_new_partition,
-    zk_remove_replica,
 )
 from udfs.kafka.metrics import LedPartition, offline_partitions_count, preferred_imbalance_count
 from udfs.kafka.placement import StripedBroker, place_striped
 from udfs.kafka.reassignment import ReassignmentLists, reassign_to, zk_reassign_trace
 from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
+from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
 from udfs.kafka.state_machines import starting_partition_state, starting_replica_state
 
@@ -290,16 +289,16 @@ def test_request_not_known_to_the_release(text: str, kind: str) -> None:
 # --- C.1 --------------------------------------------------------------------------------------------------------------
 
 # release, replica, leader, isr, unclean allowed -> removal, for assignment [1, 2, 3], leader epoch 5
-REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, Removal]] = {
-    "a follower": ("2.4", 2, 1, [1, 2, 3], None, Removal(True, 1, (1, 3), 6, (1, 3))),
-    "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, Removal(True, -1, (2,), 6, (2, 3))),
-    "0.8.0 tells the leader": ("0.8.0", 2, 1, [1, 2, 3], None, Removal(True, 1, (1, 3), 6, (1,))),
-    "0.8.0 has nobody to tell": ("0.8.0", 1, 1, [1, 2], None, Removal(True, -1, (2,), 6, ())),
-    "the last one goes": ("0.8.1", 1, 1, [1], False, Removal(True, -1, (), 6, (2, 3))),
-    "goes by default, unclean being on": ("0.10.2", 1, 1, [1], None, Removal(True, -1, (), 6, (2, 3))),
-    "stays by default, unclean being off": ("0.11", 1, 1, [1], None, Removal(True, -1, (1,), 6, (2, 3))),
-    "stays whatever the switch": ("1.1", 1, 1, [1], True, Removal(True, -1, (1,), 6, (2, 3))),
-    "not in sync: nothing written": ("3.9", 3, 1, [1, 2], None, Removal(False, 1, (1, 2), 5, (1, 2))),
+REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, ReplicaRemoved]] = {
+    "a follower": ("2.4", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1, 3))),
+    "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, (2, 3))),
+    "0.8.0 tells the leader": ("0.8.0", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1,))),
+    "0.8.0 has nobody to tell": ("0.8.0", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, ())),
+    "the last one goes": ("0.8.1", 1, 1, [1], False, ReplicaRemoved(True, -1, (), 6, (2, 3))),
+    "goes by default, unclean being on": ("0.10.2", 1, 1, [1], None, ReplicaRemoved(True, -1, (), 6, (2, 3))),
+    "stays by default, unclean being off": ("0.11", 1, 1, [1], None, ReplicaRemoved(True, -1, (1,), 6, (2, 3))),
+    "stays whatever the switch": ("1.1", 1, 1, [1], True, ReplicaRemoved(True, -1, (1,), 6, (2, 3))),
+    "not in sync: nothing written": ("3.9", 3, 1, [1, 2], None, ReplicaRemoved(False, 1, (1, 2), 5, (1, 2))),
 }
 
 
@@ -530,7 +529,7 @@ def test_the_order_of_brokers_does_not_matter(strategy: str, known: Known, at: R
 def test_removing_a_replica_twice(known: Known, at: Release) -> None:
     replica = known["assigned"][0]
 
-    def remove(leader: int, isr: Ids, leader_epoch: int) -> Removal:
+    def remove(leader: int, isr: Ids, leader_epoch: int) -> ReplicaRemoved:
         removal = zk_remove_replica(
             at,
             replica,
@@ -540,7 +539,7 @@ def test_removing_a_replica_twice(known: Known, at: Release) -> None:
             leader_epoch=leader_epoch,
             unclean_enabled=known["unclean_enabled"],
         )
-        assert isinstance(removal, Removal)
+        assert isinstance(removal, ReplicaRemoved)
         return removal
 
     once = remove(known["leader"], known["isr"], known["leader_epoch"])

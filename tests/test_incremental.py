@@ -11,7 +11,7 @@ import pytest
 
 from jobs.ingest.ingest import first_new_event_times
 from jobs.nightly.incremental import Growth, Scope, as_of, first_difference
-from jobs.timelines.cluster_facts import Facts, kinds_of
+from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
@@ -173,7 +173,7 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
         }
 
     published, now = tables(0), tables(1)
-    facts = Facts(now["events"], now["log_coverage"], kinds_of(now["events"]))
+    facts = ClusterFacts(now["events"], now["log_coverage"], evidence_kinds(now["events"]))
     growth = Growth(cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts)
     new = (now[name] for name in ("clock_offsets", "controller_timeline", "broker_timeline"))
     return growth.scope([*CASES, "another"], *new), growth.reasons

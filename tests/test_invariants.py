@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.kafka.elections import Elected, Removal, online_replicas, zk_elect, zk_new_partition, zk_remove_replica
+from udfs.kafka.elections import Elected, online_replicas, zk_elect, zk_new_partition
 from udfs.kafka.invariants import (
     HOLDS,
     UNKNOWN,
@@ -35,6 +35,7 @@ from udfs.kafka.kraft_elections import (
     partition_change,
 )
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release
+from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 
 ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True, protocol=ProtocolVersion.parse("3.9-IV0"))
 START = StoredState(
@@ -280,7 +281,7 @@ def test_zookeeper_histories_break_no_rule(
             change = replace(now, isr=(*now.isr, *joined))
         elif trigger == "replica_offline":
             removal = zk_remove_replica(at, assigned[0], **known, unclean_enabled=unclean)
-            assert isinstance(removal, Removal)
+            assert isinstance(removal, ReplicaRemoved)
             if not removal.written:
                 continue
             change = replace(now, leader=removal.leader, isr=removal.isr, leader_epoch=removal.leader_epoch)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.timelines.observations import to_changes_by_leader, to_statements, to_unnumbered
+from jobs.timelines.observations import to_changes_by_leader, to_observations, to_unnumbered_observations
 from schemas.ingest import EVENTS
 from udfs.rules.parsing import read_message
 
@@ -48,7 +48,7 @@ unsigned   | 2      |              | 5               |                  | 2   | 
 
 
 def test_logged_states(frame: Frame, same: Same) -> None:
-    same(to_statements(frame(EVENTS, LOGGED)), SAID)
+    same(to_observations(frame(EVENTS, LOGGED)), SAID)
 
 
 # `isr: [1, 2] -> [2], leader: 1 -> 2, ...` tells two states; a part that is absent was kept
@@ -73,7 +73,7 @@ lost  | 3      | 4            | 8               | 3   |     |                | f
 
 
 def test_change_lines_tell_the_state_before_and_after(frame: Frame, same: Same) -> None:
-    same(to_statements(frame(EVENTS, CHANGES)), CHANGED)
+    same(to_observations(frame(EVENTS, CHANGES)), CHANGED)
 
 
 # Until 1.0 few lines name a partition epoch
@@ -106,7 +106,7 @@ cached_09 | 2      | 1            | 4                | 2   | 3,2
 
 
 def test_states_without_partition_epoch(frame: Frame, same: Same) -> None:
-    same(to_unnumbered(frame(EVENTS, UNNUMBERED)), SAID_WITHOUT_NUMBER)
+    same(to_unnumbered_observations(frame(EVENTS, UNNUMBERED)), SAID_WITHOUT_NUMBER)
 
 
 # All written by node 1 of partition 0. It leads where it was told so; its lines lie in two files.
@@ -154,7 +154,7 @@ pay   | T1       | 3         | kraft_topic_created         |        |           
 def test_the_state_that_an_election_found(frame: Frame, same: Same) -> None:
     """A topic id that no line names stays out."""
     same(
-        to_statements(frame(EVENTS, FOUND)),
+        to_observations(frame(EVENTS, FOUND)),
         "topic | partition | leader | leader_epoch | partition_epoch | isr | elr | replicas\n"
         "pay | 3 | -1 | 4 | 8 | [] | 1,3 | 3,1,2",
     )
@@ -187,7 +187,7 @@ pay   | T2       | 0         | 1      | 0            | 0               | 1   | [
 
 def test_dump_records_are_replayed(frame: Frame, same: Same) -> None:
     """An absent leader is unchanged, and each record adds 1 to the partition epoch."""
-    same(to_statements(frame(EVENTS, DUMP)), DUMPED)
+    same(to_observations(frame(EVENTS, DUMP)), DUMPED)
 
 
 READ = {  # what the jobs read from further fields -> a message that has them

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.brokers import to_broker_timeline
-from jobs.timelines.cluster_facts import Facts, Kinds, kinds_of
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.timelines.topics import to_topic_timeline
@@ -76,7 +76,7 @@ def test_incarnations(frame: Frame, same: Same) -> None:
     same(to_topic_timeline(events), TOPICS)
 
 
-def heard(events: DataFrame) -> DataFrame:
+def server_coverage(events: DataFrame) -> DataFrame:
     """LOG_COVERAGE of these events: each node's own log is one span from its first record to its last."""
     own = events.where("logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'")
     spans = own.groupBy("cluster", "node_id").agg(
@@ -205,7 +205,10 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
     )
     topics = to_topic_timeline(events).persist()
     return to_states(
-        events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events))
+        events,
+        topics,
+        to_controller_timeline(events),
+        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
     ).persist(), topics
 
 
@@ -228,7 +231,9 @@ def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFra
 
 def test_evidence_that_is_not_there_may_be_left_out_of_the_plan(frame: Frame) -> None:
     """KRaft's lines, replicas taken offline and reassignments are among PARTITION_EVENTS; the rest is not."""
-    assert kinds_of(frame(EVENTS, PARTITION_EVENTS)) == Kinds(dumps=False, unnumbered=False, assigned=False)
+    assert evidence_kinds(frame(EVENTS, PARTITION_EVENTS)) == EvidenceKinds(
+        dumps=False, unnumbered=False, assigned=False
+    )
 
 
 def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -242,8 +247,10 @@ def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: S
 def test_statements_are_sent_and_sorted_by_partition_once(states: tuple[DataFrame, DataFrame], frame: Frame) -> None:
     """Where there is nothing but numbered states: one exchange, no row through Python, no join of large sides."""
     events, topics = frame(EVENTS, PARTITION_EVENTS), states[1]
-    kinds = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
-    rows = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds))
+    kinds = EvidenceKinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
+    rows = to_states(
+        events, topics, to_controller_timeline(events), ClusterFacts(events, server_coverage(events), kinds)
+    )
     plan = main_path(to_partition_timeline(rows, topics, Settings()))
     assert plan.count("Exchange") == 1
     assert {"SortMergeJoin", "BatchEvalPython", "ArrowEvalPython", "MapInArrow", "ObjectHashAggregate"}.isdisjoint(plan)
@@ -312,7 +319,12 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
         {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
+    states = to_states(
+        events,
+        topics,
+        to_controller_timeline(events),
+        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+    )
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
@@ -363,7 +375,12 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
     ]
     events = parts[0].unionByName(parts[1]).unionByName(parts[2])
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
+    states = to_states(
+        events,
+        topics,
+        to_controller_timeline(events),
+        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+    )
     timeline = to_partition_timeline(states, topics, Settings()).persist()
     for name in printed:
         same(timeline.where(F.col("cluster") == name), BEGUN_WITH)
@@ -447,7 +464,12 @@ def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
         }
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
+    states = to_states(
+        events,
+        topics,
+        to_controller_timeline(events),
+        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+    )
     same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
 
 
@@ -499,7 +521,12 @@ def test_replicas_may_be_taken_away_without_a_word(frame: Frame, same: Same) -> 
         }
     )
     topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), Facts(events, heard(events), kinds_of(events)))
+    states = to_states(
+        events,
+        topics,
+        to_controller_timeline(events),
+        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+    )
     same(to_partition_timeline(states, topics, Settings()), KEPT)
 
 

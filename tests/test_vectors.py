@@ -13,6 +13,7 @@ from udfs.kafka import (
     kraft_elections,
     placement,
     reassignment,
+    replica_removal,
     state_machines,
 )
 from udfs.kafka import metrics as controller_metrics
@@ -89,7 +90,7 @@ def zk_new_partition(release: Release, given: Given) -> Given:
 
 def zk_remove_replica(release: Release, given: Given) -> Given:
     return vars(
-        elections.zk_remove_replica(
+        replica_removal.zk_remove_replica(
             release,
             given["replica"],
             assigned=given["assignment"],

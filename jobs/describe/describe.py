@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.replay import releases
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import is_assigned, is_written
+from jobs.timelines.cluster_facts import is_assignment_write, is_new_assignment
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION
@@ -76,7 +76,7 @@ def to_assigned(events: DataFrame, at: datetime) -> DataFrame:
 
 def assignments_written(events: DataFrame) -> DataFrame:
     """EVENTS -> those by which a ZooKeeper controller tells an assignment: of a new partition, and each step of a reassignment."""
-    told = is_assigned() | is_written()
+    told = is_new_assignment() | is_assignment_write()
     return events.where(told & F.col("topic").isNotNull() & F.col("replicas").isNotNull())
 
 

@@ -19,7 +19,13 @@ from pyspark.sql import functions as F
 
 from jobs.findings.activities import CONTEXT_EVENTS
 from jobs.findings.replay import releases
-from jobs.timelines.cluster_facts import TELLS_REMOVALS, Facts, is_removed, tells_removals_until_1_0, to_kraft
+from jobs.timelines.cluster_facts import (
+    REMOVAL_RESULT,
+    ClusterFacts,
+    is_removal_result_until_1_0,
+    is_replica_offline,
+    to_kraft_clusters,
+)
 from jobs.warehouse.tables import Warehouse
 
 if TYPE_CHECKING:
@@ -149,7 +155,7 @@ class Growth:
     warehouse: Warehouse
     since: dict[str, datetime]
     events: DataFrame
-    facts: Facts
+    facts: ClusterFacts
     reasons: dict[str, str] = field(default_factory=dict)
 
     def scope(
@@ -218,15 +224,15 @@ class Growth:
         kinds = self.facts.kinds
         if kinds.kraft or kinds.removals or kinds.unnumbered:
             left = self._left
-            for cluster, some in _by_cluster(self.facts.seen, left).items():
-                if any(row["seen_since"] < left[cluster] <= row["first_said"] for row in some):
+            for cluster, some in _by_cluster(self.facts.server_coverage, left).items():
+                if any(row["covered_since"] < left[cluster] <= row["first_logged"] for row in some):
                     self._differ([cluster], "a log's level is another than it seemed")
 
     def _compare_kraft(self) -> None:
         if self.facts.kinds.kraft:
             left = self._left
-            before = _by_cluster(to_kraft(self.events.where(_older(left))), left)
-            after = _by_cluster(self.facts.kraft, left)
+            before = _by_cluster(to_kraft_clusters(self.events.where(_older(left))), left)
+            after = _by_cluster(self.facts.kraft_clusters, left)
             changed = (name for name in left if before.get(name) != after.get(name))
             self._differ(changed, "it is told anew how KRaft keeps the last in sync")
 
@@ -235,8 +241,8 @@ class Growth:
         if not self.facts.kinds.removals:
             return
         left = self._left
-        of_reign, of_node = F.col("event_type") == TELLS_REMOVALS, tells_removals_until_1_0()
-        kinds = {"removed": is_removed(), "of_reign": of_reign, "of_node": of_node}
+        of_reign, of_node = F.col("event_type") == REMOVAL_RESULT, is_removal_result_until_1_0()
+        kinds = {"removed": is_replica_offline(), "of_reign": of_reign, "of_node": of_node}
         first = {name: F.min(F.when(told, F.col("at"))).alias(name) for name, told in kinds.items()}
         told = self.events.where(_any(kinds.values())).groupBy("cluster", "controller_epoch", "node_id")
         for cluster, rows in _by_cluster(told.agg(*first.values()), left).items():

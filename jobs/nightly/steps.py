@@ -25,7 +25,7 @@ from jobs.session import checkpointed, checkpointed_if_few
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
-from jobs.timelines.cluster_facts import Facts, kinds_of
+from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.timelines.requests import to_request_lines, to_requests
@@ -116,12 +116,12 @@ class Work:
         return self.all_events.where(self.scope.events).persist() if self.scope.topics else self.all_events
 
     @cached_property
-    def facts(self) -> Facts:
+    def facts(self) -> ClusterFacts:
         """What is said of the clusters as a whole."""
         coverage = self.table("log_coverage")
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
-        return Facts(self.all_events, coverage, kinds_of(self.table("events")))
+        return ClusterFacts(self.all_events, coverage, evidence_kinds(self.table("events")))
 
     @cached_property
     def states(self) -> DataFrame:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class EvidenceKinds:
     """Which kinds of evidence events hold; what there is none of is left out of the plan."""
 
     kraft: bool = True
@@ -35,7 +35,7 @@ class Kinds:
     """Partitions that are reassigned."""
 
 
-def kinds_of(events: DataFrame) -> Kinds:
+def evidence_kinds(events: DataFrame) -> EvidenceKinds:
     """What kinds of evidence there are, found in one pass."""
     kind, message = F.col("event_type"), F.col("message")
     told = (kind.isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
@@ -45,65 +45,65 @@ def kinds_of(events: DataFrame) -> Kinds:
     found = {
         "kraft": kind.startswith("kraft"),
         "dumps": kind.isin(*RECORDS),
-        "removals": is_removed(),
+        "removals": is_replica_offline(),
         "unnumbered": told | led | changed,
-        "assigned": is_assigned(),
-        "reassigned": is_reassigned(),
+        "assigned": is_new_assignment(),
+        "reassigned": is_reassignment(),
     }
     there = [F.max(F.coalesce(one, F.lit(False))).alias(name) for name, one in found.items()]
     row = events.agg(*there).collect()[0]
-    return Kinds(**{name: bool(row[name]) for name in found})
+    return EvidenceKinds(**{name: bool(row[name]) for name in found})
 
 
 @dataclass(frozen=True)
-class Facts:
+class ClusterFacts:
     """Of the clusters whose `events` and `coverage` (LOG_COVERAGE) are given, times on their clocks; worked out when asked for."""
 
     events: DataFrame
     coverage: DataFrame
-    kinds: Kinds
+    kinds: EvidenceKinds
 
     @cached_property
-    def seen(self) -> DataFrame:
-        """See `to_seen`."""
-        return checkpointed(to_seen(self.events, self.coverage))
+    def server_coverage(self) -> DataFrame:
+        """See `to_server_coverage`."""
+        return checkpointed(to_server_coverage(self.events, self.coverage))
 
     @cached_property
-    def heard(self) -> DataFrame:
-        """The same, a row for each node: cluster, leader, `heard`, an array of `seen_since`, `seen_until`."""
-        spans = F.collect_list(F.struct("seen_since", "seen_until"))
-        return self.seen.groupBy("cluster", "leader").agg(spans.alias("heard"))
+    def coverage_by_leader(self) -> DataFrame:
+        """The same, a row for each node: cluster, leader, `coverage`, an array of `covered_since`, `covered_until`."""
+        spans = F.collect_list(F.struct("covered_since", "covered_until"))
+        return self.server_coverage.groupBy("cluster", "leader").agg(spans.alias("coverage"))
 
     @cached_property
-    def kraft(self) -> DataFrame:
-        """See `to_kraft`."""
-        return checkpointed(to_kraft(self.events))
+    def kraft_clusters(self) -> DataFrame:
+        """See `to_kraft_clusters`."""
+        return checkpointed(to_kraft_clusters(self.events))
 
-    def silent(self, removals: DataFrame) -> DataFrame:
+    def without_result(self, removals: DataFrame) -> DataFrame:
         """Rows of replicas that ZooKeeper's controllers took offline -> those of which no line says what came of it."""
-        reigns = self.events.where(F.col("event_type") == TELLS_REMOVALS).select("cluster", "controller_epoch")
-        nodes = self.events.where(tells_removals_until_1_0()).select("cluster", "node_id")
+        reigns = self.events.where(F.col("event_type") == REMOVAL_RESULT).select("cluster", "controller_epoch")
+        nodes = self.events.where(is_removal_result_until_1_0()).select("cluster", "node_id")
         return removals.join(F.broadcast(reigns.distinct()), ["cluster", "controller_epoch"], "left_anti").join(
             F.broadcast(nodes.distinct()), ["cluster", "node_id"], "left_anti"
         )
 
 
-TELLS_REMOVALS = "replica_removed_from_isr"
+REMOVAL_RESULT = "replica_removed_from_isr"
 """Event by which a reign tells what it made of a replica that went away (from 1.1 on)."""
 
 
-def tells_removals_until_1_0() -> Column:
+def is_removal_result_until_1_0() -> Column:
     """Whether an event tells what a controller until 1.0 made of a replica that went away: its node tells all of them."""
     return F.col("event_type").startswith("controller_isr_remov")
 
 
-def is_removed() -> Column:
+def is_replica_offline() -> Column:
     """Whether an event is a ZooKeeper controller's word that it took a replica offline."""
     return (F.col("event_type") == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica")
 
 
-def to_kraft(events: DataFrame) -> DataFrame:
-    """Clusters whose controllers run KRaft: cluster, and `keeps_last`: whether a lost last member stays in the ISR; null unknown.
+def to_kraft_clusters(events: DataFrame) -> DataFrame:
+    """Clusters whose controllers run KRaft: cluster, and `keeps_last_member`: whether a lost last member stays in the ISR; null unknown.
 
     It stays without eligible leader replicas, which no release before 4.0 turns on; one that is printed proves them.
     """
@@ -117,12 +117,12 @@ def to_kraft(events: DataFrame) -> DataFrame:
             F.max(F.when(F.col("event_type") == "kafka_version", major)).alias("major"),
         )
         .where("kraft")
-        .select("cluster", F.when(F.col("elr"), False).when(F.col("major") < 4, True).alias("keeps_last"))
+        .select("cluster", F.when(F.col("elr"), False).when(F.col("major") < 4, True).alias("keeps_last_member"))
     )
 
 
-def to_seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
-    """Spans in which each node's own log (not its controller's) is there, at INFO: cluster, leader, seen_since, seen_until, first_said.
+def to_server_coverage(events: DataFrame, coverage: DataFrame) -> DataFrame:
+    """Spans in which each node's own log (not its controller's) is there, at INFO: cluster, leader, covered_since, covered_until, first_logged.
 
     One that is kept at WARN says nothing of ISRs.
     """
@@ -131,11 +131,13 @@ def to_seen(events: DataFrame, coverage: DataFrame) -> DataFrame:
         "AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
     ).select("cluster", F.col("node_id").alias("leader"), "at", day_of("at").alias("day"))
     spans = coverage.where("kind = 'server'").select(
-        "cluster", F.col("node_id").alias("leader"), F.col("since").alias("seen_since"), F.col("until").alias("seen_until")
+        "cluster", F.col("node_id").alias("leader"), F.col("since").alias("covered_since"), F.col("until").alias("covered_until")
     )  # fmt: skip
-    by_day = spans.withColumn("day", days("seen_since", "seen_until"))
-    told = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where("at BETWEEN seen_since AND seen_until")
-    return told.groupBy("cluster", "leader", "seen_since", "seen_until").agg(F.min("at").alias("first_said"))
+    by_day = spans.withColumn("day", days("covered_since", "covered_until"))
+    told = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where(
+        "at BETWEEN covered_since AND covered_until"
+    )
+    return told.groupBy("cluster", "leader", "covered_since", "covered_until").agg(F.min("at").alias("first_logged"))
 
 
 def day_of(time: Column | str) -> Column:
@@ -148,13 +150,13 @@ def days(since: Column | str, until: Column | str) -> Column:
     return F.explode(F.sequence(day_of(since), day_of(until)))
 
 
-def is_assigned() -> Column:
+def is_new_assignment() -> Column:
     """Whether an event is a ZooKeeper controller's word of a new partition's assignment."""
     is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
     return is_new & F.col("replicas").isNotNull()
 
 
-def is_reassigned() -> Column:
+def is_reassignment() -> Column:
     """Whether an event tells of a partition's reassignment: a controller's line, or a record of a metadata dump."""
     return F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
         F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
@@ -162,6 +164,6 @@ def is_reassigned() -> Column:
     )
 
 
-def is_written() -> Column:
+def is_assignment_write() -> Column:
     """Whether an event is a ZooKeeper controller's word that it wrote an assignment: a step of a reassignment."""
     return F.col("event_type") == "reassignment_assignment_updated"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
@@ -12,41 +12,29 @@ from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import MOST_EVIDENCE
 from jobs.timelines.observations import number_of, sorted_ids
 from jobs.timelines.topics import HISTORY, INCARNATION, with_incarnation
-from schemas.spark import IDS, INT, LONG, TEXT, struct
-from udfs.reconstruct.kraft_inferred import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, untold
+from udfs.reconstruct.kraft_inferred import ASSIGNMENT_CHANGED, FENCED, UNCLEAN_RESTART, UNFENCED
+from udfs.reconstruct.kraft_inferred_columns import CONTROLLER_STEP, inferred_after
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
-
-STEP = struct(at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS)
-"""`udfs.reconstruct.kraft_inferred.Step`."""
-WRITTEN = T.ArrayType(struct(leader=INT, leader_epoch=INT, partition_epoch=INT, isr=IDS, replicas=IDS, made_by=STEP))
-"""Of `udfs.reconstruct.kraft_inferred.Written`."""
-
-
-def _written_rows(before: Any, steps: Any, after: Any, keeps_last: Any) -> Any:
-    if not steps:
-        return None
-    told = [Step(*step) for step in steps]
-    return untold(State(*before), told, None if after is None else State(*after), bool(keeps_last))
-
-
-_written = F.udf(_written_rows, WRITTEN, useArrow=False)
 
 
 def _steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS -> a row per step of the active KRaft controller: its event's columns, and `step`."""
     kind = (
-        F.when(F.col("event_type") == "kraft_partition_assignment_changed", ASSIGNED)
+        F.when(F.col("event_type") == "kraft_partition_assignment_changed", ASSIGNMENT_CHANGED)
         .when(F.col("event_type") == "kraft_broker_fenced", FENCED)
         .when(F.col("event_type") == "kraft_broker_unfenced", UNFENCED)
-        .when((F.col("event_type") == "kraft_broker_registering") & (number_of("cleanup_record_count") > 0), REBORN)
+        .when(
+            (F.col("event_type") == "kraft_broker_registering") & (number_of("cleanup_record_count") > 0),
+            UNCLEAN_RESTART,
+        )
     )
     told = events.where(
         "event_type IN ('kraft_partition_assignment_changed', 'kraft_broker_fenced', 'kraft_broker_unfenced', "
         "'kraft_broker_registering')"
     )
-    of_record = kind == ASSIGNED
+    of_record = kind == ASSIGNMENT_CHANGED
     step = F.struct(
         F.unix_micros("at").alias("at"), "node_id", "file_id", "line", kind.alias("kind"),
         F.when(~of_record, F.coalesce(number_of("broker"), F.col("broker_id"))).alias("broker"),
@@ -64,16 +52,16 @@ def with_untold(
 
     That one is completed and dated by its step, if they lead there; a record tells its assignment. After the last one a
     leader alone in sync counts as lost once it was fenced for good, if it told that state itself, its log was there until
-    then, and the topic was not gone. `kraft`: cluster, keeps_last; `heard`: cluster, leader and when its log is there.
+    then, and the topic was not gone. `kraft`: cluster, keeps_last_member; `heard`: cluster, leader and when its log is there.
     """
     steps = _steps(events, controllers)
     of_brokers = (
-        steps.where(F.col("step.kind") != ASSIGNED)
+        steps.where(F.col("step.kind") != ASSIGNMENT_CHANGED)
         .groupBy("cluster")
         .agg(F.array_sort(F.collect_list("step")).alias("of_brokers"))
     )
     of_partition = (
-        with_incarnation(steps.where((F.col("step.kind") == ASSIGNED) & F.col("topic").isNotNull()), topics)
+        with_incarnation(steps.where((F.col("step.kind") == ASSIGNMENT_CHANGED) & F.col("topic").isNotNull()), topics)
         .groupBy(*INCARNATION)
         .agg(F.array_sort(F.collect_list("step")).alias("of_partition"))
     )
@@ -84,22 +72,24 @@ def with_untold(
     sure = F.col("contradiction").isNull()
     following = F.lead(F.struct(*told, F.unix_micros("at").alias("at"), is_whole.alias("is_whole"), sure.alias("sure")))
     after = F.col("after")
-    has_record = F.exists("between", lambda step: step["kind"] == ASSIGNED)
+    has_record = F.exists("between", lambda step: step["kind"] == ASSIGNMENT_CHANGED)
     leads_on = ~after["is_whole"] | (after["partition_epoch"] > F.col("partition_epoch") + 1) | has_record
     alone = F.col("isr") == F.array("leader")
     since, until = F.unix_micros("at"), F.coalesce(after["at"], F.unix_micros("gone"), F.lit(2**62))
 
     def in_time(name: str) -> Column:
-        none = F.array().cast(T.ArrayType(STEP))
+        none = F.array().cast(T.ArrayType(CONTROLLER_STEP))
         at_most = F.filter(name, lambda step: (step["at"] > since) & (step["at"] <= until))
         return F.coalesce(at_most, none)
 
     between = F.array_sort(F.concat(in_time("of_brokers"), in_time("of_partition")))
-    lost = F.filter("between", lambda step: step["kind"].isin(ASSIGNED) | (step["broker"] == F.col("leader")))
+    lost = F.filter("between", lambda step: step["kind"].isin(ASSIGNMENT_CHANGED) | (step["broker"] == F.col("leader")))
     first = F.try_element_at(lost, F.lit(1))
     in_sight = F.exists(
-        "heard",
-        lambda span: (span["seen_since"] <= F.col("at")) & (span["seen_until"] >= F.timestamp_micros(first["at"])),
+        "coverage",
+        lambda span: (
+            (span["covered_since"] <= F.col("at")) & (span["covered_until"] >= F.timestamp_micros(first["at"]))
+        ),
     )
     by_itself = F.exists("evidence", lambda line: line["node_id"] == F.col("leader"))
     candidates = F.when(after.isNotNull(), F.when(after["sure"] & leads_on, F.col("between"))).when(
@@ -114,12 +104,12 @@ def with_untold(
         .join(F.broadcast(heard), ["cluster", "leader"], "left")
         .withColumn(
             "between",
-            F.when(is_whole & sure & F.col("keeps_last").isNotNull(), between),
+            F.when(is_whole & sure & F.col("keeps_last_member").isNotNull(), between),
         )
         .drop("of_brokers", "of_partition")
     )
     written = known.withColumn(
-        "written", _written(F.struct(*told), candidates, F.when(after.isNotNull(), F.struct(*(after[n] for n in told))), "keeps_last")
+        "written", inferred_after(F.struct(*told), candidates, F.when(after.isNotNull(), F.struct(*(after[n] for n in told))), "keeps_last_member")
     )  # fmt: skip
     last = F.try_element_at("written", F.lit(-1))
     reached = F.lag(F.when(after.isNotNull(), last)).over(order)

@@ -19,7 +19,7 @@ from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-STATEMENTS = T.StructType(
+OBSERVATIONS = T.StructType(
     [
         CLUSTER,
         column("topic", TEXT, "Topic name."),
@@ -82,19 +82,19 @@ def in_order(replicas: Column) -> Column:
 
 
 def _select(events: DataFrame, **columns: Column) -> DataFrame:
-    """STATEMENTS from events; columns that are not given are the event's own, or null."""
+    """OBSERVATIONS from events; columns that are not given are the event's own, or null."""
     own = set(events.columns)
     picked = [
         columns[f.name].alias(f.name)
         if f.name in columns
         else (F.col(f.name) if f.name in own else F.lit(None).cast(f.dataType).alias(f.name))
-        for f in STATEMENTS
+        for f in OBSERVATIONS
     ]
     return events.select(*picked)
 
 
-def to_statements(events: DataFrame, *, kraft: bool = True, dumps: bool = True) -> DataFrame:
-    """EVENTS -> STATEMENTS, one row per partition state that a line tells, whole or in part.
+def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True) -> DataFrame:
+    """EVENTS -> OBSERVATIONS, one row per partition state that a line tells, whole or in part.
 
     `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps.
     """
@@ -119,7 +119,7 @@ def to_statements(events: DataFrame, *, kraft: bool = True, dumps: bool = True) 
 
 
 def _changes(events: DataFrame) -> DataFrame:
-    """STATEMENTS of lines that tell of KRaft's changes: the state after and the state before."""
+    """OBSERVATIONS of lines that tell of KRaft's changes: the state after and the state before."""
     changes = events.where(F.col("event_type").isin(*CHANGES))
     after = _select(
         changes,
@@ -136,7 +136,7 @@ def _changes(events: DataFrame) -> DataFrame:
 
 
 def _before_elections(events: DataFrame) -> DataFrame:
-    """STATEMENTS of `Setting new leader ... Previous partition: ...` (KRaft, 4.0 on): the state that the election found."""
+    """OBSERVATIONS of `Setting new leader ... Previous partition: ...` (KRaft, 4.0 on): the state that the election found."""
     printed = events.where(F.col("event_type").startswith("kraft_leader_elected")).where(
         "fields['previous_partition_epoch'] IS NOT NULL AND topic_id IS NOT NULL"
     )
@@ -149,7 +149,7 @@ def _before_elections(events: DataFrame) -> DataFrame:
 
 
 def _state_before(events: DataFrame, prefix: str) -> DataFrame:
-    """STATEMENTS of the state that a change found, which its line prints in further fields of that prefix."""
+    """OBSERVATIONS of the state that a change found, which its line prints in further fields of that prefix."""
     return _select(
         events,
         leader=number_of(f"{prefix}leader"),
@@ -163,8 +163,8 @@ def _state_before(events: DataFrame, prefix: str) -> DataFrame:
     )
 
 
-def to_unnumbered(events: DataFrame) -> DataFrame:
-    """EVENTS -> STATEMENTS without partition epoch, as Kafka printed them until 1.0: one row per state that a line tells.
+def to_unnumbered_observations(events: DataFrame) -> DataFrame:
+    """EVENTS -> OBSERVATIONS without partition epoch, as Kafka printed them until 1.0: one row per state that a line tells.
 
     Where leader and ISR are null, the line says that the controller raised the leader epoch and kept both.
     """
@@ -184,7 +184,7 @@ CHANGES_BY_LEADER = T.StructType(
     [
         *(
             field
-            for field in STATEMENTS
+            for field in OBSERVATIONS
             if field.name not in ("elr", "last_known_elr", "by_leader") and not field.name.startswith("keeps_")
         ),
         column("incarnation", INT, "Incarnation of the topic."),
@@ -258,7 +258,7 @@ def once(records: DataFrame) -> DataFrame:
 
 
 def _from_dump(events: DataFrame) -> DataFrame:
-    """STATEMENTS of a metadata dump: each change record adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader."""
+    """OBSERVATIONS of a metadata dump: each change record adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader."""
     records = once(events.where(F.col("event_type").isin(*RECORDS)))
     names = (
         events.where("event_type = 'metadata_topic'")

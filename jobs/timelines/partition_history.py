@@ -32,8 +32,8 @@ SAID = T.StructType(
         column("isr", IDS, "ISR, sorted; null: as in the leader epoch before."),
         column("was", IDS, "Of a leader's change the ISR before, sorted."),
         column("written", FLAG, "False: a change that was refused."),
-        column("seen_since", TIME, "From when the leader's own log is there around `at`; null: it is not."),
-        column("seen_until", TIME, "Until when."),
+        column("covered_since", TIME, "From when the leader's own log is there around `at`; null: it is not."),
+        column("covered_until", TIME, "Until when."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
         column("replicas", IDS, "Assignment that was told first; null not said."),
         column("told_at", TIME, "When it was told."),
@@ -62,7 +62,7 @@ ORDERED = T.StructType(
 )
 
 
-def to_ordered(said: DataFrame, most_evidence: int) -> DataFrame:
+def to_ordered_states(said: DataFrame, most_evidence: int) -> DataFrame:
     """SAID -> ORDERED; evidence of a state is at most `most_evidence` lines, the earliest first."""
     ordered = said.select(*SAID.names).repartition(*KEY).sortWithinPartitions(*KEY, "leader_epoch", "at", "line")
     return map_rows(ordered, lambda rows: ordered_rows(rows, most_evidence), ORDERED)
@@ -86,7 +86,9 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
                 continue
             carried[number] = row
             seen = (
-                None if row["seen_since"] is None or row["leader"] in blind else (row["seen_since"], row["seen_until"])
+                None
+                if row["covered_since"] is None or row["leader"] in blind
+                else (row["covered_since"], row["covered_until"])
             )
             yield Said(
                 row["leader_epoch"],

@@ -16,29 +16,28 @@ from pyspark.sql import types as T
 
 from jobs.session import checkpointed
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import Facts, Kinds, is_assigned, is_reassigned, is_removed, is_written
+from jobs.timelines.cluster_facts import (
+    ClusterFacts,
+    EvidenceKinds,
+    is_assignment_write,
+    is_new_assignment,
+    is_reassignment,
+    is_replica_offline,
+)
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.kraft_inferred import with_untold
-from jobs.timelines.observations import number_of, to_changes_by_leader, to_statements, to_unnumbered
-from jobs.timelines.partition_history import SAID, to_ordered
-from jobs.timelines.topics import (
-    HISTORY,
-    INCARNATION,
-    to_numbered_incarnations,
-    with_history,
-    with_history_of_incarnation,
-    with_incarnation,
-    with_incarnation_of_history,
-)
+from jobs.timelines.observations import number_of, to_changes_by_leader, to_observations, to_unnumbered_observations
+from jobs.timelines.partition_history import SAID, to_ordered_states
+from jobs.timelines.topics import HISTORY, INCARNATION, with_incarnation_of_history, to_numbered_incarnations, with_history, with_incarnation, with_history_of_incarnation
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
-from udfs.reconstruct.zk_inferred_columns import untold
+from udfs.reconstruct.zk_inferred_columns import inferred_states
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
 
-def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: Facts) -> DataFrame:
+def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> a row per state that any line tells of, with what all say.
 
     The topics may be some of the clusters', then events of others need not be there; `facts` are those of whole clusters. Columns as in PARTITION_TIMELINE; `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line tells, or lines
@@ -49,22 +48,22 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     """
     kinds = facts.kinds
     lives = checkpointed(to_numbered_incarnations(topics))
-    said = with_history(to_statements(events, kraft=kinds.kraft, dumps=kinds.dumps), lives)
+    said = with_history(to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps), lives)
     states = with_incarnation_of_history(_numbered(said, kraft=kinds.kraft or kinds.dumps), lives)
     if kinds.kraft:
         fenced = _fenced(events, controllers)
-        implied = _with_implied(states, facts.kraft, facts.heard, fenced)
-        told = with_untold(implied, events, topics, controllers, facts.kraft, facts.heard)
+        implied = _with_implied(states, facts.kraft_clusters, facts.coverage_by_leader, fenced)
+        told = with_untold(implied, events, topics, controllers, facts.kraft_clusters, facts.coverage_by_leader)
         states = checkpointed(_with_new(told, implied.columns))
     if kinds.removals:
-        states = _with_removals(states, _removals(events, topics, facts), facts.heard)
+        states = _with_removals(states, _removals(events, topics, facts), facts.coverage_by_leader)
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
     if kinds.unnumbered:
-        states = _with_steps(checkpointed(states), events, lives, facts.seen)
+        states = _with_steps(checkpointed(states), events, lives, facts.server_coverage)
     states = _with_assignments(states, events, topics, kinds)
     if kinds.kraft:
         states = checkpointed(states)
-        states = states.join(_lasting(states, facts.kraft, fenced), [HISTORY, "ordinal"], "left")
+        states = states.join(_lasting(states, facts.kraft_clusters, fenced), [HISTORY, "ordinal"], "left")
     else:
         states = states.withColumn("is_lasting", F.lit(None).cast("boolean"))
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
@@ -98,7 +97,7 @@ def _is_of_state() -> Column:
     return of_kraft | (in_time & ~F.coalesce(rewritten, F.lit(False)))
 
 
-def _with_assignments(states: DataFrame, events: DataFrame, topics: DataFrame, kinds: Kinds) -> DataFrame:
+def _with_assignments(states: DataFrame, events: DataFrame, topics: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """States -> the same with `assigned`, what a ZooKeeper controller gave the new partition, whether it was `reassigned`,
     and `writes`, when a ZooKeeper controller had written another assignment (null never)."""
     assigned, reassigned, writes = F.lit(None).cast("array<int>"), F.lit(False), F.lit(None).cast("array<timestamp>")
@@ -113,14 +112,14 @@ def _with_assignments(states: DataFrame, events: DataFrame, topics: DataFrame, k
 
 def _with_steps(numbered: DataFrame, events: DataFrame, lives: DataFrame, seen: DataFrame) -> DataFrame:
     """States -> the same; of incarnations of which lines tell without partition epoch, those that all lines together tell of."""
-    unnumbered = checkpointed(with_incarnation(to_unnumbered(events), lives))
+    unnumbered = checkpointed(with_incarnation(to_unnumbered_observations(events), lives))
     changes = checkpointed(to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), lives)))
     told_by_steps = checkpointed(
         unnumbered.select(*INCARNATION).union(changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)).distinct()
     )
     said = checkpointed(_said(numbered.join(told_by_steps, INCARNATION, "left_semi"), unnumbered, changes, seen))
     by_steps = with_history_of_incarnation(
-        to_ordered(said, MOST_EVIDENCE).unionByName(_two_leaders(said), allowMissingColumns=True), lives
+        to_ordered_states(said, MOST_EVIDENCE).unionByName(_two_leaders(said), allowMissingColumns=True), lives
     )
     in_epoch = Window.partitionBy(HISTORY, "leader_epoch")
     decided = by_steps.withColumn("controller_epoch", F.min("controller_epoch").over(in_epoch))
@@ -191,7 +190,7 @@ def _lasting(states: DataFrame, kraft: DataFrame, fenced: DataFrame) -> DataFram
 
 
 def _numbered(said: DataFrame, *, kraft: bool) -> DataFrame:
-    """STATEMENTS with HISTORY -> one row per partition epoch, parts filled in from neighbours that are known to share them.
+    """OBSERVATIONS with HISTORY -> one row per partition epoch, parts filled in from neighbours that are known to share them.
 
     What lines contradict each other about stays null, and `contradiction` tells what they say. Without KRaft's lines
     only leaders are known to be kept, and there are no eligible leader replicas.
@@ -367,7 +366,9 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
         & (was("partition_epoch") + 1 == F.col("partition_epoch"))
     )
     lost = (F.col("leader") == -1) & gave_way
-    last_isr = F.when(F.col("keeps_last"), was("isr")).when(~F.col("keeps_last"), F.array().cast("array<int>"))
+    last_isr = F.when(F.col("keeps_last_member"), was("isr")).when(
+        ~F.col("keeps_last_member"), F.array().cast("array<int>")
+    )
     implied_isr = F.when(F.col("kraft") & F.col("isr").isNull() & lost & alone, last_isr)
     hidden = (
         F.col("kraft")
@@ -377,12 +378,12 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
         & (was("leader_epoch") == F.col("leader_epoch"))
         & (was("isr") == F.col("isr"))
         & ~F.coalesce("by_leader", F.lit(False))
-        & F.exists("heard", lambda s: (s["seen_since"] <= was("at")) & (F.col("at") <= s["seen_until"]))
+        & F.exists("coverage", lambda s: (s["covered_since"] <= was("at")) & (F.col("at") <= s["covered_until"]))
     )
     hidden_loss = (
         F.col("kraft")
         & (was("partition_epoch") + 2 == F.col("partition_epoch"))
-        & ~F.col("keeps_last")
+        & ~F.col("keeps_last_member")
         & (F.col("leader") == -1)
         & (was("leader_epoch") + 1 == F.col("leader_epoch"))
         & alone
@@ -418,7 +419,7 @@ def _with_implied(states: DataFrame, kraft: DataFrame, heard: DataFrame, fenced:
             ).when(hidden_loss, F.array(between(F.col("partition_epoch") - 1, F.col("fenced_at")))),
             "inferred": F.col("implied_isr").isNotNull(),
             "isr": F.coalesce("isr", "implied_isr"),
-            "elr": F.coalesce("elr", F.when(F.col("keeps_last"), F.array().cast("array<int>"))),
+            "elr": F.coalesce("elr", F.when(F.col("keeps_last_member"), F.array().cast("array<int>"))),
             "at": F.coalesce(F.when(F.col("kraft") & gave_way, F.col("fenced_at")), F.col("at")),
         }
     )
@@ -447,7 +448,7 @@ def _with_new(states: DataFrame, columns: list[str]) -> DataFrame:
     )
 
 
-def _removals(events: DataFrame, topics: DataFrame, facts: Facts) -> DataFrame:
+def _removals(events: DataFrame, topics: DataFrame, facts: ClusterFacts) -> DataFrame:
     """INCARNATION, `removals` and `deleting`: replicas that ZooKeeper's controllers took offline, in order, and those of
     them that belong to the topic's deletion. Of reigns that do not log what they made of it (`udfs.reconstruct.zk_inferred`).
     """
@@ -465,7 +466,7 @@ def _removals(events: DataFrame, topics: DataFrame, facts: Facts) -> DataFrame:
         "controller_epoch",
     )
     return (
-        with_incarnation(facts.silent(events.where(is_removed())), topics)
+        with_incarnation(facts.without_result(events.where(is_replica_offline())), topics)
         .join(F.broadcast(starts), ["cluster", "topic", "incarnation", "node_id"], "left")
         .groupBy(*INCARNATION)
         .agg(
@@ -500,12 +501,14 @@ def _with_removals(states: DataFrame, removals: DataFrame, heard: DataFrame) -> 
     to_be_heard = F.when(
         last & (F.col("leader") >= 0), F.timestamp_micros(F.try_element_at("deleting", F.lit(-1))["at"])
     )
-    in_sight = F.exists("heard", lambda s: (s["seen_since"] <= F.col("at")) & (s["seen_until"] >= F.col("needed")))
+    in_sight = F.exists(
+        "coverage", lambda s: (s["covered_since"] <= F.col("at")) & (s["covered_until"] >= F.col("needed"))
+    )
     sure = F.col("needed").isNull() | F.coalesce(in_sight, F.lit(False))
     told = (
         known.withColumns({"candidates": candidates, "needed": to_be_heard})
         .join(F.broadcast(heard), ["cluster", "leader"], "left")
-        .withColumn("written", untold(state, since, F.when(sure, F.col("candidates")), F.col("after")))
+        .withColumn("written", inferred_states(state, since, F.when(sure, F.col("candidates")), F.col("after")))
     )
 
     def new(written: Column) -> Column:
@@ -566,7 +569,7 @@ def _said(numbered: DataFrame, unnumbered: DataFrame, changes: DataFrame, seen: 
         .unionByName(told, allowMissingColumns=True)
         .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
     )
-    at_the_time = F.col("at").between(F.col("seen.seen_since"), F.col("seen.seen_until"))
+    at_the_time = F.col("at").between(F.col("seen.covered_since"), F.col("seen.covered_until"))
     same = (F.col("rows.cluster") == F.col("seen.cluster")) & (F.col("rows.leader") == F.col("seen.leader"))
     return (
         rows.alias("rows")
@@ -592,7 +595,7 @@ def _two_leaders(said: DataFrame) -> DataFrame:
 def _assigned(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Assignments that ZooKeeper's controllers gave new partitions: INCARNATION, `assigned`."""
     return (
-        with_incarnation(events.where(is_assigned()), topics)
+        with_incarnation(events.where(is_new_assignment()), topics)
         .groupBy(*INCARNATION)
         .agg(F.min_by("replicas", "at").alias("assigned"))
     )
@@ -603,10 +606,10 @@ def _reassigned(events: DataFrame, topics: DataFrame) -> DataFrame:
     `writes`, when a ZooKeeper controller had written an assignment."""
     names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
     return (
-        events.where(is_reassigned())
+        events.where(is_reassignment())
         .join(F.broadcast(names), ["cluster", "topic_id"], "left")
         .groupBy("cluster", F.coalesce("topic", "name").alias("topic"), "partition")
-        .agg(F.lit(True).alias("reassigned"), F.collect_set(F.when(is_written(), F.col("at"))).alias("writes"))
+        .agg(F.lit(True).alias("reassigned"), F.collect_set(F.when(is_assignment_write(), F.col("at"))).alias("writes"))
     )
 
 

@@ -7,11 +7,11 @@ three receipts, five caches), a leader's change of its ISR by 7. With `--once` o
 `--partitions 1 --once` is one hot partition. Making them is not measured; in FOLDER they stay for the next call, a
 folder for each size. It measures
 
-- statements: the projection of events to what they say (`to_statements`), their incarnation included;
+- statements: the projection of events to what they say (`to_observations`), their incarnation included;
 - floor: the same, repartitioned by partition and sorted in the order of time, the least that windows over them cost;
 - by number: the same as the timeline does it, by one number for the partition, and in the order of partition epochs;
 - least: these grouped into states with start, leader, ISR and evidence, and one window for the end: what no timeline goes without;
-- states: what comes out of `to_states`, without what `kinds_of` costs;
+- states: what comes out of `to_states`, without what `evidence_kinds` costs;
 - timeline: from events to PARTITION_TIMELINE.
 
 CPU seconds of the whole process tree into a noop sink, rounds interleaved, the first dropped, medians. `--explain` prints
@@ -40,9 +40,9 @@ from cpu_time import cpu_seconds
 
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import Facts, Kinds, kinds_of
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
 from jobs.timelines.evidence import evidence
-from jobs.timelines.observations import to_statements
+from jobs.timelines.observations import to_observations
 from jobs.timelines.partitions import to_partition_timeline, to_states
 from jobs.timelines.topics import HISTORY, INCARNATION, to_numbered_incarnations, with_history, with_incarnation
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -55,7 +55,7 @@ BYTES_PER_ROW = 300
 BEGAN, STEP_MICROS = datetime(2026, 11, 21, 11), 1000
 """First state, and from one state of the cluster to the next."""
 
-NUMBERED = Kinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
+NUMBERED = EvidenceKinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
 """What there is in these events besides numbered states: nothing."""
 
 # event type, nodes that write one each (0: the controller's, 1: the leader's, 3: the replicas', 5: all), whether of a leader's change, too
@@ -179,11 +179,11 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
     topics, controllers, coverage = make_tables(spark, events, partitions)
 
     def statements() -> DataFrame:
-        return with_incarnation(to_statements(events, kraft=False, dumps=False), topics)
+        return with_incarnation(to_observations(events, kraft=False, dumps=False), topics)
 
     def by_number() -> DataFrame:
         return (
-            with_history(to_statements(events, kraft=False, dumps=False), to_numbered_incarnations(topics))
+            with_history(to_observations(events, kraft=False, dumps=False), to_numbered_incarnations(topics))
             .repartition(HISTORY)
             .sortWithinPartitions(HISTORY, "partition_epoch")
         )
@@ -204,9 +204,11 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
         ),
         "by number": by_number,
         "least": least,
-        "states": lambda: to_states(events, topics, controllers, Facts(events, coverage, NUMBERED)),
+        "states": lambda: to_states(events, topics, controllers, ClusterFacts(events, coverage, NUMBERED)),
         "timeline": lambda: to_partition_timeline(
-            to_states(events, topics, controllers, Facts(events, coverage, kinds_of(events))), topics, Settings()
+            to_states(events, topics, controllers, ClusterFacts(events, coverage, evidence_kinds(events))),
+            topics,
+            Settings(),
         ),
     }
 

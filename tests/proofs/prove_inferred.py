@@ -1,8 +1,9 @@
-"""What follows from a KRaft controller's steps, against the truth: `python tests/proofs/prove_untold.py [CAPTURE...]`.
+"""States inferred from a KRaft controller's steps, against the truth: `python tests/proofs/prove_inferred.py [CAPTURE...]`.
 
-Of each partition's true states some are left out at random, and the others told up to 0.4 s late; what `udfs.reconstruct.kraft_inferred`
-makes of the controller's own lines (no Spark, no project rules) between them must be true states. Again with the
-controller's clock a second behind or ahead, as nothing bounds it; that is printed only. Takes a quarter of a minute.
+Of each partition's true states some are left out at random, and the others logged up to 0.4 s late; what
+`udfs.reconstruct.kraft_inferred` makes of the controller's own lines (no Spark, no project rules) between them must be
+true states. Again with the controller's clock a second behind or ahead, as nothing bounds it; that is printed only.
+Takes a quarter of a minute.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from typing import Any
 
 from schemas.kafka_values import NO_LEADER
 from tests.proofs.prove_truth import ROOT, compare
-from udfs.reconstruct.kraft_inferred import ASSIGNED, FENCED, REBORN, UNFENCED, State, Step, Written, untold
+from udfs.reconstruct.kraft_inferred import (
+    ASSIGNMENT_CHANGED,
+    FENCED,
+    UNCLEAN_RESTART,
+    UNFENCED,
+    ControllerStep,
+    KraftInferredState,
+    KraftState,
+    inferred_states,
+)
 
 ROUNDS, SEED, LATE_MS, SKEW_MS = 200, 20261121, 400, 1000
 Place = tuple[str, int, int]
@@ -35,47 +45,49 @@ def ids(text: str) -> list[int] | None:
     return None if text == "null" else [int(n) for n in re.findall(r"-?\d+", text)]
 
 
-def steps_of(scorer: Any, truth: Any) -> tuple[list[Step], dict[Place, list[Step]]]:
+def steps_of(scorer: Any, truth: Any) -> tuple[list[ControllerStep], dict[Place, list[ControllerStep]]]:
     """Steps of brokers, and of partitions, as the active controllers logged them; times in ms."""
     places = {state["topic_id"]: (state["topic"], state["incarnation"]) for state in truth.states}
-    reigns = [(r["controller_id"], r["since"], scorer.end(r)) for r in truth.tables["controller_timeline"]]
-    brokers: list[Step] = []
-    partitions: dict[Place, list[Step]] = {}
+    terms = [(r["controller_id"], r["since"], scorer.end(r)) for r in truth.tables["controller_timeline"]]
+    brokers: list[ControllerStep] = []
+    partitions: dict[Place, list[ControllerStep]] = {}
     for node, path in scorer.log_files(truth.folder):
         for number, line in enumerate(Path(path).read_text(errors="replace").splitlines(), 1):
             at = scorer.log_ms(line)
-            if at is None or not any(node == who and since <= at <= until for who, since, until in reigns):
+            if at is None or not any(node == who and since <= at <= until for who, since, until in terms):
                 continue
-            nothing = Step(at, node, path, number, ASSIGNED, None, None, None, None)
-            if found := RECORD.search(line):
-                topic, incarnation = places[found[2]]
-                leader, isr = int(found[4]), ids(found[3])
+            nothing = ControllerStep(at, node, path, number, ASSIGNMENT_CHANGED, None, None, None, None)
+            if match := RECORD.search(line):
+                topic, incarnation = places[match[2]]
+                leader, isr = int(match[4]), ids(match[3])
                 record = nothing._replace(
                     leader=leader if leader >= NO_LEADER else None,
                     isr=None if isr is None else sorted(isr),
-                    replicas=ids(found[5]),
+                    replicas=ids(match[5]),
                 )
-                partitions.setdefault((topic, int(found[1]), incarnation), []).append(record)
-            elif found := TURN.search(line):
-                brokers.append(nothing._replace(kind=FENCED if found[2] == "1" else UNFENCED, broker=int(found[1])))
-            elif found := REGISTRATION.search(line):
-                brokers.append(nothing._replace(kind=REBORN, broker=int(found[1])))
+                partitions.setdefault((topic, int(match[1]), incarnation), []).append(record)
+            elif match := TURN.search(line):
+                brokers.append(nothing._replace(kind=FENCED if match[2] == "1" else UNFENCED, broker=int(match[1])))
+            elif match := REGISTRATION.search(line):
+                brokers.append(nothing._replace(kind=UNCLEAN_RESTART, broker=int(match[1])))
     return brokers, partitions
 
 
-def told(state: Mapping[str, Any], *, is_whole: bool = True) -> State:
-    """A true state as lines tell it, with or without its ISR and assignment."""
+def logged(state: Mapping[str, Any], *, is_complete: bool = True) -> KraftState:
+    """A true state as lines log it, with or without its ISR and assignment."""
     leader = NO_LEADER if state["leader"] is None else state["leader"]
-    isr, replicas = (sorted(state["isr"]), list(state["replicas"])) if is_whole else (None, None)
-    return State(leader, state["leader_epoch"], state["partition_epoch"], isr, replicas)
+    isr, replicas = (sorted(state["isr"]), list(state["replicas"])) if is_complete else (None, None)
+    return KraftState(leader, state["leader_epoch"], state["partition_epoch"], isr, replicas)
 
 
-def is_true(found: Written, history: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether it is a state of the partition, with its assignment if one is told."""
-    return any(told(state)[:4] == found[:4] and found.replicas in (None, list(state["replicas"])) for state in history)
+def is_true(inferred: KraftInferredState, history: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether it is a state of the partition, with its assignment if it has one."""
+    return any(
+        logged(state)[:4] == inferred[:4] and inferred.replicas in (None, list(state["replicas"])) for state in history
+    )
 
 
-def tried(scorer: Any, truth: Any, skew_ms: int, keeps_last: bool) -> Counter[bool]:
+def count_inferences(scorer: Any, truth: Any, skew_ms: int, keeps_last_member: bool) -> Counter[bool]:
     """How many inferences are right, and how many wrong."""
     brokers, partitions = steps_of(scorer, truth)
     dice, counts = random.Random(SEED), Counter[bool]()
@@ -86,9 +98,11 @@ def tried(scorer: Any, truth: Any, skew_ms: int, keeps_last: bool) -> Counter[bo
             known = [(state, state["since"] + dice.randint(0, LATE_MS)) for state in history if dice.random() < share]
             for (before, since), (after, until) in pairwise(known):
                 between = [step for step in steps if since < step.at <= until]
-                written = untold(told(before), between, told(after, is_whole=dice.random() < 0.7), keeps_last)
-                if written:
-                    counts[all(is_true(one, history) for one in written)] += 1
+                inferred = inferred_states(
+                    logged(before), between, logged(after, is_complete=dice.random() < 0.7), keeps_last_member
+                )
+                if inferred:
+                    counts[all(is_true(state, history) for state in inferred)] += 1
     return counts
 
 
@@ -100,8 +114,10 @@ def main(names: Sequence[str]) -> int:
     scorer, wrong = compare(), 0
     for capture in captures:
         truth = scorer.Truth(str(capture))
-        keeps_last = int(truth.meta["version"].split(".")[0]) < 4  # no eligible leader replicas
-        right_clock, behind, ahead = (tried(scorer, truth, skew, keeps_last) for skew in (0, -SKEW_MS, SKEW_MS))
+        keeps_last_member = int(truth.meta["version"].split(".")[0]) < 4  # no eligible leader replicas
+        right_clock, behind, ahead = (
+            count_inferences(scorer, truth, skew, keeps_last_member) for skew in (0, -SKEW_MS, SKEW_MS)
+        )
         wrong += right_clock[False]
         print(
             f"{capture.name}: {right_clock.total()} inferences, {right_clock[False]} wrong; with the controller's clock "

@@ -1,6 +1,6 @@
 """Leader elections of the ZooKeeper controller, 0.8.0 to 3.9.
 
-Sections A.2 to A.6, B and C.1 of the algorithm reference, one function each. All are functions of
+Sections A.2 to A.6 and B of the algorithm reference, one function each. All are functions of
 what the controller knew: stored leadership, assignment, brokers, switches. Ids outside these do not count.
 
 Words: `alive` are the registered brokers, `shutting_down` those of them that asked for controlled shutdown,
@@ -298,54 +298,3 @@ def zk_new_partition(release: Release, assigned: Sequence[int], online: Collecti
         return Refused(STATE_CHANGE_FAILED)
     recovery = recovery_after(release, unclean=False, before=RECOVERED)
     return Elected(isr[0], isr, leader_epoch=0, recipients=tuple(sorted(isr)), unclean=False, recovery=recovery)
-
-
-@dataclass(frozen=True)
-class Removal:
-    """Leadership after a replica went offline; `written` is false where nothing was stored and no epoch moved."""
-
-    written: bool
-    leader: int
-    isr: tuple[int, ...]
-    leader_epoch: int
-    recipients: tuple[int, ...]
-
-
-def zk_remove_replica(
-    release: Release,
-    replica: int,
-    *,
-    assigned: Sequence[int],
-    leader: int,
-    isr: Sequence[int],
-    leader_epoch: int,
-    unclean_enabled: bool | None = None,
-    topic_deleting: bool = False,
-    controller_epoch: int = 0,
-    stored_controller_epoch: int = 0,
-) -> Removal | Refused:
-    """C.1: a replica goes offline. Leaving the ISR adds 1 to the leader epoch; a leader leaves -1 behind.
-
-    The last ISR member: dropped through 0.8.1; 0.8.2-1.0 dropped only if the topic allows unclean elections;
-    kept from 1.1, so that removing it again bumps the epoch again.
-    """
-    if stored_controller_epoch > controller_epoch:
-        return Refused(STATE_CHANGE_FAILED)
-    told = tuple(sorted(broker for broker in assigned if broker != replica))
-    if replica not in isr:
-        leader_after, isr_after, epoch_after = leader, tuple(isr), leader_epoch
-    else:
-        leader_after = NO_LEADER if replica == leader else leader
-        isr_after = tuple(broker for broker in isr if broker != replica)
-        epoch_after = leader_epoch + 1
-        if not isr_after and _keeps_last_member(release, unclean_enabled):
-            isr_after = (replica,)
-    if release < Release(0, 8, 1):
-        told = () if leader_after == NO_LEADER else (leader_after,)
-    return Removal(replica in isr, leader_after, isr_after, epoch_after, () if topic_deleting else told)
-
-
-def _keeps_last_member(release: Release, unclean_enabled: bool | None) -> bool:
-    if Release(0, 8, 2) <= release < Release(1, 1):
-        return not (unclean_default(release) if unclean_enabled is None else unclean_enabled)
-    return release >= Release(1, 1)

@@ -1,9 +1,8 @@
-"""States that a ZooKeeper controller wrote without a word: replicas that went offline, taken out of the ISR one by one.
+"""States that a ZooKeeper controller wrote without logging them: replicas that went offline, taken out of the ISR one by one.
 
-From 1.1 to 2.5 the controller tells of such a write only by the requests that follow, with the last state of a batch, and
+From 1.1 to 2.5 the controller shows such a write only in the requests that follow, with the last state of a batch, and
 of a topic queued for deletion not at all. But it logs each replica that it took offline, and what that does to the
-partition leaves no choice: the ISR loses the replica unless it is the last, a lost leader is replaced by none, the leader
-epoch grows by 1, and nothing is written if the replica was not in sync (ReplicaStateMachine; KIP-497 and 2.6 log the result).
+partition leaves no choice (`udfs.kafka.replica_removal`; KIP-497 and 2.6 log the result).
 """
 
 from __future__ import annotations
@@ -12,10 +11,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from schemas.kafka_values import NO_LEADER
+from udfs.kafka.releases import Release
+from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
+
+SINCE = Release(1, 1)
+"""The first release whose controller keeps the last member of the ISR whatever the topic's settings."""
 
 
-class Removal(NamedTuple):
-    """One replica taken offline: when (microseconds), the line that says so, which, and in whose controller epoch.
+class ReplicaOffline(NamedTuple):
+    """One replica taken offline: when (microseconds), the line that logs it, which, and in whose controller epoch.
 
     In the order of the log if sorted.
     """
@@ -28,55 +32,57 @@ class Removal(NamedTuple):
     controller_epoch: int | None
 
 
-class Written(NamedTuple):
-    """A state that a removal made, and the removal that made it."""
+class ZkInferredState(NamedTuple):
+    """A state that the controller wrote when a replica went offline, and the line of that replica."""
 
     leader: int
     leader_epoch: int
     partition_epoch: int
     isr: list[int]
-    made_by: Removal
-
-
-def without(leader: int, isr: Sequence[int], replica: int) -> tuple[int, list[int]] | None:
-    """Leader and ISR once a replica went offline; None if it was not in sync, so that nothing is written.
-
-    >>> without(4, [0, 4], 0), without(4, [4], 4), without(4, [4], 0)
-    ((4, [4]), (-1, [4]), None)
-    """
-    if replica not in isr:
-        return None
-    return NO_LEADER if replica == leader else leader, [r for r in isr if r != replica] or list(isr)
+    made_by: ReplicaOffline
 
 
 def written_by(
-    leader: int, leader_epoch: int, partition_epoch: int, isr: Sequence[int], removals: Iterable[Removal]
-) -> list[Written]:
-    """The states that removals make of one, in their order."""
-    states: list[Written] = []
+    leader: int, leader_epoch: int, partition_epoch: int, isr: Sequence[int], removals: Iterable[ReplicaOffline]
+) -> list[ZkInferredState]:
+    """The states that removals make of one, in their order; a replica that is not in the ISR makes none.
+
+    >>> offline = ReplicaOffline(9, 0, "f", 1, replica=4, controller_epoch=2)
+    >>> [state[:4] for state in written_by(4, 7, 17, [0, 4], [offline])]
+    [(-1, 8, 18, [0])]
+    """
+    states: list[ZkInferredState] = []
     for removal in removals:
-        after = without(leader, isr, removal.replica)
-        if after is not None:
-            (leader, isr), leader_epoch, partition_epoch = after, leader_epoch + 1, partition_epoch + 1
-            states.append(Written(leader, leader_epoch, partition_epoch, list(isr), removal))
+        after = zk_remove_replica(
+            SINCE, removal.replica, assigned=isr, leader=leader, isr=isr, leader_epoch=leader_epoch
+        )
+        if isinstance(after, ReplicaRemoved) and after.written:
+            leader, leader_epoch, partition_epoch, isr = (
+                after.leader,
+                after.leader_epoch,
+                partition_epoch + 1,
+                after.isr,
+            )
+            states.append(ZkInferredState(leader, leader_epoch, partition_epoch, list(isr), removal))
     return states
 
 
-def untold(
+def inferred_states(
     before: tuple[int, int, int, Sequence[int]],
     since: int,
-    removals: Sequence[Removal],
+    removals: Sequence[ReplicaOffline],
     after: tuple[int, int, int, Sequence[int]] | None,
-) -> list[Written]:
-    """The states after a known one, up to the next known one if there is one, as (leader, leader epoch, partition epoch, ISR).
+) -> list[ZkInferredState]:
+    """The states after a logged one, up to and with the next logged one; each is (leader, leader epoch, partition epoch, ISR).
 
-    Before another they count only if the removals lead exactly there, so that nobody else wrote anything. After the last one, first told at `since`, they count if it shows the earlier removals; of the later ones
-    the caller has to know that nobody else wrote in between.
+    Between two states they count only if the removals lead exactly from one to the other, so that nobody else wrote
+    anything. After the last one (`after` is None), first logged at `since`, they count if it shows the earlier
+    removals; of the later ones the caller has to know that nobody else wrote in between.
     """
     if after is None:
         leader, _, _, isr = before
-        alone = leader == NO_LEADER and len(isr) == 1
-        if any(r.at <= since and r.replica in isr and not alone for r in removals):
+        is_last_member = leader == NO_LEADER and len(isr) == 1
+        if any(r.at <= since and r.replica in isr and not is_last_member for r in removals):
             return []
         return written_by(*before, [r for r in removals if r.at > since])
     states = written_by(*before, removals)

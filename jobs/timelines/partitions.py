@@ -574,7 +574,7 @@ def _said(numbered: DataFrame, unnumbered: DataFrame, changes: DataFrame, seen: 
     return (
         rows.alias("rows")
         .join(F.broadcast(seen).alias("seen"), same & at_the_time, "left")
-        .select(*(F.col(name if name.startswith("seen_") else f"rows.{name}") for name in SAID.names))
+        .select(*(F.col(name if name.startswith("covered_") else f"rows.{name}") for name in SAID.names))
     )
 
 

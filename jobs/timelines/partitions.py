@@ -29,7 +29,15 @@ from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.kraft_inferred import with_untold
 from jobs.timelines.observations import number_of, to_changes_by_leader, to_observations, to_unnumbered_observations
 from jobs.timelines.partition_history import SAID, to_ordered_states
-from jobs.timelines.topics import HISTORY, INCARNATION, with_incarnation_of_history, to_numbered_incarnations, with_history, with_incarnation, with_history_of_incarnation
+from jobs.timelines.topics import (
+    HISTORY,
+    INCARNATION,
+    to_numbered_incarnations,
+    with_history,
+    with_history_of_incarnation,
+    with_incarnation,
+    with_incarnation_of_history,
+)
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
 from udfs.reconstruct.zk_inferred_columns import inferred_states
 

@@ -12,7 +12,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from schemas.kafka_values import NO_LEADER
 from udfs.kafka.releases import ProtocolVersion, Release
 
 STATE_CHANGE_FAILED = "StateChangeFailed"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from schemas.spark import IDS, INT, LONG, TEXT, struct
 from schemas.kafka_values import NO_LEADER
+from schemas.spark import IDS, INT, LONG, TEXT, struct
 from udfs.kafka.replica_removal_columns import zk_remove_replica
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from udfs.rules.event_rank import rank_of, ranks_of
 AT = "[2026-11-21 10:00:00,000] "
 RANKED = {  # a record -> its rank: asked, decided, sent, received, anything else, done, answered
     "INFO [Partition a-0 broker=2] Shrinking ISR from 1,2 to 1 (kafka.cluster.Partition)": 0,
-    "TRACE [Controller id=1 epoch=2] Changed partition a-0 from NewPartition to OnlinePartition (state.change.logger)": 1,
+    "TRACE [Controller id=1 epoch=2] Changed partition a-0 from NewPartition to OnlinePartition": 1,
     "TRACE Controller 1 epoch 2 changed partition [a,0] state from NewPartition to OnlinePartition": 1,
     "INFO [Controller id=1] Something new (kafka.controller.KafkaController)": 1,
     "TRACE [Controller id=1 epoch=2] Sending UpdateMetadata request x to brokers Set(1) for partition a-0": 2,

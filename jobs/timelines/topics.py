@@ -1,4 +1,4 @@
-"""Which incarnation of a topic was when."""
+"""Which incarnation of a topic existed when, and to which one the rows of other tables belong."""
 
 from __future__ import annotations
 
@@ -8,263 +8,191 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import evidence
-from jobs.timelines.order import EVENT_ORDER, with_rank
+from jobs.timelines.recreations import DROPPED_FROM_CACHE, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
-from udfs.reconstruct.incarnations_columns import incarnation_starts
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, WindowSpec
+    from pyspark.sql import Column, DataFrame
 
 INCARNATION = ["cluster", "topic", "partition", "incarnation"]
-"""What keys the states of a partition."""
+"""Key of a partition's history, whose states are ordered by `ordinal`."""
 HISTORY = "history"
-"""The same as one number: of a topic's life in the high half, of the partition in the low. Sorting by it is comparing integers."""
+"""The same key as one number, so that sorting compares integers: number of the topic's incarnation in the high half,
+the partition in the low half."""
 
-GONE = "metadata_cache_partition_deleted"
-"""A broker dropped a partition from its metadata: the controller says so once its topic's deletion has begun."""
-OBEYED = ("leader_epoch_started",)
-TOLD = ("leader_and_isr_request_received", "metadata_cache_updated", "partition_state_change", *OBEYED)
-"""Lines by which a node tells a partition's epochs in the order in which it learned them."""
-ALIVE = (
+EXISTENCE_EVENTS = (
     "partition_state_change",
     "topics_changed",
     "leader_and_isr_request_sent",
     "leader_and_isr_request_received",
 )
-"""Lines that are not written of a topic that is gone."""
+"""Lines that are not written about a topic that is gone."""
+_CREATIONS = ("kraft_topic_created", "metadata_topic", "kraft_partition_created")
+_REMOVALS = ("kraft_topic_removed", "metadata_remove_topic")
+
+_MENTION = [
+    "cluster", "topic", "topic_id", "at", "node_id", "file_id", "line", "event_type", "partition", "is_cached",
+]  # fmt: skip
+_INTERVAL = [
+    "cluster", "topic", "incarnation", "topic_id", "since", "deletion_started", "until", "evidence", "end_evidence",
+]  # fmt: skip
 
 
+# ---- the timeline ----------------------------------------------------------------------------------------------------
 def to_topic_timeline(events: DataFrame) -> DataFrame:
-    """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, deletions are reported or shown (`_rebirths`).
-
-    KRaft's own log has a topic's name (`__cluster_metadata`), but is none, unless a controller tells of it as one.
-    """
-    columns = ["cluster", "topic", "topic_id", "at", "node_id", "file_id", "line", "event_type", "partition"]
-    told = (F.col("event_type") == "metadata_cache_updated") & (F.col("leader") > -2)
-    is_topic = (F.col("topic") != METADATA_LOG) | F.col("event_type").isin(*ALIVE)
-    named = events.where(F.col("topic").isNotNull() & is_topic).select(
-        *columns, F.coalesce(told, F.lit(False)).alias("told")
-    )
-    listed = events.where("partitions IS NOT NULL").select(
-        "cluster", F.explode("partitions").alias("p"), "at", "node_id", "file_id", "line", "event_type"
-    )
-    seen = named.unionByName(
-        listed.select(
-            "cluster", F.col("p.topic").alias("topic"), F.col("p.topic_id").alias("topic_id"), "at", "node_id", "file_id",
-            "line", "event_type", F.col("p.partition").alias("partition"), F.lit(False).alias("told"),
-        ).where("topic IS NOT NULL")
-    )  # fmt: skip
-    is_birth = F.col("event_type").isin("kraft_topic_created", "metadata_topic", "kraft_partition_created")
-    names = (
-        seen.where(is_birth & F.col("topic_id").isNotNull())
-        .groupBy("cluster", "topic_id")
-        .agg(F.min("topic").alias("topic"))
+    """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, see `recreations`."""
+    mentions = _mentions(events)
+    creations = mentions.where(F.col("event_type").isin(*_CREATIONS) & F.col("topic_id").isNotNull())
+    names = creations.groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
+    with_ids = F.broadcast(names.select("cluster", "topic").distinct())
+    by_deletion = _by_deletion(
+        mentions.join(with_ids, ["cluster", "topic"], "left_anti"),
+        to_incarnation_starts(events.join(with_ids, ["cluster", "topic"], "left_anti")),
     )
     partitions = (
-        seen.where("partition IS NOT NULL")
+        mentions.where("partition IS NOT NULL")
         .groupBy("cluster", "topic")
         .agg((F.max("partition") + 1).alias("partitions"))
     )
-    born = (
-        seen.where(is_birth & F.col("topic_id").isNotNull())
-        .groupBy("cluster", "topic", "topic_id")
-        .agg(F.min("at").alias("since"), evidence(2).alias("evidence"))
-    )
-    gone = (
-        events.where(
-            F.col("event_type").isin("kraft_topic_removed", "metadata_remove_topic") & F.col("topic_id").isNotNull()
-        )
-        .groupBy("cluster", "topic_id")
-        .agg(F.min("at").alias("until"), evidence(2).alias("ended"))
-    )
-    by_id = (
-        born.join(gone, ["cluster", "topic_id"], "left")
-        .withColumn(
-            "incarnation", F.row_number().over(Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")) - 1
-        )
-        .withColumn("deletion_started", F.col("until"))
-    )
-    nameless = F.broadcast(names.select("cluster", "topic").distinct())
-    by_deletion = _by_deletion(
-        seen.join(nameless, ["cluster", "topic"], "left_anti"),
-        _rebirths(events.join(nameless, ["cluster", "topic"], "left_anti")),
-    )
+    no_evidence = F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType)
     return (
-        by_id.unionByName(by_deletion)
+        _by_topic_id(creations, events)
+        .unionByName(by_deletion)
         .join(partitions, ["cluster", "topic"], "left")
-        .withColumn(
-            "evidence",
-            F.concat("evidence", F.coalesce("ended", F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType))),
-        )
+        .withColumn("evidence", F.concat("evidence", F.coalesce("end_evidence", no_evidence)))
         .select(*TOPIC_TIMELINE.columns)
     )
 
 
-def _by_deletion(seen: DataFrame, rebirths: DataFrame) -> DataFrame:
-    """Incarnations of topics without ids, by when they were reborn; the controller's report of a deletion ends one exactly.
+def _mentions(events: DataFrame) -> DataFrame:
+    """EVENTS -> _MENTION: a row for each topic that a line names, alone or in its list of partitions.
 
-    Where nobody reports it, it ends with the last word of a broker that dropped it, or when the next is first told of.
+    `is_cached`: a broker cached a partition of it that is not being deleted. KRaft's own log has a topic's name
+    (`__cluster_metadata`), but is none, unless a controller treats it as one.
     """
-    done, dropped = F.col("event_type") == "topic_deletion_completed", F.col("event_type") == GONE
-    lives = (
-        seen.join(F.broadcast(rebirths), ["cluster", "topic"], "left")
-        .withColumn("begins", F.coalesce("begins", F.array().cast("array<long>")))
-        .withColumn("incarnation", F.size(F.filter("begins", lambda b: b <= F.unix_micros("at"))))
+    is_topic = (F.col("topic") != METADATA_LOG) | F.col("event_type").isin(*EXISTENCE_EVENTS)
+    is_cached = (F.col("event_type") == "metadata_cache_updated") & (F.col("leader") > -2)
+    named = events.where(F.col("topic").isNotNull() & is_topic).withColumn(
+        "is_cached", F.coalesce(is_cached, F.lit(False))
     )
-    line = F.struct("at", "node_id", "line", "file_id")
-    begins_here = F.unix_micros("at") == F.get("begins", F.col("incarnation") - 1)
-    spans = lives.groupBy("cluster", "topic", "incarnation").agg(
-        F.max("topic_id").alias("topic_id"),
-        F.min(line).alias("start"),
-        # brokers may speak of a topic once more after its deletion; that alone does not create it again
-        F.min(F.when(F.col("event_type").isin(*ALIVE) | F.col("told"), line)).alias("alive"),
-        F.max(F.col("event_type").isin(*ALIVE) | (F.col("told") & begins_here)).alias("lives"),
-        F.min(F.when(F.col("event_type") == "topic_deletion_started", F.col("at"))).alias("asked"),
-        F.min(F.when(dropped, F.col("at"))).alias("first_dropped"),
-        F.max(F.when(done, line)).alias("end"),
-        F.max(F.when(dropped, line)).alias("dropped"),
-        F.first("begins").alias("begins"),
+    listed = events.where("partitions IS NOT NULL").select(
+        "cluster", F.explode("partitions").alias("p"), "at", "node_id", "file_id", "line", "event_type"
     )
+    return named.select(*_MENTION).unionByName(
+        listed.select(
+            "cluster", F.col("p.topic").alias("topic"), F.col("p.topic_id").alias("topic_id"), "at", "node_id",
+            "file_id", "line", "event_type", F.col("p.partition").alias("partition"), F.lit(False).alias("is_cached"),
+        ).where("topic IS NOT NULL")
+    )  # fmt: skip
+
+
+def _by_topic_id(creations: DataFrame, events: DataFrame) -> DataFrame:
+    """_MENTION of creations with ids, EVENTS -> _INTERVAL of topics with ids, numbered by when they were created."""
+    created = creations.groupBy("cluster", "topic", "topic_id").agg(
+        F.min("at").alias("since"), evidence(2).alias("evidence")
+    )
+    removed = (
+        events.where(F.col("event_type").isin(*_REMOVALS) & F.col("topic_id").isNotNull())
+        .groupBy("cluster", "topic_id")
+        .agg(F.min("at").alias("until"), evidence(2).alias("end_evidence"))
+    )
+    in_order = Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")
+    return (
+        created.join(removed, ["cluster", "topic_id"], "left")
+        .withColumns({"incarnation": F.row_number().over(in_order) - 1, "deletion_started": F.col("until")})
+        .select(*_INTERVAL)
+    )
+
+
+def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
+    """_MENTION, rows of `to_incarnation_starts` -> _INTERVAL of topics without ids.
+
+    A deletion that the controller reports ends an incarnation exactly. Where nobody reports it, it ends with the last
+    line of a broker that dropped it, or at the first line about the next one.
+    """
+    incarnations = _first_and_last_lines(mentions, starts)
 
     def as_evidence(name: str) -> Column:
         return F.array(F.struct(f"{name}.node_id", f"{name}.file_id", f"{name}.line"))
 
-    next_begin = F.timestamp_micros(F.get("begins", F.col("incarnation")))
-    last = F.coalesce("end", F.when(next_begin.isNotNull(), F.col("dropped")))
-    first = F.coalesce("alive", "start")
-    # what is dropped before its first word is the life before
-    gone_at = [F.when(at >= F.col("first.at"), at) for at in (F.col("first_dropped"), F.col("dropped.at"))]
+    next_start = F.timestamp_micros(F.get("starts", F.col("incarnation")))
+    last = F.coalesce("completed", F.when(next_start.isNotNull(), F.col("last_dropped")))
+    first = F.coalesce("first_existing", "first_mention")
+    # what is dropped before the first line about it is the incarnation before
+    dropped_at = [F.when(at >= F.col("first.at"), at) for at in (F.col("first_dropped_at"), F.col("last_dropped.at"))]
     return (
-        spans.where("incarnation = 0 OR lives")
+        incarnations.where("incarnation = 0 OR was_there")
         .withColumns({"first": first, "last": last})
-        .select(
-            "cluster", "topic", "incarnation", "topic_id", F.col("first.at").alias("since"),
-            F.coalesce("asked", *gone_at).alias("deletion_started"),
-            F.coalesce("last.at", next_begin).alias("until"), as_evidence("first").alias("evidence"),
-            F.when(F.col("last").isNotNull(), as_evidence("last")).alias("ended"),
+        .withColumns(
+            {
+                "since": F.col("first.at"),
+                "deletion_started": F.coalesce("asked_at", *dropped_at),
+                "until": F.coalesce("last.at", next_start),
+                "evidence": as_evidence("first"),
+                "end_evidence": F.when(F.col("last").isNotNull(), as_evidence("last")),
+            }
         )
-    )  # fmt: skip
+        .select(*_INTERVAL)
+    )
 
 
-def _rebirths(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, `begins`: when each life after the first began (microseconds), by `udfs.reconstruct.incarnations`.
+def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
+    """_MENTION, rows of `to_incarnation_starts` -> a row for each incarnation with the lines that may bound it.
 
-    Signs, where the controller does not report the deletion, all of one partition:
-    - an epoch went back from one line of a node to its next of that kind, and no older controller had sent the next one
-      (not from one LeaderAndIsr request to another: until 2.3 a controller may repeat the epoch before in a reassignment);
-    - a broker that dropped it from its metadata was told of it again;
-    - a controller created it that had told of it before, or after an older controller had.
+    `was_there`: false where brokers only mentioned the topic once more after its deletion, which does not create it
+    again.
     """
-    kind, state_change = F.col("event_type"), F.col("event_type") == "partition_state_change"
-    is_new = state_change & (F.col("fields")["to_state"] == "NewPartition")
-    names = ["cluster", "topic", "partition", *EVENT_ORDER]
-    told = kind.isin(*TOLD) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
-    concerned = F.col("topic").isNotNull() & F.col("partition").isNotNull() & (told | (kind == GONE) | is_new)
-    lines = (
-        with_rank(events.where(concerned), "topic", "partition")
-        .withColumns(
-            {
-                "told": told,
-                "is_new": F.coalesce(is_new, F.lit(False)),
-            }
-        )
-        .select(*names, "event_type", "leader_epoch", "partition_epoch", "controller_epoch", "told", "is_new")
-    )
-    by_kind = Window.partitionBy("cluster", "topic", "partition", "node_id", "event_type").orderBy(
-        "at", "line", "file_id"
-    )
-    by_node = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "line", "file_id")
-    by_all = Window.partitionBy("cluster", "topic", "partition").orderBy(*EVENT_ORDER)
-
-    def last(condition: Column, *names: str, over: WindowSpec) -> Column:
-        before = over.rowsBetween(Window.unboundedPreceding, -1)
-        return F.last(F.when(condition, F.struct(*names)), ignorenulls=True).over(before)
-
-    epochs = ("at", "leader_epoch", "partition_epoch", "controller_epoch")
-    known = lines.withColumns(
-        {
-            "before": last(F.col("told"), *epochs, over=by_kind),
-            "cached": last(kind.isin(GONE, "metadata_cache_updated"), "event_type", over=by_node),
-            "decided": last(F.col("told") | F.col("is_new"), "at", over=by_kind),
-            "by_anyone": last(F.col("told"), "at", "controller_epoch", over=by_all),
-        }
-    )
-    in_order = kind.isin(*OBEYED) | (
-        (kind != "leader_and_isr_request_received") & (F.col("controller_epoch") >= F.col("before.controller_epoch"))
-    )
-    back = F.col("leader_epoch") < F.col("before.leader_epoch")
-    back_within = (F.col("leader_epoch") == F.col("before.leader_epoch")) & (
-        F.col("partition_epoch") < F.col("before.partition_epoch")
-    )
-    was_dropped = F.col("cached.event_type") == GONE
-    created_again = F.col("is_new") & (
-        F.col("decided").isNotNull() | (F.col("by_anyone.controller_epoch") < F.col("controller_epoch"))
-    )
-    after = (
-        F.when(F.col("told") & in_order & (back | back_within), F.col("before.at"))
-        .when((kind == "metadata_cache_updated") & was_dropped, F.coalesce("before.at", F.timestamp_micros(F.lit(0))))
-        .when(created_again, F.coalesce("decided.at", "by_anyone.at"))
-    )
-    birth = F.col("is_new") | (
-        (kind == "leader_and_isr_request_received") & (F.col("leader_epoch") == 0) & (was_dropped | back)
-    )
-    at = F.unix_micros("at")
-    signs = (
-        known.groupBy("cluster", "topic")
-        .agg(
-            F.array_sort(F.collect_set(F.when(after.isNotNull(), F.struct(F.unix_micros(after).alias("after"), at.alias("at"))))).alias("signs"),
-            F.array_sort(F.collect_set(F.when(birth, at))).alias("births"),
-        )
-        .where("size(signs) > 0")
-    )  # fmt: skip
-    reported = (
-        events.where("event_type = 'topic_deletion_completed' AND topic IS NOT NULL")
-        .groupBy("cluster", "topic")
-        .agg(F.array_sort(F.collect_set(at)).alias("deleted"))
-    )
-    none = F.array().cast("array<long>")
+    kind = F.col("event_type")
+    is_completed, is_dropped = kind == "topic_deletion_completed", kind == DROPPED_FROM_CACHE
+    line = F.struct("at", "node_id", "line", "file_id")
+    starts_here = F.unix_micros("at") == F.get("starts", F.col("incarnation") - 1)
     return (
-        signs.join(reported, ["cluster", "topic"], "full")
-        .withColumns(
-            {
-                "deleted": F.coalesce("deleted", none),
-                "signs": F.coalesce("signs", F.array().cast("array<struct<after: long, at: long>>")),
-                "births": F.coalesce("births", none),
-            }
+        mentions.join(F.broadcast(starts), ["cluster", "topic"], "left")
+        .withColumn("starts", F.coalesce("starts", F.array().cast("array<long>")))
+        .withColumn("incarnation", F.size(F.filter("starts", lambda start: start <= F.unix_micros("at"))))
+        .groupBy("cluster", "topic", "incarnation")
+        .agg(
+            F.max("topic_id").alias("topic_id"),
+            F.min(line).alias("first_mention"),
+            F.min(F.when(kind.isin(*EXISTENCE_EVENTS) | F.col("is_cached"), line)).alias("first_existing"),
+            F.max(kind.isin(*EXISTENCE_EVENTS) | (F.col("is_cached") & starts_here)).alias("was_there"),
+            F.min(F.when(kind == "topic_deletion_started", F.col("at"))).alias("asked_at"),
+            F.min(F.when(is_dropped, F.col("at"))).alias("first_dropped_at"),
+            F.max(F.when(is_completed, line)).alias("completed"),
+            F.max(F.when(is_dropped, line)).alias("last_dropped"),
+            F.first("starts").alias("starts"),
         )
-        .select("cluster", "topic", incarnation_starts("deleted", "signs", "births").alias("begins"))
     )
 
 
+# ---- rows of other tables --------------------------------------------------------------------------------------------
 def with_incarnation(rows: DataFrame, topics: DataFrame) -> DataFrame:
-    """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id where the row has one, else by time."""
-    return _with_life(rows, topics, "incarnation")
+    """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id where the row has one, else by time.
+    """
+    return _with_columns_of_incarnation(rows, topics, "incarnation")
 
 
-def _with_life(rows: DataFrame, topics: DataFrame, *names: str) -> DataFrame:
-    """Rows with `cluster, topic, at` -> the same with columns of their topic's life."""
-    columns = dict.fromkeys((*names, "incarnation", "topic_id", "since"))
-    lives = topics.groupBy("cluster", "topic").agg(
-        F.array_sort(
-            F.collect_list(F.struct("incarnation", *(name for name in columns if name != "incarnation")))
-        ).alias("lives")
+def _with_columns_of_incarnation(rows: DataFrame, topics: DataFrame, *names: str) -> DataFrame:
+    """Rows with `cluster, topic, at` -> the same with columns of their topic's incarnation."""
+    columns = [name for name in dict.fromkeys((*names, "topic_id", "since")) if name != "incarnation"]
+    incarnations = topics.groupBy("cluster", "topic").agg(
+        F.array_sort(F.collect_list(F.struct("incarnation", *columns))).alias("incarnations")
     )
-    # a life begins with its first proof; what the controller says of a deletion ends it for everybody
+    # an incarnation begins with its first proof; the controller's report of a deletion ends it for everybody
     by_time = F.try_element_at(
-        F.filter("lives", lambda life: (life["incarnation"] == 0) | (life["since"] <= F.col("at"))), F.lit(-1)
+        F.filter("incarnations", lambda one: (one["incarnation"] == 0) | (one["since"] <= F.col("at"))), F.lit(-1)
     )
     if "topic_id" in rows.columns:
-        by_time = F.coalesce(
-            F.get(F.filter("lives", lambda life: life["topic_id"] == F.col("topic_id")), F.lit(0)), by_time
-        )
-    only = F.get("lives", F.lit(0))
-    life = F.when((F.size("lives") == 1) & (only["incarnation"] == 0), only).otherwise(by_time)
+        by_id = F.get(F.filter("incarnations", lambda one: one["topic_id"] == F.col("topic_id")), F.lit(0))
+        by_time = F.coalesce(by_id, by_time)
+    only = F.get("incarnations", F.lit(0))
+    matching = F.when((F.size("incarnations") == 1) & (only["incarnation"] == 0), only).otherwise(by_time)
     return (
-        rows.join(F.broadcast(lives), ["cluster", "topic"])
-        .withColumn("life", life)
-        .withColumns({name: F.col("life")[name] for name in names})
-        .drop("lives", "life")
+        rows.join(F.broadcast(incarnations), ["cluster", "topic"])
+        .withColumn("matching", matching)
+        .withColumns({name: F.col("matching")[name] for name in names})
+        .drop("incarnations", "matching")
     )
 
 
@@ -274,22 +202,28 @@ def to_numbered_incarnations(topics: DataFrame) -> DataFrame:
     return topics.withColumn("number", F.row_number().over(in_order).cast("long") - 1)
 
 
-def with_history(rows: DataFrame, lives: DataFrame) -> DataFrame:
-    """Rows with `cluster, topic, partition, at`, `to_numbered_incarnations` -> the same with HISTORY, by topic id or time as `with_incarnation`."""
-    known = _with_life(rows, lives, "number")
-    return known.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
+def with_history(rows: DataFrame, incarnations: DataFrame) -> DataFrame:
+    """Rows with `cluster, topic, partition, at` -> the same with HISTORY, by topic id or time as `with_incarnation`.
+
+    `incarnations`: rows of `to_numbered_incarnations`.
+    """
+    return _number_as_history(_with_columns_of_incarnation(rows, incarnations, "number"))
 
 
-def with_history_of_incarnation(states: DataFrame, lives: DataFrame) -> DataFrame:
-    """Rows with INCARNATION, `to_numbered_incarnations` -> the same with HISTORY."""
-    numbers = lives.select("number", "cluster", "topic", "incarnation")
-    known = states.join(F.broadcast(numbers), ["cluster", "topic", "incarnation"])
-    return known.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
+def with_history_of_incarnation(states: DataFrame, incarnations: DataFrame) -> DataFrame:
+    """Rows with INCARNATION, rows of `to_numbered_incarnations` -> the same with HISTORY."""
+    numbers = incarnations.select("number", "cluster", "topic", "incarnation")
+    return _number_as_history(states.join(F.broadcast(numbers), ["cluster", "topic", "incarnation"]))
 
 
-def with_incarnation_of_history(states: DataFrame, lives: DataFrame) -> DataFrame:
-    """Rows with HISTORY, `to_numbered_incarnations` -> the same with INCARNATION."""
-    names = lives.select("number", "cluster", "topic", "incarnation")
+def _number_as_history(rows: DataFrame) -> DataFrame:
+    """Rows with `number, partition` -> the same with HISTORY in place of `number`."""
+    return rows.withColumn(HISTORY, F.shiftleft("number", 32) + F.col("partition")).drop("number")
+
+
+def with_incarnation_of_history(states: DataFrame, incarnations: DataFrame) -> DataFrame:
+    """Rows with HISTORY, rows of `to_numbered_incarnations` -> the same with INCARNATION."""
+    names = incarnations.select("number", "cluster", "topic", "incarnation")
     return (
         states.withColumn("number", F.shiftright(HISTORY, 32))
         .join(F.broadcast(names), "number")

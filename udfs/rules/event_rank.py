@@ -1,8 +1,8 @@
 """The rank of a record among records of the same millisecond: cause before effect.
 
-A leader asks for an ISR change, the controller decides and sends requests, brokers receive and apply them, the controller
-has their responses. The rank depends on how the message begins, so that no rule has to match; `event_rank_columns` has
-the same for columns.
+A leader asks for an ISR change, the controller decides and sends requests, brokers receive and apply them, the
+controller has their responses. The rank depends on how the message begins, so that no rule has to match;
+`event_rank_columns` has the same for columns.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ REQUEST_NAMES = (b"LeaderAn", b"UpdateMe", b"StopRepl", b"request ")
 
 _PREFIXED = late(
     rb"\[[\d .,:TZ+-]{10,35}\] +[A-Z]+ +"
-    rb"(?P<prefix>\[[^\]\n]*\][:,]? ?|Controller \d+ epoch \d+ |Broker \d+:? )?(?P<begin>[^\n]{0,8})(?P<next>[^\n]{0,9})"
+    rb"(?P<prefix>\[[^\]\n]*\][:,]? ?|Controller \d+ epoch \d+ |Broker \d+:? )?"
+    rb"(?P<begin>[^\n]{0,8})(?P<next>[^\n]{0,9})"
 )
 _PREFIXED_ELSEWHERE = late(
     rb"[^\n]{0,300}?(?P<prefix>\[(?:Controller|Broker|Partition)\b[^\]\n]*\][:,]? ?)"

@@ -1,0 +1,148 @@
+"""When topics without ids were deleted and created again, from the deletions and epochs that lines print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.order import EVENT_ORDER, with_rank
+from udfs.reconstruct.incarnations_columns import incarnation_starts
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, WindowSpec
+
+DROPPED_FROM_CACHE = "metadata_cache_partition_deleted"
+"""A broker dropped a partition from its metadata cache: UpdateMetadata says so once the topic's deletion has begun."""
+EPOCH_STARTED = ("leader_epoch_started",)
+"""Lines of a leader, which begins the epochs of one partition in their order."""
+EPOCH_EVENTS = (
+    "leader_and_isr_request_received",
+    "metadata_cache_updated",
+    "partition_state_change",
+    *EPOCH_STARTED,
+)
+"""Lines that print a partition's epochs in the order in which the node learned of them."""
+
+_EPOCH_COLUMNS = ("at", "leader_epoch", "partition_epoch", "controller_epoch")
+
+
+def to_incarnation_starts(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, `starts`: when each incarnation after the first began (microseconds, ascending).
+
+    Which signs are of one recreation is decided in `udfs.reconstruct.incarnations`. Signs, where no controller reports
+    the deletion, all of one partition:
+    - an epoch went back from one line of a node to its next of that kind, and no older controller had sent the next one
+      (not between LeaderAndIsr requests: until 2.3 a controller may repeat the epoch before in a reassignment);
+    - a broker that dropped the partition from its metadata cache got it again;
+    - a controller created it that had logged it before, or after an older controller had.
+    """
+    signs = _recreation_signs(_with_lines_before(_partition_lines(events)))
+    deletions = (
+        events.where("event_type = 'topic_deletion_completed' AND topic IS NOT NULL")
+        .groupBy("cluster", "topic")
+        .agg(F.array_sort(F.collect_set(F.unix_micros("at"))).alias("deleted"))
+    )
+    no_times = F.array().cast("array<long>")
+    return (
+        signs.join(deletions, ["cluster", "topic"], "full")
+        .withColumns(
+            {
+                "deleted": F.coalesce("deleted", no_times),
+                "signs": F.coalesce("signs", F.array().cast("array<struct<after: long, at: long>>")),
+                "births": F.coalesce("births", no_times),
+            }
+        )
+        .select("cluster", "topic", incarnation_starts("deleted", "signs", "births").alias("starts"))
+    )
+
+
+def _partition_lines(events: DataFrame) -> DataFrame:
+    """EVENTS -> lines of one partition that print its epochs, create it, or drop it from a metadata cache.
+
+    Columns: cluster, topic, partition, those of EVENT_ORDER, event_type, the three epochs, `has_epochs`, `is_new`.
+    """
+    kind = F.col("event_type")
+    is_new = (kind == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
+    # leader -2: the topic is being deleted (LeaderDuringDelete)
+    has_epochs = kind.isin(*EPOCH_EVENTS) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
+    is_of_partition = F.col("topic").isNotNull() & F.col("partition").isNotNull()
+    return (
+        with_rank(
+            events.where(is_of_partition & (has_epochs | (kind == DROPPED_FROM_CACHE) | is_new)), "topic", "partition"
+        )
+        .withColumns({"has_epochs": has_epochs, "is_new": F.coalesce(is_new, F.lit(False))})
+        .select(
+            "cluster", "topic", "partition", *EVENT_ORDER, "event_type", "leader_epoch", "partition_epoch",
+            "controller_epoch", "has_epochs", "is_new",
+        )
+    )  # fmt: skip
+
+
+def _with_lines_before(lines: DataFrame) -> DataFrame:
+    """Rows of `_partition_lines` -> the same with what came before each in its partition, as structs; null if nothing did.
+
+    `epochs_before`: epochs in the node's last line of this kind; `cached_before`: the node's last change of its
+    metadata cache; `decided_before`: the node's last line of this kind that has epochs or creates;
+    `epochs_of_anyone`: the last epochs that any node logged.
+    """
+    partition = ("cluster", "topic", "partition")
+    by_kind = Window.partitionBy(*partition, "node_id", "event_type").orderBy("at", "line", "file_id")
+    by_node = Window.partitionBy(*partition, "node_id").orderBy("at", "line", "file_id")
+    by_all = Window.partitionBy(*partition).orderBy(*EVENT_ORDER)
+
+    def last(condition: Column, *names: str, over: WindowSpec) -> Column:
+        before = over.rowsBetween(Window.unboundedPreceding, -1)
+        return F.last(F.when(condition, F.struct(*names)), ignorenulls=True).over(before)
+
+    of_cache = F.col("event_type").isin(DROPPED_FROM_CACHE, "metadata_cache_updated")
+    return lines.withColumns(
+        {
+            "epochs_before": last(F.col("has_epochs"), *_EPOCH_COLUMNS, over=by_kind),
+            "cached_before": last(of_cache, "event_type", over=by_node),
+            "decided_before": last(F.col("has_epochs") | F.col("is_new"), "at", over=by_kind),
+            "epochs_of_anyone": last(F.col("has_epochs"), "at", "controller_epoch", over=by_all),
+        }
+    )
+
+
+def _recreation_signs(lines: DataFrame) -> DataFrame:
+    """Rows of `_with_lines_before` -> topics with signs: cluster, topic, `signs` and `births`, see `incarnations`."""
+    kind = F.col("event_type")
+    is_in_order = kind.isin(*EPOCH_STARTED) | (
+        (kind != "leader_and_isr_request_received")
+        & (F.col("controller_epoch") >= F.col("epochs_before.controller_epoch"))
+    )
+    leader_epoch_fell = F.col("leader_epoch") < F.col("epochs_before.leader_epoch")
+    partition_epoch_fell = (F.col("leader_epoch") == F.col("epochs_before.leader_epoch")) & (
+        F.col("partition_epoch") < F.col("epochs_before.partition_epoch")
+    )
+    was_dropped = F.col("cached_before.event_type") == DROPPED_FROM_CACHE
+    created_again = F.col("is_new") & (
+        F.col("decided_before").isNotNull() | (F.col("epochs_of_anyone.controller_epoch") < F.col("controller_epoch"))
+    )
+    after = (
+        F.when(
+            F.col("has_epochs") & is_in_order & (leader_epoch_fell | partition_epoch_fell), F.col("epochs_before.at")
+        )
+        .when(
+            (kind == "metadata_cache_updated") & was_dropped,
+            F.coalesce("epochs_before.at", F.timestamp_micros(F.lit(0))),
+        )
+        .when(created_again, F.coalesce("decided_before.at", "epochs_of_anyone.at"))
+    )
+    is_birth = F.col("is_new") | (
+        (kind == "leader_and_isr_request_received") & (F.col("leader_epoch") == 0) & (was_dropped | leader_epoch_fell)
+    )
+    at = F.unix_micros("at")
+    sign = F.when(after.isNotNull(), F.struct(F.unix_micros(after).alias("after"), at.alias("at")))
+    return (
+        lines.groupBy("cluster", "topic")
+        .agg(
+            F.array_sort(F.collect_set(sign)).alias("signs"),
+            F.array_sort(F.collect_set(F.when(is_birth, at))).alias("births"),
+        )
+        .where("size(signs) > 0")
+        .select("cluster", "topic", "signs", "births")
+    )

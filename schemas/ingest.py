@@ -149,7 +149,7 @@ REJECTS = table(
     column("level", TEXT, "Log level."),
     column("logger", TEXT, "Full logger name."),
     column("reason", TEXT, "Why it is no event."),
-    column("skeleton", TEXT, "Its message with ids, names and numbers taken out: what records of one kind share."),
+    column("signature", TEXT, "Its message with ids, names and numbers taken out: what records of one kind share."),
     column(
         "raw",
         TEXT,

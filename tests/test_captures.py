@@ -6,7 +6,7 @@ import pytest
 
 from tests.test_parsing import columnar, line, plain
 from udfs.arrow.captures import Digits, Mark, marks_of, told
-from udfs.arrow.templates import forget
+from udfs.arrow.templates import clear_templates
 from udfs.rules.rule import KINDS
 
 
@@ -129,7 +129,7 @@ SAME_FORM = {  # lines of one form, some of which name a partition twice
 
 @pytest.mark.parametrize("case", SAME_FORM)
 def test_both_interpreters_agree_on_partitions_named_twice(case: str) -> None:
-    forget()
+    clear_templates()
     logger = "kafka.controller.KafkaController" if case == "states" else "kafka.server.ReplicaFetcherManager"
     data = b"".join(line(logger, message) for message in SAME_FORM[case])
     found, expected = columnar(data)[0], list(plain(data))

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from jobs.ingest.accounts import release_range
-from udfs.arrow.templates import speaks_in_scope
+from udfs.arrow.templates import has_scoped_prefix
 from udfs.kafka.releases import Release
 from udfs.logs.formats import format_of
 from udfs.logs.framing import Frames, frames
 from udfs.logs.layouts import HEAD
-from udfs.rules.logger_scopes import is_whole
+from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.parsing import find_rule, read_message, split_prefix
 
 CORPUS = Path(__file__).resolve().parents[2] / "shared" / "corpus"
@@ -62,7 +62,7 @@ def classified(path: Path) -> Iterator[Told]:
                 told = dict(zip(HEAD, head, strict=True))
                 logger = told["logger"].decode("utf-8", "backslashreplace") or found.layout.logger
                 read = read_message(logger, told["message"])
-                in_scope = is_whole(logger) if logger else speaks_in_scope(told["message"])
+                in_scope = is_wholly_scoped(logger) if logger else has_scoped_prefix(told["message"])
                 kind = "event" if read else "reject" if in_scope else "other"
                 yield Told(kind, line, logger, told["message"], read["event_type"] if read else None)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.logs.coverage import Span, covered, holes, join, stretches
+from udfs.logs.coverage import CoverageSpan, coverage_gaps, joined_spans, merged_coverage, time_spans
 
 HOUR = timedelta(hours=1)
 DAY = datetime(2026, 11, 21)
@@ -23,14 +23,14 @@ def at(text: str) -> datetime:
     return DAY + timedelta(days=int(days or 0), hours=hours, minutes=minutes)
 
 
-def table(text: str) -> list[Span]:
+def table(text: str) -> list[CoverageSpan]:
     """`node kind since-until, since-until ...` in each line; node `-` unknown."""
     rows = []
     for line in filter(None, map(str.strip, text.splitlines())):
         node, kind, times = line.split(maxsplit=2)
         for part in times.split(", "):
             since, until = map(at, part.split("-"))
-            rows.append(Span(None if node == "-" else int(node), kind, since, until, 10))
+            rows.append(CoverageSpan(None if node == "-" else int(node), kind, since, until, 10))
     return rows
 
 
@@ -63,9 +63,9 @@ JOINED: dict[
 @pytest.mark.parametrize("case", JOINED)
 def test_joined(case: str) -> None:
     given_, expected = JOINED[case]
-    spans = [Span(node, kind, at(since), at(until), n) for node, kind, since, until, n in expected]
-    assert covered(table(given_)) == spans
-    assert covered(reversed(table(given_))) == spans
+    spans = [CoverageSpan(node, kind, at(since), at(until), n) for node, kind, since, until, n in expected]
+    assert merged_coverage(table(given_)) == spans
+    assert merged_coverage(reversed(table(given_))) == spans
 
 
 HOLES = {  # coverage, roles -> sentences
@@ -198,13 +198,13 @@ HOLES = {  # coverage, roles -> sentences
 @pytest.mark.parametrize("case", HOLES)
 def test_holes(case: str) -> None:
     given_, roles, expected = HOLES[case]
-    assert holes(covered(table(given_)), roles) == expected
+    assert coverage_gaps(merged_coverage(table(given_)), roles) == expected
 
 
 def test_many_nodes_are_counted() -> None:
     there = "".join(f"{node} {kind} 00:00-07:00\n" for node in range(20) for kind in ("server", "state_change"))
     silent = "".join(f"{node} server 00:00-02:00\n" for node in range(20, 32))
-    told = holes(covered(table(f"{there}{silent}1 controller 00:00-07:00")))
+    told = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-07:00")))
     assert told == [
         "no log of brokers 20, 21, 22, 23, 24, 25, 26 and 5 more after 02:00 (down, or not given)",
         "no state-change log of brokers 20, 21, 22, 23, 24, 25, 26 and 5 more (not given)",
@@ -214,7 +214,7 @@ def test_many_nodes_are_counted() -> None:
 def test_many_holes_are_counted() -> None:
     there = "".join(f"{node} server 00:00-23:00\n{node} state_change 00:00-23:00\n" for node in range(9))
     silent = "".join(f"{9 + i} server 00:00-{2 * i + 1:02}:00, {2 * i + 3:02}:00-23:00\n9 state_change 00:00-23:00\n" for i in range(8))  # fmt: skip
-    told = holes(covered(table(f"{there}{silent}1 controller 00:00-23:00")), most=3)
+    told = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-23:00")), most=3)
     assert told[0] == "no log of broker 10 between 03:00 and 05:00 (down, or not given)"
     assert len(told) == 4
     assert told[3] == "and 6 more holes"
@@ -233,7 +233,7 @@ STRETCHES = {  # seconds -> since, until, number
 @pytest.mark.parametrize("case", STRETCHES)
 def test_stretches(case: str) -> None:
     seconds, expected = STRETCHES[case]
-    found = stretches(np.array(seconds, np.int64) * MICROS)
+    found = time_spans(np.array(seconds, np.int64) * MICROS)
     assert found == [(since * MICROS, until * MICROS, n) for since, until, n in expected]
 
 
@@ -241,15 +241,16 @@ def test_stretches(case: str) -> None:
 def test_parts_join_to_the_coverage_of_the_whole(minutes: list[int], cut: int) -> None:
     """However records are split into streams and ranges, the spans are the same."""
 
-    def spans(some: list[int]) -> list[Span]:
-        found = stretches(np.array(some, np.int64) * 60 * MICROS)
+    def spans(some: list[int]) -> list[CoverageSpan]:
+        found = time_spans(np.array(some, np.int64) * 60 * MICROS)
         return [
-            Span(1, "server", DAY + timedelta(microseconds=a), DAY + timedelta(microseconds=b), n) for a, b, n in found
+            CoverageSpan(1, "server", DAY + timedelta(microseconds=a), DAY + timedelta(microseconds=b), n)
+            for a, b, n in found
         ]
 
     whole = spans(minutes)
-    assert covered(spans(minutes[:cut]) + spans(minutes[cut:])) == covered(whole) == whole
-    parts = [stretches(np.array(some, np.int64) * 60 * MICROS) for some in (minutes[:cut], minutes[cut:])]
-    assert join(parts[0] + parts[1]) == stretches(np.array(minutes, np.int64) * 60 * MICROS)
+    assert merged_coverage(spans(minutes[:cut]) + spans(minutes[cut:])) == merged_coverage(whole) == whole
+    parts = [time_spans(np.array(some, np.int64) * 60 * MICROS) for some in (minutes[:cut], minutes[cut:])]
+    assert joined_spans(parts[0] + parts[1]) == time_spans(np.array(minutes, np.int64) * 60 * MICROS)
     for a, b in pairwise(whole):
         assert b.since - a.until > HOUR

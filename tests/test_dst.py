@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.logs.dst import FoldFinder
-from udfs.logs.timestamps import MARKS, Turns, micros_of, to_utc
+from udfs.logs.dst import AmbiguousTimeFinder
+from udfs.logs.timestamps import CLOCK_VALUES, ClockChanges, micros_of, to_utc
 
 EPOCH = datetime(1970, 1, 1)
 
@@ -23,11 +23,11 @@ def stream(times: list[str], ending: str = "\n") -> bytes:
     return "".join(f"[{time},000] INFO [Broker id=1] Something happened here (state.change.logger){ending}" for time in times).encode()  # fmt: skip
 
 
-def found(data: bytes, zone: str, block: int = 1 << 20, encoding: str = "") -> Turns:
-    finder = FoldFinder(zone, encoding)
+def found(data: bytes, zone: str, block: int = 1 << 20, encoding: str = "") -> ClockChanges:
+    finder = AmbiguousTimeFinder(zone, encoding)
     for start in range(0, len(data), block):
         finder.feed(data[start : start + block], start)
-    return finder.turns
+    return finder.clock_changes
 
 
 def read(times: list[str], zone: str) -> list[tuple[str, str | None]]:
@@ -37,7 +37,7 @@ def read(times: list[str], zone: str) -> list[tuple[str, str | None]]:
     stamps = micros_of([time.encode() for time in times])
     utc, marks = to_utc(stamps.micros, zone, offsets, found(b"".join(lines), zone))
     shown = [f"{EPOCH + timedelta(microseconds=m):%m-%d %H:%M:%S}" for m in utc.tolist()]
-    return list(zip(shown, [MARKS[mark] for mark in marks], strict=True))
+    return list(zip(shown, [CLOCK_VALUES[mark] for mark in marks], strict=True))
 
 
 # In Berlin, 2024-10-27, clocks went from 03:00 (01:00 UTC) back to 02:00.
@@ -179,7 +179,7 @@ def test_wrapped(case: str) -> None:
     before, behind = WRAPPED[case]
     lines = [before.encode() + stream([time], "") + behind.encode() for time in BACK]
     ((turn, mark),) = found(b"".join(lines), "Europe/Berlin")
-    assert MARKS[mark] == SECOND
+    assert CLOCK_VALUES[mark] == SECOND
     assert len(lines[0]) < turn <= 2 * len(lines[0])
 
 
@@ -188,7 +188,7 @@ def test_wrapped(case: str) -> None:
 def test_two_bytes_a_character(encoding: str, block: int) -> None:
     data = ("\ufeff" + stream(BACK).decode()).encode(encoding)
     ((turn, mark),) = found(data, "Europe/Berlin", block, encoding)
-    assert MARKS[mark] == SECOND
+    assert CLOCK_VALUES[mark] == SECOND
     assert 2 + 2 * LINE < turn <= 2 + 4 * LINE
 
 
@@ -199,7 +199,7 @@ def test_stamps_with_a_zone_need_no_turn() -> None:
 
 def test_an_unterminated_last_line_counts() -> None:
     data = stream(BACK[:3]).rstrip(b"\n")
-    assert [MARKS[mark] for _, mark in found(data, "Europe/Berlin")] == [SECOND]
+    assert [CLOCK_VALUES[mark] for _, mark in found(data, "Europe/Berlin")] == [SECOND]
 
 
 def test_a_line_longer_than_all_blocks() -> None:
@@ -209,7 +209,7 @@ def test_a_line_longer_than_all_blocks() -> None:
 
 
 AFTER = ["2024-10-27 03:10:00"] * 300
-EDGES = {  # a block's records, what its last one has as further lines -> marks of the turns
+EDGES = {  # a block's records, what its last one has as further lines -> values of the clock changes
     "a late record behind the first": (["2024-10-27 03:00:01", "2024-10-27 02:59:59", *AFTER], "", [SECOND]),
     "only a long record behind the turn": (["2024-10-26 12:00:00", *BACK[1:3]], "\tat some.Frame\n" * 2000, [SECOND]),
     "years of nonsense around": (["0001-01-03 00:00:00", *BACK, *AFTER, "9998-01-01 00:00:00"], "", [SECOND]),
@@ -220,7 +220,7 @@ EDGES = {  # a block's records, what its last one has as further lines -> marks 
 def test_a_repeated_hour_is_noticed_in_the_midst_of_a_block(case: str) -> None:
     times, detail, expected = EDGES[case]
     begun = time.process_time()
-    assert [MARKS[mark] for _, mark in found(stream(times) + detail.encode(), "Europe/Berlin")] == expected
+    assert [CLOCK_VALUES[mark] for _, mark in found(stream(times) + detail.encode(), "Europe/Berlin")] == expected
     assert time.process_time() - begun < 2
 
 
@@ -239,7 +239,7 @@ def test_what_is_no_log_has_no_turns(case: str) -> None:
 
 def test_time_that_jumps_to_and_fro_is_not_decided() -> None:
     data = stream(["2024-10-27 02:50:00", "2024-10-27 02:05:00"] * 60_000)
-    assert [MARKS[mark] for _, mark in found(data, "Europe/Berlin")] == [UNSURE]
+    assert [CLOCK_VALUES[mark] for _, mark in found(data, "Europe/Berlin")] == [UNSURE]
 
 
 # ---- properties -----------------------------------------------------------------------------------------------------
@@ -282,11 +282,11 @@ def test_reading_gives_the_instants_back(given_: tuple[str, list[datetime]], blo
 def test_records_in_ranges_are_read_as_in_the_whole(given_: tuple[str, list[datetime]], data: st.DataObject) -> None:
     zone, times = given_
     stamps = micros_of([local(time, zone).encode() for time in times])
-    turns = found(stream([local(time, zone) for time in times]), zone)
+    clock_changes = found(stream([local(time, zone) for time in times]), zone)
     offsets = np.arange(len(times)) * LINE
-    whole, marks = to_utc(stamps.micros, zone, offsets, turns)
+    whole, marks = to_utc(stamps.micros, zone, offsets, clock_changes)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(times)))) | {0, len(times)})
-    parts = [to_utc(stamps.micros[a:b], zone, offsets[a:b], turns) for a, b in pairwise(cuts)]
+    parts = [to_utc(stamps.micros[a:b], zone, offsets[a:b], clock_changes) for a, b in pairwise(cuts)]
     assert np.concatenate([utc for utc, _ in parts]).tolist() == whole.tolist()
     assert np.concatenate([mark for _, mark in parts]).tolist() == marks.tolist()
 

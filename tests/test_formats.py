@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from udfs.logs.formats import Format, format_named, format_of, is_whole, splittable
+from udfs.logs.formats import Format, format_named, format_of, is_complete, splittable
 from udfs.logs.layouts import LAYOUTS
 
 LINE = b"[2024-02-29 23:59:59,999] INFO x (state.change.logger)\n"
@@ -101,7 +101,7 @@ TAILS: dict[tuple[str, bytes], bool] = {  # format, unterminated end of a stream
 @pytest.mark.parametrize("case", TAILS)
 def test_is_whole(case: tuple[str, bytes]) -> None:
     name, tail = case
-    assert is_whole(format_named(name), tail) is TAILS[case]
+    assert is_complete(format_named(name), tail) is TAILS[case]
 
 
 SPLITTABLE = {

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from udfs.logs import framing
 from udfs.logs.formats import Format, format_of, splittable
-from udfs.logs.framing import Frames, Stretch, frames
+from udfs.logs.framing import Frames, OtherBytes, frames
 from udfs.logs.layouts import APACHE, DUMP, HEAD, LAYOUTS, Layout, layout_of, read_head
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "captures"
@@ -33,7 +33,7 @@ def read(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framing, "BLOCK", block)
         for part in frames(stream, Format("", "", layout), start, end, data.count(b"\n", 0, start) + 1):
-            if isinstance(part, Stretch):
+            if isinstance(part, OtherBytes):
                 stretched += part.size
             else:
                 places = zip(part.lines.tolist(), part.offsets.tolist(), strict=True)

@@ -192,7 +192,7 @@ def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None
     streams = frame(BY_NAME["log_files"], REFUSED)
     rejects = frame(
         BY_NAME["rejects"],
-        """file_id | line | at | skeleton
+        """file_id | line | at | signature
         a | 7 | 10:00:02 | Broker id=<n> frobnicated <partition>
         a | 5 | 10:00:01 | Broker id=<n> frobnicated <partition>
         a | 6 | 10:00:01 | Unheard of""",

@@ -19,7 +19,7 @@ from jobs.settings import Settings
 from jobs.warehouse.query import as_text
 from jobs.warehouse.tables import Warehouse
 from udfs.arrow.parse import SCHEMA, read_range
-from udfs.arrow.templates import forget
+from udfs.arrow.templates import clear_templates
 from udfs.errors import BadInput
 from udfs.logs.formats import format_named
 from udfs.logs.streams import Range, groups, open_ranges
@@ -322,9 +322,9 @@ def test_old_rejects_become_events(
         some = lambda *told: [rule for rule in candidates(*told) if rule.event_type not in taken]  # noqa: E731 - one use
         patch.setattr("udfs.arrow.templates.candidates", some)
         patch.setattr("jobs.ingest.ingest.read_ranges", read_in_the_driver)
-        forget()
+        clear_templates()
         nights.read(small)
-        forget()
+        clear_templates()
     assert (len(nights.events()), nights.warehouse.read("rejects").count()) == (4, 4)
     shutil.rmtree(small)
     news = reparse_rejects(nights.warehouse, nights.settings, nights.said.append)
@@ -351,7 +351,7 @@ def read_in_the_driver(spark: SparkSession, tasks: list[Range]) -> DataFrame:
             task.start,
             task.end,
             task.first_line,
-            task.turns,
+            task.clock_changes,
         )
     ]
     return spark.createDataFrame(pa.Table.from_batches(batches, SCHEMA).combine_chunks(), PARSED)

@@ -1,10 +1,10 @@
-"""Messages of one kind share their skeleton."""
+"""Messages of one kind share their signature."""
 
 import pytest
 
-from udfs.rules.message_signature import LENGTH, skeleton
+from udfs.rules.message_signature import LENGTH, message_signature
 
-SKELETONS = {  # what a message holds -> the message, and its skeleton
+SIGNATURES = {  # what a message holds -> the message, and its signature
     "an id and a partition": (
         "Broker id=3 frobnicated pay-in-0",
         "Broker id=<n> frobnicated <partition>",
@@ -36,18 +36,18 @@ SKELETONS = {  # what a message holds -> the message, and its skeleton
 }
 
 
-@pytest.mark.parametrize("case", SKELETONS)
-def test_skeleton(case: str) -> None:
-    message, expected = SKELETONS[case]
-    assert skeleton(message) == expected
+@pytest.mark.parametrize("case", SIGNATURES)
+def test_signature(case: str) -> None:
+    message, expected = SIGNATURES[case]
+    assert message_signature(message) == expected
 
 
 def test_a_long_one_is_cut() -> None:
-    assert skeleton("x" * (LENGTH + 1)) == "x" * LENGTH + "…"
-    assert skeleton("x" * LENGTH) == "x" * LENGTH
+    assert message_signature("x" * (LENGTH + 1)) == "x" * LENGTH + "…"
+    assert message_signature("x" * LENGTH) == "x" * LENGTH
 
 
 def test_a_very_long_line_takes_no_time_to_speak_of() -> None:
     """The parts of a pattern must not multiply; 100 kB of what nearly is a partition, an id or a quoted text."""
     for text in ("a-" * 50_000, "Ab" * 50_000, "'" * 100_000, "[a," * 33_000, "/a" * 50_000, "-1" * 50_000):
-        assert len(skeleton(text)) <= LENGTH + 1
+        assert len(message_signature(text)) <= LENGTH + 1

@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from udfs.arrow import parse as parsing_arrow
-from udfs.arrow import templates as forms
+from udfs.arrow import templates
 from udfs.arrow.parse import SCHEMA, read_range
 from udfs.logs.escapes import escaped, recovered
 from udfs.logs.formats import Format, format_named, format_of
 from udfs.logs.framing import Frames, frames
 from udfs.logs.layouts import HEAD
-from udfs.rules.logger_scopes import is_whole
+from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.parsing import read_message, read_value, split_prefix
 from udfs.rules.prefixes import read_prefix
-from udfs.rules.rule import COLUMNS, KINDS, Kind, Rule
+from udfs.rules.rule import COLUMNS, KINDS, Rule, ValueKind
 from udfs.rules.rulebook import RULES
 
 CAPTURES = Path(__file__).parents[2] / "shared" / "captures"
@@ -37,9 +37,9 @@ AT = b"2024-02-29 23:59:59,999"
 @pytest.fixture(autouse=True)
 def _no_forms() -> Iterator[None]:
     """Each test meets each form for the first time, and leaves none of rules that it changed."""
-    forms.forget()
+    templates.clear_templates()
     yield
-    forms.forget()
+    templates.clear_templates()
 
 
 def line(logger: str, message: bytes | str, at: bytes = AT) -> bytes:
@@ -102,7 +102,7 @@ def plain_row(part: Frames, i: int, head: dict[str, bytes], default_logger: str)
         if part.head_ends[i] < part.ends[i]:
             row["detail"] = part.detail(i).decode("utf-8", "backslashreplace")
         yield row
-    elif read is not None or (is_whole(logger) if logger else forms.speaks_in_scope(head["message"])):
+    elif read is not None or (is_wholly_scoped(logger) if logger else templates.has_scoped_prefix(head["message"])):
         yield row | {"record": "reject", "message": escaped(part.raw(i))}
 
 
@@ -282,7 +282,7 @@ def test_a_reader_that_raises_costs_its_record_only(logger: str, monkeypatch: py
     """Whatever it stumbled over. In a logger wholly in scope the record is a reject, in a selected one it is other."""
     rule = next(rule for rule in RULES if rule.loggers == (logger,) and rule.marks and not rule.reads.get("node"))
     nothing: dict[str, str] = {}
-    broken = Kind(".*", nothing.__getitem__, spreads=True)
+    broken = ValueKind(".*", nothing.__getitem__, spreads=True)
     monkeypatch.setitem(vars(rule), "marks", tuple((name, broken) for name, _ in rule.marks))
     data = line(logger, rule.sample)
     text = line(SCL, FOLLOWS % 1) + data + line(SCL, FOLLOWS % 2)
@@ -394,10 +394,10 @@ def test_a_record_without_logger_is_judged_by_who_speaks(message: str) -> None:
     assert int(account["reject_bytes"] if reason else account["other_bytes"]) == len(torn)
 
 
-def test_a_reject_has_a_skeleton_and_all_its_bytes() -> None:
+def test_a_reject_has_a_signature_and_all_its_bytes() -> None:
     data = line(SCL, b"[Broker id=3] Frobnicated pay-in-0 \xff \\xff") + b"\tat x\n"
     rows, _ = columnar(data)
-    assert [row["skeleton"] for row in rows] == ["[Broker id=<n>] Frobnicated <partition> \\xff \\xff"]
+    assert [row["signature"] for row in rows] == ["[Broker id=<n>] Frobnicated <partition> \\xff \\xff"]
     assert recovered(rows[0]["message"]) == data
 
 

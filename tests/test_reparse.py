@@ -11,7 +11,7 @@ import pytest
 
 from udfs.arrow.parse import SCHEMA, read_range
 from udfs.arrow.reparse import reparse
-from udfs.arrow.templates import forget
+from udfs.arrow.templates import clear_templates
 from udfs.logs.formats import format_of
 from udfs.rules.lookup import candidates
 from udfs.rules.rule import Rule
@@ -51,10 +51,10 @@ def rules(wanted: Callable[[Rule], bool], patch: pytest.MonkeyPatch) -> Iterator
             changed.setattr(
                 "udfs.arrow.templates.candidates", lambda *told: [rule for rule in candidates(*told) if wanted(rule)]
             )
-            forget()
+            clear_templates()
             yield
     finally:
-        forget()
+        clear_templates()
 
 
 def read(stream: bytes) -> pa.Table:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from udfs.logs.rotated_names import Rotated, contradictions, named_time, shifts
+from udfs.logs.rotated_names import RotatedFile, contradictions, named_time, shifts
 
 HOUR = timedelta(hours=1)
 
@@ -53,7 +53,7 @@ def test_shifts(case: str) -> None:
     assert (None if found is None else [shift / timedelta(minutes=1) for shift in found]) == expected
 
 
-def files(node: str, lags: list[float], zone: str = "UTC", utc_ahead: float = 0) -> list[Rotated]:
+def files(node: str, lags: list[float], zone: str = "UTC", utc_ahead: float = 0) -> list[RotatedFile]:
     """One full hour each, with names that lag so many hours behind the records' time; -2: they are 2 h ahead.
 
     `utc_ahead` is how many hours UTC is ahead of the local time.
@@ -63,7 +63,9 @@ def files(node: str, lags: list[float], zone: str = "UTC", utc_ahead: float = 0)
         hour = datetime(2026, 11, 21, 6) + 2 * i * HOUR
         name = f"{node}/server.log.{hour - lag * HOUR:%Y-%m-%d-%H}"
         begin = hour + utc_ahead * HOUR
-        rows.append(Rotated(node, name, begin + timedelta(seconds=2), begin + timedelta(minutes=59, seconds=50), zone))
+        rows.append(
+            RotatedFile(node, name, begin + timedelta(seconds=2), begin + timedelta(minutes=59, seconds=50), zone)
+        )
     return rows
 
 
@@ -99,7 +101,7 @@ SEEN = {  # files -> sentences
         ["broker 2's file names are 5 h ahead of its time stamps (3 files): its zone is probably not America/New_York; see time_zone in conf"],
     ),
     "records that name their zone": (files("broker 2", [-2] * 6, ""), []),
-    "no records": ([Rotated("broker 2", f"server.log.2026-11-21-{hour:02}", None, None, "UTC") for hour in range(9)], []),
+    "no records": ([RotatedFile("broker 2", f"server.log.2026-11-21-{hour:02}", None, None, "UTC") for hour in range(9)], []),
     "nothing": ([], []),
 }  # fmt: skip
 
@@ -113,7 +115,7 @@ def test_contradictions(case: str) -> None:
 
 def test_a_zone_of_half_hours() -> None:
     rows = [
-        Rotated("broker 7", f"server.log.2026-11-21-{hour:02}", first, first + timedelta(minutes=59), "UTC")
+        RotatedFile("broker 7", f"server.log.2026-11-21-{hour:02}", first, first + timedelta(minutes=59), "UTC")
         for hour in (8, 9, 10, 11)
         for first in [datetime(2026, 11, 21, hour) - timedelta(hours=5, minutes=30)]
     ]
@@ -123,7 +125,7 @@ def test_a_zone_of_half_hours() -> None:
 
 def test_daily_names() -> None:
     rows = [
-        Rotated("broker 7", f"server.log.2026-11-{day:02}", first, first + timedelta(hours=23, minutes=58), "UTC")
+        RotatedFile("broker 7", f"server.log.2026-11-{day:02}", first, first + timedelta(hours=23, minutes=58), "UTC")
         for day in (8, 9, 10)
         for first in [datetime(2026, 11, day) - timedelta(hours=1, minutes=59)]
     ]

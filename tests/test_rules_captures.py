@@ -13,7 +13,7 @@ import pytest
 from jobs.ingest.accounts import release_range
 from udfs.logs.formats import format_of
 from udfs.logs.framing import Frames, frames
-from udfs.rules.logger_scopes import is_whole
+from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.parsing import find_rule, split_prefix
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -41,7 +41,7 @@ def read(folder: str) -> tuple[frozenset[str], tuple[tuple[str, bytes], ...]]:
         rule = find_rule(logger.encode(), split_prefix(message)[1])
         if rule:
             shapes.add(f"{rule.since}..{rule.until}")
-        elif is_whole(logger):
+        elif is_wholly_scoped(logger):
             unknown.append((logger, message))
     return frozenset(shapes), tuple(unknown)
 

@@ -20,7 +20,7 @@ from udfs.describe.snapshot import (
     without_fenced_leaders,
 )
 from udfs.kafka.releases import TRUNK, Release
-from udfs.logs.coverage import Span, holes_at
+from udfs.logs.coverage import CoverageSpan, coverage_gaps_at
 
 ZK, KRAFT = Tool(Release(2, 4, 1)), Tool(Release(4, 1), kraft=True)
 
@@ -335,12 +335,12 @@ def test_brokers_and_controller_as_text() -> None:
 # ---- holes ----------------------------------------------------------------------------------------------------------
 def test_a_hole_is_said_where_it_is() -> None:
     spans = [
-        Span(node, kind, at(since), at(until), 9)
+        CoverageSpan(node, kind, at(since), at(until), 9)
         for node in (1, 2)
         for kind in ("server", "state_change", "controller")
         for since, until in ([("00:00", "03:00"), ("06:00", "09:00")] if node == 2 else [("00:00", "09:00")])
     ]
-    assert holes_at(spans, at("02:00")) == []
-    assert holes_at(spans, at("04:30")) == [
+    assert coverage_gaps_at(spans, at("02:00")) == []
+    assert coverage_gaps_at(spans, at("04:30")) == [
         "no log of broker 2 between 2026-11-21 03:00 and 2026-11-21 06:00 (down, or not given)"
     ]

@@ -17,7 +17,7 @@ import pytest
 from udfs.errors import BadInput, Failed
 from udfs.logs import sources, streams
 from udfs.logs.formats import format_named
-from udfs.logs.framing import Stretch, frames
+from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.paths import Source
 from udfs.logs.sources import Limits
 from udfs.logs.streams import Range, Survey, groups, known_streams, open_range, open_ranges, ranges
@@ -33,7 +33,7 @@ def write(path: Path, data: bytes = ONE) -> str:
     return str(path)
 
 
-def survey(path: str, known: streams.Known | None = None, zone_of: streams.ZoneOf = streams.utc) -> Survey:
+def survey(path: str, known: streams.KnownStreams | None = None, zone_of: streams.ZoneOf = streams.utc) -> Survey:
     """Of a file that is one stream."""
     (found,) = streams.survey(path, known or {}, zone_of)
     return found
@@ -48,7 +48,7 @@ def records(task: Range, stream: io.RawIOBase | object) -> tuple[list[tuple[int,
     places: list[tuple[int, int]] = []
     size = 0
     for part in frames(stream, format_named(task.format), task.start, task.end, task.first_line):  # type: ignore[arg-type]
-        if isinstance(part, Stretch):
+        if isinstance(part, OtherBytes):
             size += part.size
         else:
             places += zip(part.lines.tolist(), part.offsets.tolist(), strict=True)
@@ -319,7 +319,7 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     )
 
 
-# -------------------------------------------------------------------------------------------------- nodes, zones, turns
+# ------------------------------------------------------------------------------------- nodes, zones, clock changes
 
 
 WRITERS = {  # records, folder -> node
@@ -357,10 +357,10 @@ def test_an_hour_that_comes_twice(before: bytes, tmp_path: Path) -> None:
     first = b"".join(map(at, minutes))
     second = b"".join(map(at, minutes[60:]))
     found = survey(write(tmp_path / "a.log", before + first + second), zone_of=lambda node, name: "Europe/Berlin")
-    ((offset, _),) = found.turns
+    ((offset, _),) = found.clock_changes
     assert len(before + first) - len(TWO) < offset <= len(before + first)
     (task,) = ranges(found, "f")
-    assert task.turns == found.turns
+    assert task.clock_changes == found.clock_changes
 
 
 # -------------------------------------------------------------------------------------------------------------- ranges
@@ -456,7 +456,7 @@ def test_ranges_travel_as_rows(tmp_path: Path) -> None:
 
     found = survey(write(tmp_path / "a.log", b"".join(map(at, ("02:30:00", "02:59:00", "02:00:00", "02:40:00")))))
     (task,) = ranges(found, "f")
-    for one in (task, Range(**{**task.__dict__, "end": 7, "turns": ((3, 1), (9, 2))})):
+    for one in (task, Range(**{**task.__dict__, "end": 7, "clock_changes": ((3, 1), (9, 2))})):
         schema = pa.schema(
             [(name, pa.type_for_alias(type_)) for name, type_ in streams.RANGE_COLUMNS.items() if "<" not in type_]
             + [(name, pa.list_(pa.int64())) for name, type_ in streams.RANGE_COLUMNS.items() if "<" in type_]

@@ -99,7 +99,7 @@ def test_a_cluster_in_words() -> None:
         contradictions=[{"topic": "t", "partition": 2, "at": at, "contradiction": "leader 1; leader 2", "total": 3, **where}],
         offline_count=2, offline_open=1, verdicts={"holds": 5, "violated": 1},
         violated=[{"rule": "J1", "subject": "t-0#0", "at": at, "expected": "a", "actual": "b", **where}],
-        rejects=[{"count": 2, "skeleton": "Never seen <n>", "first": {"file_id": "f", "line": 9}, "total": 3}],
+        rejects=[{"count": 2, "signature": "Never seen <n>", "first": {"file_id": "f", "line": 9}, "total": 3}],
         zone_is_guessed=True, doubts=[f"doubt {i}" for i in range(7)], holes=["no log of broker 3", "no server log of any node"],
     )  # fmt: skip
     said = screen([facts], "/w").splitlines()
@@ -111,7 +111,7 @@ def test_a_cluster_in_words() -> None:
     for line in (
         "  Kafka        2.4 to 2.4.1 by its messages",
         '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
-        "               and 2 other kinds: SELECT skeleton, count(*) FROM rejects GROUP BY skeleton",
+        "               and 2 other kinds: SELECT signature, count(*) FROM rejects GROUP BY signature",
         "  doubtful     doubt 0",
         "               doubt 4",
         "               and 2 more: SELECT path, findings FROM log_files",

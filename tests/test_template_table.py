@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from udfs.arrow.captures import Mark, Span
-from udfs.arrow.template_table import FormTable, Growing, States
-from udfs.arrow.templates import Form
+from udfs.arrow.template_table import Growing, States, TemplateTable
+from udfs.arrow.templates import LogTemplate
 from udfs.rules.rule import KINDS
 
 INT, TPS, STATES = KINDS["int"], KINDS["tps"], KINDS["states"]
@@ -14,8 +14,10 @@ def int_mark(name: str, first: int, layer: int = 0, *, is_negative: bool = False
     return Mark("int", name, INT, layer, Span(first - 1, 1, first, 0), first, is_negative=is_negative)
 
 
-def form(rule: int | None, logger: bytes, marks: tuple[Mark, ...] = (), fields: tuple[Mark, ...] = ()) -> Form:
-    return Form(rule, True, b"INFO", logger, Span(-1, 1, 6, 0), Span(6, 7, 6, 7), Span(6, 7, 9, 2), marks, fields)
+def form(rule: int | None, logger: bytes, marks: tuple[Mark, ...] = (), fields: tuple[Mark, ...] = ()) -> LogTemplate:
+    return LogTemplate(
+        rule, True, b"INFO", logger, Span(-1, 1, 6, 0), Span(6, 7, 6, 7), Span(6, 7, 9, 2), marks, fields
+    )
 
 
 def test_growing() -> None:
@@ -36,7 +38,7 @@ def test_growing() -> None:
 
 
 def test_what_forms_say() -> None:
-    table = FormTable()
+    table = TemplateTable()
     field = Mark("field", "reason", KINDS["text"], 2, Span(8, 0, 9, 0))
     for one in (form(5, b"a", fields=(field, field)), form(None, b""), form(6, b"a", fields=(field,))):
         table.add(one)
@@ -56,24 +58,24 @@ def test_what_forms_say() -> None:
 
 
 def test_marks_that_are_read_alike_are_together() -> None:
-    table = FormTable()
+    table = TemplateTable()
     table.add(form(1, b"a", (int_mark("leader", 3), int_mark("partition", 4))))
     table.add(form(2, b"a", (int_mark("leader", 7, is_negative=True), int_mark("leader", 8, layer=1))))
     leaders = table.marks["int", "leader", None, 0]
-    assert leaders.forms.tolist() == [0, 1]
+    assert leaders.templates.tolist() == [0, 1]
     assert leaders.firsts.tolist() == [3, 7]
     assert leaders.counts.tolist() == [1, 1]
     assert leaders.is_negative.tolist() == [False, True]
     assert leaders.spans.tolist() == [[2, 1, 3, 0], [6, 1, 7, 0]]
-    assert table.marks["int", "leader", None, 1].forms.tolist() == [1]
-    assert table.marks["int", "partition", None, 0].forms.tolist() == [0]
+    assert table.marks["int", "leader", None, 1].templates.tolist() == [1]
+    assert table.marks["int", "partition", None, 0].templates.tolist() == [0]
 
 
 def test_readers_in_python_are_together_by_kind() -> None:
-    table = FormTable()
+    table = TemplateTable()
     for kind in ("request", "json_partitions", "request"):
         table.add(form(1, b"a", (Mark("python", "", KINDS[kind], 0, Span(1, 0, 2, 0)),)))
-    assert {alike[2]: marks.forms.tolist() for alike, marks in table.marks.items()} == {
+    assert {alike[2]: marks.templates.tolist() for alike, marks in table.marks.items()} == {
         KINDS["request"]: [0, 2],
         KINDS["json_partitions"]: [1],
     }
@@ -88,7 +90,7 @@ def test_what_is_said_of_each_partition() -> None:
     states.add(6, Mark("states", "partitions", TPS, 0, whole, parts=()))
     told = ((int_mark("leader", 5),), (int_mark("partition", 7), int_mark("leader", 8)), (int_mark("partition", 9),))
     states.add(7, Mark("states", "partitions", STATES, 0, whole, parts=told))
-    assert states.forms.tolist() == [4, 6, 7]
+    assert states.templates.tolist() == [4, 6, 7]
     assert states.first_part.array.tolist() == [0, 2, 2]
     assert states.part_count.array.tolist() == [2, 0, 3]
     assert states.is_once.array.tolist() == [1, 1, 0]

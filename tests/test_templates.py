@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from udfs.arrow import templates as forms
+from udfs.arrow import templates
 from udfs.arrow.captures import Digits, Span
-from udfs.arrow.templates import Book, numbers
+from udfs.arrow.templates import TemplateCache, numbers
 from udfs.logs.formats import format_named
 from udfs.logs.framing import Frames, frames
 from udfs.rules.rulebook import RULES
@@ -20,8 +20,8 @@ AT = b"[2024-02-29 23:59:59,999] INFO "
 
 
 @pytest.fixture
-def book() -> Book:
-    return Book(APACHE.layout)
+def book() -> TemplateCache:
+    return TemplateCache(APACHE.layout)
 
 
 def line(message: bytes, logger: bytes = b"state.change.logger", at: bytes = AT) -> bytes:
@@ -32,9 +32,9 @@ def blocks(data: bytes) -> Iterator[Frames]:
     return (part for part in frames(io.BytesIO(data), APACHE, 0, None, 1) if isinstance(part, Frames))
 
 
-def read(book: Book, *lines: bytes) -> list[int]:
+def read(book: TemplateCache, *lines: bytes) -> list[int]:
     """The number of each line's form."""
-    return [int(n) for block in blocks(b"".join(lines)) for n in book.read(block).forms]
+    return [int(n) for block in blocks(b"".join(lines)) for n in book.read(block).templates]
 
 
 NUMBERS = {  # text -> begins and ends of its numbers
@@ -68,14 +68,14 @@ SENT = b"[Broker id=%s] Follower pay-in-%s starts at leader epoch %s from offset
 SENT += b"Previous leader epoch was 4."
 
 
-def test_other_digits_are_the_same_form(book: Book) -> None:
+def test_other_digits_are_the_same_form(book: TemplateCache) -> None:
     same = [
         line(SENT % (b"3", b"0", b"5", b"7")),
         line(SENT % (b"12", b"345", b"0", b"123456789")),
         line(SENT % (b"0", b"007", b"5", b"7"), at=b"[2031-12-01 00:00:00,000] INFO "),
     ]
     assert read(book, *same) == [0, 0, 0]
-    form = book.forms[0]
+    form = book.templates[0]
     assert form.rule is not None
     assert RULES[form.rule].sample.startswith("[Broker id=4] Follower pay-in-3 starts at")
 
@@ -93,7 +93,7 @@ OTHER_FORMS = {  # what differs -> a line whose form is another than that of the
 
 
 @pytest.mark.parametrize("case", OTHER_FORMS)
-def test_what_is_another_form(case: str, book: Book) -> None:
+def test_what_is_another_form(case: str, book: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
     assert read(book, first, OTHER_FORMS[case], OTHER_FORMS[case], first) == [0, 1, 1, 0]
 
@@ -111,7 +111,7 @@ ALONE = {  # why each such line has a form of its own -> the line
 
 
 @pytest.mark.parametrize("case", ALONE)
-def test_what_has_a_form_of_its_own(case: str, book: Book) -> None:
+def test_what_has_a_form_of_its_own(case: str, book: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
     assert read(book, first, ALONE[case], ALONE[case], first) == [0, 1, 2, 0]
 
@@ -134,19 +134,19 @@ LOGGERS = {  # lines that have one form, and one that would have it, too, were i
 
 
 @pytest.mark.parametrize("case", LOGGERS)
-def test_the_logger_counts_where_the_line_does_not_tell_it(case: str, book: Book) -> None:
+def test_the_logger_counts_where_the_line_does_not_tell_it(case: str, book: TemplateCache) -> None:
     same, other = LOGGERS[case]
     assert read(book, *same, other, same[0], other) == [0, 0, 1, 0, 1]
-    assert book.forms[0].logger != book.forms[1].logger
+    assert book.templates[0].logger != book.templates[1].logger
 
 
-def test_records_that_share_a_line_have_forms_of_their_own(book: Book) -> None:
+def test_records_that_share_a_line_have_forms_of_their_own(book: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
     assert read(book, first, first[:-1], first, first) == [0, 1, 2, 0]
-    assert len({form.rule for form in book.forms}) == 1
+    assert len({form.rule for form in book.templates}) == 1
 
 
-def test_as_many_lines_as_records_but_not_one_each(book: Book) -> None:
+def test_as_many_lines_as_records_but_not_one_each(book: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
     assert read(book, first, first[:-1], first, b"\tat x\n", first) == [0, 1, 2, 0]
 
@@ -154,14 +154,14 @@ def test_as_many_lines_as_records_but_not_one_each(book: Book) -> None:
 def test_forms_are_remembered_from_block_to_block_and_forgotten_when_they_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    forms.forget()
-    book = forms.book_of(APACHE.layout)
+    templates.clear_templates()
+    book = templates.template_cache(APACHE.layout)
     read(book, line(b"One thing"), line(b"Another thing"), ALONE["a rule writes digits out"])
     assert book.size == 4  # three forms, and the key of the line that has one of its own
-    assert forms.book_of(APACHE.layout) is book
-    monkeypatch.setattr(forms, "MOST_FORMS", 2)
-    assert forms.book_of(APACHE.layout).size == 0
-    forms.forget()
+    assert templates.template_cache(APACHE.layout) is book
+    monkeypatch.setattr(templates, "MAX_TEMPLATES", 2)
+    assert templates.template_cache(APACHE.layout).size == 0
+    templates.clear_templates()
 
 
 SPEAKERS = {  # prefix -> whether only loggers wholly in scope have it
@@ -180,7 +180,7 @@ SPEAKERS = {  # prefix -> whether only loggers wholly in scope have it
 
 @pytest.mark.parametrize("message", SPEAKERS)
 def test_who_speaks_in_scope(message: bytes) -> None:
-    assert forms.speaks_in_scope(message) is SPEAKERS[message]
+    assert templates.has_scoped_prefix(message) is SPEAKERS[message]
 
 
 def test_no_rule_is_looked_up_by_digits() -> None:
@@ -189,7 +189,7 @@ def test_no_rule_is_looked_up_by_digits() -> None:
 
 
 def test_a_rule_is_loose_where_it_writes_digits_out() -> None:
-    loose = {rule.event_type: rule.loose for rule in RULES if rule.loose}
+    loose = {rule.event_type: rule.digit_insensitive for rule in RULES if rule.digit_insensitive}
     pattern = loose["migration_full_update_metadata_deleted_topics"]
     assert pattern is not None
     assert pattern.fullmatch(
@@ -198,7 +198,7 @@ def test_a_rule_is_loose_where_it_writes_digits_out() -> None:
     assert "partition_state_change" not in loose
 
 
-def test_forms_with_long_lists_weigh_more(book: Book) -> None:
+def test_forms_with_long_lists_weigh_more(book: TemplateCache) -> None:
     removed = b"[ReplicaFetcherManager on broker 4] Removed fetcher for partitions Set(%s)"
     lines = [
         line(removed % b", ".join(b"a-%d" % i for i in range(count)), b"kafka.server.ReplicaFetcherManager")

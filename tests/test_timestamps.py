@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from udfs.logs.timestamps import (
     AMBIGUOUS,
+    CLOCK_VALUES,
     FIRST_PASS,
-    MARKS,
     NO_TIME,
     SECOND_PASS,
-    Turns,
+    ClockChanges,
     has_repeats,
     local_micros,
     matrix_micros,
@@ -212,7 +212,7 @@ ZONES = {  # local time, zone -> UTC, mark
 def test_zones(case: str) -> None:
     text, zone, expected, mark = ZONES[case]
     utc, marks = to_utc(local_micros([text.encode()]), zone)
-    assert (shown(int(utc[0])), MARKS[marks[0]]) == (expected, mark)
+    assert (shown(int(utc[0])), CLOCK_VALUES[marks[0]]) == (expected, mark)
 
 
 def test_none_among_others_stays_where_it_is() -> None:
@@ -225,7 +225,7 @@ def test_what_is_utc_needs_no_zone() -> None:
     stamps = micros_of([b"2024-10-27 02:30:00,000", b"2024-10-27T02:30:00.000Z"])
     utc, marks = to_utc(stamps.micros, "Europe/Berlin", is_utc=stamps.is_utc)
     assert [shown(m) for m in utc.tolist()] == ["2024-10-27 00:30:00.000", "2024-10-27 02:30:00.000"]
-    assert [MARKS[mark] for mark in marks] == ["ambiguous", None]
+    assert [CLOCK_VALUES[mark] for mark in marks] == ["ambiguous", None]
 
 
 def test_turns_decide_by_byte_offset() -> None:
@@ -239,11 +239,13 @@ def test_turns_decide_by_byte_offset() -> None:
         ("2024-10-27 02:15:00,000", "2024-10-27 01:15:00.000", "second_pass"),
         ("2025-10-26 02:15:00,000", "2025-10-26 00:15:00.000", "ambiguous"),
     ]
-    turns: Turns = ((100, SECOND_PASS), (350, FIRST_PASS), (401, SECOND_PASS), (501, AMBIGUOUS))
+    clock_changes: ClockChanges = ((100, SECOND_PASS), (350, FIRST_PASS), (401, SECOND_PASS), (501, AMBIGUOUS))
     local = local_micros([text.encode() for text, _, _ in records])
-    utc, marks = to_utc(local, "Europe/Berlin", np.arange(7) * 100, turns)
-    assert [(shown(m), MARKS[mark]) for m, mark in zip(utc.tolist(), marks, strict=True)] == [r[1:] for r in records]
-    alone = [to_utc(local[i : i + 1], "Europe/Berlin", np.array([i * 100]), turns) for i in range(7)]
+    utc, marks = to_utc(local, "Europe/Berlin", np.arange(7) * 100, clock_changes)
+    assert [(shown(m), CLOCK_VALUES[mark]) for m, mark in zip(utc.tolist(), marks, strict=True)] == [
+        r[1:] for r in records
+    ]
+    alone = [to_utc(local[i : i + 1], "Europe/Berlin", np.array([i * 100]), clock_changes) for i in range(7)]
     assert [(int(u[0]), int(m[0])) for u, m in alone] == list(zip(utc.tolist(), marks.tolist(), strict=True))
 
 

@@ -142,12 +142,24 @@ def test_runs_are_numbered_not_spelled(spark: SparkSession, tmp_path: Path) -> N
 def test_columns_that_an_older_release_did_not_have(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
     """They are null in its rows, and the next run adds them."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
-    old = frame(REJECTS, "file_id | line | skeleton\na | 1 | x").drop("skeleton")
+    old = frame(REJECTS, "file_id | line | signature\na | 1 | x").drop("signature")
     old.write.format("delta").save(warehouse.path("rejects"))
     assert warehouse.newest("rejects").columns == REJECTS.columns
-    warehouse.write(REJECTS, frame(REJECTS, "file_id | line | skeleton\na | 2 | y"), append=True)
+    warehouse.write(REJECTS, frame(REJECTS, "file_id | line | signature\na | 2 | y"), append=True)
     rows = warehouse.newest("rejects").orderBy("line").collect()
-    assert [(row["line"], row["skeleton"]) for row in rows] == [(1, None), (2, "y")]
+    assert [(row["line"], row["signature"]) for row in rows] == [(1, None), (2, "y")]
+
+
+def test_a_column_that_an_older_release_called_otherwise(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+    """Its values are read under today's name, also beside rows of today."""
+    warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
+    old = frame(REJECTS, "file_id | line | signature\na | 1 | x").withColumnRenamed("signature", "skeleton")
+    old.write.format("delta").save(warehouse.path("rejects"))
+    assert [row["signature"] for row in warehouse.newest("rejects").collect()] == ["x"]
+    warehouse.write(REJECTS, frame(REJECTS, "file_id | line | signature\na | 2 | y"), append=True)
+    rows = warehouse.newest("rejects").orderBy("line")
+    assert rows.columns == REJECTS.columns
+    assert [(row["line"], row["signature"]) for row in rows.collect()] == [(1, "x"), (2, "y")]
 
 
 def test_a_path_that_cannot_be_one(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from udfs.logs import framing
 from udfs.logs.formats import Format, format_of
-from udfs.logs.framing import Stretch, frames
+from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.wrappers import WRAPPERS, Text, rendered, unwrapped
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)"
@@ -82,7 +82,7 @@ def read(data: bytes, format_: Format, block: int = 1 << 20) -> tuple[list[Place
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framing, "BLOCK", block)
         for part in frames(io.BytesIO(data), format_, 0, None, 1):
-            if isinstance(part, Stretch):
+            if isinstance(part, OtherBytes):
                 rest += part.size
                 continue
             places = zip(part.lines.tolist(), part.offsets.tolist(), part.sizes.tolist(), strict=True)

@@ -24,7 +24,7 @@ from jobs.timelines.topics import INCARNATION
 from udfs.describe.controller_context import ClusterState, ControllerTerm
 from udfs.describe.snapshot import Snapshot, evidence_of, iso, tool_of, topics_of
 from udfs.errors import BadInput
-from udfs.logs.coverage import Span, holes_at
+from udfs.logs.coverage import CoverageSpan, coverage_gaps_at
 from udfs.merge.times import Moment
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def take(
     def table(of: str) -> DataFrame:
         return warehouse.read(of).where(F.col("cluster") == name)
 
-    spans = [Span(*row) for row in table("log_coverage").select(*Span._fields).collect()]
+    spans = [CoverageSpan(*row) for row in table("log_coverage").select(*CoverageSpan._fields).collect()]
     first, last = min(span.since for span in spans), max(span.until for span in spans)
     wanted = moment_of(asked, last)
     if wanted < first:
@@ -267,11 +267,11 @@ def _no_topic(topic: str, lives: DataFrame, at: datetime) -> str:
     return f"Topic {topic!r} did not exist at {iso(at)}, as far as the logs tell; {other}."
 
 
-def _notes(spans: Sequence[Span], at: datetime, by_messages: tuple[str, bool] | None) -> Iterator[str]:
+def _notes(spans: Sequence[CoverageSpan], at: datetime, by_messages: tuple[str, bool] | None) -> Iterator[str]:
     """What is missing around a moment, and for the form of the answer."""
     kraft = by_messages is not None and by_messages[1]
     roles = {s.node_id: "controller" for s in spans if kraft and s.node_id is not None and s.kind == "controller"}
-    holes = holes_at(spans, at, roles)
+    holes = coverage_gaps_at(spans, at, roles)
     if holes:
         yield f"There is a hole in the logs at that time, changes in it are not seen: {'; '.join(holes)}."
     if by_messages is None:

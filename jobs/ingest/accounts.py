@@ -10,7 +10,7 @@ from typing import Any
 
 from jobs.ingest.overlaps import Moved
 from udfs.kafka.releases import Release
-from udfs.logs.coverage import Span, covered
+from udfs.logs.coverage import CoverageSpan, merged_coverage
 from udfs.logs.paths import node_of_path
 
 Row = dict[str, Any]
@@ -95,11 +95,11 @@ def _several_writers(told: Told) -> list[str]:
 def spans(told: Told, nodes: Mapping[str, int | None]) -> list[dict[str, Any]]:
     """When the stream has records of which kind, as `log_files.spans` holds it; `nodes` by channel."""
     found = [
-        Span(nodes.get(channel), kind, _time(first), _time(last), records)
+        CoverageSpan(nodes.get(channel), kind, _time(first), _time(last), records)
         for channel, some in told.spans.items()
         for kind, records, first, last in some
     ]
-    return [span._asdict() for span in covered(found, FINEST)]
+    return [span._asdict() for span in merged_coverage(found, FINEST)]
 
 
 def move(row: Row, moved: Moved) -> None:

@@ -30,9 +30,9 @@ from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
 from udfs.arrow.parse import SCHEMA
 from udfs.errors import BadInput
-from udfs.logs.coverage import Span, covered
+from udfs.logs.coverage import CoverageSpan, merged_coverage
 from udfs.logs.paths import find
-from udfs.logs.streams import Known, Range, Survey, groups, known_streams, ranges, survey
+from udfs.logs.streams import KnownStreams, Range, Survey, groups, known_streams, ranges, survey
 from udfs.logs.worker_setup import prepare
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def _account(parsed: DataFrame, rows: dict[str, Row], fresh: set[str]) -> dict[s
 
 
 def survey_all(
-    spark: SparkSession, paths: Mapping[str, list[str]], known: Mapping[str, Known], settings: Settings
+    spark: SparkSession, paths: Mapping[str, list[str]], known: Mapping[str, KnownStreams], settings: Settings
 ) -> list[tuple[str, Survey]]:
     """Survey each file of each cluster in the workers; clusters in order, and of each its sources in order."""
     usual, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
@@ -224,7 +224,7 @@ def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
                 group: list[Range] = pickle.loads(row)
                 for task, stream in open_ranges(group[0].path, group):
                     place = (task.file_id, task.start, task.end, task.first_line)
-                    yield from read_range(stream, format_named(task.format), task.zone, *place, task.turns)
+                    yield from read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
 
     if not tasks:
         return spark.createDataFrame([], PARSED)
@@ -367,13 +367,13 @@ def write_streams(warehouse: Warehouse, rows: dict[str, Row], settings: Settings
     """Write LOG_FILES and LOG_COVERAGE anew."""
     spark = warehouse.spark
     ordered = [tuple(rows[i][c] for c in LOG_FILES.columns) for i in sorted(rows)]
-    by_cluster: defaultdict[str, list[Span]] = defaultdict(list)
+    by_cluster: defaultdict[str, list[CoverageSpan]] = defaultdict(list)
     for row in rows.values():
-        by_cluster[row["cluster"]] += [Span(*span.values()) for span in row["spans"] or ()]
+        by_cluster[row["cluster"]] += [CoverageSpan(*span.values()) for span in row["spans"] or ()]
     coverage = [
         (name, *span)
         for name, some in sorted(by_cluster.items())
-        for span in covered(some, settings.coverage_tolerance)
+        for span in merged_coverage(some, settings.coverage_tolerance)
     ]
     with ThreadPoolExecutor(2) as pool:
         writes = [

@@ -19,7 +19,7 @@ from jobs.merge.logs import Log, Reading, counted, found_paths, single_logs, wit
 from jobs.merge.request import Options, Refused, Request, local_time, understood
 
 if TYPE_CHECKING:
-    from udfs.logs.timestamps import Turns
+    from udfs.logs.timestamps import ClockChanges
     from udfs.merge.blocks import Block, Flags, Longs, ToUtc
     from udfs.merge.order import Picked, Stream
     from udfs.merge.streams import Aside, Index
@@ -171,26 +171,26 @@ class Merge:
             return lambda local, offsets, is_utc: local
         from udfs.logs import timestamps as clock
 
-        turns = () if zone == "UTC" else self._turns(log, zone)
+        clock_changes = () if zone == "UTC" else self._clock_changes(log, zone)
 
         def to_utc(local: Longs, offsets: Longs, is_utc: Flags | None) -> Longs:
-            utc, _ = clock.to_utc(local, zone, offsets, turns, is_utc)
+            utc, _ = clock.to_utc(local, zone, offsets, clock_changes, is_utc)
             if ahead is None:
                 return utc
             return utc - ahead if isinstance(ahead, int) else ahead.corrected(utc)
 
         return to_utc
 
-    def _turns(self, log: Log, zone: str) -> Turns:
+    def _clock_changes(self, log: Log, zone: str) -> ClockChanges:
         """Which pass of repeated local times the records of a log are of."""
-        from udfs.logs.dst import FoldFinder
+        from udfs.logs.dst import AmbiguousTimeFinder
 
-        finder, offset = FoldFinder(zone, "" if log.is_usual or log.format is None else log.format.encoding), 0
+        finder, offset = AmbiguousTimeFinder(zone, "" if log.is_usual or log.format is None else log.format.encoding), 0
         with self.reading.guarded(log), self._opened(log) as stream:
             while data := stream.read(1 << 20):
                 finder.feed(data, offset)
                 offset += len(data)
-        return finder.turns
+        return finder.clock_changes
 
     def _streams(self) -> Sequence[Stream]:
         """All that is wanted, as streams in the order of node and file."""

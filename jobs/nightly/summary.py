@@ -15,8 +15,8 @@ from jobs.nightly.run import Outcome
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
-from udfs.logs.coverage import Span, holes
-from udfs.logs.rotated_names import Rotated, contradictions
+from udfs.logs.coverage import CoverageSpan, coverage_gaps
+from udfs.logs.rotated_names import RotatedFile, contradictions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -124,9 +124,9 @@ _QUERIES: dict[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] = { 
         t.groupBy("cluster", "verdict").agg(F.count(F.lit(1)).alias("total")), allowMissingColumns=True
     )),
     "rejects": (("ingest",), lambda t: _first(
-        t.groupBy("cluster", F.coalesce("skeleton", "reason").alias("skeleton"))
+        t.groupBy("cluster", F.coalesce("signature", "reason").alias("signature"))
         .agg(F.count(F.lit(1)).alias("count"), F.min(F.struct("at", "file_id", "line")).alias("first")),
-        "count DESC, skeleton",
+        "count DESC, signature",
     )),
     "log_coverage": (("ingest",), lambda t: t),
 }  # fmt: skip
@@ -140,7 +140,9 @@ def _facts(cluster: str, found: Mapping[str, list[Row]], settings: Settings) -> 
         reigns=sorted(found["controller_timeline"], key=lambda r: r["controller_epoch"]),
         zone_is_guessed=any(is_guessed(row, settings) for row in streams),
         doubts=doubts(streams),
-        holes=holes([_span(r) for r in found["log_coverage"]], roles(streams), settings.coverage_tolerance, MOST),
+        holes=coverage_gaps(
+            [_span(r) for r in found["log_coverage"]], roles(streams), settings.coverage_tolerance, MOST
+        ),
     )
     for row in found["partition_timeline"]:
         facts.states, facts.partitions, facts.topics = row["states"], row["partitions"], row["topics"]
@@ -175,8 +177,8 @@ def is_guessed(row: Row, settings: Settings) -> bool:
     return not row["node_ids"] or not {*row["node_ids"]} <= {*settings.node_time_zones}
 
 
-def _span(row: Row) -> Span:
-    return Span(row["node_id"], row["kind"], row["since"], row["until"], row["records"])
+def _span(row: Row) -> CoverageSpan:
+    return CoverageSpan(row["node_id"], row["kind"], row["since"], row["until"], row["records"])
 
 
 def roles(streams: Iterable[Row]) -> dict[int, str]:
@@ -197,7 +199,8 @@ def doubts(streams: Iterable[Row]) -> list[str]:
         node = f"{row['role'] or 'node'} {row['node_ids'][0]}" if len(row["node_ids"]) == 1 else "somebody"
         zone = "" if row["kind"] == "metadata_dump" else row["time_zone"]
         rotated += [
-            Rotated(node, path, row["first_at"], row["last_at"], zone) for path in (row["path"], *row["also_seen_as"])
+            RotatedFile(node, path, row["first_at"], row["last_at"], zone)
+            for path in (row["path"], *row["also_seen_as"])
         ]
     return [*contradictions(rotated), *found]
 
@@ -266,7 +269,7 @@ def _tell_ingest(f: Facts, paths: Paths) -> list[str]:
         f"{plural(total('event_lines'), 'event')} {size(total('event_bytes') + total('detail_bytes'))}, out of scope {size(total('other_bytes'))}, "
         f"rejected {size(total('reject_bytes'))}, held back {size(total('held_back_bytes'))}" + (f", known already {size(again)}" if again else ""),
         *[f"               {_reject(r, paths)}" for r in f.rejects],
-        *([f"               and {plural(kinds - len(f.rejects), 'other kind')}: SELECT skeleton, count(*) FROM rejects GROUP BY skeleton"] if kinds > len(f.rejects) else []),
+        *([f"               and {plural(kinds - len(f.rejects), 'other kind')}: SELECT signature, count(*) FROM rejects GROUP BY signature"] if kinds > len(f.rejects) else []),
         *_labelled("doubtful", f.doubts[:MOST]),
         *([f"               and {len(f.doubts) - MOST} more: SELECT path, findings FROM log_files"] if len(f.doubts) > MOST else []),
         *_labelled("missing", f.holes),
@@ -276,7 +279,7 @@ def _tell_ingest(f: Facts, paths: Paths) -> list[str]:
 def _reject(r: Row, paths: Paths) -> str:
     """`14 lines like "Broker id=<n> frobnicated <partition>", first at broker-2/state-change.log:881`."""
     first = r["first"]
-    return f'{plural(r["count"], "line")} like "{r["skeleton"][:100]}", first at {short(paths[first["file_id"]])}:{first["line"]}'
+    return f'{plural(r["count"], "line")} like "{r["signature"][:100]}", first at {short(paths[first["file_id"]])}:{first["line"]}'
 
 
 def _labelled(label: str, sentences: Sequence[str]) -> list[str]:

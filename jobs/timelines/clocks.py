@@ -31,7 +31,7 @@ from udfs.reconstruct.clock_skew import (
     correction_slots,
     on_reference_clock,
 )
-from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
+from udfs.rules.state_events import FULL_STATE_EVENTS, LEADER_STATE_EVENTS, STATE_CHANGE_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -113,9 +113,9 @@ def _incarnation() -> Column:
 
 def _told(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, what, node_id, at: what nodes tell of the things in `_begun`."""
-    states = events.where(F.col("event_type").isin(*WHOLE, *BY_LEADER, *CHANGES)).where(
-        "topic IS NOT NULL AND partition_epoch IS NOT NULL"
-    )
+    states = events.where(
+        F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS)
+    ).where("topic IS NOT NULL AND partition_epoch IS NOT NULL")
     followed = events.where("event_type = 'raft_leader_changed' AND controller_epoch IS NOT NULL")
     registered = events.where(F.col("event_type").isin(*REGISTERED) & _incarnation().isNotNull())
     return (

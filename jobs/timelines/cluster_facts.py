@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
 from jobs.timelines.observations import RECORDS, REFRESHED, UNNUMBERED, ids_of
-from udfs.rules.state_lines import WHOLE
+from udfs.rules.state_events import FULL_STATE_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -38,7 +38,7 @@ class EvidenceKinds:
 def evidence_kinds(events: DataFrame) -> EvidenceKinds:
     """What kinds of evidence there are, found in one pass."""
     kind, message = F.col("event_type"), F.col("message")
-    told = (kind.isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
+    told = (kind.isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
     told = told & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
     led = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
     changed = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")

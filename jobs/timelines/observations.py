@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemas.spark import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
-from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
+from udfs.rules.state_events import FULL_STATE_EVENTS, LEADER_STATE_EVENTS, STATE_CHANGE_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -48,7 +48,7 @@ OBSERVATIONS = T.StructType(
 UNNUMBERED = (
     "controller_isr_removed",
     "reassignment_isr_listener_fired",
-)  # until 1.0: as WHOLE, without partition epoch
+)  # until 1.0: as FULL_STATE_EVENTS, without partition epoch
 REFRESHED = "leader_epoch_updated"  # the controller raised the leader epoch, and changed nothing else
 RECORDS = ("metadata_partition", "metadata_partition_change")  # of a metadata dump
 
@@ -98,10 +98,12 @@ def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True
 
     `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps.
     """
-    by_leader = F.col("event_type").isin(*BY_LEADER)
+    by_leader = F.col("event_type").isin(*LEADER_STATE_EVENTS)
     changed = F.when(F.col("event_type") == "isr_updated", True)
     said = _select(
-        events.where(F.col("event_type").isin(*WHOLE, *BY_LEADER) & F.col("partition_epoch").isNotNull()),
+        events.where(
+            F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS) & F.col("partition_epoch").isNotNull()
+        ),
         leader=F.when(by_leader, F.coalesce("node_id", "broker_id")).otherwise(F.col("leader")),
         isr=sorted_ids(F.col("isr")),
         replicas=in_order(F.col("replicas")),
@@ -120,7 +122,7 @@ def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True
 
 def _changes(events: DataFrame) -> DataFrame:
     """OBSERVATIONS of lines that tell of KRaft's changes: the state after and the state before."""
-    changes = events.where(F.col("event_type").isin(*CHANGES))
+    changes = events.where(F.col("event_type").isin(*STATE_CHANGE_EVENTS))
     after = _select(
         changes,
         isr=sorted_ids(F.col("isr")),
@@ -168,7 +170,7 @@ def to_unnumbered_observations(events: DataFrame) -> DataFrame:
 
     Where leader and ISR are null, the line says that the controller raised the leader epoch and kept both.
     """
-    told = F.col("event_type").isin(*WHOLE, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
+    told = F.col("event_type").isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
     refreshed = F.col("event_type") == REFRESHED
     return _select(
         events.where((told | refreshed) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),

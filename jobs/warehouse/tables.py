@@ -32,6 +32,9 @@ from udfs.errors import BadInput, Failed
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+RENAMED_COLUMNS = {"rejects": {"signature": "skeleton"}}
+"""Of a table the columns that an older release wrote under another name: today's name -> the old one."""
+
 WRITERS = 4
 """Tables written at once: a small Delta write is mostly waiting."""
 
@@ -103,6 +106,10 @@ class Warehouse:
         """A table in today's columns, at a Delta version or the newest."""
         reader = self.spark.read.format("delta")
         rows = (reader if version is None else reader.option("versionAsOf", version)).load(self.path(table))
+        for name, old in RENAMED_COLUMNS.get(table, {}).items():
+            if old in rows.columns:
+                both = [F.col(column) for column in (name, old) if column in rows.columns]
+                rows = rows.withColumn(name, F.coalesce(*both))
         schema = BY_NAME[table].schema
         return rows if rows.columns == schema.names else rows.to(schema)
 

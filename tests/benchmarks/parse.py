@@ -53,7 +53,7 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from udfs.logs.formats import format_named
-        from udfs.logs.framing import Stretch, frames
+        from udfs.logs.framing import OtherBytes, frames
         from udfs.logs.streams import open_range
 
         prepare()  # as in the ingest
@@ -62,7 +62,7 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
                 task, records = tasks[number], 0
                 with open_range(task) as stream:
                     for part in frames(stream, format_named(task.format), task.start, task.end, task.first_line):
-                        records += 0 if isinstance(part, Stretch) else len(part)
+                        records += 0 if isinstance(part, OtherBytes) else len(part)
                 yield pa.RecordBatch.from_pydict({"rows": pa.array([records], pa.int64())})
 
     return work
@@ -82,7 +82,7 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
                 task = tasks[number]
                 place = (task.file_id, task.start, task.end, task.first_line)
                 with open_range(task) as stream:
-                    found = read_range(stream, format_named(task.format), task.zone, *place, task.turns)
+                    found = read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
                     records = sum(part.num_rows for part in found)
                 yield pa.RecordBatch.from_pydict({"rows": pa.array([records], pa.int64())})
 
@@ -99,7 +99,9 @@ def a_block(tasks: list[Range]) -> pa.RecordBatch:
     for task in tasks:
         with open_range(task) as stream:
             place = (task.file_id, task.start, task.end, task.first_line)
-            found.append(next(iter(read_range(stream, format_named(task.format), task.zone, *place, task.turns))))
+            found.append(
+                next(iter(read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)))
+            )
     return sorted(found, key=lambda block: block.num_rows)[len(found) // 2]
 
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from generate_logs import CAPTURE, generate
 
 from udfs.arrow.parse import read_range
-from udfs.arrow.templates import book_of
+from udfs.arrow.templates import template_cache
 from udfs.logs.formats import format_named
 from udfs.logs.framing import BLOCK, Frames, frames
 from udfs.logs.worker_setup import prepare
@@ -42,10 +42,10 @@ def framed(path: Path) -> int:
     return sum(map(len, blocks(path)))
 
 
-def found(path: Path) -> int:
-    """Find the form of each record."""
-    book = book_of(APACHE.layout)
-    return sum(len(book.read(block).forms) for block in blocks(path))
+def matched(path: Path) -> int:
+    """Find the template of each record."""
+    cache = template_cache(APACHE.layout)
+    return sum(len(cache.read(block).templates) for block in blocks(path))
 
 
 def parsed(path: Path) -> int:
@@ -54,7 +54,12 @@ def parsed(path: Path) -> int:
         return sum(batch.num_rows for batch in read_range(stream, APACHE, "UTC", "file", 0, None, 1))
 
 
-STAGES: dict[str, Callable[[Path], int]] = {"read": read, "+ framing": framed, "+ forms": found, "+ columns": parsed}
+STAGES: dict[str, Callable[[Path], int]] = {
+    "read": read,
+    "+ framing": framed,
+    "+ templates": matched,
+    "+ columns": parsed,
+}
 
 
 def main() -> None:

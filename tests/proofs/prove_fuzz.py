@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from udfs.arrow.parse import SCHEMA, read_range
 from udfs.logs.formats import Format, format_of
-from udfs.logs.framing import Longs, Stretch, frames
+from udfs.logs.framing import Longs, OtherBytes, frames
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = next(p for p in (ROOT.parent / "shared" / "captures", ROOT / "data") if p.is_dir())
@@ -66,7 +66,7 @@ def read(data: bytes, format_: Format) -> Read:
 
 def starts_of(data: bytes, format_: Format) -> Longs:
     """Where the records of a log start, those out of scope, too."""
-    parts = [part for part in frames(io.BytesIO(data), format_, 0, None, 1) if not isinstance(part, Stretch)]
+    parts = [part for part in frames(io.BytesIO(data), format_, 0, None, 1) if not isinstance(part, OtherBytes)]
     return np.concatenate([np.zeros(0, np.int64), *(part.offsets for part in parts)])
 
 

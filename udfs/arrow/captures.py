@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from udfs.rules.parsing import read_value
-from udfs.rules.rule import COLUMNS, KINDS, Kind
+from udfs.rules.rule import COLUMNS, KINDS, ValueKind
 from udfs.rules.values import partition_name
 
 SHORT = 9
@@ -43,7 +43,7 @@ class Mark:
 
     how: str
     name: str
-    kind: Kind
+    kind: ValueKind
     layer: int
     span: Span
     first: int = 0
@@ -89,7 +89,9 @@ class Digits:
         return range(bisect_left(self.starts, start), bisect_right(self.ends, end))
 
 
-def marks_of(line: Digits, name: str, kind: Kind, place: tuple[int, int], before: Sequence[Mark]) -> Iterator[Mark]:
+def marks_of(
+    line: Digits, name: str, kind: ValueKind, place: tuple[int, int], before: Sequence[Mark]
+) -> Iterator[Mark]:
     """How a marked value is read from the lines of a form; `before` are the marks before it."""
     start, end = place
     text = line.text[start:end]
@@ -153,7 +155,7 @@ LONGEST = 16 << 10
 _FIRST = 10 ** (SHORT - 1)
 
 
-def _parts(line: Digits, name: str, kind: Kind, place: tuple[int, int]) -> list[Mark] | None:
+def _parts(line: Digits, name: str, kind: ValueKind, place: tuple[int, int]) -> list[Mark] | None:
     """Marks for all that the reader of a kind tells of a text; None if its values are not numbers and parts of it.
 
     They are found in the text with other numbers, all of nine digits and different, and must tell the same of the text
@@ -183,7 +185,7 @@ class _Probe:
     """A text that is read to see where its values stand: `other`, in which the numbers `inside` the line are others."""
 
     line: Digits
-    kind: Kind
+    kind: ValueKind
     place: tuple[int, int]
     other: Digits
     inside: range

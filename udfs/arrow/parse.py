@@ -20,18 +20,18 @@ import numpy as np
 import pyarrow as pa
 
 from udfs.arrow.slices import Array, Flags, Rows, Text, offsets, spread, text
-from udfs.arrow.template_table import FormTable, Marks, Numbered, States
-from udfs.arrow.templates import Lines, book_of
+from udfs.arrow.template_table import Marks, Numbered, States, TemplateTable
+from udfs.arrow.templates import Lines, template_cache
 from udfs.logs import timestamps as clock
-from udfs.logs.coverage import stretches
+from udfs.logs.coverage import time_spans
 from udfs.logs.escapes import protected
 from udfs.logs.formats import Format
-from udfs.logs.framing import BLOCK, Frames, Longs, Stretch, frames
+from udfs.logs.framing import BLOCK, Frames, Longs, OtherBytes, frames
 from udfs.rules.logger_scopes import covers
-from udfs.rules.message_signature import skeleton
+from udfs.rules.message_signature import message_signature
 from udfs.rules.parsing import read_value
 from udfs.rules.prefixes import read_prefix
-from udfs.rules.rule import COLUMNS, Kind
+from udfs.rules.rule import COLUMNS, ValueKind
 from udfs.rules.rulebook import RULES
 
 FLUSH_RECORDS = 25_000
@@ -90,17 +90,17 @@ _CELLS: list[tuple[str, pa.DataType]] = [
     ("fields", FIELDS),
     ("message", pa.string()),
     ("detail", pa.string()),
-    ("skeleton", pa.string()),
+    ("signature", pa.string()),
 ]
 _SILENCE = timedelta(minutes=1)  # longer ones are told, see Account.spans
 _MICROSECOND = timedelta(microseconds=1)
 SCHEMA = pa.schema(_CELLS)
 """What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason, its
-`message` all its bytes (`udfs.logs.escapes`), and only it has a `skeleton`."""
+`message` all its bytes (`udfs.logs.escapes`), and only it has a `signature`."""
 
 _EVENT_TYPES = pa.array([*(rule.event_type for rule in RULES), *REASONS], pa.string())
 _RECORDS = pa.array(["event"] * len(RULES) + ["reject"] * len(REASONS), pa.string())
-_MARKS = pa.array(clock.MARKS, pa.string())
+_MARKS = pa.array(clock.CLOCK_VALUES, pa.string())
 
 
 @dataclass
@@ -137,7 +137,7 @@ class Account:
         if np.abs(np.diff(times)).max(initial=0) <= _SILENCE // _MICROSECOND:
             self.spans[kind].append((first, last, len(times)))
         else:
-            self.spans[kind] += stretches(times, _SILENCE)
+            self.spans[kind] += time_spans(times, _SILENCE)
         self.first_at = first if self.first_at is None else min(first, self.first_at)
         self.last_at = last if self.last_at is None else max(last, self.last_at)
 
@@ -150,12 +150,14 @@ def read_range(
     start: int,
     end: int | None,
     first_line: int,
-    turns: clock.Turns | None = None,
+    clock_changes: clock.ClockChanges | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """All records that start in [start, end) of a stream as batches of SCHEMA, in order, and last an `account` row for
-    each channel; `turns` is what `folds.FoldFinder` found in the stream."""
+    each channel; `clock_changes` is what `udfs.logs.dst.AmbiguousTimeFinder` found in the stream."""
     accounts = {"": Account()}
-    for gathered in _gathered(frames(stream, format_, start, end, first_line), format_, zone, turns, file_id, accounts):
+    for gathered in _gathered(
+        frames(stream, format_, start, end, first_line), format_, zone, clock_changes, file_id, accounts
+    ):
         batch = gathered.batch()
         if batch.num_rows:
             yield batch
@@ -167,23 +169,23 @@ def read_range(
 
 
 def _gathered(
-    parts: Iterator[Frames | Stretch],
+    parts: Iterator[Frames | OtherBytes],
     format_: Format,
     zone: str,
-    turns: clock.Turns | None,
+    clock_changes: clock.ClockChanges | None,
     file_id: str,
     accounts: dict[str, Account],
 ) -> Iterator[Gathered]:
     """The records of a range, as many together as make a batch."""
-    gathered = Gathered(format_, zone, turns, file_id, accounts)
+    gathered = Gathered(format_, zone, clock_changes, file_id, accounts)
     for part in parts:
-        if isinstance(part, Stretch):
+        if isinstance(part, OtherBytes):
             accounts[""].other_bytes += part.size
             continue
         gathered.add(part)
         if gathered.is_full():
             yield gathered
-            gathered = Gathered(format_, zone, turns, file_id, accounts)
+            gathered = Gathered(format_, zone, clock_changes, file_id, accounts)
     if gathered.blocks:
         yield gathered
 
@@ -192,12 +194,17 @@ class Gathered:
     """Records of one range that will be one batch: events and rejects by row. What is neither is only counted."""
 
     def __init__(
-        self, format_: Format, zone: str, turns: clock.Turns | None, file_id: str, accounts: dict[str, Account]
+        self,
+        format_: Format,
+        zone: str,
+        clock_changes: clock.ClockChanges | None,
+        file_id: str,
+        accounts: dict[str, Account],
     ) -> None:
         self.blocks: list[tuple[Frames, Lines]] = []
-        self._layout, self._zone, self._turns = format_.layout, zone, turns
+        self._layout, self._zone, self._clock_changes = format_.layout, zone, clock_changes
         self._file_id, self._accounts = file_id, accounts
-        self._book = book_of(format_.layout)
+        self._book = template_cache(format_.layout)
         self._records = self._bytes = 0
 
     def add(self, block: Frames) -> None:
@@ -261,7 +268,7 @@ class Gathered:
                 _joined([one.number_ends for one in lines], bytes_before),
             ),
             table=self._book.table,
-            form=np.concatenate([one.forms for one in lines]),
+            form=np.concatenate([one.templates for one in lines]),
             starts=_joined([block.starts for block in blocks], bytes_before),
             head_ends=_joined([block.head_ends for block in blocks], bytes_before),
             ends=_joined([block.ends for block in blocks], bytes_before),
@@ -273,7 +280,7 @@ class Gathered:
         names = pa.array([block.channel for block, _ in self.blocks], pa.string())
         return names.take(pa.array(np.repeat(np.arange(len(self.blocks)), [len(block) for block, _ in self.blocks])))
 
-    def _times(self, rows: Rows, places: Longs) -> tuple[Longs, clock.Marks, Flags]:
+    def _times(self, rows: Rows, places: Longs) -> tuple[Longs, clock.ClockCodes, Flags]:
         """When each record was written, microseconds UTC or NO_TIME; the mark of that time; and where the record has a
         time stamp that is none."""
         if self._layout.batches:
@@ -284,7 +291,7 @@ class Gathered:
             starts, ends = rows.whole(rows.table.at)
             is_there = ends > starts
             found = _stamps(rows.text, starts, ends)
-        micros, marks = clock.to_utc(found.micros, self._zone, places, self._turns, found.is_utc)
+        micros, marks = clock.to_utc(found.micros, self._zone, places, self._clock_changes, found.is_utc)
         return micros, marks, is_there & (micros == clock.NO_TIME)
 
     def _count(
@@ -355,7 +362,7 @@ def _runs(parts: list[tuple[str, int]]) -> list[tuple[str, int]]:
     return found
 
 
-def _codes(table: FormTable) -> Longs:
+def _codes(table: TemplateTable) -> Longs:
     """For each form the index in RULES, or why a record of it is no event."""
     no_rule = np.where(table.logger == table.loggers.get(b"", -1), NO_LOGGER, NO_RULE)
     return np.where(table.rules < 0, no_rule, table.rules)
@@ -423,19 +430,19 @@ def _said_by_form(rows: Rows, kept: Longs) -> dict[str, Array]:
 
 
 def _texts(rows: Rows, is_event: Flags) -> dict[str, Array]:
-    """Message and further lines of events; of rejects all of it, and its skeleton."""
+    """Message and further lines of events; of rejects all of it, and its signature."""
     starts, ends = rows.whole(rows.table.message)
     events, rejects = np.flatnonzero(is_event), np.flatnonzero(~is_event)
     raw = [protected(part) for part in rows.text.raw(rows.starts[rejects], rows.ends[rejects])]
     messages = rows.text.raw(starts[rejects], ends[rejects])
-    skeletons = [skeleton(message.decode("utf-8", "backslashreplace")) for message in messages]
+    signatures = [message_signature(message.decode("utf-8", "backslashreplace")) for message in messages]
     more = events[rows.head_ends[events] < rows.ends[events]]
     details = _without_line_end(rows.text, rows.head_ends[more], rows.ends[more])
     n = len(rows)
     return {
         "message": _column([(0, events, rows.text.strings(starts[events], ends[events])), (0, rejects, text(raw))], n),
         "detail": _column([(0, more, rows.text.strings(rows.head_ends[more], details))], n),
-        "skeleton": _column([(0, rejects, pa.array(skeletons, pa.string()))], n),
+        "signature": _column([(0, rejects, pa.array(signatures, pa.string()))], n),
     }
 
 
@@ -517,7 +524,7 @@ class Values:
                 said = _told_column(self._told, name, kind)
                 self._chunks[name].append((-1, np.arange(len(rows)), said.take(pa.array(self._prefix))))
         for (how, name, kind, layer), marks in rows.table.marks.items():
-            mine, which = rows.of_forms(marks.forms)
+            mine, which = rows.of_forms(marks.templates)
             if not len(mine):
                 continue
             if how == "int":
@@ -577,7 +584,7 @@ class Values:
             values = self._rows.text.strings(*self._rows.cut(mine, marks.spans, which))
         return _column([(0, there, values)], len(part))
 
-    def _read(self, name: str, kind: Kind, layer: int, rows: Longs, raw: Array) -> None:
+    def _read(self, name: str, kind: ValueKind, layer: int, rows: Longs, raw: Array) -> None:
         """Values that need Python: each different text is read once."""
         found = raw.dictionary_encode()
         codes = _numbers(found.indices)

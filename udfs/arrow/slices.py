@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from udfs.arrow.template_table import FormTable
+from udfs.arrow.template_table import TemplateTable
 from udfs.logs.framing import Longs
 
 Array = Any
@@ -120,7 +120,7 @@ class Rows:
     """Records in order, as places in a text, each with the number of its form in `table`."""
 
     text: Text
-    table: FormTable
+    table: TemplateTable
     form: Longs
     starts: Longs
     head_ends: Longs

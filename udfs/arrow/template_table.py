@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from udfs.arrow.captures import ONCE, Mark
 from udfs.logs.framing import Longs
-from udfs.rules.rule import Kind
+from udfs.rules.rule import ValueKind
 
 if TYPE_CHECKING:
-    from udfs.arrow.templates import Form
+    from udfs.arrow.templates import LogTemplate
 
 
 def _flags(numbers: Longs) -> npt.NDArray[np.bool_]:
@@ -65,19 +65,19 @@ class Marks:
 
     def __init__(self) -> None:
         self.marks: list[Mark] = []
-        self._forms, self._spans, self._cells = Growing(), Growing(4), Growing(4)
+        self._templates, self._spans, self._cells = Growing(), Growing(4), Growing(4)
 
     def add(self, form: int, mark: Mark) -> None:
         """One more mark."""
         self.marks.append(mark)
-        self._forms.add(form)
+        self._templates.add(form)
         self._spans.add(mark.span)
         self._cells.add((mark.first, mark.count, mark.is_negative, mark.layer))
 
     @property
-    def forms(self) -> Longs:
+    def templates(self) -> Longs:
         """The form of each mark."""
-        return self._forms.array
+        return self._templates.array
 
     @property
     def spans(self) -> Longs:
@@ -138,7 +138,7 @@ class States(Marks):
         return values, of_part.array
 
 
-class FormTable:
+class TemplateTable:
     """What is known of the forms of a book, by their number."""
 
     def __init__(self) -> None:
@@ -146,7 +146,7 @@ class FormTable:
         self.names = Numbered()  # of fields
         self.fields = Marks()  # those of a form one after another, by name
         self.field_names = Growing()  # of each of `fields`
-        self.marks: dict[tuple[str, str, Kind | None, int], Marks] = {}
+        self.marks: dict[tuple[str, str, ValueKind | None, int], Marks] = {}
         """Of columns, those together that are read alike: by how, name, kind (of readers in Python) and layer."""
         self._said = Growing(6)
         self._at, self._prefix, self._message = Growing(4), Growing(4), Growing(4)
@@ -154,7 +154,7 @@ class FormTable:
     def __len__(self) -> int:
         return len(self._said)
 
-    def add(self, form: Form) -> None:
+    def add(self, form: LogTemplate) -> None:
         """One more form."""
         number = len(self)
         self._said.add(

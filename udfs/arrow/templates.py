@@ -26,17 +26,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from udfs.arrow.captures import NUMBER, SHORT, Digits, Mark, Span, marks_of
-from udfs.arrow.template_table import FormTable
+from udfs.arrow.template_table import TemplateTable
 from udfs.logs.framing import Frames, Longs
 from udfs.logs.layouts import Layout, full_logger, read_head
-from udfs.rules.logger_scopes import is_whole
+from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.lookup import candidates
 from udfs.rules.parsing import split_prefix
 from udfs.rules.prefixes import read_prefix
 from udfs.rules.rule import Rule
 from udfs.rules.rulebook import RULES
 
-MOST_FORMS = 20_000
+MAX_TEMPLATES = 20_000
 """Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB, as do PARTS partitions of its lists."""
 PARTS = 5
 
@@ -47,7 +47,7 @@ Key = bytes | tuple[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LogTemplate:
     """What is the same in all lines of a form."""
 
     rule: int | None  # index in RULES; None: no rule knows it
@@ -66,18 +66,18 @@ class Lines:
     """The records of a block with their forms, and the numbers in the block: byte positions in its data, in order.
     `first_numbers`: which of them is each record's first, or would be."""
 
-    forms: Longs
+    templates: Longs
     first_numbers: Longs
     number_starts: Longs
     number_ends: Longs
 
 
-class Book:
+class TemplateCache:
     """The forms of one layout met so far, by number. Those of single lines are among them, but nobody finds them again."""
 
     def __init__(self, layout: Layout) -> None:
-        self.forms: list[Form] = []
-        self.table = FormTable()
+        self.templates: list[LogTemplate] = []
+        self.table = TemplateTable()
         self._layout = layout
         self._numbers: dict[Key, int] = {}
         self._strict: set[Key] = set()  # of lines whose digits matter
@@ -113,8 +113,8 @@ class Book:
             return self._numbers[key]
         may_be_loose = key is not None and key not in self._strict
         form, is_loose = _form(head, block.data[start:head_end], may_be_loose)
-        number = len(self.forms)
-        self.forms.append(form)
+        number = len(self.templates)
+        self.templates.append(form)
         self.table.add(form)
         self._weight += 1 + sum(len(mark.parts) for mark in form.marks) // PARTS
         if key is not None and is_loose:
@@ -125,19 +125,19 @@ class Book:
 
 
 @lru_cache(maxsize=4)
-def _shelf(layout: Layout) -> list[Book]:
-    return [Book(layout)]
+def _shelf(layout: Layout) -> list[TemplateCache]:
+    return [TemplateCache(layout)]
 
 
-def book_of(layout: Layout) -> Book:
+def template_cache(layout: Layout) -> TemplateCache:
     """The forms of a layout that this process knows."""
     shelf = _shelf(layout)
-    if shelf[0].size > MOST_FORMS:
-        shelf[0] = Book(layout)
+    if shelf[0].size > MAX_TEMPLATES:
+        shelf[0] = TemplateCache(layout)
     return shelf[0]
 
 
-def forget() -> None:
+def clear_templates() -> None:
     """Forget all forms; for tests that change rules."""
     _shelf.cache_clear()
 
@@ -226,7 +226,7 @@ def _head(layout: Layout, data: bytes, start: int, head_end: int, end: int) -> _
     return _Head(places[0], places[1], prefix, level, logger or layout.logger.encode(), m is not None)
 
 
-def _form(head: _Head, first_line: bytes, may_be_loose: bool) -> tuple[Form, bool]:
+def _form(head: _Head, first_line: bytes, may_be_loose: bool) -> tuple[LogTemplate, bool]:
     """The form of a record's first line, and whether it is one for all lines with its key."""
     line = Digits(first_line)
     begin, message = head.message[0], line.text[slice(*head.message)]
@@ -239,9 +239,9 @@ def _form(head: _Head, first_line: bytes, may_be_loose: bool) -> tuple[Form, boo
             if match[group] is not None:
                 place = match.start(group) + begin, match.end(group) + begin
                 marks += marks_of(line, name, kind, place, marks)
-    form = Form(
+    form = LogTemplate(
         rule=None if found is None else _INDEX[id(found[0])],
-        is_whole=_is_whole(head.logger) if head.logger else speaks_in_scope(message),
+        is_whole=_is_whole(head.logger) if head.logger else has_scoped_prefix(message),
         level=head.level,
         logger=head.logger,
         at=line.span(*head.at),
@@ -263,7 +263,7 @@ _IN_SCOPE = re.compile(
 )
 
 
-def speaks_in_scope(message: bytes) -> bool:
+def has_scoped_prefix(message: bytes) -> bool:
     """Whether the prefix of a message is one that only loggers wholly in scope have.
 
     A record that has lost its logger is judged by it, for it says the same however a stream is cut.
@@ -285,7 +285,7 @@ def _find(logger: bytes, message: bytes, behind: int) -> Found | None:
 
 @lru_cache(maxsize=4096)
 def _is_whole(logger: bytes) -> bool:
-    return is_whole(logger.decode("utf-8", "backslashreplace"))
+    return is_wholly_scoped(logger.decode("utf-8", "backslashreplace"))
 
 
 def _is_loose(logger: bytes, message: bytes, behind: int, found: Found | None) -> bool:
@@ -294,7 +294,10 @@ def _is_loose(logger: bytes, message: bytes, behind: int, found: Found | None) -
     Tried with all numbers of one digit and of three, which no rule writes out. Rules that do write digits out, or
     count characters, must have no part in it at all.
     """
-    if any(rule.loose and rule.loose.fullmatch(message, behind) for rule in candidates(logger, message[behind:])):
+    if any(
+        rule.digit_insensitive and rule.digit_insensitive.fullmatch(message, behind)
+        for rule in candidates(logger, message[behind:])
+    ):
         return False
     told = _places(message, behind, found)
     if told is None:

@@ -21,7 +21,7 @@ EXPECTED = ("state_change", "controller", "server")
 _LONG_LIST = 8
 
 
-class Span(NamedTuple):
+class CoverageSpan(NamedTuple):
     """A time in which a node's log of one kind is there; both ends are records. `node_id` None: nobody knows whose."""
 
     node_id: int | None
@@ -32,12 +32,12 @@ class Span(NamedTuple):
 
 
 Interval = tuple[datetime, datetime]
-Stretch = tuple[int, int, int]
+TimeSpan = tuple[int, int, int]
 """Since and until in microseconds, and the number of records, of one node and kind."""
 
 
 # ---- what is there --------------------------------------------------------------------------------------------------
-def stretches(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) -> list[Stretch]:
+def time_spans(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) -> list[TimeSpan]:
     """Times of records, in any order -> since, until and number of each stretch without a longer silence, in order."""
     if not len(micros):
         return []
@@ -52,10 +52,10 @@ def stretches(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) -
     return list(zip(firsts.tolist(), lasts.tolist(), (ends - begins).tolist(), strict=True))
 
 
-def join(parts: Iterable[Stretch], tolerance: timedelta = TOLERANCE) -> list[Stretch]:
-    """Stretches of parts of a stream, in any order -> those of the whole, as `stretches` would give them."""
+def joined_spans(parts: Iterable[TimeSpan], tolerance: timedelta = TOLERANCE) -> list[TimeSpan]:
+    """Stretches of parts of a stream, in any order -> those of the whole, as `time_spans` would give them."""
     silence = tolerance // timedelta(microseconds=1)
-    joined: list[Stretch] = []
+    joined: list[TimeSpan] = []
     for since, until, number in sorted(parts):
         if joined and since - joined[-1][1] <= silence:
             begin, end, before = joined[-1]
@@ -65,9 +65,9 @@ def join(parts: Iterable[Stretch], tolerance: timedelta = TOLERANCE) -> list[Str
     return joined
 
 
-def covered(spans: Iterable[Span], tolerance: timedelta = TOLERANCE) -> list[Span]:
+def merged_coverage(spans: Iterable[CoverageSpan], tolerance: timedelta = TOLERANCE) -> list[CoverageSpan]:
     """LOG_COVERAGE: the spans of each node and kind, joined where no longer silence is between them; in order."""
-    joined: list[Span] = []
+    joined: list[CoverageSpan] = []
     for span in sorted(spans, key=lambda s: (s.node_id is None, s.node_id or 0, s.kind, s.since, s.until)):
         last = joined[-1] if joined else None
         if last and last[:2] == span[:2] and span.since - last.until <= tolerance:
@@ -79,7 +79,7 @@ def covered(spans: Iterable[Span], tolerance: timedelta = TOLERANCE) -> list[Spa
 
 # ---- what is not ----------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Hole:
+class CoverageGap:
     """A time in which logs are missing, open at both ends. No nodes: of any node; no kind: of any kind."""
 
     nodes: tuple[int, ...]
@@ -90,8 +90,8 @@ class Hole:
     never: bool = False  # there is no such log at any time
 
 
-def holes(
-    coverage: Sequence[Span],
+def coverage_gaps(
+    coverage: Sequence[CoverageSpan],
     roles: Mapping[int, str] | None = None,
     tolerance: timedelta = TOLERANCE,
     most: int = 6,
@@ -101,7 +101,7 @@ def holes(
     `roles` names what a node is where it is no `broker`. A node's silence is a hole if most nodes of its role were not
     silent then; so a log that has nothing to say all night is none.
     """
-    found = find_holes(coverage, roles or {}, tolerance)
+    found = find_gaps(coverage, roles or {}, tolerance)
     spans = [span for span in coverage if span.kind != DUMP]
     days = {day.date() for span in spans for day in (span.since, span.until)}
     since, until = (min(s.since for s in spans), max(s.until for s in spans)) if spans else (None, None)
@@ -111,21 +111,23 @@ def holes(
     return [*told, f"and {len(found) - most} more holes"] if len(found) > most else told
 
 
-def holes_at(
-    coverage: Sequence[Span],
+def coverage_gaps_at(
+    coverage: Sequence[CoverageSpan],
     at: datetime,
     roles: Mapping[int, str] | None = None,
     tolerance: timedelta = TOLERANCE,
 ) -> list[str]:
-    """Those of `holes` in which a moment lies, also logs that are there at no time."""
+    """Those of `coverage_gaps` in which a moment lies, also logs that are there at no time."""
     clock = "%Y-%m-%d %H:%M"
     since, until = min((s.since for s in coverage), default=None), max((s.until for s in coverage), default=None)
-    found = find_holes(coverage, roles or {}, tolerance)
+    found = find_gaps(coverage, roles or {}, tolerance)
     return [_sentence(hole, since, until, clock) for hole in found if hole.never or hole.since < at < hole.until]
 
 
-def find_holes(coverage: Sequence[Span], roles: Mapping[int, str], tolerance: timedelta = TOLERANCE) -> list[Hole]:
-    """The holes of `holes`, worst first: of the cluster, then of whole nodes, then of kinds; longer ones first."""
+def find_gaps(
+    coverage: Sequence[CoverageSpan], roles: Mapping[int, str], tolerance: timedelta = TOLERANCE
+) -> list[CoverageGap]:
+    """The holes of `coverage_gaps`, worst first: of the cluster, then of whole nodes, then of kinds; longer ones first."""
     spans = [span for span in coverage if span.kind != DUMP]
     if not spans:
         return []
@@ -141,30 +143,30 @@ def find_holes(coverage: Sequence[Span], roles: Mapping[int, str], tolerance: ti
     by_node = {node: there(node) for node in nodes}
     by_kind = {(node, kind): there(node, kind) for node in nodes for kind in kinds}
     silent = _gaps(whole, there(), tolerance)
-    general = [Hole((), "node", None, *gap) for gap in silent]
+    general = [CoverageGap((), "node", None, *gap) for gap in silent]
     if not any(span.kind == DUMP for span in coverage):
-        general += [Hole((), "node", kind, *whole, never=True) for kind in EXPECTED if kind not in kinds]
+        general += [CoverageGap((), "node", kind, *whole, never=True) for kind in EXPECTED if kind not in kinds]
     if "controller" in kinds:  # only the active one has much to say, and each change of leaders makes it speak
         quiet = _less(_gaps(whole, there(kind="controller"), tolerance), silent, tolerance)
         changed = [one for (_, kind), one in by_kind.items() if kind == "state_change" and one]
-        general += [Hole((), "node", "controller", *gap) for gap in quiet if _most(changed, gap)]
-    absent: list[Hole] = []
-    partial: list[Hole] = []
+        general += [CoverageGap((), "node", "controller", *gap) for gap in quiet if _most(changed, gap)]
+    absent: list[CoverageGap] = []
+    partial: list[CoverageGap] = []
     for node in nodes:
         others = [other for other in nodes if other != node and _role(roles, other) == _role(roles, node)]
         gaps = _less(_gaps(whole, by_node[node], tolerance), silent, tolerance)
         away = [gap for gap in gaps if _most([by_node[other] for other in others], gap)]
-        absent += [Hole((node,), _role(roles, node), None, *gap) for gap in away]
+        absent += [CoverageGap((node,), _role(roles, node), None, *gap) for gap in away]
         for kind in kinds:
             if kind == "controller":
                 continue
             have = [by_kind[other, kind] for other in others]
             if not by_kind[node, kind]:
                 if 0 < len(have) <= 2 * sum(map(bool, have)):
-                    partial.append(Hole((node,), _role(roles, node), kind, *whole, never=True))
+                    partial.append(CoverageGap((node,), _role(roles, node), kind, *whole, never=True))
                 continue
             quiet = _less(_gaps(whole, by_kind[node, kind], tolerance), silent + away, tolerance)
-            partial += [Hole((node,), _role(roles, node), kind, *gap) for gap in quiet if _most(have, gap)]
+            partial += [CoverageGap((node,), _role(roles, node), kind, *gap) for gap in quiet if _most(have, gap)]
     return [hole for some in (general, absent, partial) for hole in _grouped(some, tolerance)]
 
 
@@ -210,9 +212,9 @@ def _less(gaps: Iterable[Interval], told: Iterable[Interval], tolerance: timedel
     ]
 
 
-def _grouped(found: Iterable[Hole], tolerance: timedelta) -> list[Hole]:
+def _grouped(found: Iterable[CoverageGap], tolerance: timedelta) -> list[CoverageGap]:
     """Holes of several nodes at about the same time as one, in which all of them are silent; longest first."""
-    groups: list[Hole] = []
+    groups: list[CoverageGap] = []
     for hole in sorted(found, key=lambda h: (h.since, h.until, h.nodes)):
         for i, group in enumerate(groups):
             same = (group.role, group.kind, group.never) == (hole.role, hole.kind, hole.never)
@@ -226,7 +228,7 @@ def _grouped(found: Iterable[Hole], tolerance: timedelta) -> list[Hole]:
     return sorted(groups, key=lambda h: (not h.never, h.since - h.until, -len(h.nodes), h.since, h.nodes))
 
 
-def _sentence(hole: Hole, since: datetime | None, until: datetime | None, clock: str) -> str:
+def _sentence(hole: CoverageGap, since: datetime | None, until: datetime | None, clock: str) -> str:
     """`no state-change log of broker 3 between 02:10 and 05:00 (nothing written, or not given)`."""
     what = "log" if hole.kind is None else f"{hole.kind.replace('_', '-')} log"
     if hole.never:
@@ -241,7 +243,7 @@ def _sentence(hole: Hole, since: datetime | None, until: datetime | None, clock:
     return f"no {what} of {_names(hole)}{when} ({why})"
 
 
-def _names(hole: Hole) -> str:
+def _names(hole: CoverageGap) -> str:
     """`broker 3`, `brokers 1, 2 and 3`, `any node`."""
     if not hole.nodes:
         return "any node"

@@ -13,7 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from udfs.logs.timestamps import AMBIGUOUS, FIRST_PASS, NO_TIME, SECOND_PASS, Turns, has_repeats, micros_of, readings
+from udfs.logs.timestamps import (
+    AMBIGUOUS,
+    FIRST_PASS,
+    NO_TIME,
+    SECOND_PASS,
+    ClockChanges,
+    has_repeats,
+    micros_of,
+    readings,
+)
 
 STEP = 12
 """Threads and processes write a record late by some seconds; a step back of more than this part of the repeated time
@@ -31,7 +40,7 @@ _HOUR = 3_600_000_000
 _TWENTY_YEARS = 20 * 8766 * _HOUR
 _LONGEST_LINE = 1 << 20  # of a longer one a time in the midst may count as its first
 _END = 8 << 10
-_NO_ZONE = rb"(?:[.,]\d{1,9})?+(?! ?(?:Z|UTC|GMT|[+-]\d\d))"  # what names its zone needs no turns
+_NO_ZONE = rb"(?:[.,]\d{1,9})?+(?! ?(?:Z|UTC|GMT|[+-]\d\d))"  # a stamp that names its zone is never ambiguous
 _STAMP = re.compile(rb"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)" + _NO_ZONE)
 _BEHIND = re.compile(_NO_ZONE)
 _MARKS = {4: b"-", 7: b"-", 13: b":", 16: b":"}  # places in a stamp of 19 bytes
@@ -50,8 +59,8 @@ class Run(NamedTuple):
     repeats: int
 
 
-class FoldFinder:
-    """Finds the turns of one stream whose local times are of one zone. Feed its blocks in order, then ask.
+class AmbiguousTimeFinder:
+    """Finds the clock changes of one stream whose local times are of one zone. Feed its blocks in order, then ask.
 
     Nothing is searched but the blocks that touch a repeated time; of the others the first and the last stamp are read.
     """
@@ -84,18 +93,18 @@ class FoldFinder:
         self._rest, self._rest_at = data[cut:], offset + cut
 
     @property
-    def turns(self) -> Turns:
+    def clock_changes(self) -> ClockChanges:
         """From which byte on a repeated time is of which pass, in order; before the first turn it is the first pass."""
         if self._rest:
             self._look(self._rest, self._rest_at)
             self._rest = b""
         if len(self._runs) > MOST_RUNS:
             return ((0, AMBIGUOUS),)
-        turns: list[tuple[int, int]] = []
+        clock_changes: list[tuple[int, int]] = []
         for run, mark in zip(self._runs, passes(self._runs), strict=True):
-            if run.repeats and mark != (turns[-1][1] if turns else FIRST_PASS):
-                turns.append((run.start * self._width, mark))
-        return tuple(turns)
+            if run.repeats and mark != (clock_changes[-1][1] if clock_changes else FIRST_PASS):
+                clock_changes.append((run.start * self._width, mark))
+        return tuple(clock_changes)
 
     def _look(self, lines: bytes, offset: int) -> None:
         """Whole lines."""

@@ -87,7 +87,7 @@ def format_named(name: str) -> Format:
     return Format(encoding, "/".join(outer), layout)
 
 
-def is_whole(format_: Format, tail: bytes) -> bool:
+def is_complete(format_: Format, tail: bytes) -> bool:
     """Whether an unterminated last line is a whole record, so that it need not wait for its end.
 
     The tail begins behind the last line end, of which UTF-16 has two bytes.

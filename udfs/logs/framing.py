@@ -79,7 +79,7 @@ class Frames:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class OtherBytes:
     """Bytes of no record: before the first one of a stream or channel, or lines that are known to be none."""
 
     size: int
@@ -87,12 +87,12 @@ class Stretch:
 
 def frames(
     stream: BinaryIO, format_: Format, start: int, end: int | None, first_line: int
-) -> Iterator[Frames | Stretch]:
+) -> Iterator[Frames | OtherBytes]:
     """The records that start in [start, end) of a stream, block by block; `end` None means to its end.
 
     `first_line` is the number of the line that holds byte `start`. With `start` > 0 the stream must be positioned one
     byte before it, for what a byte starts depends on the one before. Reading goes on past `end` until the last record
-    is whole. Bytes before the first record are yielded as a Stretch if `start` is 0, else they are the range before's.
+    is whole. Bytes before the first record are yielded as OtherBytes if `start` is 0, else they are the range before's.
 
     Only streams whose format is splittable can be read from elsewhere than their begin. Of several interleaved
     channels each one's records are in order.
@@ -111,7 +111,7 @@ def frames(
 
 def _plain(
     stream: BinaryIO, layout: Layout, start: int, end: int | None, first_line: int
-) -> Iterator[Frames | Stretch]:
+) -> Iterator[Frames | OtherBytes]:
     before = stream.read(1) if start else b""
     place = _Straight(start - len(before), first_line - before.count(b"\n"))
     framer = _Framer(layout, place, "", before)
@@ -188,7 +188,7 @@ class _Framer:
         self._waiting: list[Text] = []
         self._waiting_size = 0
 
-    def pieces(self, text: Text | None) -> Iterator[Frames | Stretch]:
+    def pieces(self, text: Text | None) -> Iterator[Frames | OtherBytes]:
         """Take a block of an unwrapped text; None: there is no more.
 
         Beside a huge record blocks wait until they are as long, for it is copied with each of them.
@@ -205,7 +205,7 @@ class _Framer:
         self._waiting, self._waiting_size = [], 0
         yield from self.read(block, last=text is None)
 
-    def read(self, block: bytes, last: bool, end: int | None = None) -> Iterator[Frames | Stretch]:
+    def read(self, block: bytes, last: bool, end: int | None = None) -> Iterator[Frames | OtherBytes]:
         """Take a block, give what is complete. Records that start at `end` of the stream or later are another's."""
         found = np.flatnonzero(np.frombuffer(block, np.uint8) == 10)
         self._newlines = np.append(self._newlines, found + len(self.data))
@@ -234,7 +234,7 @@ class _Framer:
             first = np.array([starts[0] if len(starts) else stop])
             before = int(place.volumes(first)[0]) if last or first[0] else 0
             if before:
-                yield Stretch(before)
+                yield OtherBytes(before)
         count = len(starts) if last else len(starts) - 1
         if count > 0:
             yield from self._framed(starts[:count], np.append(starts[1:], stop)[:count])
@@ -256,7 +256,7 @@ class _Framer:
             return max(whole - 1, 0) if self._is_range else 0
         return glued - 1
 
-    def _framed(self, starts: Longs, ends: Longs) -> Iterator[Frames | Stretch]:
+    def _framed(self, starts: Longs, ends: Longs) -> Iterator[Frames | OtherBytes]:
         """The records at `starts`."""
         place, newlines, layout = self._place, self._newlines, self._layout
         line_ends = np.append(newlines, len(self.data))[np.searchsorted(newlines, starts)] + 1
@@ -270,7 +270,7 @@ class _Framer:
         if layout.apart:
             odd = [bool(layout.apart.match(self.data, start)) for start in starts.tolist()]
             if any(odd):
-                yield Stretch(int(sizes[odd].sum()))
+                yield OtherBytes(int(sizes[odd].sum()))
                 columns = tuple(column[~np.array(odd)] for column in columns)
         if len(columns[0]):
             yield Frames(self.data, *columns, newlines, layout, self._channel, self._batch)

@@ -29,7 +29,7 @@ _USUAL_LAG = timedelta(hours=1)
 _NAME = re.compile(r"[._-](\d{4})-(\d\d)-(\d\d)(?:-(\d\d))?(?=$|[^0-9:-])")
 
 
-class Rotated(NamedTuple):
+class RotatedFile(NamedTuple):
     """A stream whose file was rotated by the hour or day."""
 
     node: str  # as it is told: `broker 2`
@@ -40,7 +40,7 @@ class Rotated(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ZoneMismatch:
     """A node whose file names are of another zone: `ahead` is what they say less what its records say."""
 
     node: str
@@ -81,7 +81,7 @@ def shifts(path: str, first: datetime, last: datetime) -> list[timedelta] | None
     return [n * _QUARTER for n in quarters] if abs(least) <= _FARTHEST else []
 
 
-def doubts(files: Iterable[Rotated]) -> list[Doubt]:
+def zone_mismatches(files: Iterable[RotatedFile]) -> list[ZoneMismatch]:
     """The nodes of one cluster whose file names contradict their zone, by name."""
     by_node: defaultdict[tuple[str, str], dict[datetime, list[set[timedelta]]]] = defaultdict(dict)
     for file in files:
@@ -106,16 +106,16 @@ def doubts(files: Iterable[Rotated]) -> list[Doubt]:
             enough = len(votes) if ahead >= -_USUAL_LAG else len(votes) // 2 + 1
             is_zone = times >= BEHIND and agree >= enough and not nearer
         if is_zone:
-            found.append(Doubt(node, zone, ahead, agree))
+            found.append(ZoneMismatch(node, zone, ahead, agree))
     return found
 
 
-def contradictions(files: Iterable[Rotated]) -> list[str]:
-    """`doubts` as sentences."""
+def contradictions(files: Iterable[RotatedFile]) -> list[str]:
+    """`zone_mismatches` as sentences."""
     return [
         f"{doubt.node}'s file names are {_length(abs(doubt.ahead))} {'ahead of' if doubt.ahead > timedelta(0) else 'behind'} "
         f"its time stamps ({doubt.files} files): its zone is probably not {doubt.zone}; see time_zone in conf"
-        for doubt in doubts(files)
+        for doubt in zone_mismatches(files)
     ]
 
 

@@ -21,12 +21,12 @@ from typing import Any, BinaryIO, Self, cast
 import numpy as np
 
 from udfs.errors import BadInput, Failed
-from udfs.logs.dst import FoldFinder
-from udfs.logs.formats import Format, format_of, is_whole, splittable
-from udfs.logs.framing import Stretch, frames
+from udfs.logs.dst import AmbiguousTimeFinder
+from udfs.logs.formats import Format, format_of, is_complete, splittable
+from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.paths import Source, find, node_of_path
 from udfs.logs.sources import LIMITS, VETTED, Limits, Opened, Refusal, damage_of, open_source, walk_bundle
-from udfs.logs.timestamps import Turns
+from udfs.logs.timestamps import ClockChanges
 from udfs.rules.prefixes import read_prefix
 
 __all__ = [
@@ -61,7 +61,7 @@ _PATIENCE = 64 << 20  # bytes of a stream in which each block is looked at; afte
 
 ZoneOf = Callable[[int | None, str], str]
 """The time zone of a stream by the node that wrote it (None: not known) and its name."""
-Known = Mapping[int, Mapping[str, str]]
+KnownStreams = Mapping[int, Mapping[str, str]]
 """length -> digest -> file_id of the streams seen before."""
 
 
@@ -85,7 +85,7 @@ class Survey:
     held_back: int = 0  # bytes of an unterminated last line that is no whole record
     node: int | None = None  # that most of the first records name, else the path
     zone: str = "UTC"
-    turns: Turns = ()  # from which byte on a repeated local time is of which pass
+    clock_changes: ClockChanges = ()  # from which byte on a repeated local time is of which pass
     direct: bool = True  # can be read without what stands before it in its bundle
     inode: int = 0  # of the file on disk, to find it again when it is renamed before it is read
     status: str = "ok"
@@ -97,7 +97,7 @@ def utc(node: int | None, name: str) -> str:
     return "UTC"
 
 
-def survey(path: str, known: Known, zone_of: ZoneOf = utc, limits: Limits = LIMITS) -> Iterator[Survey]:
+def survey(path: str, known: KnownStreams, zone_of: ZoneOf = utc, limits: Limits = LIMITS) -> Iterator[Survey]:
     """Read a file once: one survey for itself or, if it is a bundle, for each member and each refusal, in its order.
 
     Never raises for what is in the file.
@@ -109,7 +109,7 @@ def survey(path: str, known: Known, zone_of: ZoneOf = utc, limits: Limits = LIMI
             yield _survey(found, known, zone_of)
 
 
-def _survey(found: Opened, known: Known, zone_of: ZoneOf) -> Survey:
+def _survey(found: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
     """Read a stream once, to the size that it has now: what is written meanwhile waits for the next run."""
     source, stream = found.source, found.stream
     hasher, reader = _Hasher(known), _Reader(source, zone_of)
@@ -159,7 +159,7 @@ def _survey(found: Opened, known: Known, zone_of: ZoneOf) -> Survey:
         reader.held_back,
         reader.node,
         reader.zone,
-        reader.turns,
+        reader.clock_changes,
         found.direct,
         os.fstat(stream.fileno()).st_ino if found.seekable and not source.member else 0,
         "truncated" if damage else "ok" if reader.format else "no_records",
@@ -170,7 +170,7 @@ def _survey(found: Opened, known: Known, zone_of: ZoneOf) -> Survey:
 class _Hasher:
     """Hash of a stream, and of those of its prefixes that are as long as a stream seen before."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: KnownStreams) -> None:
         self._known, self._lengths = known, sorted(length for length in known if length)
         self._hash, self._size = hashlib.sha256(), 0  # twice as fast as blake2b where processors know it
         self.known_as: str | None = None
@@ -196,14 +196,14 @@ class _Hasher:
 
 
 class _Reader:
-    """What the text of a stream tells: format, node, zone, turns, and its unfinished last line."""
+    """What the text of a stream tells: format, node, zone, clock changes, and its unfinished last line."""
 
     def __init__(self, source: Source, zone_of: ZoneOf) -> None:
         self._name, self._zone_of = source.name, zone_of
         self._size = 0
         self._begun = False  # a byte other than NUL has been there
         self._tail, self._tail_size = b"", 0  # behind the last line end; the middle of a long one is left out
-        self._folds: FoldFinder | None = None
+        self._folds: AmbiguousTimeFinder | None = None
         self.format: Format | None = None
         self.node = node_of_path(self._name)
         self.zone = zone_of(self.node, self._name)
@@ -245,19 +245,19 @@ class _Reader:
             self.node = self.node if node is None else node
             self.zone = self._zone_of(self.node, self._name)
             if self.zone != "UTC":
-                self._folds = FoldFinder(self.zone, self.format.encoding)
+                self._folds = AmbiguousTimeFinder(self.zone, self.format.encoding)
 
     @property
     def held_back(self) -> int:
         """Bytes of the unfinished last line, unless it is a whole record."""
-        if self.format is None or not self._tail_size or is_whole(self.format, self._tail):
+        if self.format is None or not self._tail_size or is_complete(self.format, self._tail):
             return 0
         return self._tail_size
 
     @property
-    def turns(self) -> Turns:
+    def clock_changes(self) -> ClockChanges:
         """See Survey."""
-        return self._folds.turns if self._folds else ()
+        return self._folds.clock_changes if self._folds else ()
 
 
 def _line_end(format_: Format | None, block: bytes | bytearray, count: int, offset: int) -> int:
@@ -284,7 +284,7 @@ def _node_of(sample: bytes, format_: Format) -> int | None:
     """The node that most of the first records name; None if none does."""
     nodes: Counter[int] = Counter()
     for part in frames(io.BytesIO(sample), format_, 0, None, 1):
-        if not isinstance(part, Stretch):
+        if not isinstance(part, OtherBytes):
             prefixes = Counter(head[3] for head in part.heads)
             for prefix, count in prefixes.items():
                 node = (read_prefix(prefix) or {}).get("node") if prefix else None
@@ -320,7 +320,7 @@ class Range:
     size: int  # bytes of the stream that the survey saw
     inode: int
     checks: tuple[int, ...]  # CRC-32 of each SEGMENT from `start` to `end`, of what is not cut: to `size`
-    turns: Turns
+    clock_changes: ClockChanges
     direct: bool
 
     @property
@@ -330,20 +330,24 @@ class Range:
 
     def to_row(self) -> dict[str, Any]:
         """Values that an Arrow table can hold, see RANGE_COLUMNS."""
-        return {**asdict(self), "checks": list(self.checks), "turns": [part for turn in self.turns for part in turn]}
+        return {
+            **asdict(self),
+            "checks": list(self.checks),
+            "clock_changes": [part for turn in self.clock_changes for part in turn],
+        }
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
         """The inverse of `to_row`."""
-        turns = row["turns"]
-        pairs = tuple(zip(turns[::2], turns[1::2], strict=True))
-        return cls(**{**row, "checks": tuple(row["checks"]), "turns": pairs})
+        clock_changes = row["clock_changes"]
+        pairs = tuple(zip(clock_changes[::2], clock_changes[1::2], strict=True))
+        return cls(**{**row, "checks": tuple(row["checks"]), "clock_changes": pairs})
 
 
 RANGE_COLUMNS = {  # name -> Arrow's type
     **dict.fromkeys(("file_id", "path", "member", "format", "zone"), "string"),
     **dict.fromkeys(("start", "end", "limit", "first_line", "size", "inode"), "int64"),
-    **dict.fromkeys(("checks", "turns"), "list<int64>"),
+    **dict.fromkeys(("checks", "clock_changes"), "list<int64>"),
     "direct": "bool",
 }
 
@@ -370,7 +374,7 @@ def ranges(surveyed: Survey, file_id: str, zone: str | None = None) -> list[Rang
             surveyed.size,
             surveyed.inode,
             surveyed.checks[i : i + 1] if apart else surveyed.checks,
-            surveyed.turns,
+            surveyed.clock_changes,
             surveyed.direct,
         )
         for i, (start, end) in enumerate(zip(starts, ends, strict=True))

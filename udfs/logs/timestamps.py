@@ -23,16 +23,16 @@ Micros = npt.NDArray[np.int64]
 """Microseconds since 1970; of local times as if they were UTC."""
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.bool_]
-Marks = npt.NDArray[np.int8]
-"""For each record an index of MARKS."""
-Turns = tuple[tuple[int, int], ...]
+ClockCodes = npt.NDArray[np.int8]
+"""For each record an index of CLOCK_VALUES."""
+ClockChanges = tuple[tuple[int, int], ...]
 """(byte offset, mark), in order: from this byte of a stream on a repeated time is of this pass. Before: the first."""
 
 NO_TIME = int(np.iinfo(np.int64).min)
 """Stands for a time that does not exist, such as February 31; numpy's own NaT."""
 
 ORDINARY, FIRST_PASS, SECOND_PASS, AMBIGUOUS, GAP = range(5)
-MARKS = (None, "first_pass", "second_pass", "ambiguous", "gap")
+CLOCK_VALUES = (None, "first_pass", "second_pass", "ambiguous", "gap")
 """How a local time became UTC. `ambiguous`: of a repeated time, nothing tells which pass; read as the first. `gap`: a
 time that the zone's clocks skipped; read as if they had not been put forward yet."""
 
@@ -193,12 +193,12 @@ def to_utc(
     local: Micros,
     zone: str,
     offsets: npt.NDArray[np.int64] | None = None,
-    turns: Turns | None = None,
+    clock_changes: ClockChanges | None = None,
     is_utc: Flags | None = None,
-) -> tuple[Micros, Marks]:
+) -> tuple[Micros, ClockCodes]:
     """Local times -> UTC, and how each became it; zone by IANA name. NO_TIME stays.
 
-    `offsets` are the records' byte offsets in their stream, `turns` what `folds.FoldFinder` found in it; without them
+    `offsets` are the records' byte offsets in their stream, `clock_changes` what `udfs.logs.dst.AmbiguousTimeFinder` found in it; without them
     a repeated time is ambiguous. `is_utc`: times that are UTC already.
     """
     marks = np.zeros(len(local), np.int8)
@@ -212,11 +212,11 @@ def to_utc(
         repeated, skipped = np.zeros_like(there), np.zeros_like(there)
         repeated[there], skipped[there] = second > first, second < first
         marks[skipped] = GAP
-        if offsets is None or turns is None:
+        if offsets is None or clock_changes is None:
             marks[repeated] = AMBIGUOUS
         else:
-            passes = np.array([FIRST_PASS, *(mark for _, mark in turns)], np.int8)
-            begins = np.array([begin for begin, _ in turns], np.int64)
+            passes = np.array([FIRST_PASS, *(mark for _, mark in clock_changes)], np.int8)
+            begins = np.array([begin for begin, _ in clock_changes], np.int64)
             marks[repeated] = passes[np.searchsorted(begins, offsets[repeated], side="right")]
             late = marks[there] == SECOND_PASS
             utc[there] = np.where(late, second, first)

@@ -25,7 +25,7 @@ from udfs.reconstruct.control_requests import (
     RequestLine,
     requests_of,
 )
-from udfs.rules.state_lines import BY_LEADER, CHANGES, WHOLE
+from udfs.rules.state_events import FULL_STATE_EVENTS, LEADER_STATE_EVENTS, STATE_CHANGE_EVENTS
 
 DELETED = (
     "topic_deletion_started",
@@ -46,8 +46,8 @@ _ONCE = {  # what one node begins once and others tell of: whether this does, an
     **dict.fromkeys(REGISTERED, ("told", "incarnation_id")),
 }
 CLOCK_EVENTS = frozenset(
-    (*REQUEST_EVENTS, *WHOLE, *BY_LEADER, *CHANGES, *DELETED, *INTENTIONS, *_ONCE)
-)  # isr_updated is in BY_LEADER
+    (*REQUEST_EVENTS, *FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS, *DELETED, *INTENTIONS, *_ONCE)
+)  # isr_updated is in LEADER_STATE_EVENTS
 """Event types that tell anything here."""
 
 ParsedMessage = Mapping[str, Any]
@@ -144,7 +144,7 @@ class ClockPairs:
         yield from self._db.execute(_LATER)
 
 
-_STATES = frozenset((*WHOLE, *BY_LEADER, *CHANGES))
+_STATES = frozenset((*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS))
 
 
 @contextmanager

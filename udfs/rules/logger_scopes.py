@@ -6,7 +6,7 @@ knows are events; the rest is `other`.
 
 from __future__ import annotations
 
-WHOLE = (
+WHOLE_LOGGERS = (
     "state.change.logger",
     "kafka.controller",
     "kafka.controller.",
@@ -28,6 +28,6 @@ def covers(names: tuple[str, ...], logger: str) -> bool:
     return any(logger == name or (name[-1] in ".$" and logger.startswith(name)) for name in names)
 
 
-def is_whole(logger: str) -> bool:
+def is_wholly_scoped(logger: str) -> bool:
     """Whether every record of this logger must be known."""
-    return covers(WHOLE, logger)
+    return covers(WHOLE_LOGGERS, logger)

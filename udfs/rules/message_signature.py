@@ -25,10 +25,10 @@ _NUMBER = re.compile(r"\d+")
 _LIST = re.compile(r"(<\w+>)(?:, ?\1)+")
 
 
-def skeleton(message: str) -> str:
+def message_signature(message: str) -> str:
     """The first line of a message without what tells one record from the next; a long one is cut.
 
-    >>> skeleton("Broker id=3 frobnicated pay-in-0")
+    >>> message_signature("Broker id=3 frobnicated pay-in-0")
     'Broker id=<n> frobnicated <partition>'
     """
     line = message.partition("\n")[0].strip()[:_READ]

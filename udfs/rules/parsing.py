@@ -11,7 +11,7 @@ from typing import Any
 from udfs.rules.lookup import candidates
 from udfs.rules.prefixes import SPLIT, read_prefix
 from udfs.rules.regex import late
-from udfs.rules.rule import COLUMNS, Kind, Rule
+from udfs.rules.rule import COLUMNS, Rule, ValueKind
 
 _SPLIT = late(SPLIT)
 _TEN_DIGITS = late(r"\d{10}")
@@ -53,7 +53,7 @@ def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def read_value(name: str, kind: Kind, raw: bytes) -> dict[str, Any]:
+def read_value(name: str, kind: ValueKind, raw: bytes) -> dict[str, Any]:
     """What one marked value tells: values for columns, text for fields; nothing that is null.
 
     Bytes that are not UTF-8 come out as `\\xNN`. What a column cannot hold, such as a number of more than 32 bits, is

@@ -44,7 +44,7 @@ COLUMNS: Mapping[str, str] = {  # columns of `events` that a rule can fill -> wh
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """How one marked value looks, and what it gives: a value for its own name, or several columns and fields."""
 
     pattern: str
@@ -91,47 +91,52 @@ def _unless_none(text: str) -> str | None:
     )
 
 
-KINDS: Mapping[str, Kind] = {
-    "int": Kind(r"-?\d+", int),
-    "ids": Kind(r"[\d, -]*+", values.ids),  # what stands between the brackets
-    "csv": Kind(r"(?:-?\d+(?:, ?-?\d+)*)?", values.ids),  # a bare list, also before a comma
-    "list": Kind(r"\w*\((?:[^()]|\([^()]*\))*\)|\[(?:[^\[\]()]|\([^()]*\))*\]|[\d,]*", values.ids),  # brackets included
-    "word": Kind(r"[^\s,;()\[\]{}]+"),
-    "clause": Kind(r"[^.()]+"),  # prose without dots and parentheses
-    "letters": Kind(r"[a-z ]+"),  # words of prose
-    "text": Kind(r".*?"),
-    "rest": Kind(r".*"),
-    "uuid": Kind(r"[\w-]+"),  # 22 characters, or what a poster put in their place
-    "some": Kind(r"(?:Some\(|Optional\[)?[\w-]+[)\]]?", _unless_none),
-    "topic": Kind(r"[\w.-]+"),
-    "tp": Kind(r"\[[\w.-]+, ?\d+\]|\([\w.-]+, ?\d+\)|[\w.-]+-\d+", _tp, spreads=True),
-    "tps": Kind(r".*?", values.partition_names),
-    "state": Kind(r".*?", _state, spreads=True),
-    "states": Kind(r".*", values.partition_states),
-    "assignments": Kind(r".*", values.partition_replicas),
-    "replica_objects": Kind(r"Replica.*?", values.replica_ids),  # printed `Replica` objects, for their ids
-    "fetched": Kind(r".*", values.fetched),
-    "names": Kind(r"[\w.,\[\]-]+", values.partition_names),  # one or more partitions without blanks
-    "request": Kind(r".*?", values.request, spreads=True),
-    "printed_control_request": Kind(
+KINDS: Mapping[str, ValueKind] = {
+    "int": ValueKind(r"-?\d+", int),
+    "ids": ValueKind(r"[\d, -]*+", values.ids),  # what stands between the brackets
+    "csv": ValueKind(r"(?:-?\d+(?:, ?-?\d+)*)?", values.ids),  # a bare list, also before a comma
+    "list": ValueKind(
+        r"\w*\((?:[^()]|\([^()]*\))*\)|\[(?:[^\[\]()]|\([^()]*\))*\]|[\d,]*", values.ids
+    ),  # brackets included
+    "word": ValueKind(r"[^\s,;()\[\]{}]+"),
+    "clause": ValueKind(r"[^.()]+"),  # prose without dots and parentheses
+    "letters": ValueKind(r"[a-z ]+"),  # words of prose
+    "text": ValueKind(r".*?"),
+    "rest": ValueKind(r".*"),
+    "uuid": ValueKind(r"[\w-]+"),  # 22 characters, or what a poster put in their place
+    "some": ValueKind(r"(?:Some\(|Optional\[)?[\w-]+[)\]]?", _unless_none),
+    "topic": ValueKind(r"[\w.-]+"),
+    "tp": ValueKind(r"\[[\w.-]+, ?\d+\]|\([\w.-]+, ?\d+\)|[\w.-]+-\d+", _tp, spreads=True),
+    "tps": ValueKind(r".*?", values.partition_names),
+    "state": ValueKind(r".*?", _state, spreads=True),
+    "states": ValueKind(r".*", values.partition_states),
+    "assignments": ValueKind(r".*", values.partition_replicas),
+    "replica_objects": ValueKind(r"Replica.*?", values.replica_ids),  # printed `Replica` objects, for their ids
+    "fetched": ValueKind(r".*", values.fetched),
+    "names": ValueKind(r"[\w.,\[\]-]+", values.partition_names),  # one or more partitions without blanks
+    "request": ValueKind(r".*?", values.request, spreads=True),
+    "printed_control_request": ValueKind(
         r"(?:Name:|\(type=)(?:LeaderAndIsr?|UpdateMetadata|StopReplica)Request.*|\{controller_id=.*",
         values.request,
         spreads=True,
     ),
-    "alter_request": Kind(r".*", values.alter_request),
-    "named_replicas": Kind(r".*?", values.named_replicas),  # partitions with their replicas, or else by name
-    "unsent": Kind(r".*?", values.unsent),  # partitions with their states, or else by name
-    "path_assignment": Kind(r".*?", values.path_assignment, spreads=True),
-    "json_partitions": Kind(r".*", values.json_partitions),
-    "replicas_list": Kind(r".*?", lambda text: _with_names("replicas_list", text), spreads=True),
-    "replica_states": Kind(r".*?", lambda text: _with_names("replica_states", text), spreads=True),
-    "partition_states": Kind(r".*?", lambda text: _with_names("partition_states", text), spreads=True),
-    "results": Kind(r".*?", lambda text: _with_names("results", text), spreads=True),
-    "response": Kind(r".*?", values.response, spreads=True),
-    "election_error": Kind(r".*", values.election_error, spreads=True),
-    "assignment": Kind(r".*?", _assignment, spreads=True),
-    **{name: Kind(pattern) for name, pattern in records.PATTERNS.items()},
-    **{name: Kind(pattern, records.fitting(read), spreads=True) for name, (pattern, read) in records.READERS.items()},
+    "alter_request": ValueKind(r".*", values.alter_request),
+    "named_replicas": ValueKind(r".*?", values.named_replicas),  # partitions with their replicas, or else by name
+    "unsent": ValueKind(r".*?", values.unsent),  # partitions with their states, or else by name
+    "path_assignment": ValueKind(r".*?", values.path_assignment, spreads=True),
+    "json_partitions": ValueKind(r".*", values.json_partitions),
+    "replicas_list": ValueKind(r".*?", lambda text: _with_names("replicas_list", text), spreads=True),
+    "replica_states": ValueKind(r".*?", lambda text: _with_names("replica_states", text), spreads=True),
+    "partition_states": ValueKind(r".*?", lambda text: _with_names("partition_states", text), spreads=True),
+    "results": ValueKind(r".*?", lambda text: _with_names("results", text), spreads=True),
+    "response": ValueKind(r".*?", values.response, spreads=True),
+    "election_error": ValueKind(r".*", values.election_error, spreads=True),
+    "assignment": ValueKind(r".*?", _assignment, spreads=True),
+    **{name: ValueKind(pattern) for name, pattern in records.PATTERNS.items()},
+    **{
+        name: ValueKind(pattern, records.fitting(read), spreads=True)
+        for name, (pattern, read) in records.READERS.items()
+    },
 }
 
 _KIND_OF: Mapping[str, str] = {  # names whose kind is not "text" and not a column's
@@ -174,12 +179,12 @@ class Rule:
     until: str = ""
 
     @cached_property
-    def marks(self) -> tuple[tuple[str, Kind], ...]:
+    def marks(self) -> tuple[tuple[str, ValueKind], ...]:
         """Name and kind of each marked value that is kept, in the order of the pattern's groups."""
         names = ((m["name"], self._kind(m)) for m in _PIECE.finditer(self.text) if m["name"])
         return tuple((name, kind) for name, kind in names if name != "_")
 
-    def _kind(self, mark: re.Match[str]) -> Kind:
+    def _kind(self, mark: re.Match[str]) -> ValueKind:
         name = mark["kind"] or _KIND_OF.get(mark["name"], "text")
         if name not in KINDS:
             raise ValueError(f"rule {self.event_type}: no kind {name!r}; expected one of {sorted(KINDS)}")
@@ -212,7 +217,7 @@ class Rule:
         return max(texts, key=len)
 
     @cached_property
-    def loose(self) -> re.Pattern[bytes] | None:
+    def digit_insensitive(self) -> re.Pattern[bytes] | None:
         """The pattern with any number for each number that the rule writes out; None if it writes out none.
 
         It tells which messages the rule might know had they other digits.

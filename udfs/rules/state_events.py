@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WHOLE = (  # messages that print leader, leader epoch, partition epoch and ISR of a state that was committed
+FULL_STATE_EVENTS = (  # messages that print leader, leader epoch, partition epoch and ISR of a state that was committed
     "partition_state_change",
     "leader_and_isr_request_sent",
     "update_metadata_request_sent",
@@ -19,5 +19,8 @@ WHOLE = (  # messages that print leader, leader epoch, partition epoch and ISR o
     "kraft_partition_record_replayed",
     "partition_follower_epoch_started",  # all but the ISR
 )
-BY_LEADER = ("isr_updated", "partition_leader_epoch_started")  # the writer is the leader
-CHANGES = ("kraft_partition_changed", "kraft_partition_changed_unclean")  # `isr: [1] -> [2], leader: 1 -> 2, ...`
+LEADER_STATE_EVENTS = ("isr_updated", "partition_leader_epoch_started")  # the writer is the leader
+STATE_CHANGE_EVENTS = (
+    "kraft_partition_changed",
+    "kraft_partition_changed_unclean",
+)  # `isr: [1] -> [2], leader: 1 -> 2, ...`

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.merge.merge import merge
+from jobs.merge.run import merge
 from jobs.merge.request import Options
 from jobs.timelines.clocks import (
     CLOCK_PAIRS,

@@ -24,25 +24,40 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
+from jobs.merge import inputs, reading
 
 ROOT = Path(__file__).resolve().parents[1]
 STATE = "(state.change.logger)"
-ELECTED = f"[2026-11-21 10:00:01,000] TRACE [Controller id=1 epoch=4] Changed partition pay-in-0 from OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=7, isr=List(2, 3), zkVersion=9) {STATE}\n"
-SENT = f"[2026-11-21 10:00:01,002] TRACE [Controller id=1 epoch=4] Changed state of replica 2 for partition pay-in-1 from OnlineReplica to OfflineReplica {STATE}\n"
-FAILED = (
-    "[2026-11-21 10:00:01,004] ERROR [Controller id=1 epoch=4] Controller 1 epoch 4 failed to change state for partition"
-    f" pay-in-0 from OfflinePartition to OnlinePartition {STATE}\n"
-    "kafka.common.StateChangeFailedException: Failed to elect leader\n\tat kafka.controller.Elections.elect(Elections.scala:1)\n"
+ELECTED = (
+    "[2026-11-21 10:00:01,000] TRACE [Controller id=1 epoch=4] Changed partition pay-in-0 from OfflinePartition to "
+    f"OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=7, isr=List(2, 3), zkVersion=9) {STATE}\n"
 )
-HANDLED = f"[2026-11-21 10:00:01,003] TRACE [Broker id=2] Handling LeaderAndIsr request correlationId 12 from controller 1 epoch 4 starting the become-leader transition for partition pay-in-0 {STATE}\n"
-SHRUNK = "[2026-11-21 10:00:01,001] INFO [Partition orders-3 broker=2] Shrinking ISR from 2,1 to 2 (kafka.cluster.Partition)\n"
+SENT = (
+    "[2026-11-21 10:00:01,002] TRACE [Controller id=1 epoch=4] Changed state of replica 2 for partition pay-in-1 "
+    f"from OnlineReplica to OfflineReplica {STATE}\n"
+)
+FAILED = (
+    "[2026-11-21 10:00:01,004] ERROR [Controller id=1 epoch=4] Controller 1 epoch 4 failed to change state for "
+    "partition"
+    f" pay-in-0 from OfflinePartition to OnlinePartition {STATE}\n"
+    "kafka.common.StateChangeFailedException: Failed to elect leader\n\tat "
+    "kafka.controller.Elections.elect(Elections.scala:1)\n"
+)
+HANDLED = (
+    "[2026-11-21 10:00:01,003] TRACE [Broker id=2] Handling LeaderAndIsr request correlationId 12 from controller 1 "
+    f"epoch 4 starting the become-leader transition for partition pay-in-0 {STATE}\n"
+)
+SHRUNK = (
+    "[2026-11-21 10:00:01,001] INFO [Partition orders-3 broker=2] Shrinking ISR from 2,1 to 2 "
+    "(kafka.cluster.Partition)\n"
+)
 STARTED = "[2026-11-21 10:00:00,000] INFO [KafkaServer id=2] started (kafka.server.KafkaServer)\n"
 CONTROLLER, BROKER = ELECTED + SENT + FAILED, STARTED + SHRUNK + HANDLED
 MERGED = STARTED + ELECTED + SHRUNK + SENT + HANDLED + FAILED
 
 
 @dataclass
-class Output:
+class MergeOutput:
     code: int
     out: str
     err: str
@@ -58,10 +73,10 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def merge(*argv: str, given: bytes = b"") -> Output:
+def merge(*argv: str, given: bytes = b"") -> MergeOutput:
     result = CliRunner().invoke(main, ["merge", *argv], input=given)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return Output(result.exit_code, result.stdout_bytes.decode("utf-8", "surrogateescape"), result.stderr)
+    return MergeOutput(result.exit_code, result.stdout_bytes.decode("utf-8", "surrogateescape"), result.stderr)
 
 
 # ---- where logs come from --------------------------------------------------------------------------------------------
@@ -90,7 +105,7 @@ def test_a_compressed_file_is_read_and_with_its_twin_once(kind: str, logs: Path)
     packed.write_bytes(PACKED[kind](CONTROLLER.encode()))
     both = merge(".")
     assert (both.code, both.out) == (0, MERGED)
-    assert "same records" in both.err
+    assert "same content" in both.err
     assert merge(".", "--keep-duplicates").out.count("pay-in-1") == 2
     Path("broker-1/state-change.log").unlink()
     assert merge(".").out == MERGED
@@ -236,37 +251,32 @@ def test_a_file_of_a_few_compressed_bytes_is_damaged(logs: Path) -> None:
 
 def test_a_file_keeps_its_records_whatever_becomes_of_its_name(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Logs are rotated while they are read: another file of that name is not taken for the first one."""
-    from jobs.merge import merge as job
+    looked_up = reading.LogReader.wanted
 
-    looked_up = job.Merge._streams
-
-    def rotated(self: job.Merge) -> object:
-        found = looked_up(self)
+    def rotated(self: reading.LogReader) -> object:
+        streams = looked_up(self)
         os.rename("broker-1/state-change.log", "broker-1/state-change.log.1")
         Path("broker-1/state-change.log").write_text(STARTED * 100)
         os.remove("broker-2/server.log")
-        return found
+        return streams
 
-    monkeypatch.setattr(job.Merge, "_streams", rotated)
+    monkeypatch.setattr(reading.LogReader, "wanted", rotated)
     assert merge("broker-1", "broker-2").out == MERGED
 
 
-def test_another_file_of_that_name_is_told_where_too_few_can_be_held(
+def test_another_file_of_that_name_is_reported_where_too_few_can_be_held(
     logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jobs.merge import logs as merge_logs
-    from jobs.merge import merge as job
+    looked_up = reading.LogReader.wanted
 
-    looked_up = job.Merge._streams
-
-    def rotated(self: job.Merge) -> object:
-        found = looked_up(self)
+    def rotated(self: reading.LogReader) -> object:
+        streams = looked_up(self)
         os.rename("broker-1/state-change.log", "broker-1/state-change.log.1")
         Path("broker-1/state-change.log").write_text(STARTED * 100)
-        return found
+        return streams
 
-    monkeypatch.setattr(job.Merge, "_streams", rotated)
-    monkeypatch.setattr(merge_logs.Reading, "hold", lambda self, descriptor: None)
+    monkeypatch.setattr(reading.LogReader, "wanted", rotated)
+    monkeypatch.setattr(inputs.Inputs, "hold", lambda self, descriptor: None)
     found = merge("broker-1", "broker-2")
     assert (found.code, found.out) == (2, BROKER)
     assert "broker-1/state-change.log (it was replaced while it was read)" in found.err
@@ -277,7 +287,7 @@ def test_text_without_records_is_said_and_no_failure(logs: Path) -> None:
     found = merge(".")
     assert (found.code, found.out) == (0, MERGED)
     assert "notes.txt" in found.err
-    assert "8 bytes of no record" in found.err
+    assert "8 bytes outside records" in found.err
 
 
 def test_more_files_than_a_process_may_open(logs: Path) -> None:
@@ -335,7 +345,7 @@ def test_a_text_that_an_event_must_have_is_looked_for_first(events: str, monkeyp
 
     outputs = []
     for many in (0, 10**9):
-        monkeypatch.setattr(merge_filters, "MANY", many)
+        monkeypatch.setattr(merge_filters, "RULES_PAY_FROM", many)
         outputs.append(merge(str(ROOT / "data" / "zk-2.4.1" / "logs"), "--event", events).out)
     assert outputs[0] == outputs[1] != ""
 
@@ -402,7 +412,7 @@ def test_known_skews_correct_the_order_but_not_the_bytes(logs: Path) -> None:
     Path("skew.csv").write_bytes(b"\xef\xbb\xbfnode,ms\r\n2,500\r\n7,1\r\n8,-2.5\r\n")  # as a spreadsheet writes it
     found = merge("broker-1", "broker-2", "--skew", "skew.csv")
     assert found.out == corrected
-    assert "No log is of node 7, 8, which --skew names." in found.err
+    assert "No log was written by node 7, 8, which --skew names." in found.err
 
 
 # ---- how it is printed -----------------------------------------------------------------------------------------------
@@ -441,8 +451,8 @@ def test_node_begins_each_line(logs: Path) -> None:
 
 
 def test_colours_are_for_terminals_only(logs: Path) -> None:
-    from jobs.merge.merge import merge as run
     from jobs.merge.request import Options
+    from jobs.merge.run import merge as run
 
     plain, coloured = io.BytesIO(), io.BytesIO()
     run(Options(paths=(".",)), plain, lambda text: None)
@@ -461,8 +471,8 @@ def test_the_summary_counts_everything(logs: Path) -> None:
     Path("broker-2/server.log").write_text("no record yet\n" + BROKER)
     found = merge(".", "--topic", "pay-in", "--verbose")
     *files, last = found.err.splitlines()
-    assert last == "kafka-rewind: 6 records read of 2 files, 4 matched, 14 bytes of no record"
-    assert ["of node 1, 3 records read" in files[0], "of node 2, 3 records read" in files[1]] == [True, True]
+    assert last == "kafka-rewind: 6 records read from 2 files, 4 matched, 14 bytes outside records"
+    assert [", node 1, 3 records read" in files[0], ", node 2, 3 records read" in files[1]] == [True, True]
 
 
 # ---- as a process ----------------------------------------------------------------------------------------------------
@@ -479,33 +489,63 @@ def test_a_closed_pipe_ends_it_silently(logs: Path) -> None:
     assert ended.stderr == b""
 
 
+NOT_WRITTEN = "The output cannot be written (No space left on device)"
 COMMANDS = {  # a shell's line -> exit code of merge, its output, what it says
-    "merge . > /dev/full": (
-        2,
-        "",
-        "The output cannot be written (No space left on device); what was printed is not all.",
-    ),
-    "merge . --count > /dev/full": (2, "", "The output cannot be written (No space left on device)"),
-    "merge . --format csv > /dev/full": (2, "", "The output cannot be written (No space left on device)"),
-    "merge . >&-": (2, "", "Standard output is closed; nothing was merged."),
+    "merge . > /dev/full": (4, "", f"{NOT_WRITTEN}; what was printed is not all."),
+    "merge . --count > /dev/full": (4, "", NOT_WRITTEN),
+    "merge . --format csv > /dev/full": (4, "", NOT_WRITTEN),
+    "merge . > /dev/full 2>&1": (4, "", ""),
+    "merge . >&-": (4, "", "Standard output is closed; nothing was merged."),
+    "merge . >&- 2>&-": (4, "", ""),
+    "merge . | true; exit ${PIPESTATUS[0]}": (0, "", ""),
     "merge . 2>&-": (0, MERGED, ""),
     "merge . 2>/dev/full": (0, MERGED, ""),
+    "merge . nope.log 2>/dev/full": (2, MERGED, ""),
+    "merge . 2> >(exec true; sleep 0.1)": (0, MERGED, ""),
+    "merge . --topic caf\xe9 2>/dev/full": (0, "", ""),
     "merge - broker-1 <&-": (2, CONTROLLER, "This file cannot be read: standard input (it is closed)"),
     "merge . --help | true; exit ${PIPESTATUS[0]}": (0, "", ""),
 }
 
 
+ENVIRONMENTS: dict[str, dict[str, str]] = {  # beside PATH and PYTHONPATH; Python's buffers and encoding depend on them
+    "nothing": {},
+    "LANG=C": {"LANG": "C"},
+    "ASCII": {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    "UTF-8": {"LANG": "C.UTF-8"},
+    "without buffers": {"PYTHONUNBUFFERED": "1"},
+}
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_what_becomes_of_output_and_input_is_said(command: str, logs: Path) -> None:
-    code, out, said = COMMANDS[command]
-    ended = process("bash", "-c", command.replace("merge", f"{sys.executable} -m jobs.cli merge", 1), cwd=logs)
+def test_output_and_input_that_fail_are_reported(command: str, environment: str, logs: Path) -> None:
+    code, out, sentence = COMMANDS[command]
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), **ENVIRONMENTS[environment]}
+    line = command.replace("merge", f"{sys.executable} -m jobs.cli merge", 1)
+    ended = subprocess.run(["bash", "-c", line], cwd=logs, env=env, capture_output=True, check=False)
     assert (ended.returncode, ended.stdout.decode()) == (code, out)
-    assert said in ended.stderr.decode()
+    assert sentence in ended.stderr.decode()
     assert "Traceback" not in ended.stderr.decode()
     assert ended.stderr.decode().count("kafka-rewind: ") == len(ended.stderr.splitlines())
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 2), (signal.SIGTERM, 128 + signal.SIGTERM)])
+@pytest.mark.parametrize("command", ["merge - < big.log", "merge big.log big.log.gz --topic orders --keep-duplicates"])
+def test_no_room_for_temporary_files_is_no_bad_input(command: str, logs: Path) -> None:
+    """No file may be written any further; the output is a pipe."""
+    Path("big.log").write_text(SHRUNK * 60_000)
+    Path("big.log.gz").write_bytes(gzip.compress(b"", 1) + gzip.compress((SHRUNK * 60_000).encode(), 1))
+    line = f"ulimit -f 1; {command}".replace("merge", f"{sys.executable} -m jobs.cli merge", 1)
+    ended = process("bash", "-c", line, cwd=logs)
+    assert (ended.returncode, ended.stdout) == (4, b"")
+    assert re.fullmatch(
+        rb"kafka-rewind: A temporary file cannot be written in \S+ \(File too large\); free space or set TMPDIR.\n",
+        ended.stderr,
+    )
+    assert not [path for path in logs.iterdir() if path.name.startswith("kafka-rewind-")]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)])
 def test_a_signal_ends_it_at_once_and_leaves_nothing(number: signal.Signals, code: int, logs: Path) -> None:
     """While it waits for standard input, which it has put into a file so far."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(logs / "tmp")}
@@ -539,16 +579,20 @@ ROADS = {  # of modules that only some need: those that this one loads; under 0.
     "--topic orders --partitions 3": set(),
     "--topic pay-in --count": set(),
     "--event isr_shrinking": {
-        "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.state_change", "udfs.rules.subjects.controller", "udfs.rules.subjects.partition",
-        "udfs.rules.subjects.server", "udfs.rules.subjects.process",
+        "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.state_change",
+        "udfs.rules.subjects.controller", "udfs.rules.subjects.partition", "udfs.rules.subjects.server",
+        "udfs.rules.subjects.process",
     },
     "--level ERROR --only state-change": {"udfs.logs.layouts"},
-    "--format short --only state-change": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.state_change"},
+    "--format short --only state-change": {
+        "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.state_change",
+    },
     "--node --only partition": {"udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.subjects.partition"},
 }  # fmt: skip
 SOMETIMES = {
-    "difflib", "sqlite3", "tarfile", "tempfile", "udfs.logs.timestamps", "udfs.reconstruct.clock_pairs", "udfs.reconstruct.clock_skew", "udfs.logs.dst", "udfs.logs.formats", "udfs.logs.framing",
-    "udfs.logs.layouts", "udfs.rules.lookup", "udfs.rules.rulebook", "udfs.logs.sources", "udfs.logs.wrappers", "zipfile",
+    "difflib", "sqlite3", "tarfile", "tempfile", "udfs.logs.timestamps", "udfs.reconstruct.clock_pairs",
+    "udfs.reconstruct.clock_skew", "udfs.logs.dst", "udfs.logs.formats", "udfs.logs.framing", "udfs.logs.layouts",
+    "udfs.rules.lookup", "udfs.rules.rulebook", "udfs.logs.sources", "udfs.logs.wrappers", "zipfile",
 }  # fmt: skip
 
 
@@ -558,7 +602,7 @@ def loaded_by(*argv: str, cwd: Path) -> set[str]:
     ended = process(sys.executable, "-c", f"{code}; print(*sys.modules, file=sys.stderr)", "merge", *argv, cwd=cwd)
     assert ended.returncode == 0, ended.stderr
     loaded = set(ended.stderr.decode().split())
-    assert "jobs.merge.merge" in loaded
+    assert "jobs.merge.run" in loaded
     return loaded
 
 

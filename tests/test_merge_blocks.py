@@ -15,12 +15,14 @@ from udfs.logs import timestamps as clock
 from udfs.logs.formats import format_named, format_of
 from udfs.logs.framing import Frames, frames
 from udfs.logs.timestamps import micros_of
-from udfs.merge import blocks as merge_blocks
-from udfs.merge.blocks import Account, Block, Pool, blocks, starts_from
-from udfs.merge.streams import Aside, Index, IndexedStream, suffix_minima
+from udfs.merge import usual_layout
+from udfs.merge.block import Block, Pool, ReadTotals
+from udfs.merge.blocks import blocks
+from udfs.merge.streams import IndexedStream, RecordIndex, SpilledRecords, suffix_minima
+from udfs.merge.usual_layout import starts_from
 
 if TYPE_CHECKING:
-    from udfs.merge.blocks import Longs
+    from udfs.merge.block import Longs
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"
@@ -38,7 +40,7 @@ def as_is(local: Longs, offsets: Longs, is_utc: object) -> Longs:
 def ours(text: bytes, size: int) -> list[tuple[int, bytes, int]]:
     """Line number, bytes and time of each record, as `merge` finds them."""
     found = []
-    for block in blocks(io.BytesIO(text), None, as_is, Account(), pool=Pool(size), first_line=1):
+    for block in blocks(io.BytesIO(text), None, as_is, ReadTotals(), pool=Pool(size), first_line=1):
         assert block.lines is not None
         found += [(int(block.lines[i]), block.raw(i), int(block.times[i])) for i in range(len(block))]
     return found
@@ -66,7 +68,7 @@ def theirs(text: bytes) -> list[tuple[int, bytes, int]]:
 
 
 def test_a_time_that_does_not_exist_is_the_clocks() -> None:
-    assert merge_blocks.NO_TIME == clock.NO_TIME
+    assert usual_layout.NO_TIME == clock.NO_TIME
 
 
 TEXTS = {
@@ -133,9 +135,9 @@ def test_records_of_real_logs_are_those_of_the_framer(paths: list[Path]) -> None
 
 
 def test_unframed_bytes_are_counted() -> None:
-    account = Account()
-    list(blocks(io.BytesIO(b"noise\nmore\n" + LINE.format(1, "a").encode()), None, as_is, account, pool=Pool()))
-    assert (account.records, account.unframed_bytes, account.bytes) == (1, 11, 11 + len(LINE.format(1, "a")))
+    totals = ReadTotals()
+    list(blocks(io.BytesIO(b"noise\nmore\n" + LINE.format(1, "a").encode()), None, as_is, totals, pool=Pool()))
+    assert (totals.records, totals.unframed_bytes, totals.bytes) == (1, 11, 11 + len(LINE.format(1, "a")))
 
 
 def test_starts_in_the_midst_of_a_file() -> None:
@@ -162,7 +164,7 @@ def test_what_was_put_aside_comes_back_sorted() -> None:
     """More than is kept in memory, of two files; equal times stay in the order of the file."""
     dice = random.Random(1)
     files = [[(dice.randrange(1000), b"%d %d\n" % (file, i) * 40) for i in range(9000)] for file in (0, 1)]
-    aside = Aside()
+    aside = SpilledRecords()
     for file, records in enumerate(files):
         for at in range(0, len(records), 500):
             aside.add(file, block_of(records[at : at + 500]))
@@ -182,9 +184,9 @@ def test_what_was_put_aside_comes_back_sorted() -> None:
 def test_what_was_looked_up_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"noise\n" + b"".join(LINE.format(i % 10, i).encode() for i in range(3000)) + b"no end")
-    stream, found = IndexedStream(0, lambda: cast(BinaryIO, path.open("rb", buffering=0)), True, Index()), []
+    stream, found = IndexedStream(0, lambda: cast(BinaryIO, path.open("rb", buffering=0)), True, RecordIndex()), []
     with path.open("rb", buffering=0) as file:
-        for block in blocks(file, None, as_is, Account(), pool=Pool(8192), first_line=1):
+        for block in blocks(file, None, as_is, ReadTotals(), pool=Pool(8192), first_line=1):
             stream.note(block)
             found.append(block)
     stream.done()
@@ -202,26 +204,26 @@ def test_how_much_of_a_file_is_kept_is_known_before() -> None:
     """In order it is one block; a last record that belongs to the begin keeps all."""
     raw = b"x" * 99 + b"\n"
     for times, kept in (([1, 2, 3, 4], 100), ([1, 2, 3, 0], 400), ([1, 3, 2, 4], 200)):
-        stream = IndexedStream(0, lambda: io.BytesIO(), True, Index())
+        stream = IndexedStream(0, lambda: io.BytesIO(), True, RecordIndex())
         for at in times:
             stream.note(block_of([(at, raw)]))
         stream.done()
         assert stream.most_kept() == kept
 
 
-def test_a_file_that_cannot_be_read_again_is_told_once_and_has_no_more_records(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_again_is_reported_once_and_has_no_more_records(tmp_path: Path) -> None:
     """As a log that is truncated between the looking up and the writing: what comes before it is not lost."""
-    path, told = tmp_path / "a.log", []
+    path, errors = tmp_path / "a.log", []
     path.write_bytes(b"".join(LINE.format(i % 10, i).encode() for i in range(3000)))
     stream = IndexedStream(
         0,
         lambda: cast(BinaryIO, path.open("rb", buffering=0)),
         True,
-        Index(),
-        lost=lambda error: told.append(str(error)),
+        RecordIndex(),
+        cut_short=lambda error: errors.append(str(error)),
     )
     with path.open("rb", buffering=0) as file:
-        for block in blocks(file, None, as_is, Account(), pool=Pool(8192)):
+        for block in blocks(file, None, as_is, ReadTotals(), pool=Pool(8192)):
             stream.note(block)
     stream.done()
     again = stream.blocks(Pool(8192))
@@ -230,4 +232,4 @@ def test_a_file_that_cannot_be_read_again_is_told_once_and_has_no_more_records(t
     with path.open("r+b") as file:
         file.truncate(100)
     assert [len(block) for block in again] == [0] * (len(stream.minima) - 1)
-    assert told == ["it became shorter while it was read"]
+    assert errors == ["it became shorter while it was read"]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from tests.test_event_rank import AT, RANKED
-from udfs.merge.blocks import Block, Pool
-from udfs.merge.order import RankedSoFar, merged
+from udfs.merge.block import Block, Pool
+from udfs.merge.order import FileRanks, merged
 from udfs.merge.streams import suffix_minima
 from udfs.rules.event_rank import rank_of
 
@@ -86,7 +86,7 @@ def test_a_filter_does_not_change_the_order_of_what_is_left() -> None:
     """Ranks of some records depend on all of their file, also of those in the block before."""
     (stream,), records = given(random.Random(7), 1, 70, 0)
     ranks: dict[int, int] = {}
-    ranked = RankedSoFar()
+    ranked = FileRanks()
     for part in stream.parts:
         assert part.lines is not None
         some = np.arange(0, len(part), 2)

@@ -36,7 +36,7 @@ STAMPED = re.compile(rb"^(?:\xef\xbb\xbf)?\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}
 
 
 @dataclass
-class Output:
+class ToolOutput:
     """What one run of `merge` gave."""
 
     code: int
@@ -49,13 +49,13 @@ class Output:
         return self.out.split(b"\n")[:-1]
 
 
-def run(argv: list[str], cwd: str, monkeypatch: pytest.MonkeyPatch, env: dict[str, str] | None = None) -> Output:
+def run(argv: list[str], cwd: str, monkeypatch: pytest.MonkeyPatch, env: dict[str, str] | None = None) -> ToolOutput:
     monkeypatch.chdir(MERGER / cwd)
     for name, value in (env or {}).items():
         monkeypatch.setenv(name, value)
     result = CliRunner().invoke(main, ["merge", *argv])
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return Output(result.exit_code, result.stdout_bytes, result.stderr)
+    return ToolOutput(result.exit_code, result.stdout_bytes, result.stderr)
 
 
 def recorded_lines(case: dict[str, Any]) -> list[bytes]:
@@ -125,16 +125,16 @@ def test_a_kept_case(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- mended: what `successor` says -----------------------------------------------------------------------------------
-Mended = Callable[[dict[str, Any], Output], None]
+Mended = Callable[[dict[str, Any], ToolOutput], None]
 
 
-def same_but_for_ties(case: dict[str, Any], output: Output) -> None:
+def same_but_for_ties(case: dict[str, Any], output: ToolOutput) -> None:
     assert is_within(recorded_lines(case), output.lines, "ties")
     extra = Counter(output.lines) - Counter(recorded_lines(case))
     assert [line for line in extra if not was_lost(line, case)] == []
 
 
-def every_line(case: dict[str, Any], output: Output) -> None:
+def every_line(case: dict[str, Any], output: ToolOutput) -> None:
     """All of the inputs, in order of time, records whole; the recorded lines among them."""
     assert Counter(output.lines) == Counter(lines_of(case))
     times = [time_of(line) for line in output.lines if STAMPED.match(line)]
@@ -146,7 +146,7 @@ def every_line_about(topic: bytes) -> Mended:
     """Of lines that stand alone those that name the topic with a partition, in either form."""
     named = re.compile(rb"\[" + topic + rb", *\d+\]|(?<![\w.-])" + topic + rb"-\d+(?![\w.-])|'" + topic + rb"'")
 
-    def check(case: dict[str, Any], output: Output) -> None:
+    def check(case: dict[str, Any], output: ToolOutput) -> None:
         argv = case["argv"]
         window = [argv[argv.index(name) + 1].encode() for name in ("--start-time", "--end-time") if name in argv]
         first, last = window or [b"", b"~"]
@@ -159,13 +159,13 @@ def every_line_about(topic: bytes) -> Mended:
     return check
 
 
-def nothing(case: dict[str, Any], output: Output) -> None:
+def nothing(case: dict[str, Any], output: ToolOutput) -> None:
     assert output.out == b""
     assert "Nothing matched" in output.err
 
 
 def refused(*words: str) -> Mended:
-    def check(case: dict[str, Any], output: Output) -> None:
+    def check(case: dict[str, Any], output: ToolOutput) -> None:
         assert (output.code, output.out) == (2, b"")
         assert all(word in output.err for word in words)
 
@@ -176,7 +176,7 @@ def refused(*words: str) -> Mended:
 def ends_of_lines(*ends: bytes) -> Mended:
     """Which lines come out, by how their messages end."""
 
-    def check(case: dict[str, Any], output: Output) -> None:
+    def check(case: dict[str, Any], output: ToolOutput) -> None:
         told = [line.removesuffix(b"\r").removesuffix(b" (state.change.logger)") for line in output.lines]
         assert len(told) == len(ends)
         assert [line for line, end in zip(told, ends, strict=True) if not line.endswith(end)] == []
@@ -184,7 +184,7 @@ def ends_of_lines(*ends: bytes) -> Mended:
     return check
 
 
-def odd_lines(case: dict[str, Any], output: Output) -> None:
+def odd_lines(case: dict[str, Any], output: ToolOutput) -> None:
     assert Counter(output.lines) == Counter(lines_of(case))
     text = output.out
     assert b"no timestamp at all" in text.split(b"\n")[1]  # with its record
@@ -193,7 +193,7 @@ def odd_lines(case: dict[str, Any], output: Output) -> None:
     assert is_within(recorded_lines(case), output.lines, "lines")
 
 
-def odd_lines_of_t(case: dict[str, Any], output: Output) -> None:
+def odd_lines_of_t(case: dict[str, Any], output: ToolOutput) -> None:
     text = output.out
     for found in (b"isr [1,2] stands before partition [t,0]", b"partition t-0 as written", b"Set([t,0],[u,1])"):
         assert found in text
@@ -202,13 +202,13 @@ def odd_lines_of_t(case: dict[str, Any], output: Output) -> None:
     assert is_within(recorded_lines(case), output.lines, "lines")
 
 
-def crlf_stays_and_a_lone_cr_ends_nothing(case: dict[str, Any], output: Output) -> None:
+def crlf_stays_and_a_lone_cr_ends_nothing(case: dict[str, Any], output: ToolOutput) -> None:
     crlf = [line for line in output.lines if line.endswith(b"\r")]
     assert [line.partition(b" (")[0][-2:] for line in crlf] == [b"W1", b"W2"]
     assert [line.count(b"\r") for line in output.lines] == [1, 1, 1, 1]
 
 
-def bytes_pass(case: dict[str, Any], output: Output) -> None:
+def bytes_pass(case: dict[str, Any], output: ToolOutput) -> None:
     assert Counter(output.lines) == Counter(lines_of(case))
 
 
@@ -297,7 +297,7 @@ PROBED: dict[tuple[str, ...], tuple[int, int, str]] = {  # arguments -> exit cod
         3,
         "",
     ),
-    ("--logs-regex", "regex/zzz"): (OK, 0, "found 0 files"),
+    ("--logs-regex", "regex/zzz"): (OK, 0, "matches 0 files"),
     ("--logs-regex", "regex/^state-change\\.log$"): (OK, 1, "regex/state-change.log"),
     ("--logs-regex", "regex/(server|other)\\.log"): (OK, 1, "regex/server.log"),
     # mended: accepted now
@@ -314,7 +314,7 @@ PROBED: dict[tuple[str, ...], tuple[int, int, str]] = {  # arguments -> exit cod
     ("--logs", "a.log", "--start-time", "2014-02-03T10:00:00,003"): (OK, 2, ""),
     ("--logs", "a.log", "--start-time", "2014-02-03 10:00:00.003"): (OK, 2, ""),
     ("--logs", "a.log", "--start-time", "2014-02-03 10:00:00,003Z"): (OK, 2, ""),
-    ("--logs-regex", "regex/dir"): (OK, 0, "found 0 files"),
+    ("--logs-regex", "regex/dir"): (OK, 0, "matches 0 files"),
     # mended: a glob is a glob; 26 logs, some with the same content
     ("--logs", "*.log"): (OK, -1, ""),
     # mended: refused in one sentence

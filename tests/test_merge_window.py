@@ -73,9 +73,9 @@ def test_a_stamp_that_is_cut_by_the_end_of_a_search_is_found(tmp_path: Path, mon
     """What is passed over is searched piece by piece; the late record's stamp stands at each place around a border."""
     from jobs.merge import window as merge_window
 
-    monkeypatch.setattr(merge_window, "_SMALL", 1000)
-    monkeypatch.setattr(merge_window, "_PROBE", 4096)
-    monkeypatch.setattr(merge_window, "_SEARCHED", 20_000)
+    monkeypatch.setattr(merge_window, "_SMALL_BYTES", 1000)
+    monkeypatch.setattr(merge_window, "_PROBE_BYTES", 4096)
+    monkeypatch.setattr(merge_window, "_SEARCHED_AT_ONCE", 20_000)
     early = "".join(line(i) for i in range(30))
     for before in range(19_970, 20_004):
         head = early + line(99, "y" * (before - len(early) - len(line(99))))
@@ -102,8 +102,8 @@ def test_each_file_is_looked_up_by_itself(tmp_path: Path, monkeypatch: pytest.Mo
     """Logs of several nodes, each with its own hours."""
     from jobs.merge import window as merge_window
 
-    monkeypatch.setattr(merge_window, "_SMALL", 1000)
-    monkeypatch.setattr(merge_window, "_PROBE", 4096)
+    monkeypatch.setattr(merge_window, "_SMALL_BYTES", 1000)
+    monkeypatch.setattr(merge_window, "_PROBE_BYTES", 4096)
     for node, begin in enumerate((-9000, 0, 1700, 3400)):
         path = tmp_path / f"broker-{node}.log"
         path.write_text("".join(line(begin + i * 10, f"of {node} ") for i in range(400)))
@@ -130,8 +130,8 @@ def test_with_trust_a_record_a_little_out_of_its_place_is_found(
     """One of the last second before 23:00 stands behind those of half a minute later."""
     from jobs.merge import window as merge_window
 
-    monkeypatch.setattr(merge_window, "_SMALL", 1000)
-    monkeypatch.setattr(merge_window, "_PROBE", 1024)
+    monkeypatch.setattr(merge_window, "_SMALL_BYTES", 1000)
+    monkeypatch.setattr(merge_window, "_PROBE_BYTES", 1024)
     lines = [line(i) for i in range(3000, 4200)]
     lines.insert(630, line(3599.5, "late "))
     (tmp_path / "controller.log").write_text("".join(lines))

@@ -76,14 +76,14 @@ def describe(
 
 
 def _moment(text: str) -> Moment:
-    from udfs.merge.times import FORMS, moment
+    from udfs.merge.times import TIME_EXAMPLES, moment
 
     try:
         asked = moment(text)
     except ValueError as error:
         raise click.UsageError(f"--at {error}.") from None
     if asked is None:
-        raise click.UsageError(f"--at {text!r} is no time; give one such as {FORMS}.")
+        raise click.UsageError(f"--at {text!r} is no time; give one such as {TIME_EXAMPLES}.")
     return asked
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jobs.merge.logs import Log
+from jobs.merge.log import Log
 from jobs.merge.request import Options, local_time
-from udfs.merge.filters import Record
 from udfs.merge.formats import as_csv, as_jsonl, as_short, coloured, csv_header, prefixed, row_of
+from udfs.merge.record import Record
 
 if TYPE_CHECKING:
-    from udfs.merge.order import Picked
+    from udfs.merge.order import OrderedRecords
 
 
 class Printer:
@@ -24,7 +24,7 @@ class Printer:
         """What stands above all records in CSV."""
         return csv_header()
 
-    def printed(self, picked: Picked) -> bytes:
+    def printed(self, picked: OrderedRecords) -> bytes:
         """Some records in their order."""
         blocks, files = picked.blocks, picked.files
         which = [0] * len(picked) if picked.which is None else picked.which.tolist()

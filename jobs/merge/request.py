@@ -1,4 +1,4 @@
-"""What a merge was asked for: the command line's words, and what they mean. Nothing is opened here but settings."""
+"""What a merge is asked for: the options of its command line, and what they mean. Opens nothing but settings."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from udfs.errors import BadInput
+
 if TYPE_CHECKING:
     from jobs.settings import Settings
     from udfs.merge.filters import Filters
@@ -16,13 +18,9 @@ if TYPE_CHECKING:
 FORMATS = ("raw", "short", "jsonl", "csv")
 
 
-class Refused(Exception):
-    """A wrong argument or input; the text is one sentence for the user."""
-
-
 @dataclass(frozen=True)
 class Options:
-    """What was asked for, as it stands on the command line. Everything may be left out but the logs."""
+    """The options as they stand on the command line. Everything may be left out but the logs."""
 
     paths: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()  # comma-separated
@@ -55,15 +53,15 @@ class Options:
 
 
 @dataclass
-class Request:
-    """The same, understood."""
+class MergeRequest:
+    """The same, checked and understood."""
 
     options: Options
     filters: Filters
     since: Moment | None
     until: Moment | None
     zone_of: Callable[[int | None], str]
-    own_zone: str  # of times that are given and printed
+    own_zone: str  # of the user's times, and of those printed
     skews: dict[int, int]  # node -> microseconds that its clock is ahead
     window: tuple[int | None, int | None] = (None, None)  # UTC, inclusive
 
@@ -74,11 +72,11 @@ class Request:
 
     @property
     def is_relative(self) -> bool:
-        """Whether a time was given that only the logs tell."""
+        """Whether a time of the window depends on the last record."""
         return any(moment is not None and moment.is_relative for moment in (self.since, self.until))
 
     def set_window(self, last: int | None) -> None:
-        """The window in UTC. `last`: greatest time of the logs, UTC; needed for relative times. Raises Refused."""
+        """The window in UTC. `last`: greatest time of the logs, UTC; needed for relative times. Raises BadInput."""
         from udfs.merge.times import as_text
 
         def utc(moment: Moment | None, is_end: bool) -> int | None:
@@ -96,11 +94,11 @@ class Request:
             since, until = since - margin, until + margin
         if since is not None and until is not None and since > until:
             start, end = (as_text(local_time(at, self.own_zone)) for at in (since, until))
-            raise Refused(f"--start-time {start} is after --end-time {end}; exchange them.")
+            raise BadInput(f"--start-time {start} is after --end-time {end}; exchange them.")
         self.window = (since, until)
 
     def described(self) -> str:
-        """What was looked for: `no record of topic a, of partition 3, since ...`."""
+        """What is looked for: `no record of topic a, of partition 3, since ...`."""
         from udfs.merge.times import as_text
 
         options = self.options
@@ -119,22 +117,51 @@ class Request:
         return " ".join(["no record", ", ".join(parts)]).strip()
 
 
-def understood(options: Options) -> Request:
-    """Checks all arguments before any log is opened. Raises Refused."""
+def understood(options: Options) -> MergeRequest:
+    """Checks all arguments before any log is opened. Raises BadInput."""
+    _check(options)
+    filters = _filters(options)
+    since, until = _moment("--start-time", options.since), _moment("--end-time", options.until)
+    if options.around is not None:
+        since = until = _moment("--around", options.around)
+    settings = None
+    if options.conf is not None:
+        from jobs.settings import load
+
+        settings = load(options.conf)
+    own_zone = options.zone if options.zone is not None else (settings.time_zone if settings else None) or "UTC"
+    _check_zone(own_zone)
+    skews = {} if options.skew in ("none", "auto") else _read_skews(options.skew)
+    request = MergeRequest(
+        options, filters, since, until, _zone_of(settings, own_zone), "UTC" if options.utc else own_zone, skews
+    )
+    _within(options)
+    if not request.is_relative:
+        request.set_window(None)
+    return request
+
+
+def _check(options: Options) -> None:
+    """Raises BadInput for options that do not go together, or are empty."""
+    if options.logs and options.logs_regex is not None:
+        raise BadInput("Give the files with --logs or with --logs-regex, not with both.")
+    if not options.logs and options.logs_regex is None and not options.paths:
+        raise BadInput("No logs were given; name files, folders, globs or bundles, or - for standard input.")
+    if options.topic == "":
+        raise BadInput("--topic is empty; give a topic's name.")
+    if options.partitions is not None and options.topic is None:
+        raise BadInput("--partitions needs --topic; say of which topic.")
+    if options.limit is not None and options.limit < 0:
+        raise BadInput(f"--limit {options.limit} is less than none; give a number of records.")
+    if options.around is not None and (options.since is not None or options.until is not None):
+        raise BadInput("--around does not go with --start-time and --end-time; give one or the others.")
+
+
+def _filters(options: Options) -> Filters:
     from udfs.merge.filters import Filters
 
-    if options.logs and options.logs_regex is not None:
-        raise Refused("Give the files with --logs or with --logs-regex, not with both.")
-    if not options.logs and options.logs_regex is None and not options.paths:
-        raise Refused("No logs were given; name files, folders, globs or bundles, or - for standard input.")
-    if options.topic == "":
-        raise Refused("--topic is empty; give a topic's name.")
-    if options.topic is not None and not re.fullmatch(r"[^\ud800-\udfff]*", options.topic):
-        raise Refused(f"--topic {options.topic!r} is no text; give a topic's name.")
-    if options.partitions is not None and options.topic is None:
-        raise Refused("--partitions needs --topic; say of which topic.")
-    filters = Filters(
-        topic=options.topic,
+    return Filters(
+        topic=_text("--topic", options.topic),
         partitions=_numbers("--partitions", options.partitions),
         brokers=_numbers("--broker", options.broker),
         controller_epoch=options.controller_epoch,
@@ -145,28 +172,16 @@ def understood(options: Options) -> Request:
         only=_scopes(options.only),
         grep=_pattern(options.grep),
     )
-    if options.limit is not None and options.limit < 0:
-        raise Refused(f"--limit {options.limit} is less than none; give a number of records.")
-    since, until = _moment("--start-time", options.since), _moment("--end-time", options.until)
-    if options.around is not None:
-        if options.since is not None or options.until is not None:
-            raise Refused("--around does not go with --start-time and --end-time; give one or the others.")
-        since = until = _moment("--around", options.around)
-    settings = None
-    if options.conf is not None:
-        from jobs.settings import load
 
-        settings = load(options.conf)
-    own_zone = options.zone if options.zone is not None else (settings.time_zone if settings else None) or "UTC"
-    _check_zone(own_zone)
-    skews = {} if options.skew in ("none", "auto") else _read_skews(options.skew)
-    request = Request(
-        options, filters, since, until, _zone_of(settings, own_zone), "UTC" if options.utc else own_zone, skews
-    )
-    _within(options)
-    if not request.is_relative:
-        request.set_window(None)
-    return request
+
+def _text(name: str, text: str | None) -> str | None:
+    """A text of the command line, which is UTF-8 whatever the locale makes of it."""
+    if text is None:
+        return None
+    try:
+        return os.fsencode(text).decode()
+    except UnicodeError:
+        raise BadInput(f"{name} {text!r} is no text; give a topic's name.") from None
 
 
 def _numbers(name: str, text: str | None) -> frozenset[int]:
@@ -178,14 +193,14 @@ def _numbers(name: str, text: str | None) -> frozenset[int]:
     for part in parts[:-1] if len(parts) > 1 and not parts[-1].strip() else parts:
         m = re.fullmatch(r"(0|[1-9]\d{0,9})(?:-(0|[1-9]\d{0,9}))?", part.strip(), re.ASCII)
         if m is None:
-            raise Refused(f"{name} {text!r}: {part.strip()!r} is no number; give numbers such as 0,3,7-9.")
+            raise BadInput(f"{name} {text!r}: {part.strip()!r} is no number; give numbers such as 0,3,7-9.")
         first, last = int(m[1]), int(m[2] or m[1])
         if not first <= last < first + 100_000:
-            raise Refused(f"{name} {text!r}: {part.strip()!r} is no range; give numbers such as 0,3,7-9.")
+            raise BadInput(f"{name} {text!r}: {part.strip()!r} is no range; give numbers such as 0,3,7-9.")
         numbers.extend(range(first, last + 1))
     again = next((n for i, n in enumerate(numbers) if n in numbers[:i]), None) if len(numbers) < 1000 else None
     if again is not None:
-        raise Refused(f"{name} {text!r} has {again} twice; give each number once.")
+        raise BadInput(f"{name} {text!r} has {again} twice; give each number once.")
     return frozenset(numbers)
 
 
@@ -195,15 +210,15 @@ def _events(text: str | None) -> frozenset[str]:
     from udfs.rules.lookup import event_types
 
     events = frozenset(part.strip() for part in text.split(","))
-    unknown, known = set(events), event_types()
-    while unknown and (event_type := next(known, None)) is not None:
+    unknown, types = set(events), event_types()
+    while unknown and (event_type := next(types, None)) is not None:
         unknown.discard(event_type)
     for event in sorted(unknown):
         from difflib import get_close_matches
 
         near = get_close_matches(event, set(event_types()), 1)
         hint = f"did you mean {near[0]}?" if near else "`--format short` shows those of records."
-        raise Refused(f"--event {event!r} is no type of event; {hint}")
+        raise BadInput(f"--event {event!r} is no type of event; {hint}")
     return events
 
 
@@ -216,7 +231,7 @@ def _levels(text: str | None) -> frozenset[str]:
     for part in text.upper().split(","):
         name = part.strip().removesuffix("+")
         if name not in LEVELS:
-            raise Refused(f"--level {part.strip()!r} is none of {', '.join(LEVELS)}; WARN+ means WARN and above.")
+            raise BadInput(f"--level {part.strip()!r} is none of {', '.join(LEVELS)}; WARN+ means WARN and above.")
         levels.update(LEVELS[LEVELS.index(name) :] if part.strip().endswith("+") else (name,))
     return frozenset(levels)
 
@@ -228,7 +243,7 @@ def _scopes(text: str | None) -> frozenset[str]:
 
     scopes = frozenset(part.strip() for part in text.split(","))
     for scope in sorted(scopes - set(SCOPES)):
-        raise Refused(f"--only {scope!r} is none of {', '.join(SCOPES)}.")
+        raise BadInput(f"--only {scope!r} is none of {', '.join(SCOPES)}.")
     return scopes
 
 
@@ -238,7 +253,7 @@ def _pattern(text: str | None) -> re.Pattern[bytes] | None:
     try:
         return re.compile(os.fsencode(text), re.MULTILINE)
     except re.error as error:
-        raise Refused(f"--grep {text!r} is no regular expression: {error}.") from None
+        raise BadInput(f"--grep {text!r} is no regular expression: {error}.") from None
 
 
 def _moment(name: str, text: str | None) -> Moment | None:
@@ -249,7 +264,7 @@ def _moment(name: str, text: str | None) -> Moment | None:
     try:
         return moment(text)
     except ValueError as error:
-        raise Refused(f"{name} {error}.") from None
+        raise BadInput(f"{name} {error}.") from None
 
 
 def _within(options: Options) -> int:
@@ -258,7 +273,7 @@ def _within(options: Options) -> int:
     try:
         return span(options.within)
     except ValueError as error:
-        raise Refused(f"--within {error}.") from None
+        raise BadInput(f"--within {error}.") from None
 
 
 def _check_zone(zone: str) -> None:
@@ -269,7 +284,7 @@ def _check_zone(zone: str) -> None:
     try:
         ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise Refused(f"--zone {zone!r} is no time zone; give an IANA name such as Europe/Berlin.") from None
+        raise BadInput(f"--zone {zone!r} is no time zone; give an IANA name such as Europe/Berlin.") from None
 
 
 def _zone_of(settings: Settings | None, own_zone: str) -> Callable[[int | None], str]:
@@ -291,17 +306,19 @@ def _read_skews(path: str) -> dict[int, int]:
                 if m:
                     ms = float(m["ms"])
                     if abs(ms) > _MOST_SKEW:
-                        raise Refused(f"--skew {path}: {text!r} is more than a year; give milliseconds.")
+                        raise BadInput(f"--skew {path}: {text!r} is more than a year; give milliseconds.")
                     if int(m["node"]) in skews:
-                        raise Refused(f"--skew {path} has node {int(m['node'])} twice; give each node once.")
+                        raise BadInput(f"--skew {path} has node {int(m['node'])} twice; give each node once.")
                     skews[int(m["node"])] = round(ms * 1000)
                 elif text and not re.fullmatch(r"\w+,\w+|---|\{\}", text):
-                    raise Refused(f"--skew {path}: {text!r} is not understood; write lines such as 3: -250 (ms ahead).")
+                    raise BadInput(
+                        f"--skew {path}: {text!r} is not understood; write lines such as 3: -250 (ms ahead)."
+                    )
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is no text"
-        raise Refused(f"--skew: this file cannot be read: {path} ({why}); give auto, none or a file.") from None
+        raise BadInput(f"--skew: this file cannot be read: {path} ({why}); give auto, none or a file.") from None
     if not skews:
-        raise Refused(f"--skew {path} names no node; write lines such as 3: -250 (ms ahead).")
+        raise BadInput(f"--skew {path} names no node; write lines such as 3: -250 (ms ahead).")
     return skews
 
 

@@ -1,18 +1,18 @@
-"""Where in a plain file the records of a window of time are: found by bisection, and proven by a search."""
+"""Where in a plain file the records of a window of time are: by bisection, and a search that proves it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from jobs.merge.logs import Log
+from jobs.merge.log import Log
 from jobs.merge.request import local_time
-from udfs.merge.blocks import NEED, stamped, starts_from
 from udfs.merge.times import as_text, stamp_prefixes
+from udfs.merge.usual_layout import BYTES_BEHIND, stamped, starts_from
 
-_SMALL = 4 << 20  # files up to that many bytes are read whole
-_PROBE = 64 << 10
-_SEARCHED = 256 << 10
+_SMALL_BYTES = 4 << 20  # files up to that many bytes are read whole
+_PROBE_BYTES = 64 << 10
+_SEARCHED_AT_ONCE = 256 << 10
 _MARGIN = 60_000_000
 """Microseconds that a record may be out of place where nothing proves the order."""
 
@@ -24,14 +24,14 @@ def ranges_of(
 
     `slack`: microseconds by which its times may be corrected. With `trust` the file is taken to be in order, but for
     one minute. Otherwise what is left out is searched for the first characters of all time stamps in the window, so
-    that a record far from its place is found wherever it stands.
+    that a record far from its place is not missed.
     """
     whole: list[tuple[int, int | None]] = [(0, None)]
-    if log.size <= _SMALL:
+    if log.size <= _SMALL_BYTES:
         return whole
     with log.open() as file:
-        sample = file.read(_PROBE)
-    if stamped(sample, sample.rfind(b"\n", 0, len(sample) - NEED) + 1) is None:
+        sample = file.read(_PROBE_BYTES)
+    if stamped(sample, sample.rfind(b"\n", 0, len(sample) - BYTES_BEHIND) + 1) is None:
         return whole
     first, last = _local_bounds(since, until, zone, slack + (_MARGIN if trust else 0))
     prefixes = [] if first is None or last is None else [text.encode() for text in stamp_prefixes(first, last)]
@@ -61,15 +61,15 @@ def _first_from(file: BinaryIO, size: int, text: bytes, *, is_after: bool) -> in
     begin with it; the file's size if there is none. Right if the file is in order.
     """
     low, high = 0, size  # what starts before `low` comes before, what starts from `high` on does not
-    while high - low > _PROBE:
+    while high - low > _PROBE_BYTES:
         middle = (low + high) // 2
         start, stamp = next(starts_from(file, middle, high), (high, b""))
         if start >= high or _is_reached(stamp, text, is_after):
             high = middle
         else:
             low = start + 1
-    found = (start for start, stamp in starts_from(file, low, size) if _is_reached(stamp, text, is_after))
-    return next(found, size)
+    starts = (start for start, stamp in starts_from(file, low, size) if _is_reached(stamp, text, is_after))
+    return next(starts, size)
 
 
 def _is_reached(stamp: bytes, text: bytes, is_after: bool) -> bool:
@@ -79,17 +79,17 @@ def _is_reached(stamp: bytes, text: bytes, is_after: bool) -> bool:
 
 def _widened(file: BinaryIO, size: int, begin: int, end: int, prefixes: list[bytes]) -> tuple[int, int]:
     """The range with all records outside of it whose stamps begin with one of the texts."""
-    before = [at for text in prefixes for at in _found(file, 0, begin, b"[" + text)]
-    behind = [at for text in prefixes for at in _found(file, end, size, b"[" + text)]
+    before = [at for text in prefixes for at in _first_and_last(file, 0, begin, b"[" + text)]
+    behind = [at for text in prefixes for at in _first_and_last(file, end, size, b"[" + text)]
     if behind:
         end, _ = next(starts_from(file, max(behind) + 1, size), (size, b""))
     return min([begin, *before]), end
 
 
-def _found(file: BinaryIO, begin: int, end: int, text: bytes) -> Iterator[int]:
-    """Where a text stands in a part of the file: the first and the last time."""
+def _first_and_last(file: BinaryIO, begin: int, end: int, text: bytes) -> Iterator[int]:
+    """Where a text stands for the first and for the last time in a part of the file; nothing if nowhere."""
     first = last = -1
-    data, at = bytearray(_SEARCHED + len(text)), begin
+    data, at = bytearray(_SEARCHED_AT_ONCE + len(text)), begin
     with memoryview(data) as view:
         while at < end:
             file.seek(at)
@@ -100,6 +100,6 @@ def _found(file: BinaryIO, begin: int, end: int, text: bytes) -> Iterator[int]:
             if hit >= 0:
                 first = at + data.find(text, 0, size) if first < 0 else first
                 last = at + hit
-            at += min(size, _SEARCHED)
+            at += min(size, _SEARCHED_AT_ONCE)
     if first >= 0:
         yield from (first, last)

@@ -106,7 +106,8 @@ def workloads(logs: Path) -> dict[str, dict[str, list[str]]]:
         "one topic, 10 minutes": {
             "merge": [*merge, "--topic", "orders", "--start-time", wide[0], "--end-time", wide[1]],
             "heapq": [*heapq, *wide, topic, *files],
-            "grep | awk | sort": ["bash", "-c", f"LC_ALL=C grep -hE 'orders-[0-9]' {quoted} | {pick_wide} | LC_ALL=C sort -s"],
+            "grep | awk | sort": ["bash", "-c", f"LC_ALL=C grep -hE 'orders-[0-9]' {quoted} | {pick_wide} | LC_ALL=C "
+                "sort -s"],
         },
         "one partition, 3 minutes": {
             "merge": [*merge, "--topic", "orders", "--partitions", "3", "--start-time", since, "--end-time", until],
@@ -114,7 +115,8 @@ def workloads(logs: Path) -> dict[str, dict[str, list[str]]]:
                 *merge, "--topic", "orders", "--partitions", "3", "--start-time", since, "--end-time", until,
                 "--trust-order",
             ],
-            "grep | awk | sort": ["bash", "-c", f"LC_ALL=C grep -hE 'orders-3([^0-9]|$)' {quoted} | {pick} | LC_ALL=C sort -s"],
+            "grep | awk | sort": ["bash", "-c", f"LC_ALL=C grep -hE 'orders-3([^0-9]|$)' {quoted} | {pick} | "
+                "LC_ALL=C sort -s"],
         },
     }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""`merge` on all captures beside a brute-force oracle: everything, and 20 choices of topic, partition and window each."""
+"""`merge` on all captures beside a brute-force oracle: everything, and 20 choices of topic, partition and window."""
 
 from __future__ import annotations
 

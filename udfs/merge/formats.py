@@ -8,10 +8,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from udfs.merge.filters import Record
+from udfs.merge.record import Record
 from udfs.merge.times import as_text
 
-COLUMNS = (
+PRINTED_COLUMNS = (
     "at", "node", "file", "line", "level", "logger", "event_type", "controller_id", "controller_epoch",
     "correlation_id", "broker_id", "topic", "topic_id", "partition", "leader", "leader_epoch", "partition_epoch", "isr",
     "replicas", "partitions", "fields", "message", "detail",
@@ -24,9 +24,9 @@ _COLOURS = {"WARN": b"\x1b[33m", "ERROR": b"\x1b[31m", "FATAL": b"\x1b[31m", "TR
 
 
 def row_of(record: Record, at: int, file: str, line: int | None) -> dict[str, Any]:
-    """All that is known of a record by COLUMNS; what no rule reads is None. `at` is microseconds UTC."""
-    told = dict(record.told or {})
-    told.pop("node", None)
+    """A record's values by PRINTED_COLUMNS; what no rule reads is None. `at` is microseconds UTC."""
+    event = dict(record.event or {})
+    event.pop("node", None)
     row: dict[str, Any] = {
         "at": as_text(at, ".").replace(" ", "T") + "Z",
         "node": record.writer,
@@ -37,27 +37,27 @@ def row_of(record: Record, at: int, file: str, line: int | None) -> dict[str, An
         "message": record.message.decode("utf-8", "backslashreplace"),
         "detail": record.detail.decode("utf-8", "backslashreplace") or None,
     }
-    for name in COLUMNS:
+    for name in PRINTED_COLUMNS:
         if name not in row and name != "fields":
-            row[name] = told.pop(name, None)
-    row["fields"] = told or None
-    return {name: row[name] for name in COLUMNS}
+            row[name] = event.pop(name, None)
+    row["fields"] = event or None
+    return {name: row[name] for name in PRINTED_COLUMNS}
 
 
 def as_jsonl(row: Mapping[str, Any]) -> bytes:
-    """One line of JSON; what is not known is left out."""
-    known = {name: value for name, value in row.items() if value is not None}
-    return json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
+    """One line of JSON, without nulls."""
+    values = {name: value for name, value in row.items() if value is not None}
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def as_csv(row: Mapping[str, Any]) -> bytes:
     """One row of CSV; lists and maps as JSON."""
-    return _csv_line([_cell(row[name]) for name in COLUMNS])
+    return _csv_line([_cell(row[name]) for name in PRINTED_COLUMNS])
 
 
 def csv_header() -> bytes:
     """The names of the columns."""
-    return _csv_line(list(COLUMNS))
+    return _csv_line(list(PRINTED_COLUMNS))
 
 
 def _csv_line(cells: list[str]) -> bytes:
@@ -73,58 +73,56 @@ def _cell(value: Any) -> str:
 
 
 def as_short(record: Record, at: int, is_coloured: bool) -> bytes:
-    """One line: time, node, actor, topic-partition, event, what changed. A record that no rule knows has its message."""
-    told = record.told
-    known = told or {}
-    subject = _subject(known)
-    event = str(known.get("event_type", record.level))
-    what = _changes(known) if told else record.message.decode("utf-8", "backslashreplace")
+    """One line: time, node, actor, topic-partition, event type, what changed; the message if no rule knows it."""
+    event = record.event or {}
+    event_type = str(event.get("event_type", record.level))
+    what = _changes(event) if event else record.message.decode("utf-8", "backslashreplace")
     node = "-" if record.writer is None else str(record.writer)
-    cells = (as_text(at), node, _actor(record, known), subject, event)
+    cells = (as_text(at), node, _actor(record, event), _subject(event), event_type)
     text = " ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
     line = f"{text} {what}".rstrip().encode("utf-8", "backslashreplace")
     return coloured(line, record.level) + b"\n" if is_coloured else line + b"\n"
 
 
-def _actor(record: Record, told: Mapping[str, Any]) -> str:
-    """Who speaks, as the prefix says: `controller 3/8` with its epoch, or else the logger's last name."""
+def _actor(record: Record, event: Mapping[str, Any]) -> str:
+    """Who logs, by the prefix: `ctrl 3/8`, a controller with its epoch, or else the last part of the logger's name."""
     prefix = record.head[3].lower()
-    if b"controller" in prefix and told.get("controller_id") is not None:
-        epoch = told.get("controller_epoch")
-        return f"controller {told['controller_id']}" if epoch is None else f"ctrl {told['controller_id']}/{epoch}"
+    if b"controller" in prefix and event.get("controller_id") is not None:
+        epoch = event.get("controller_epoch")
+        return f"controller {event['controller_id']}" if epoch is None else f"ctrl {event['controller_id']}/{epoch}"
     if b"broker" in prefix and record.writer is not None:
         return f"broker {record.writer}"
     return record.logger.rpartition(".")[2][: _WIDTHS[2]] or "-"
 
 
-def _subject(told: Mapping[str, Any]) -> str:
-    if told.get("topic") is not None:
-        number = told.get("partition")
-        return str(told["topic"]) if number is None else f"{told['topic']}-{number}"
-    parts = told.get("partitions") or ()
+def _subject(event: Mapping[str, Any]) -> str:
+    if event.get("topic") is not None:
+        number = event.get("partition")
+        return str(event["topic"]) if number is None else f"{event['topic']}-{number}"
+    parts = event.get("partitions") or ()
     if parts:
         first = f"{parts[0].get('topic')}-{parts[0].get('partition')}"
         return first if len(parts) == 1 else f"{first} +{len(parts) - 1}"
-    return "-" if told.get("topic_id") is None else str(told["topic_id"])
+    return "-" if event.get("topic_id") is None else str(event["topic_id"])
 
 
 _FIRST = ("from_state", "to_state", "leader", "leader_epoch", "isr", "partition_epoch")
-_UNSAID = {
+_SHOWN_ELSEWHERE = {
     "event_type", "node", "topic", "partition", "partitions", "controller_id", "controller_epoch",
     "state_controller_epoch",
 }  # fmt: skip
 
 
-def _changes(told: Mapping[str, Any]) -> str:
-    """What a record says of its subject, the state first: `leader=2 leader_epoch=5 isr=2,1`. Empty values are left out."""
-    names = [*(name for name in _FIRST if name in told), *(name for name in told if name not in _FIRST)]
-    said = []
+def _changes(event: Mapping[str, Any]) -> str:
+    """The values of an event, the state first: `leader=2 leader_epoch=5 isr=2,1`. Empty ones are left out."""
+    names = [*(name for name in _FIRST if name in event), *(name for name in event if name not in _FIRST)]
+    changes = []
     for name in names:
-        value = told[name]
+        value = event[name]
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        if name not in _UNSAID and value is not None and (text or name == "isr"):
-            said.append(f"{name}={text}")
-    return " ".join(said)
+        if name not in _SHOWN_ELSEWHERE and value is not None and (text or name == "isr"):
+            changes.append(f"{name}={text}")
+    return " ".join(changes)
 
 
 def coloured(text: bytes, level: str) -> bytes:

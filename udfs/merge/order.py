@@ -1,8 +1,9 @@
 """The one order of records, and the merge of many streams into it.
 
 The key is (time, rank, node, file, line): total and transitive. The rank says cause before effect, for records of one
-millisecond: a leader asks, a controller decides and sends, brokers receive and act, the controller has the answer. Lines of one file never swap at equal
-time, so a record's rank there is the greatest of its own and of those before it in its file at that time.
+millisecond: a leader asks, a controller decides and sends, brokers receive and act, the controller has the answer.
+Lines of one file never swap at equal time, so a record's rank there is the greatest of its own and of those before it
+in its file at that time.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from udfs.merge.blocks import Block, Pool, pieces
+from udfs.merge.block import Block, Pool, pieces
 from udfs.rules.event_rank import RANKS, ranks_of
 
 if TYPE_CHECKING:
-    from udfs.merge.blocks import Longs
+    from udfs.merge.block import Longs
 
 _NEAR = 100_000
 """Microseconds by which healthy logs step back."""
 
 
-class RankedSoFar:
+class FileRanks:
     """Ranks of some records of one file that depend on all of it: never less than that of one before, of the same time.
 
     Of a time that comes back after a block and more than 100 ms what was before is forgotten.
@@ -39,29 +40,29 @@ class RankedSoFar:
     def of(self, block: Block, rows: Longs) -> Longs:
         """Ranks of some records of the next block of the file."""
         times = block.times
-        told = times >= times.max() - _NEAR
+        is_ranked = times >= times.max() - _NEAR
         if len(rows):
             wanted = np.sort(times[rows])
-            told |= wanted[np.minimum(np.searchsorted(wanted, times), len(wanted) - 1)] == times
-        some = np.flatnonzero(told)
-        some = some[np.argsort(times[some], kind="stable")]
-        ranks = ranks_of([block.data], np.zeros(len(some), np.int64), block.starts[some])
-        is_new = np.concatenate((np.ones(1, np.bool_), times[some[1:]] != times[some[:-1]]))
+            is_ranked |= wanted[np.minimum(np.searchsorted(wanted, times), len(wanted) - 1)] == times
+        ranked = np.flatnonzero(is_ranked)
+        ranked = ranked[np.argsort(times[ranked], kind="stable")]
+        ranks = ranks_of([block.data], np.zeros(len(ranked), np.int64), block.starts[ranked])
+        is_new = np.concatenate((np.ones(1, np.bool_), times[ranked[1:]] != times[ranked[:-1]]))
         firsts = np.flatnonzero(is_new)
-        before = np.searchsorted(self._times, times[some[firsts]])
+        before = np.searchsorted(self._times, times[ranked[firsts]])
         if len(self._times):
-            known = self._times[np.minimum(before, len(self._times) - 1)] == times[some[firsts]]
-            ranks[firsts[known]] = np.maximum(ranks[firsts[known]], self._ranks[before[known]])
+            goes_on = self._times[np.minimum(before, len(self._times) - 1)] == times[ranked[firsts]]
+            ranks[firsts[goes_on]] = np.maximum(ranks[firsts[goes_on]], self._ranks[before[goes_on]])
         group = np.cumsum(is_new)
         ranks = np.maximum.accumulate(group * RANKS + ranks) - group * RANKS
-        lasts = np.concatenate((firsts[1:], np.full(1, len(some)))) - 1
-        self._times, self._ranks = times[some[lasts]], ranks[lasts]
+        lasts = np.concatenate((firsts[1:], np.full(1, len(ranked)))) - 1
+        self._times, self._ranks = times[ranked[lasts]], ranks[lasts]
         of_row = np.zeros(len(block), np.int64)
-        of_row[some] = ranks
+        of_row[ranked] = ranks
         return of_row[rows]
 
 
-class Stream(Protocol):
+class RecordStream(Protocol):
     """Records of one file, or of a part of it, as blocks.
 
     `file` is the place of the file among all, by node and name; `minima` are for each block the least time in it and
@@ -76,8 +77,9 @@ class Stream(Protocol):
 
 
 @dataclass(eq=False)
-class Picked:
-    """Records in the final order. Record i is `blocks[which[i]].data[starts[i]:ends[i]]`; `which` None: all of the first.
+class OrderedRecords:
+    """Records in the final order. Record i is `blocks[which[i]].data[starts[i]:ends[i]]`; `which`
+    None: all in the first.
 
     `files` are the files of the blocks. All of it is valid only until the next one is asked for.
     """
@@ -98,11 +100,13 @@ class Picked:
         """The bytes in order, neighbours in one piece."""
         return pieces([memoryview(block.data) for block in self.blocks], self.which, self.starts, self.ends)
 
-    def first(self, most: int) -> Picked:
+    def first(self, most: int) -> OrderedRecords:
         """The first so many."""
         which = None if self.which is None else self.which[:most]
         lines = None if self.lines is None else self.lines[:most]
-        return Picked(self.blocks, self.files, which, self.starts[:most], self.ends[:most], self.times[:most], lines)
+        return OrderedRecords(
+            self.blocks, self.files, which, self.starts[:most], self.ends[:most], self.times[:most], lines
+        )
 
 
 @dataclass(order=True)
@@ -121,7 +125,7 @@ class _Part:
         return int(np.searchsorted(self.block.times, horizon))
 
 
-def merged(streams: Sequence[Stream], pool: Pool, is_ranked: bool = True) -> Iterator[Picked]:
+def merged(streams: Sequence[RecordStream], pool: Pool, is_ranked: bool = True) -> Iterator[OrderedRecords]:
     """All records of the streams in the one order. Streams of one file must follow each other, in its order.
 
     What is in memory: of each stream the blocks that hold records no earlier than one that is yet to come from any. A
@@ -154,14 +158,14 @@ def merged(streams: Sequence[Stream], pool: Pool, is_ranked: bool = True) -> Ite
         pending = [part for part in pending if part.at < len(part.block)]
 
 
-def _picked(taken: list[tuple[_Part, int]], streams: Sequence[Stream], is_ranked: bool) -> Picked:
+def _picked(taken: list[tuple[_Part, int]], streams: Sequence[RecordStream], is_ranked: bool) -> OrderedRecords:
     """The records of some parts up to an end each, in order."""
     blocks, files = [part.block for part, _ in taken], [streams[part.stream].file for part, _ in taken]
     if len(taken) == 1:
         ((part, end),) = taken
         block, rows = part.block, slice(part.at, end)
         lines = None if block.lines is None else block.lines[rows]
-        return Picked(blocks, files, None, block.starts[rows], block.ends[rows], block.times[rows], lines)
+        return OrderedRecords(blocks, files, None, block.starts[rows], block.ends[rows], block.times[rows], lines)
     times = np.concatenate([part.block.times[part.at : end] for part, end in taken])
     order = np.argsort(times, kind="stable")
     times = times[order]
@@ -172,11 +176,11 @@ def _picked(taken: list[tuple[_Part, int]], streams: Sequence[Stream], is_ranked
     lines = np.concatenate(with_lines)[order] if with_lines else None
     with_ranks = [part.block.ranks[part.at : end] for part, end in taken if part.block.ranks is not None]
     ranks = np.concatenate(with_ranks)[order] if with_ranks else None
-    picked = Picked(blocks, files, which, starts, ends, times, lines, ranks)
+    picked = OrderedRecords(blocks, files, which, starts, ends, times, lines, ranks)
     return _ranked(picked) if is_ranked else picked
 
 
-def _ranked(picked: Picked) -> Picked:
+def _ranked(picked: OrderedRecords) -> OrderedRecords:
     """Records in the order of (time, file, line) put into that of (time, rank, file, line)."""
     assert picked.which is not None
     file = np.array(picked.files)[picked.which]
@@ -200,6 +204,6 @@ def _ranked(picked: Picked) -> Picked:
     new = np.arange(len(file))
     new[rows] = rows[order]
     lines = None if picked.lines is None else picked.lines[new]
-    return Picked(
+    return OrderedRecords(
         picked.blocks, picked.files, picked.which[new], picked.starts[new], picked.ends[new], picked.times[new], lines
     )

@@ -7,18 +7,20 @@ out of order that a merge would have to keep too much of it, is sorted in pieces
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from udfs.errors import BadInput
-from udfs.merge.blocks import BLOCK, NEED, Block, Limited, Pool
+from udfs.merge.block import BLOCK_BYTES, Block, Pool
+from udfs.merge.scratch import Scratch
+from udfs.merge.usual_blocks import Limited
+from udfs.merge.usual_layout import BYTES_BEHIND
 
 if TYPE_CHECKING:
-    from udfs.merge.blocks import Longs
+    from udfs.merge.block import Longs
 
 MOST_KEPT = 8 << 20
 """Bytes of one file that a merge may keep because of records that come late. Of healthy logs it keeps one block."""
@@ -35,39 +37,11 @@ def suffix_minima(least: Sequence[int]) -> list[int]:
     >>> suffix_minima([3, 1, 2, 5])
     [1, 1, 2, 5]
     """
-    found: list[int] = np.minimum.accumulate(np.array(least[::-1], np.int64))[::-1].tolist() if least else []
-    return found
+    minima: list[int] = np.minimum.accumulate(np.array(least[::-1], np.int64))[::-1].tolist() if least else []
+    return minima
 
 
-class Scratch:
-    """Bytes that are put aside: in memory while they are few, then in a temporary file, which ends with its owner."""
-
-    def __init__(self, in_memory: int) -> None:
-        self._most, self._size = in_memory, 0
-        self._file: IO[bytes] = io.BytesIO()
-
-    def add(self, *parts: bytes) -> int:
-        """Put aside. Where it is."""
-        place, size = self._size, sum(map(len, parts))
-        if self._size <= self._most < self._size + size:
-            import tempfile
-
-            few, self._file = self._file, tempfile.TemporaryFile()  # noqa: SIM115  # lives as long as its owner
-            few.seek(0)
-            self._file.write(few.read())
-        self._file.seek(place)
-        for part in parts:
-            self._file.write(part)
-        self._size += size
-        return place
-
-    def read(self, place: int, size: int) -> bytes:
-        """What was put aside."""
-        self._file.seek(place)
-        return self._file.read(size)
-
-
-class Index:
+class RecordIndex:
     """Where the records of blocks are, and their times; in a file, for it grows with the logs."""
 
     def __init__(self) -> None:
@@ -122,15 +96,15 @@ _NONE = np.zeros(0, np.int64)
 class IndexedStream:
     """A file, or some ranges of it, whose blocks were looked up. Note all blocks, then ask.
 
-    `lost` is told if the file cannot be read a second time; from there on its blocks are empty.
+    `cut_short` is called if the file cannot be read a second time; from there on its blocks are empty.
     """
 
     file: int
     open: Callable[[], BinaryIO]  # from byte 0 on
     is_plain: bool  # can be read from anywhere
-    index: Index
-    piece: int = BLOCK  # bytes of a block when it is read again, about
-    lost: Callable[[Exception], None] = _raise
+    index: RecordIndex
+    piece: int = BLOCK_BYTES  # bytes of a block when it is read again, about
+    cut_short: Callable[[Exception], None] = _raise
     minima: Sequence[int] = ()
     _notes: list[_Note] = field(default_factory=list)
 
@@ -167,7 +141,7 @@ class IndexedStream:
                 done += 1
                 yield block
         except (OSError, EOFError, BadInput) as error:
-            self.lost(error)
+            self.cut_short(error)
             for _ in self._notes[done:]:
                 yield Block(b"", _NONE, _NONE, _NONE)
 
@@ -189,7 +163,7 @@ class IndexedStream:
 
     def _read(self, note: _Note, stream: BinaryIO, pool: Pool) -> Block:
         """A block at whose begin the stream is."""
-        data = pool.take(note.size + NEED)
+        data = pool.take(note.size + BYTES_BEHIND)
         with memoryview(data) as view:
             filled = Limited(stream, note.size).fill(view[: note.size])
         if filled < note.size - 1:
@@ -205,11 +179,11 @@ class IndexedStream:
         return block if note.has_line_ends else block.with_line_ends()
 
 
-class Aside:
+class SpilledRecords:
     """Records that were put aside: file by file, each sorted in pieces. In memory while they are few."""
 
     def __init__(self) -> None:
-        self._streams: list[AsideStream] = []
+        self._streams: list[SortedRun] = []
         self._file = -1
         self._held: list[Block] = []  # of that file, not sorted yet
         self._held_bytes = 0
@@ -243,7 +217,7 @@ class Aside:
             ranks=joined([block.ranks for block in self._held]),
         )
         self._held, self._held_bytes = [], 0
-        stream = AsideStream(self._file, self, list(_cut(whole.in_order())))
+        stream = SortedRun(self._file, self, list(_cut(whole.in_order())))
         self._streams.append(stream)
         self._in_memory += stream.size
         if self._in_memory > _ASIDE_IN_MEMORY:
@@ -251,7 +225,7 @@ class Aside:
                 stream.write()
             self._in_memory = 0
 
-    def streams(self) -> list[AsideStream]:
+    def streams(self) -> list[SortedRun]:
         """What was added, as streams: those of a file follow each other."""
         self._sort()
         return self._streams
@@ -275,11 +249,11 @@ def _cut(block: Block) -> Iterator[Block]:
 
 
 @dataclass(eq=False)
-class AsideStream:
+class SortedRun:
     """Some records of one file, sorted."""
 
     file: int
-    aside: Aside
+    owner: SpilledRecords
     held: list[Block]
     minima: Sequence[int] = ()
     _written: list[tuple[int, int, int, bool, bool]] = field(default_factory=list)
@@ -296,7 +270,7 @@ class AsideStream:
         """Put it into the file."""
         for block in self.held:
             columns = [c for c in (block.ends, block.times, block.lines, block.ranks) if c is not None]
-            place = self.aside.scratch.add(bytes(block.data), *(column.tobytes() for column in columns))
+            place = self.owner.scratch.add(bytes(block.data), *(column.tobytes() for column in columns))
             self._written.append((place, len(block.data), len(block), block.lines is not None, block.ranks is not None))
         self.held = []
 
@@ -304,9 +278,9 @@ class AsideStream:
         """The blocks, in order of time."""
         yield from self.held
         for place, size, records, with_lines, with_ranks in self._written:
-            data = self.aside.scratch.read(place, size)
+            data = self.owner.scratch.read(place, size)
             bytes_each = 8 * (2 + with_lines + with_ranks)
-            columns = np.frombuffer(self.aside.scratch.read(place + size, bytes_each * records), np.int64)
+            columns = np.frombuffer(self.owner.scratch.read(place + size, bytes_each * records), np.int64)
             ends, times, *others = columns.reshape(-1, records)
             lines = others[0] if with_lines else None
             starts = np.concatenate((np.zeros(1, np.int64), ends[:-1]))

@@ -1,4 +1,4 @@
-"""Times as they are given on a command line, in the forms that people copy out of logs.
+"""Times on a command line, in the forms that people copy out of logs.
 
 A time without a zone is meant as it stands in the logs. Short ones are the begin of their day, minute or second.
 """
@@ -21,12 +21,12 @@ _MILLIS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NO_BOUND = ("0000-00-00 00:00:00,000", "9999-12-31 23:59:59,999")
 """The bounds that StateChangeLogMerger had by default."""
 
-FORMS = "2026-11-21 02:14:03,250, 2026-11-21T02:14, 02:14 or -3h"
+TIME_EXAMPLES = "2026-11-21 02:14:03,250, 2026-11-21T02:14, 02:14 or -3h"
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A time that was asked for, in microseconds: of the logs' own clock, or UTC if it named a zone.
+    """A time of the command line, in microseconds: of the logs' own clock, or UTC if it has a zone.
 
     `clock` and `ago` are times whose day is only known with the logs: the last such time of day, or so long before the
     last record.
@@ -43,7 +43,7 @@ class Moment:
         return self.clock is not None or self.ago is not None
 
     def before(self, last: int) -> Moment:
-        """The same, told by the local time of the last record.
+        """The same as a local time, if `last` is that of the last record.
 
         >>> Moment(clock=2 * 3_600_000_000).before(25 * 3_600_000_000)
         Moment(local=7200000000, utc=None, clock=None, ago=None)
@@ -63,11 +63,11 @@ def moment(text: str) -> Moment | None:
     >>> moment(" 2026-11-21 02:14 ").local == moment("2026-11-21T02:14:00.000").local
     True
     """
-    given = text.strip(" \"'")
-    if given in _NO_BOUND:
+    stripped = text.strip(" \"'")
+    if stripped in _NO_BOUND:
         return None
     try:
-        if m := _DATED.fullmatch(given):
+        if m := _DATED.fullmatch(stripped):
             at = datetime.fromisoformat(f"{m['date']}T{m['time'] or '00:00'}")
             zone = m["zone"]
             if zone:
@@ -75,14 +75,14 @@ def moment(text: str) -> Moment | None:
                 at = datetime.fromisoformat(f"{at.isoformat()}{zone}")
                 return Moment(utc=_micros(at) + _fraction(m["fraction"]))
             return Moment(local=_micros(at.replace(tzinfo=UTC)) + _fraction(m["fraction"]))
-        if m := _CLOCK.fullmatch(given):
+        if m := _CLOCK.fullmatch(stripped):
             at = datetime.fromisoformat(f"1970-01-01T{m['time']}+00:00")
             return Moment(clock=_micros(at) + _fraction(m["fraction"]))
     except ValueError:
-        raise ValueError(f"{given!r} does not exist; give a time such as {FORMS}") from None
-    if m := _AGO.fullmatch(given):
+        raise ValueError(f"{stripped!r} does not exist; give a time such as {TIME_EXAMPLES}") from None
+    if m := _AGO.fullmatch(stripped):
         return Moment(ago=span(m["span"]))
-    raise ValueError(f"{given!r} is no time; give one such as {FORMS}")
+    raise ValueError(f"{stripped!r} is no time; give one such as {TIME_EXAMPLES}")
 
 
 def span(text: str) -> int:
@@ -118,13 +118,13 @@ def stamp_prefixes(since: int, until: int) -> list[str]:
     """
     first, last = as_text(since), as_text(until)
     for length, step in ((16, 60), (15, 600), (13, 3600), (12, 36_000), (10, 86_400)):
-        found = [first[:length]]
+        prefixes = [first[:length]]
         at = since
-        while at < until and len(found) <= 2:
+        while at < until and len(prefixes) <= 2:
             at = min(at + step * 1_000_000, until)
             text = as_text(at)[:length]
-            if text != found[-1]:
-                found.append(text)
-        if len(found) <= 2 and found[-1] == last[:length]:
-            return found
+            if text != prefixes[-1]:
+                prefixes.append(text)
+        if len(prefixes) <= 2 and prefixes[-1] == last[:length]:
+            return prefixes
     return []

@@ -1,0 +1,180 @@
+"""`kafka-rewind merge`: one history out of many logs, merged and filtered. No Spark, no JVM."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING
+
+from jobs.merge.ends import BAD_INPUT, DONE, FAILED, INTERRUPTED, complain, discard, not_written
+from jobs.merge.duplicates import without_duplicates
+from jobs.merge.find_logs import paths_of, single_logs
+from jobs.merge.inputs import Inputs
+from jobs.merge.reading import LogReader
+from jobs.merge.request import MergeRequest, Options, local_time, understood
+from jobs.merge.summary import sentences
+from udfs.errors import BadInput, Failed
+
+if TYPE_CHECKING:
+    from udfs.merge.order import OrderedRecords, RecordStream
+
+
+class OutputLost(Exception):
+    """The output cannot be written: a full disk, most often."""
+
+    def __init__(self, cause: OSError) -> None:
+        self.cause = cause
+
+
+def merge(options: Options, out: IO[bytes], say: Callable[[str], None], is_terminal: bool = False) -> int:
+    """Merge the logs to `out`, say on the side what happened; the exit code.
+
+    Raises OutputLost, or BrokenPipeError if nobody reads `out` any more.
+    """
+    inputs = Inputs(options.keep_duplicates, say)
+    try:
+        request = understood(options)
+        MergeRun(request, inputs, out, is_terminal).run()
+        return BAD_INPUT if inputs.troubles else DONE
+    except BadInput as error:
+        say(str(error))
+        return BAD_INPUT
+    except Failed as error:
+        say(str(error))
+        return FAILED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        say(f"The merge ended early ({error.strerror or error}); what was printed is not all.")
+        return FAILED
+    finally:
+        inputs.clean()
+
+
+class MergeRun:
+    """One run: find the logs, learn what must be known of all, read what is wanted, write it in order."""
+
+    def __init__(self, request: MergeRequest, inputs: Inputs, out: IO[bytes], is_terminal: bool) -> None:
+        self.request, self.inputs, self.out = request, inputs, out
+        self.is_terminal = is_terminal
+        self.printed = 0
+
+    def run(self) -> None:
+        """Do it. Raises BadInput, Failed, OSError, OutputLost."""
+        options, inputs = self.request.options, self.inputs
+        logs, bundles = single_logs(inputs, paths_of(inputs, options))
+        if not options.keep_duplicates:
+            logs = without_duplicates(logs, inputs.say)
+        self.reader = LogReader(self.request, inputs, logs, bundles)
+        self._look_ahead()
+        streams = self.reader.wanted()
+        if options.count:
+            self._write(str(sum(log.matched for log in self.reader.logs)).encode() + b"\n")
+        else:
+            self._write_all(streams)
+        for sentence in sentences(self.request, self.reader.by_place(), self.printed):
+            inputs.say(sentence)
+
+    # ---- what must be known before -----------------------------------------------------------------------------------
+    def _look_ahead(self) -> None:
+        """The clocks' skews, the last record's time, the topic's ids: each only if it is needed."""
+        request, reader = self.request, self.reader
+        if request.options.skew == "auto":
+            from jobs.merge.clocks import estimated
+
+            corrections, sentence = estimated(reader.all_blocks(only_last=False, with_lines=True))
+            reader.skews = {**corrections}
+            self.inputs.say(sentence)
+        else:
+            reader.skews = dict(request.skews)
+        if request.is_relative:
+            last = max((int(block.times.max()) for _, block in reader.all_blocks(only_last=True)), default=None)
+            if last is not None:
+                from udfs.merge.times import as_text
+
+                own = as_text(local_time(last, request.own_zone))
+                self.inputs.say(f"The last record is from {own}; relative times count back from it.")
+            request.set_window(last)
+        if request.filters.topic is not None and (reader.bundles or any(log.has_ids for log in reader.logs)):
+            self._find_ids(request.filters.topic)
+
+    def _find_ids(self, topic: str) -> None:
+        """What ids the logs give the topic: records of KRaft often name nothing else."""
+        from dataclasses import replace
+
+        from udfs.merge.topic_filter import topic_ids_in
+
+        ids: set[str] = set()
+        for log, stream in self.reader.every_stream():
+            if not log.is_log or not (log.is_inside or log.has_ids):
+                continue
+            rest = b""
+            while data := stream.read(1 << 20):
+                ids |= topic_ids_in(rest + data, topic)
+                rest = data[-512:]
+        self.request.filters = replace(self.request.filters, topic_ids=frozenset(ids))
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+    def _write(self, data: bytes) -> None:
+        """Raises OutputLost, or BrokenPipeError if nobody reads."""
+        try:
+            self.out.write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputLost(error) from None
+
+    def _write_all(self, streams: Sequence[RecordStream]) -> None:
+        """The records in order, until the limit."""
+        from udfs.merge.order import merged
+
+        left = self.request.options.limit
+        as_bytes = self._printer()
+        for picked in merged(streams, self.reader.pool):
+            if left is not None:
+                picked = picked.first(left)
+                left -= len(picked)
+            self.printed += len(picked)
+            self._write(as_bytes(picked))
+            if left == 0:
+                break
+
+    def _printer(self) -> Callable[[OrderedRecords], bytes]:
+        """How records become bytes."""
+        options = self.request.options
+        if options.form == "raw" and not options.node and not self.is_terminal:
+            return lambda picked: b"".join(picked.pieces())
+        from jobs.merge.print import Printer
+
+        printer = Printer(options, self.reader.by_place(), self.request.own_zone, self.is_terminal)
+        if options.form == "csv":
+            self._write(printer.header())
+        return printer.printed
+
+
+def write_to_stdout(options: Options) -> int:
+    """The command: merge to standard output, say on standard error what happened; the exit code.
+
+    A pipe that nobody reads any more ends it without a word.
+    """
+    if sys.stdout is None:
+        complain("Standard output is closed; nothing was merged.")
+        return FAILED
+    out: IO[bytes] = sys.stdout.buffer
+    if isinstance(out, io.RawIOBase):  # `python -u`; a raw stream may write only a part
+        out = io.BufferedWriter(out)
+    try:
+        code = merge(options, out, complain, is_terminal=sys.stdout.isatty())
+        out.flush()
+        return code
+    except BrokenPipeError:
+        code = DONE
+    except (OutputLost, OSError) as error:
+        complain(not_written(error.cause if isinstance(error, OutputLost) else error))
+        code = FAILED
+    except KeyboardInterrupt:
+        complain("Interrupted; what was printed is not all.")
+        code = INTERRUPTED
+    discard(sys.stdout)
+    return code

@@ -1,0 +1,146 @@
+"""Which records concern a topic, or some of its partitions.
+
+A record concerns a topic if it names it, alone, with a partition, or in a list; with `partitions`, if it names one of
+these, or the topic as a whole. Text decides where it cannot be read in two ways, else the rule that knows the message.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
+
+from udfs.merge.block import Block
+from udfs.merge.record import Record
+from udfs.rules.regex import late
+
+_ALONE = 6  # the group of the name alone
+_NAME_BYTES = frozenset(b"-._0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_FORMS = (  # how a partition's number stands behind its topic's name: what is before it, and behind
+    (rb"-", rb"(?![\w-]|\.\w)"),  # topic-3, maybe at the end of a sentence
+    (rb"(?<=[\[(]%b), *", rb"(?:, *\d+)?(?=[\])])"),  # [topic,3], up to 0.11; with a replica, too
+    (rb"'?, ?[Pp]artition(?:Index|Id|_index)?=", rb"(?!\d)"),
+    (rb'", ?"partition": ?"?', rb"(?!\d)"),
+    (rb"/partitions/", rb"(?!\d)"),
+)
+
+
+def _with_number(name: bytes, number: bytes) -> bytes:
+    """Alternatives of what follows a topic's name with a partition."""
+    return b"|".join((before % name if b"%b" in before else before) + number + behind for before, behind in _FORMS)
+
+
+def _alone(name: bytes) -> bytes:
+    """What follows a topic's name that stands for the whole topic; an empty group."""
+    return rb"(?![\w-]|\.[\w-]|\s*,\s*-?\d|" + _with_number(name, rb"\d+") + rb")()"
+
+
+class TopicFilter:
+    """Whether records concern a topic, or some of its partitions.
+
+    Of a topic whose name is a number, lists of two brokers look like a partition: there the rules alone decide.
+    """
+
+    def __init__(self, topic: str, partitions: frozenset[int], topic_ids: frozenset[str] = frozenset()) -> None:
+        name = re.escape(topic.encode())
+        self._topic, self._partitions, self._ids = topic, partitions, topic_ids
+        self._is_number = topic.isdigit()
+        self._named = late(
+            rb"(?<![\w.-])" + name + rb"(?:" + _with_number(name, rb"(\d+)") + rb"|" + _alone(name) + rb")"
+        )
+        numbers = rb"0*(?:" + b"|".join(b"%d" % n for n in sorted(partitions)) + rb")" if partitions else rb"\d+"
+        # as above, but of these partitions only, and what stands before the name is left to be looked at: so that names
+        # are found in compiled loops
+        self._wanted = re.compile(name + rb"(?:" + _with_number(name, numbers) + rb"|" + _alone(name) + rb")")
+        self._token = late(
+            "|".join(map(re.escape, [topic, *sorted(topic_ids)])).join((r"(?<![\w.-])(?:", r")(?![\w-]|\.\w)"))
+        )
+
+    def rows(self, block: Block) -> tuple[set[int], set[int]]:
+        """The records of a block that surely concern it, and those of which more than a name has to be looked at."""
+        sure: set[int] = set()
+        unsure: set[int] = set()
+        for id_ in self._ids:
+            unsure |= rows_with(block, [id_.encode()])
+        if self._is_number:
+            return sure, unsure | rows_with(block, [self._topic.encode()])
+        starts, ends, data = block.starts.tolist(), block.ends.tolist(), block.data
+        end = -1
+        for m in self._wanted.finditer(data, starts[0], ends[-1]) if starts else ():
+            at = m.start()
+            if at < end or (at and data[at - 1] in _NAME_BYTES):
+                continue
+            row = bisect_right(starts, at) - 1
+            if at >= ends[row]:
+                continue
+            if m.lastindex is None:
+                sure.add(row)
+                end = ends[row]
+            else:
+                unsure.add(row)
+        return sure, unsure - sure
+
+    def concerns(self, record: Record) -> bool:
+        """Whether a record concerns it."""
+        if self._is_number:
+            return self._is_read_by_rule(record, by_text=False)
+        is_alone = is_numbered = False
+        for m in self._named.finditer(record.raw):
+            if m.lastindex == _ALONE:
+                is_alone = True
+            elif not self._partitions or int(m[m.lastindex or 0]) in self._partitions:
+                return True
+            else:
+                is_numbered = True
+        if not is_alone and (is_numbered or not self._ids):
+            return False
+        return self._is_read_by_rule(record, by_text=not is_numbered)
+
+    def _is_read_by_rule(self, record: Record, *, by_text: bool) -> bool:
+        """Whether the rule that knows the record reads the topic from it. `by_text`: whether it is enough that a value
+        holds its name, or the record, if no rule knows it.
+        """
+        event = record.event
+        if event is None:
+            return by_text and self._token.search(record.raw.decode("utf-8", "replace")) is not None
+        parts = [
+            part
+            for part in (event, *event.get("partitions", ()))
+            if part.get("topic") == self._topic or part.get("topic_id") in self._ids
+        ]
+        numbers = {part.get("partition") for part in parts}
+        if numbers and (not self._partitions or None in numbers or numbers & self._partitions):
+            return True
+        if numbers or not by_text or event.get("topic") is not None:
+            return False
+        values = [value for value in event.values() if isinstance(value, str)]
+        return any(self._token.search(value) for value in (*values, record.detail.decode("utf-8", "replace")))
+
+
+def rows_with(block: Block, literals: Sequence[bytes]) -> set[int]:
+    """The records that hold one of some texts."""
+    rows: set[int] = set()
+    starts, ends, data = block.starts.tolist(), block.ends.tolist(), block.data
+    for literal in literals if starts else ():
+        at, stop = starts[0], ends[-1]
+        while (at := data.find(literal, at, stop)) >= 0:
+            row = bisect_right(starts, at) - 1
+            if at < ends[row]:
+                rows.add(row)
+            at = max(ends[row], at + 1)
+    return rows
+
+
+def topic_ids_in(data: bytes | bytearray, topic: str) -> set[str]:
+    """Ids that a text gives a topic: KRaft's records often name nothing else."""
+    return {(m[1] or m[2]).decode() for m in _id_pattern(topic).finditer(data)}
+
+
+@lru_cache(maxsize=1)
+def _id_pattern(topic: str) -> re.Pattern[bytes]:
+    name, id_ = re.escape(topic.encode()), rb"[\w-]{22}"
+    return re.compile(
+        rb"(?<![\w.-])%b(?:-\d+)?(?:'|\")?,? (?:with |and |in )?topic ?[iI][dD](?:=|: | )?(?:Some\()?(%b)(?![\w-])"
+        rb"|\"name\": ?\"%b\", ?\"topicId\": ?\"(%b)\"" % (name, id_, name, id_)
+    )

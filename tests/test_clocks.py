@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.merge.run import merge
 from jobs.merge.request import Options
+from jobs.merge.run import merge
 from jobs.timelines.clocks import (
     CLOCK_PAIRS,
     clock_offset_rows,

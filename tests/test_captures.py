@@ -1,22 +1,22 @@
-"""What the reader of a list tells of one line is told of all lines of its form, whatever their digits."""
+"""What the reader of a list gives for one line holds for all lines of its template, whatever their digits."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.test_parsing import columnar, line, plain
-from udfs.arrow.captures import Digits, Mark, marks_of, told
+from udfs.arrow.captures import Capture, NumberedText, captured_values, captures_of
 from udfs.arrow.templates import clear_templates
 from udfs.rules.rule import KINDS
 
 
-def marks(text: bytes, kind: str, name: str = "partitions") -> tuple[Digits, list[Mark]]:
-    """A line that is `x ` and the text, and the marks of the text."""
-    found = Digits(b"x " + text)
-    return found, list(marks_of(found, name, KINDS[kind], (2, 2 + len(text)), []))
+def captures(text: bytes, kind: str, name: str = "partitions") -> tuple[NumberedText, list[Capture]]:
+    """A line that is `x ` and the text, and the captures of the text."""
+    found = NumberedText(b"x " + text)
+    return found, list(captures_of(found, name, KINDS[kind], (2, 2 + len(text)), []))
 
 
-BY_FORM = {  # kind, a text, another of its form -> what is told of that
+BY_TEMPLATE = {  # kind, a text, another of its template -> the values of that
     "a list of names": (
         "tps",
         b"Set(a-1-0, b-12)",
@@ -77,12 +77,12 @@ BY_FORM = {  # kind, a text, another of its form -> what is told of that
 }
 
 
-@pytest.mark.parametrize("case", BY_FORM)
-def test_other_digits_are_told_by_the_marks_of_the_first_line(case: str) -> None:
-    kind, first, other, expected = BY_FORM[case]
-    _, found = marks(first, kind)
-    assert "python" not in {mark.how for mark in found}
-    assert told(found, Digits(b"x " + other)) == expected
+@pytest.mark.parametrize("case", BY_TEMPLATE)
+def test_the_captures_of_the_first_line_give_the_values_of_other_digits(case: str) -> None:
+    kind, first, other, expected = BY_TEMPLATE[case]
+    _, found = captures(first, kind)
+    assert "python" not in {capture.how for capture in found}
+    assert captured_values(found, NumberedText(b"x " + other)) == expected
 
 
 LEFT_TO_THE_READER = {  # why -> kind, text
@@ -105,10 +105,10 @@ LEFT_TO_THE_READER = {  # why -> kind, text
 @pytest.mark.parametrize("case", LEFT_TO_THE_READER)
 def test_what_is_left_to_the_reader(case: str) -> None:
     kind, text = LEFT_TO_THE_READER[case]
-    assert [mark.how for mark in marks(text, kind)[1]] == ["python"]
+    assert [capture.how for capture in captures(text, kind)[1]] == ["python"]
 
 
-SAME_FORM = {  # lines of one form, some of which name a partition twice
+SAME_TEMPLATE = {  # lines of one template, some of which name a partition twice
     "names": [
         b"[ReplicaFetcherManager on broker 4] Removed fetcher for partitions HashSet(a-%d, a-%d, a-%d)" % numbers
         for numbers in ((1, 2, 3), (1, 1, 1), (4, 5, 4), (9, 8, 8))
@@ -127,12 +127,12 @@ SAME_FORM = {  # lines of one form, some of which name a partition twice
 }
 
 
-@pytest.mark.parametrize("case", SAME_FORM)
+@pytest.mark.parametrize("case", SAME_TEMPLATE)
 def test_both_interpreters_agree_on_partitions_named_twice(case: str) -> None:
     clear_templates()
     logger = "kafka.controller.KafkaController" if case == "states" else "kafka.server.ReplicaFetcherManager"
-    data = b"".join(line(logger, message) for message in SAME_FORM[case])
+    data = b"".join(line(logger, message) for message in SAME_TEMPLATE[case])
     found, expected = columnar(data)[0], list(plain(data))
-    assert [row["record"] for row in expected] == ["event"] * len(SAME_FORM[case])
+    assert [row["record"] for row in expected] == ["event"] * len(SAME_TEMPLATE[case])
     assert [row["partitions"] for row in found] == [row["partitions"] for row in expected]
     assert found[0]["partitions"]

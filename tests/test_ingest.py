@@ -18,7 +18,8 @@ from jobs.ingest.reparse import reparse_rejects
 from jobs.settings import Settings
 from jobs.warehouse.query import as_text
 from jobs.warehouse.tables import Warehouse
-from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.parse import read_range
+from udfs.arrow.schema import SCHEMA
 from udfs.arrow.templates import clear_templates
 from udfs.errors import BadInput
 from udfs.logs.formats import format_named

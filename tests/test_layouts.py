@@ -8,7 +8,8 @@ import pytest
 
 from udfs.logs.formats import Format
 from udfs.logs.framing import Frames, frames
-from udfs.logs.layouts import HEAD, LAYOUTS, REACH, Layout, full_logger, layout_of, read_head
+from udfs.logs.layouts import HEAD, LAYOUTS, REACH, Layout, layout_of, read_head
+from udfs.logs.loggers import full_logger
 
 STARTING = (b"[Controller id=3] Starting", b"[Controller id=3] ", b"Starting", b"kafka.controller.KafkaController")
 REPLAYED = b"[QuorumController id=3] Replayed TopicRecord for topic a with topic ID dGVzdHRlc3R0ZXN0dGVzdA."

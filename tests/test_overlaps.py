@@ -19,7 +19,8 @@ import pyarrow as pa
 import pytest
 
 from jobs.ingest.overlaps import Match, Span, find_overlaps, is_overlap, pairs, stream_of
-from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.parse import read_range
+from udfs.arrow.schema import SCHEMA
 from udfs.logs.formats import format_of
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from udfs.arrow import parse as parsing_arrow
 from udfs.arrow import templates
-from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.parse import read_range
+from udfs.arrow.schema import SCHEMA
 from udfs.logs.escapes import escaped, recovered
 from udfs.logs.formats import Format, format_named, format_of
 from udfs.logs.framing import Frames, frames
@@ -280,10 +281,10 @@ def test_rejects(case: str) -> None:
 @pytest.mark.parametrize("logger", [SCL, "kafka.server.ReplicaManager"])
 def test_a_reader_that_raises_costs_its_record_only(logger: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever it stumbled over. In a logger wholly in scope the record is a reject, in a selected one it is other."""
-    rule = next(rule for rule in RULES if rule.loggers == (logger,) and rule.marks and not rule.reads.get("node"))
+    rule = next(rule for rule in RULES if rule.loggers == (logger,) and rule.captures and not rule.reads.get("node"))
     nothing: dict[str, str] = {}
     broken = ValueKind(".*", nothing.__getitem__, spreads=True)
-    monkeypatch.setitem(vars(rule), "marks", tuple((name, broken) for name, _ in rule.marks))
+    monkeypatch.setitem(vars(rule), "captures", tuple((name, broken) for name, _ in rule.captures))
     data = line(logger, rule.sample)
     text = line(SCL, FOLLOWS % 1) + data + line(SCL, FOLLOWS % 2)
     assert disagreements(text) == []
@@ -300,8 +301,8 @@ def test_the_text_goes_before_the_prefix() -> None:
 def test_of_a_value_told_twice_the_later_counts_if_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     rule = next(rule for rule in RULES if rule.sample.startswith("[Broker id=4] Follower pay-in-3 starts at"))
     same = {"previous_leader_epoch": "leader_epoch", "high_watermark": "start_offset", "leader": "start_offset"}
-    marks = tuple((same.get(name, name), kind) for name, kind in rule.marks)
-    monkeypatch.setitem(vars(rule), "marks", marks)
+    marks = tuple((same.get(name, name), kind) for name, kind in rule.captures)
+    monkeypatch.setitem(vars(rule), "captures", marks)
     row = only(line(SCL, (FOLLOWS % 1).replace("watermark 7", "watermark 8")))
     assert row["leader_epoch"] == 4
     assert row["fields"] == [("start_offset", "8")]

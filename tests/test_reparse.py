@@ -9,8 +9,9 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pytest
 
-from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.parse import read_range
 from udfs.arrow.reparse import reparse
+from udfs.arrow.schema import SCHEMA
 from udfs.arrow.templates import clear_templates
 from udfs.logs.formats import format_of
 from udfs.rules.lookup import candidates

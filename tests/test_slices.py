@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.arrow.slices import Text, offsets, spread
+from udfs.arrow.slices import BatchBytes, offsets, spread
 from udfs.arrow.templates import numbers
 
 
-def text_of(data: bytes) -> Text:
-    return Text(data, *numbers(np.frombuffer(data, np.uint8)))
+def text_of(data: bytes) -> BatchBytes:
+    return BatchBytes(data, *numbers(np.frombuffer(data, np.uint8)))
 
 
 PARTS = {  # bytes, begins and ends -> texts

@@ -1,4 +1,4 @@
-"""Lines that differ in their digits only share a form; where digits matter, they do not."""
+"""Lines that differ in their digits only share a template; where digits matter, they do not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from udfs.arrow import templates
-from udfs.arrow.captures import Digits, Span
+from udfs.arrow.captures import CaptureSpan, NumberedText
 from udfs.arrow.templates import TemplateCache, numbers
 from udfs.logs.formats import format_named
 from udfs.logs.framing import Frames, frames
@@ -20,7 +20,7 @@ AT = b"[2024-02-29 23:59:59,999] INFO "
 
 
 @pytest.fixture
-def book() -> TemplateCache:
+def cache() -> TemplateCache:
     return TemplateCache(APACHE.layout)
 
 
@@ -32,9 +32,9 @@ def blocks(data: bytes) -> Iterator[Frames]:
     return (part for part in frames(io.BytesIO(data), APACHE, 0, None, 1) if isinstance(part, Frames))
 
 
-def read(book: TemplateCache, *lines: bytes) -> list[int]:
-    """The number of each line's form."""
-    return [int(n) for block in blocks(b"".join(lines)) for n in book.read(block).templates]
+def read(cache: TemplateCache, *lines: bytes) -> list[int]:
+    """The number of each line's template."""
+    return [int(n) for block in blocks(b"".join(lines)) for n in cache.match(block).templates]
 
 
 NUMBERS = {  # text -> begins and ends of its numbers
@@ -53,34 +53,34 @@ def test_numbers(text: bytes) -> None:
     assert list(zip(starts.tolist(), ends.tolist(), strict=True)) == NUMBERS[text]
 
 
-def test_places_are_told_by_the_number_before_them() -> None:
-    text = Digits(b"ab 12 cd 3")
-    assert [text.place(position) for position in range(11)] == [
+def test_positions_are_relative_to_the_number_before_them() -> None:
+    text = NumberedText(b"ab 12 cd 3")
+    assert [text.position(position) for position in range(11)] == [
         (-1, 0), (-1, 1), (-1, 2), (-1, 3),  # up to where the first number begins
         None,  # within it
         (0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (1, 0),
     ]  # fmt: skip
-    assert text.span(0, 5) == Span(-1, 0, 0, 0)
-    assert text.span(6, 10) == Span(0, 1, 1, 0)
+    assert text.span(0, 5) == CaptureSpan(-1, 0, 0, 0)
+    assert text.span(6, 10) == CaptureSpan(0, 1, 1, 0)
 
 
 SENT = b"[Broker id=%s] Follower pay-in-%s starts at leader epoch %s from offset %s with high watermark 7. "
 SENT += b"Previous leader epoch was 4."
 
 
-def test_other_digits_are_the_same_form(book: TemplateCache) -> None:
+def test_other_digits_are_the_same_template(cache: TemplateCache) -> None:
     same = [
         line(SENT % (b"3", b"0", b"5", b"7")),
         line(SENT % (b"12", b"345", b"0", b"123456789")),
         line(SENT % (b"0", b"007", b"5", b"7"), at=b"[2031-12-01 00:00:00,000] INFO "),
     ]
-    assert read(book, *same) == [0, 0, 0]
-    form = book.templates[0]
-    assert form.rule is not None
-    assert RULES[form.rule].sample.startswith("[Broker id=4] Follower pay-in-3 starts at")
+    assert read(cache, *same) == [0, 0, 0]
+    template = cache.templates[0]
+    assert template.rule is not None
+    assert RULES[template.rule].sample.startswith("[Broker id=4] Follower pay-in-3 starts at")
 
 
-OTHER_FORMS = {  # what differs -> a line whose form is another than that of the lines above
+OTHER_TEMPLATES = {  # what differs -> a line whose template is another than that of the lines above
     "a word": line(SENT.replace(b"Follower", b"Leader") % (b"3", b"0", b"5", b"7")),
     "a sign": line(SENT % (b"3", b"0", b"-5", b"7")),
     "the level": line(SENT % (b"3", b"0", b"5", b"7"), at=AT.replace(b"INFO", b"WARN")),
@@ -92,13 +92,13 @@ OTHER_FORMS = {  # what differs -> a line whose form is another than that of the
 }
 
 
-@pytest.mark.parametrize("case", OTHER_FORMS)
-def test_what_is_another_form(case: str, book: TemplateCache) -> None:
+@pytest.mark.parametrize("case", OTHER_TEMPLATES)
+def test_what_is_another_template(case: str, cache: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    assert read(book, first, OTHER_FORMS[case], OTHER_FORMS[case], first) == [0, 1, 1, 0]
+    assert read(cache, first, OTHER_TEMPLATES[case], OTHER_TEMPLATES[case], first) == [0, 1, 1, 0]
 
 
-ALONE = {  # why each such line has a form of its own -> the line
+ALONE = {  # why each such line has a template of its own -> the line
     "a rule writes digits out": line(
         b"[Broker id=3] Received UpdateMetadataRequest with Type=FULL (2), but no deleted topics were detected."
     ),
@@ -111,13 +111,13 @@ ALONE = {  # why each such line has a form of its own -> the line
 
 
 @pytest.mark.parametrize("case", ALONE)
-def test_what_has_a_form_of_its_own(case: str, book: TemplateCache) -> None:
+def test_what_has_a_template_of_its_own(case: str, cache: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    assert read(book, first, ALONE[case], ALONE[case], first) == [0, 1, 2, 0]
+    assert read(cache, first, ALONE[case], ALONE[case], first) == [0, 1, 2, 0]
 
 
 BELOW = AT + b"Registered %d\n\tfor a (%s)\n"
-LOGGERS = {  # lines that have one form, and one that would have it, too, were its logger not another
+LOGGERS = {  # lines that have one template, and one that would have it, too, were its logger not another
     "its name has digits": (
         [line(b"Registered %d" % n, b"kafka.utils.Log4jController") for n in (1, 345)],
         line(b"Registered 1", b"kafka.utils.Log5jController"),
@@ -134,37 +134,37 @@ LOGGERS = {  # lines that have one form, and one that would have it, too, were i
 
 
 @pytest.mark.parametrize("case", LOGGERS)
-def test_the_logger_counts_where_the_line_does_not_tell_it(case: str, book: TemplateCache) -> None:
+def test_the_logger_counts_where_the_line_does_not_tell_it(case: str, cache: TemplateCache) -> None:
     same, other = LOGGERS[case]
-    assert read(book, *same, other, same[0], other) == [0, 0, 1, 0, 1]
-    assert book.templates[0].logger != book.templates[1].logger
+    assert read(cache, *same, other, same[0], other) == [0, 0, 1, 0, 1]
+    assert cache.templates[0].logger != cache.templates[1].logger
 
 
-def test_records_that_share_a_line_have_forms_of_their_own(book: TemplateCache) -> None:
+def test_records_that_share_a_line_have_templates_of_their_own(cache: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    assert read(book, first, first[:-1], first, first) == [0, 1, 2, 0]
-    assert len({form.rule for form in book.templates}) == 1
+    assert read(cache, first, first[:-1], first, first) == [0, 1, 2, 0]
+    assert len({template.rule for template in cache.templates}) == 1
 
 
-def test_as_many_lines_as_records_but_not_one_each(book: TemplateCache) -> None:
+def test_as_many_lines_as_records_but_not_one_each(cache: TemplateCache) -> None:
     first = line(SENT % (b"3", b"0", b"5", b"7"))
-    assert read(book, first, first[:-1], first, b"\tat x\n", first) == [0, 1, 2, 0]
+    assert read(cache, first, first[:-1], first, b"\tat x\n", first) == [0, 1, 2, 0]
 
 
-def test_forms_are_remembered_from_block_to_block_and_forgotten_when_they_are_too_many(
+def test_templates_are_remembered_from_block_to_block_and_forgotten_when_they_are_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     templates.clear_templates()
-    book = templates.template_cache(APACHE.layout)
-    read(book, line(b"One thing"), line(b"Another thing"), ALONE["a rule writes digits out"])
-    assert book.size == 4  # three forms, and the key of the line that has one of its own
-    assert templates.template_cache(APACHE.layout) is book
+    cache = templates.template_cache(APACHE.layout)
+    read(cache, line(b"One thing"), line(b"Another thing"), ALONE["a rule writes digits out"])
+    assert cache.size == 4  # three templates, and the key of the line that has one of its own
+    assert templates.template_cache(APACHE.layout) is cache
     monkeypatch.setattr(templates, "MAX_TEMPLATES", 2)
     assert templates.template_cache(APACHE.layout).size == 0
     templates.clear_templates()
 
 
-SPEAKERS = {  # prefix -> whether only loggers wholly in scope have it
+SCOPED_PREFIXES = {  # prefix -> whether only loggers wholly in scope have it
     b"[Controller id=3 epoch=8] x": True,
     b"[Broker id=3] x": True,
     b"[Partition a-0 broker=3] x": True,
@@ -178,31 +178,31 @@ SPEAKERS = {  # prefix -> whether only loggers wholly in scope have it
 }
 
 
-@pytest.mark.parametrize("message", SPEAKERS)
-def test_who_speaks_in_scope(message: bytes) -> None:
-    assert templates.has_scoped_prefix(message) is SPEAKERS[message]
+@pytest.mark.parametrize("message", SCOPED_PREFIXES)
+def test_prefixes_in_scope(message: bytes) -> None:
+    assert templates.has_scoped_prefix(message) is SCOPED_PREFIXES[message]
 
 
 def test_no_rule_is_looked_up_by_digits() -> None:
-    """Else a form could be read by the rules of its first line's word only."""
+    """Else a template could be read by the rules of its first line's word only."""
     assert [rule.text for rule in RULES for word in rule.first_words if any(48 <= byte < 58 for byte in word)] == []
 
 
-def test_a_rule_is_loose_where_it_writes_digits_out() -> None:
-    loose = {rule.event_type: rule.digit_insensitive for rule in RULES if rule.digit_insensitive}
-    pattern = loose["migration_full_update_metadata_deleted_topics"]
+def test_a_rulexwhere_it_writes_digits_out() -> None:
+    patterns = {rule.event_type: rule.digit_insensitive for rule in RULES if rule.digit_insensitive}
+    pattern = patterns["migration_full_update_metadata_deleted_topics"]
     assert pattern is not None
     assert pattern.fullmatch(
         b"Received UpdateMetadataRequest with Type=FULL (77), found 3 deleted topic ID(s): a."
     ) or pattern.fullmatch(b"Received UpdateMetadataRequest with Type=FULL (77), but no deleted topics were detected.")
-    assert "partition_state_change" not in loose
+    assert "partition_state_change" not in patterns
 
 
-def test_forms_with_long_lists_weigh_more(book: TemplateCache) -> None:
+def test_templates_with_long_lists_weigh_more(cache: TemplateCache) -> None:
     removed = b"[ReplicaFetcherManager on broker 4] Removed fetcher for partitions Set(%s)"
     lines = [
         line(removed % b", ".join(b"a-%d" % i for i in range(count)), b"kafka.server.ReplicaFetcherManager")
         for count in (1, 4, 50)
     ]
-    assert read(book, *lines) == [0, 1, 2]
-    assert book.size == 1 + 1 + 11  # as many forms; five partitions weigh as much as one
+    assert read(cache, *lines) == [0, 1, 2]
+    assert cache.size == 1 + 1 + 11  # as many templates; five partitions weigh as much as one

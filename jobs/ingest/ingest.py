@@ -28,7 +28,7 @@ from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
-from udfs.arrow.parse import SCHEMA
+from udfs.arrow.schema import SCHEMA
 from udfs.errors import BadInput
 from udfs.logs.coverage import CoverageSpan, merged_coverage
 from udfs.logs.paths import find

@@ -45,7 +45,7 @@ def framed(path: Path) -> int:
 def matched(path: Path) -> int:
     """Find the template of each record."""
     cache = template_cache(APACHE.layout)
-    return sum(len(cache.read(block).templates) for block in blocks(path))
+    return sum(len(cache.match(block).templates) for block in blocks(path))
 
 
 def parsed(path: Path) -> int:

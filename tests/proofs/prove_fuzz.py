@@ -23,7 +23,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.parse import read_range
+from udfs.arrow.schema import SCHEMA
 from udfs.logs.formats import Format, format_of
 from udfs.logs.framing import Longs, OtherBytes, frames
 

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from udfs.arrow.parse import SCHEMA, read_range
+from udfs.arrow.parse import read_range
+from udfs.arrow.schema import SCHEMA
 from udfs.logs.escapes import recovered
 from udfs.logs.formats import Format, format_named
 

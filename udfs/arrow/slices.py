@@ -1,7 +1,7 @@
-"""Values cut out of the bytes of many records at once: texts, numbers and lists of numbers as Arrow arrays.
+"""Values sliced out of the bytes of many records at once: texts, numbers and lists of numbers as Arrow arrays.
 
-Where a value stands in a record its form tells (`udfs.arrow.templates`). A text becomes a slice of the bytes, a number is summed
-up from its digits; neither is ever an object of Python.
+Where a value stands in a record its log template says (`udfs.arrow.templates`). A text becomes a slice of the bytes, a
+number is summed up from its digits; neither is ever an object of Python.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def text(raw: Sequence[bytes | None]) -> Array:
 
 
 @dataclass(frozen=True)
-class Text:
+class BatchBytes:
     """Bytes, and where each number in them begins and ends, in order."""
 
     data: bytes
@@ -72,9 +72,9 @@ class Text:
         """Parts of the bytes as they are."""
         return self._slices(starts, ends, pa.binary())
 
-    def _are_characters(self, places: Longs) -> bool:
-        """Whether a character begins at each place."""
-        codes = self.codes[places[places < len(self.data)]]
+    def _are_characters(self, positions: Longs) -> bool:
+        """Whether a character begins at each position."""
+        codes = self.codes[positions[positions < len(self.data)]]
         return not bool(((codes & 0xC0) == 0x80).any())
 
     def _slices(self, starts: Longs, ends: Longs, kind: pa.DataType) -> Array:
@@ -116,66 +116,66 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Records in order, as places in a text, each with the number of its form in `table`."""
+class RecordRows:
+    """Records in order, as positions in the bytes of a batch, each with the number of its template in `table`."""
 
-    text: Text
+    data: BatchBytes
     table: TemplateTable
-    form: Longs
+    template: Longs
     starts: Longs
     head_ends: Longs
     ends: Longs
-    first_numbers: Longs  # which number of the text is the record's first
+    first_numbers: Longs  # which number of the bytes is the record's first
 
     def __len__(self) -> int:
-        return len(self.form)
+        return len(self.template)
 
-    def those(self, kept: Longs) -> Rows:
+    def take(self, indices: Longs) -> RecordRows:
         """Some of the rows."""
-        if len(kept) == len(self):
+        if len(indices) == len(self):
             return self
-        parts = (self.form, self.starts, self.head_ends, self.ends, self.first_numbers)
-        return Rows(self.text, self.table, *(part[kept] for part in parts))
+        parts = (self.template, self.starts, self.head_ends, self.ends, self.first_numbers)
+        return RecordRows(self.data, self.table, *(part[indices] for part in parts))
 
     @cached_property
-    def _by_form(self) -> tuple[Longs, Longs, Longs]:
-        """The rows in order of their forms, and for each form where its rows begin in that order, and how many they are."""
-        narrow = self.form.astype(np.min_scalar_type(len(self.table)))  # up to 65,536 forms are sorted by radix
+    def _by_template(self) -> tuple[Longs, Longs, Longs]:
+        """The rows in order of their templates; of each template the index of its first row in that order, and their number."""
+        narrow = self.template.astype(np.min_scalar_type(len(self.table)))  # up to 65,536 templates are sorted by radix
         order = np.argsort(narrow, kind="stable")
-        counts = np.bincount(self.form, minlength=len(self.table))
+        counts = np.bincount(self.template, minlength=len(self.table))
         return order, np.cumsum(counts) - counts, counts
 
-    def of_forms(self, forms: Longs) -> tuple[Longs, Longs]:
-        """The rows of some forms, each of its rows in order, and for each row which one of these forms it has."""
-        order, firsts, counts = self._by_form
-        there = np.flatnonzero(counts[forms])
-        used = forms[there]
+    def of_templates(self, templates: Longs) -> tuple[Longs, Longs]:
+        """The rows of some templates, each of its rows in order, and for each row which one of these templates it has."""
+        order, firsts, counts = self._by_template
+        there = np.flatnonzero(counts[templates])
+        used = templates[there]
         return order[spread(firsts[used], counts[used])], np.repeat(there, counts[used])
 
-    def cut(self, rows: Longs, spans: Longs, which: Longs) -> tuple[Longs, Longs]:
-        """Where in the text a part of each row begins and ends; `which` of the spans it is."""
+    def edges(self, rows: Longs, spans: Longs, which: Longs) -> tuple[Longs, Longs]:
+        """Where in the bytes a part of each row begins and ends; `which` of the spans it is."""
         after, offset, end_after, end_offset = spans.take(which, axis=0).T  # several times as fast as spans[which]
-        return self._places(rows, after, offset), self._places(rows, end_after, end_offset)
+        return self._positions(rows, after, offset), self._positions(rows, end_after, end_offset)
 
-    def _places(self, rows: Longs, after: Longs, offset: Longs) -> Longs:
+    def _positions(self, rows: Longs, after: Longs, offset: Longs) -> Longs:
         is_begin = after < 0
         if is_begin.all():
             return self.starts[rows] + offset
-        ends = self.text.number_ends[self.first_numbers[rows] + np.maximum(after, 0)]
+        ends = self.data.number_ends[self.first_numbers[rows] + np.maximum(after, 0)]
         return (np.where(is_begin, self.starts[rows], ends) if is_begin.any() else ends) + offset
 
-    def whole(self, spans: Longs) -> tuple[Longs, Longs]:
-        """Where in the text a part of every row begins and ends; one span for each form."""
-        return self.cut(np.arange(len(self)), spans, self.form)
+    def edges_by_template(self, spans: Longs) -> tuple[Longs, Longs]:
+        """Where in the bytes a part of every row begins and ends; one span for each template."""
+        return self.edges(np.arange(len(self)), spans, self.template)
 
     def integers(self, rows: Longs, numbers: Longs, is_negative: Flags) -> Array:
         """For each row one of its numbers."""
-        return pa.array(self.text.integers(self.first_numbers[rows] + numbers, is_negative))
+        return pa.array(self.data.integers(self.first_numbers[rows] + numbers, is_negative))
 
     def lists(self, rows: Longs, firsts: Longs, counts: Longs) -> Array:
-        """For each row so many of its numbers, from the given one on."""
+        """For each row `counts` of its numbers, from number `firsts` on."""
         numbers = spread(self.first_numbers[rows] + firsts, counts)
-        return pa.ListArray.from_arrays(offsets(counts), pa.array(self.text.integers(numbers)))
+        return pa.ListArray.from_arrays(offsets(counts), pa.array(self.data.integers(numbers)))
 
 
 def offsets(counts: Longs) -> Array:

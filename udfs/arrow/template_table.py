@@ -1,23 +1,21 @@
-"""Forms as tables of numbers, so that what a batch needs of its forms is taken by number, not asked of form after form.
+"""Log templates as tables of numbers, so that a batch looks up what it needs by number, not template by template.
 
-A batch of some ten thousand lines has a thousand forms of several marks each, and going through them in Python would
-cost as much as cutting out their values. The tables grow with the forms of a book (`udfs.arrow.templates`).
+A batch of some ten thousand lines has a thousand templates of several captures each, and going through them in Python
+would cost as much as slicing out their values. The tables grow with the templates of a cache (`udfs.arrow.templates`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from udfs.arrow.captures import ONCE, Mark
+from udfs.arrow.captures import ONCE, Capture
+from udfs.arrow.log_template import LogTemplate
 from udfs.logs.framing import Longs
 from udfs.rules.rule import ValueKind
-
-if TYPE_CHECKING:
-    from udfs.arrow.templates import LogTemplate
 
 
 def _flags(numbers: Longs) -> npt.NDArray[np.bool_]:
@@ -60,77 +58,77 @@ class Growing:
         return self._array
 
 
-class Marks:
-    """Marks by number: where their values stand, and which form each is of."""
+class CaptureTable:
+    """Captures by number: where their values stand, and which template each is of."""
 
     def __init__(self) -> None:
-        self.marks: list[Mark] = []
+        self.captures: list[Capture] = []
         self._templates, self._spans, self._cells = Growing(), Growing(4), Growing(4)
 
-    def add(self, form: int, mark: Mark) -> None:
-        """One more mark."""
-        self.marks.append(mark)
-        self._templates.add(form)
-        self._spans.add(mark.span)
-        self._cells.add((mark.first, mark.count, mark.is_negative, mark.layer))
+    def add(self, template: int, capture: Capture) -> None:
+        """One more capture."""
+        self.captures.append(capture)
+        self._templates.add(template)
+        self._spans.add(capture.span)
+        self._cells.add((capture.first, capture.count, capture.is_negative, capture.layer))
 
     @property
     def templates(self) -> Longs:
-        """The form of each mark."""
+        """The template of each capture."""
         return self._templates.array
 
     @property
     def spans(self) -> Longs:
-        """A `Span` of each mark: rows of four."""
+        """The `CaptureSpan` of each capture: rows of four."""
         return self._spans.array
 
     @property
     def firsts(self) -> Longs:
-        """Which number of the line is the first of each mark."""
+        """Which number of the line is the first of each capture."""
         return self._cells.array[:, 0]
 
     @property
     def counts(self) -> Longs:
-        """How many numbers of the line each mark has."""
+        """How many numbers of the line each capture has."""
         return self._cells.array[:, 1]
 
     @property
     def is_negative(self) -> npt.NDArray[np.bool_]:
-        """Whether a minus stands before the number of each mark."""
+        """Whether a minus stands before the number of each capture."""
         return _flags(self._cells.array[:, 2])
 
     @property
     def layers(self) -> Longs:
-        """Which mark counts where several fill a column."""
+        """Which capture wins where several fill a column."""
         return self._cells.array[:, 3]
 
 
-class States(Marks):
-    """Marks of several partitions each, and by name what stands where of each partition."""
+class PartitionListTable(CaptureTable):
+    """Captures of several partitions each, and by name where each value of each partition stands."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.first_part, self.part_count = Growing(), Growing()  # by mark
-        self.is_once = Growing()  # by mark: whether each partition is told once, see `marks.ONCE`
+        self.first_part, self.part_count = Growing(), Growing()  # by capture
+        self.is_once = Growing()  # by capture: whether each partition is given once, see `captures.ONCE`
         self._parts = 0
-        self._values: dict[str, tuple[Marks, Growing]] = {}
+        self._values: dict[str, tuple[CaptureTable, Growing]] = {}
 
-    def add(self, form: int, mark: Mark) -> None:
-        """One more mark."""
-        super().add(form, mark)
+    def add(self, template: int, capture: Capture) -> None:
+        """One more capture."""
+        super().add(template, capture)
         self.first_part.add(self._parts)
-        self.part_count.add(len(mark.parts))
-        self.is_once.add(mark.kind in ONCE)
-        for number, part in enumerate(mark.parts, self._parts):
+        self.part_count.add(len(capture.parts))
+        self.is_once.add(capture.kind in ONCE)
+        for number, part in enumerate(capture.parts, self._parts):
             for value in {value.name: value for value in part}.values():
-                values, of_part = self._values.setdefault(value.name, (Marks(), Growing()))
+                values, of_part = self._values.setdefault(value.name, (CaptureTable(), Growing()))
                 of_part.pad(number, -1)
-                of_part.add(len(values.marks))
-                values.add(form, value)
-        self._parts += len(mark.parts)
+                of_part.add(len(values.captures))
+                values.add(template, value)
+        self._parts += len(capture.parts)
 
-    def values(self, name: str) -> tuple[Marks, Longs] | None:
-        """Marks of a value of partitions, and which of them each part has, -1 for none; None if no part has one."""
+    def values(self, name: str) -> tuple[CaptureTable, Longs] | None:
+        """Captures of a value of partitions, and which of them each part has, -1 for none; None if no part has one."""
         if name not in self._values:
             return None
         values, of_part = self._values[name]
@@ -139,84 +137,84 @@ class States(Marks):
 
 
 class TemplateTable:
-    """What is known of the forms of a book, by their number."""
+    """The templates of a cache, by their number."""
 
     def __init__(self) -> None:
         self.levels, self.loggers = Numbered(), Numbered()
         self.names = Numbered()  # of fields
-        self.fields = Marks()  # those of a form one after another, by name
+        self.fields = CaptureTable()  # those of a template one after another, by name
         self.field_names = Growing()  # of each of `fields`
-        self.marks: dict[tuple[str, str, ValueKind | None, int], Marks] = {}
-        """Of columns, those together that are read alike: by how, name, kind (of readers in Python) and layer."""
-        self._said = Growing(6)
+        self.captures: dict[tuple[str, str, ValueKind | None, int], CaptureTable] = {}
+        """Captures of columns, those together that are read alike: by how, name, kind (of readers in Python) and layer."""
+        self._properties = Growing(6)
         self._at, self._prefix, self._message = Growing(4), Growing(4), Growing(4)
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._properties)
 
-    def add(self, form: LogTemplate) -> None:
-        """One more form."""
+    def add(self, template: LogTemplate) -> None:
+        """One more template."""
         number = len(self)
-        self._said.add(
+        self._properties.add(
             (
-                -1 if form.rule is None else form.rule,
-                form.is_whole,
-                self.levels[form.level],
-                self.loggers[form.logger],
-                len(self.fields.marks),
-                len(form.fields),
+                -1 if template.rule is None else template.rule,
+                template.is_wholly_scoped,
+                self.levels[template.level],
+                self.loggers[template.logger],
+                len(self.fields.captures),
+                len(template.fields),
             )
         )
-        self._at.add(form.at)
-        self._prefix.add(form.prefix)
-        self._message.add(form.message)
-        for mark in form.fields:
-            self.fields.add(number, mark)
-            self.field_names.add(self.names[mark.name])
-        for mark in form.marks:
-            alike = mark.how, mark.name, mark.kind if mark.how == "python" else None, mark.layer
-            if alike not in self.marks:
-                self.marks[alike] = States() if mark.how == "states" else Marks()
-            self.marks[alike].add(number, mark)
+        self._at.add(template.at)
+        self._prefix.add(template.prefix)
+        self._message.add(template.message)
+        for capture in template.fields:
+            self.fields.add(number, capture)
+            self.field_names.add(self.names[capture.name])
+        for capture in template.captures:
+            alike = capture.how, capture.name, capture.kind if capture.how == "python" else None, capture.layer
+            if alike not in self.captures:
+                self.captures[alike] = PartitionListTable() if capture.how == "states" else CaptureTable()
+            self.captures[alike].add(number, capture)
 
     @property
     def rules(self) -> Longs:
-        """Index in RULES; -1 if no rule knows the form."""
-        return self._said.array[:, 0]
+        """Index in RULES; -1 if no rule matches the template."""
+        return self._properties.array[:, 0]
 
     @property
-    def is_whole(self) -> npt.NDArray[np.bool_]:
-        """Whether each record of the logger must be known."""
-        return _flags(self._said.array[:, 1])
+    def is_wholly_scoped(self) -> npt.NDArray[np.bool_]:
+        """Whether each record of the logger must match a rule."""
+        return _flags(self._properties.array[:, 1])
 
     @property
     def level(self) -> Longs:
         """Which of `levels`."""
-        return self._said.array[:, 2]
+        return self._properties.array[:, 2]
 
     @property
     def logger(self) -> Longs:
-        """Which of `loggers`; one of them may be empty: the line is torn or cut."""
-        return self._said.array[:, 3]
+        """Which of `loggers`; one of them may be empty: the line is torn or cut off."""
+        return self._properties.array[:, 3]
 
     @property
     def first_field(self) -> Longs:
         """Which of `fields` is its first."""
-        return self._said.array[:, 4]
+        return self._properties.array[:, 4]
 
     @property
     def field_count(self) -> Longs:
         """How many of `fields` it has."""
-        return self._said.array[:, 5]
+        return self._properties.array[:, 5]
 
     @property
     def at(self) -> Longs:
-        """Where the time stamp stands, a `Span`: rows of four; so the next two."""
+        """Where the time stamp stands, a `CaptureSpan`: rows of four; so the next two."""
         return self._at.array
 
     @property
     def prefix(self) -> Longs:
-        """Where the prefix stands; empty if there is none that is known."""
+        """Where the prefix stands; empty if there is no known prefix."""
         return self._prefix.array
 
     @property

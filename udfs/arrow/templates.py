@@ -1,15 +1,15 @@
-"""What the lines of a log have in common: lines that differ in their digits only have one form, and are matched once.
+"""Log templates: lines that differ in their digits only are matched against the rules once.
 
     [2024-02-29 23:59:59,999] TRACE [Broker id=3] Stopped fetchers as part of become-follower for 17 partitions (...)
 
-The form of this line is the line with a mark for each number. Which rule knows the form, and after which of its numbers
-each value begins and ends, is found by the rule's pattern from the first such line; all others look it up. Logs say the
-same few hundred or thousand things again and again, so hardly a line is matched, and the values of all lines are cut
+The template of this line is the line with a placeholder for each number. Which rule matches it, and after which of its
+numbers each value begins and ends, is found by the rule's pattern from the first such line; all others look it up. Logs
+repeat the same few hundred or thousand templates, so hardly a line is matched, and the values of all lines are sliced
 out of the bytes in compiled loops (`udfs.arrow.parse`).
 
-That holds while it does not matter which digits they are, and how many (up to nine; longer numbers are marked
-otherwise, for no column holds them). It is tried out for each form with other digits, see `_is_loose`. A line for
-which it matters, such as one whose rule writes digits out, is matched by itself.
+That holds while it does not matter which digits they are, and how many (up to nine; longer numbers have another
+placeholder, for no column holds them). It is tried out for each template with other digits, see
+`_is_digit_insensitive`. A line for which it matters, such as one whose rule writes digits out, is matched by itself.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from udfs.arrow.captures import NUMBER, SHORT, Digits, Mark, Span, marks_of
+from udfs.arrow.captures import NUMBER, SHORT, Capture, NumberedText, captures_of
+from udfs.arrow.log_template import LogTemplate
 from udfs.arrow.template_table import TemplateTable
 from udfs.logs.framing import Frames, Longs
-from udfs.logs.layouts import Layout, full_logger, read_head
+from udfs.logs.layouts import Layout, read_head
+from udfs.logs.loggers import full_logger
 from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.lookup import candidates
 from udfs.rules.parsing import split_prefix
@@ -37,33 +39,19 @@ from udfs.rules.rule import Rule
 from udfs.rules.rulebook import RULES
 
 MAX_TEMPLATES = 20_000
-"""Forms that are remembered; beyond that all are forgotten. A form takes some 3 kB, as do PARTS partitions of its lists."""
+"""Templates that are remembered; beyond that all are forgotten. A template takes some 3 kB, as do PARTS partitions of
+its lists."""
 PARTS = 5
 
 _DIGITS = b"0123456789"
-_MARK, _LONG_MARK = 1, 2  # bytes that stand for a number in a key
+_NUMBER_BYTE, _LONG_NUMBER_BYTE = 1, 2  # placeholders: bytes that stand for a number in a key
 Key = bytes | tuple[bytes, bytes]
-"""A first line with a mark for each number; with it the logger where the line does not tell it."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogTemplate:
-    """What is the same in all lines of a form."""
-
-    rule: int | None  # index in RULES; None: no rule knows it
-    is_whole: bool  # whether each record of the logger must be known
-    level: bytes
-    logger: bytes  # empty if there is none: the line is torn or cut
-    at: Span
-    prefix: Span  # empty if there is none that is known
-    message: Span
-    marks: tuple[Mark, ...]  # of columns
-    fields: tuple[Mark, ...]  # of `fields`, by name
+"""A first line with a placeholder for each number; with it the logger where the line does not name it."""
 
 
 @dataclass(frozen=True)
-class Lines:
-    """The records of a block with their forms, and the numbers in the block: byte positions in its data, in order.
+class MatchedBlock:
+    """The records of a block with their templates, and the numbers in the block: byte positions in its data, in order.
     `first_numbers`: which of them is each record's first, or would be."""
 
     templates: Longs
@@ -73,37 +61,38 @@ class Lines:
 
 
 class TemplateCache:
-    """The forms of one layout met so far, by number. Those of single lines are among them, but nobody finds them again."""
+    """The templates of one layout met so far, by number. Those of single lines are among them, but are never found
+    again."""
 
     def __init__(self, layout: Layout) -> None:
         self.templates: list[LogTemplate] = []
         self.table = TemplateTable()
         self._layout = layout
         self._numbers: dict[Key, int] = {}
-        self._strict: set[Key] = set()  # of lines whose digits matter
-        self._weight = 0  # of the forms, in ordinary ones
+        self._digit_sensitive: set[Key] = set()
+        self._weight = 0  # of the templates, in ordinary ones
 
     @property
     def size(self) -> int:
-        """How much is remembered: forms, those with long lists for several, and lines known to have none."""
-        return self._weight + len(self._strict)
+        """How much is remembered: templates, those with long lists for several, and keys of digit-sensitive lines."""
+        return self._weight + len(self._digit_sensitive)
 
-    def read(self, block: Frames) -> Lines:
-        """The forms of a block's records."""
+    def match(self, block: Frames) -> MatchedBlock:
+        """The templates of a block's records."""
         data = np.frombuffer(block.data, np.uint8)
         starts, ends = numbers(data)
-        keys, key_of = _keys(data, starts, ends)
-        mine = key_of[: len(block)] if _is_each_a_line(block, data) else key_of[_lines(block)]
-        forms = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))[mine]
-        odd = _odd(block, data)
-        forms[odd] = -1
-        strange = set(odd.tolist())
-        for i in np.flatnonzero(forms < 0).tolist():
-            forms[i] = self._learn(block, i, None if i in strange else keys[mine[i]])
-        return Lines(forms, np.searchsorted(starts, block.starts), starts, ends)
+        keys, key_of_line = _keys(data, starts, ends)
+        key_of = key_of_line[: len(block)] if _is_each_a_line(block, data) else key_of_line[_lines(block)]
+        templates = np.fromiter(map(self._numbers.get, keys, repeat(-1)), np.int64, len(keys))[key_of]
+        irregular = _irregular(block, data)
+        templates[irregular] = -1
+        without_key = set(irregular.tolist())
+        for i in np.flatnonzero(templates < 0).tolist():
+            templates[i] = self._learn(block, i, None if i in without_key else keys[key_of[i]])
+        return MatchedBlock(templates, np.searchsorted(starts, block.starts), starts, ends)
 
     def _learn(self, block: Frames, i: int, line: bytes | None) -> int:
-        """The number of the form of one record; without its line's key it is its own."""
+        """The number of the template of one record; without its line's key it is its own."""
         if line in self._numbers:
             return self._numbers[line]
         start, head_end, end = int(block.starts[i]), int(block.head_ends[i]), int(block.ends[i])
@@ -111,35 +100,36 @@ class TemplateCache:
         key = None if line is None else _key(line, head)
         if key in self._numbers:
             return self._numbers[key]
-        may_be_loose = key is not None and key not in self._strict
-        form, is_loose = _form(head, block.data[start:head_end], may_be_loose)
+        may_be_shared = key is not None and key not in self._digit_sensitive
+        template, is_shared = _template(head, block.data[start:head_end], may_be_shared)
         number = len(self.templates)
-        self.templates.append(form)
-        self.table.add(form)
-        self._weight += 1 + sum(len(mark.parts) for mark in form.marks) // PARTS
-        if key is not None and is_loose:
+        self.templates.append(template)
+        self.table.add(template)
+        self._weight += 1 + sum(len(capture.parts) for capture in template.captures) // PARTS
+        if key is not None and is_shared:
             self._numbers[key] = number
-        elif key is not None and may_be_loose:
-            self._strict.add(key)
+        elif key is not None and may_be_shared:
+            self._digit_sensitive.add(key)
         return number
 
 
 @lru_cache(maxsize=4)
-def _shelf(layout: Layout) -> list[TemplateCache]:
+def _current_cache(layout: Layout) -> list[TemplateCache]:
+    """A list of one, so that a cache that is full can be replaced."""
     return [TemplateCache(layout)]
 
 
 def template_cache(layout: Layout) -> TemplateCache:
-    """The forms of a layout that this process knows."""
-    shelf = _shelf(layout)
-    if shelf[0].size > MAX_TEMPLATES:
-        shelf[0] = TemplateCache(layout)
-    return shelf[0]
+    """The templates of a layout that this process has learned; a new cache once the last one is full."""
+    current = _current_cache(layout)
+    if current[0].size > MAX_TEMPLATES:
+        current[0] = TemplateCache(layout)
+    return current[0]
 
 
 def clear_templates() -> None:
-    """Forget all forms; for tests that change rules."""
-    _shelf.cache_clear()
+    """Forget all templates; for tests that change rules."""
+    _current_cache.cache_clear()
 
 
 def numbers(data: npt.NDArray[np.uint8]) -> tuple[Longs, Longs]:
@@ -151,26 +141,26 @@ def numbers(data: npt.NDArray[np.uint8]) -> tuple[Longs, Longs]:
 
 
 def _keys(data: npt.NDArray[np.uint8], starts: Longs, ends: Longs) -> tuple[list[bytes], Longs]:
-    """The different lines of a block with a mark for each number, and which of them each line is; one line too many if
-    the block ends with a line end."""
+    """The different lines of a block with a placeholder for each number, and which of them each line is; one line too
+    many if the block ends with a line end."""
     text = bytearray(data)
-    marked = np.frombuffer(text, np.uint8)
-    marked[starts] = _MARK
+    replaced = np.frombuffer(text, np.uint8)
+    replaced[starts] = _NUMBER_BYTE
     long = ends - starts > SHORT
     if long.any():
-        marked[starts[long]] = _LONG_MARK
+        replaced[starts[long]] = _LONG_NUMBER_BYTE
     text = text.translate(None, _DIGITS)
     line_ends = np.flatnonzero(np.frombuffer(text, np.uint8) == 10)
-    places = np.empty(len(line_ends) + 2, np.int32)
-    places[0], places[1:-1], places[-1] = 0, line_ends + 1, len(text)
-    lines = pa.Array.from_buffers(pa.binary(), len(places) - 1, [None, pa.py_buffer(places), pa.py_buffer(text)])
-    found: Any = lines.dictionary_encode()
-    return found.dictionary.to_pylist(), found.indices.to_numpy()
+    edges = np.empty(len(line_ends) + 2, np.int32)
+    edges[0], edges[1:-1], edges[-1] = 0, line_ends + 1, len(text)
+    lines = pa.Array.from_buffers(pa.binary(), len(edges) - 1, [None, pa.py_buffer(edges), pa.py_buffer(text)])
+    encoded: Any = lines.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
 def _key(line: bytes, head: _Head) -> Key:
-    """What a form is found by: the line's key, and the logger if that does not tell it, for it stands further below or
-    has digits."""
+    """What a template is looked up by: the line's key, and the logger if the line does not name it, because it stands
+    further below or has digits."""
     return line if head.is_usual and not NUMBER.search(head.logger) else (line, head.logger)
 
 
@@ -186,21 +176,21 @@ def _lines(block: Frames) -> Longs:
     return np.searchsorted(block.newlines, block.starts)
 
 
-def _odd(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:
-    """Records whose first line is not one whole line of the block, and those that hold marks."""
-    odd = (block.starts > 0) & (data[np.maximum(block.starts - 1, 0)] != 10)
-    odd |= (block.head_ends < len(data)) & (data[block.head_ends - 1] != 10)
-    if any(bytes([mark]) in block.data for mark in (_MARK, _LONG_MARK)):
-        marks = np.flatnonzero((data == _MARK) | (data == _LONG_MARK))
-        odd |= np.searchsorted(marks, block.starts) != np.searchsorted(marks, block.head_ends)
-    return np.flatnonzero(odd)
+def _irregular(block: Frames, data: npt.NDArray[np.uint8]) -> Longs:
+    """Records whose first line is not one whole line of the block, and those that hold placeholders."""
+    irregular = (block.starts > 0) & (data[np.maximum(block.starts - 1, 0)] != 10)
+    irregular |= (block.head_ends < len(data)) & (data[block.head_ends - 1] != 10)
+    if any(bytes([placeholder]) in block.data for placeholder in (_NUMBER_BYTE, _LONG_NUMBER_BYTE)):
+        placeholders = np.flatnonzero((data == _NUMBER_BYTE) | (data == _LONG_NUMBER_BYTE))
+        irregular |= np.searchsorted(placeholders, block.starts) != np.searchsorted(placeholders, block.head_ends)
+    return np.flatnonzero(irregular)
 
 
-# ---------------------------------------------------------------------------------------------------- one line's form
+# ------------------------------------------------------------------------------------------------ one line's template
 
 
 class _Head(NamedTuple):
-    """What a first line says, places counted from its begin; `is_usual` where all of it is there."""
+    """The parts of a first line, positions counted from its begin; `is_usual` where all of it is there."""
 
     at: tuple[int, int]
     message: tuple[int, int]
@@ -222,38 +212,56 @@ def _head(layout: Layout, data: bytes, start: int, head_end: int, end: int) -> _
         spans = m.span("at") if m["at"] else (start, start), m.span("message") if message else (start, start)
         if layout.short_loggers:
             logger = full_logger(logger, message)
-    places = [(first - start, last - start) for first, last in spans]
-    return _Head(places[0], places[1], prefix, level, logger or layout.logger.encode(), m is not None)
+    at_span, message_span = ((first - start, last - start) for first, last in spans)
+    return _Head(at_span, message_span, prefix, level, logger or layout.logger.encode(), m is not None)
 
 
-def _form(head: _Head, first_line: bytes, may_be_loose: bool) -> tuple[LogTemplate, bool]:
-    """The form of a record's first line, and whether it is one for all lines with its key."""
-    line = Digits(first_line)
+def _template(head: _Head, first_line: bytes, may_be_shared: bool) -> tuple[LogTemplate, bool]:
+    """The template of a record's first line, and whether it is one for all lines with its key."""
+    line = NumberedText(first_line)
     begin, message = head.message[0], line.text[slice(*head.message)]
-    behind = len(head.prefix) if head.prefix and read_prefix(head.prefix) is not None else 0
-    found = _find(head.logger, message, behind)
-    marks: list[Mark] = []
-    if found is not None:
-        rule, match = found
-        for group, (name, kind) in enumerate(rule.marks, 1):
-            if match[group] is not None:
-                place = match.start(group) + begin, match.end(group) + begin
-                marks += marks_of(line, name, kind, place, marks)
-    form = LogTemplate(
-        rule=None if found is None else _INDEX[id(found[0])],
-        is_whole=_is_whole(head.logger) if head.logger else has_scoped_prefix(message),
+    prefix_size = len(head.prefix) if head.prefix and read_prefix(head.prefix) is not None else 0
+    match = _match(head.logger, message, prefix_size)
+    captures = _captures(line, match, begin)
+    fields = {capture.name: capture for capture in captures if capture.how == "field"}  # of one name the last
+    template = LogTemplate(
+        rule=None if match is None else _INDEX[id(match[0])],
+        is_wholly_scoped=_is_wholly_scoped(head.logger) if head.logger else has_scoped_prefix(message),
         level=head.level,
         logger=head.logger,
         at=line.span(*head.at),
-        prefix=line.span(begin, begin + behind),
+        prefix=line.span(begin, begin + prefix_size),
         message=line.span(*head.message),
-        marks=tuple(mark for mark in marks if mark.how != "field"),
-        fields=tuple(sorted(_last(mark for mark in marks if mark.how == "field"), key=lambda mark: mark.name)),
+        captures=tuple(capture for capture in captures if capture.how != "field"),
+        fields=tuple(fields[name] for name in sorted(fields)),
     )
-    if not may_be_loose or not (head.is_usual or head.level):
-        return form, False
-    edges = [line.place(edge) for edge in (*head.at, *head.message)]
-    return form, None not in edges and _is_loose(head.logger, message, behind, found)
+    if not may_be_shared or not (head.is_usual or head.level):
+        return template, False
+    edges = [line.position(edge) for edge in (*head.at, *head.message)]
+    return template, None not in edges and _is_digit_insensitive(head.logger, message, prefix_size, match)
+
+
+RuleMatch = tuple[Rule, re.Match[bytes]]
+_INDEX = {id(rule): i for i, rule in enumerate(RULES)}
+
+
+def _match(logger: bytes, message: bytes, prefix_size: int) -> RuleMatch | None:
+    """The rule of a message, and its match behind the prefix; None if no rule matches."""
+    for rule in candidates(logger, message[prefix_size:]):
+        if m := rule.pattern.fullmatch(message, prefix_size):
+            return rule, m
+    return None
+
+
+def _captures(line: NumberedText, match: RuleMatch | None, begin: int) -> list[Capture]:
+    """How each value of a message that begins at `begin` is read."""
+    captures: list[Capture] = []
+    if match is not None:
+        rule, m = match
+        for group, (name, kind) in enumerate(rule.captures, 1):
+            if m[group] is not None:
+                captures += captures_of(line, name, kind, (m.start(group) + begin, m.end(group) + begin), captures)
+    return captures
 
 
 _IN_SCOPE = re.compile(
@@ -264,63 +272,45 @@ _IN_SCOPE = re.compile(
 
 
 def has_scoped_prefix(message: bytes) -> bool:
-    """Whether the prefix of a message is one that only loggers wholly in scope have.
+    """Whether the prefix of a message is one that only wholly scoped loggers write.
 
-    A record that has lost its logger is judged by it, for it says the same however a stream is cut.
+    A record that has lost its logger is judged by it, for it is the same however a stream is cut.
     """
     return _IN_SCOPE.match(message) is not None
 
 
-_INDEX = {id(rule): i for i, rule in enumerate(RULES)}
-Found = tuple[Rule, re.Match[bytes]]
-
-
-def _find(logger: bytes, message: bytes, behind: int) -> Found | None:
-    """The rule that knows a message, and its match; `behind` is where the prefix ends."""
-    for rule in candidates(logger, message[behind:]):
-        if m := rule.pattern.fullmatch(message, behind):
-            return rule, m
-    return None
-
-
 @lru_cache(maxsize=4096)
-def _is_whole(logger: bytes) -> bool:
+def _is_wholly_scoped(logger: bytes) -> bool:
     return is_wholly_scoped(logger.decode("utf-8", "backslashreplace"))
 
 
-def _is_loose(logger: bytes, message: bytes, behind: int, found: Found | None) -> bool:
+def _is_digit_insensitive(logger: bytes, message: bytes, prefix_size: int, match: RuleMatch | None) -> bool:
     """Whether other digits would give the same rule with the same values, after the same numbers.
 
     Tried with all numbers of one digit and of three, which no rule writes out. Rules that do write digits out, or
-    count characters, must have no part in it at all.
+    count characters, must not match at all, whatever the digits.
     """
-    if any(
-        rule.digit_insensitive and rule.digit_insensitive.fullmatch(message, behind)
-        for rule in candidates(logger, message[behind:])
-    ):
-        return False
-    told = _places(message, behind, found)
-    if told is None:
+    for rule in candidates(logger, message[prefix_size:]):
+        if rule.digit_insensitive and rule.digit_insensitive.fullmatch(message, prefix_size):
+            return False
+    positions = _capture_positions(message, prefix_size, match)
+    if positions is None:
         return False
     for digits in (b"8", b"758"):
         other = NUMBER.sub(lambda m, digits=digits: m[0] if len(m[0]) > SHORT else digits, message)  # type: ignore[misc]
         prefix, _ = split_prefix(other)
-        if _places(other, len(prefix), _find(logger, other, len(prefix))) != told:
+        if _capture_positions(other, len(prefix), _match(logger, other, len(prefix))) != positions:
             return False
     return True
 
 
-def _places(message: bytes, behind: int, found: Found | None) -> list[object] | None:
-    """Where in a message its prefix and its values end, told by its numbers; None if one does within a number."""
-    text = Digits(message)
-    places: list[object] = [text.place(behind)]
-    if found is not None:
-        rule, m = found
-        places += [text.place(p) if p >= 0 else -1 for group in range(1, len(rule.marks) + 1) for p in m.span(group)]
-        return None if None in places else [rule.event_type, id(rule), *places]
-    return None if None in places else places
-
-
-def _last(marks: Iterator[Mark]) -> list[Mark]:
-    """Of marks of one name the last."""
-    return list({mark.name: mark for mark in marks}.values())
+def _capture_positions(message: bytes, prefix_size: int, match: RuleMatch | None) -> list[object] | None:
+    """Where in a message its prefix and its values end, relative to its numbers; None if one does within a number."""
+    text = NumberedText(message)
+    positions: list[object] = [text.position(prefix_size)]
+    if match is None:
+        return None if None in positions else positions
+    rule, m = match
+    edges: Iterator[int] = (edge for group in range(1, len(rule.captures) + 1) for edge in m.span(group))
+    positions += [text.position(edge) if edge >= 0 else -1 for edge in edges]
+    return None if None in positions else [rule.event_type, id(rule), *positions]

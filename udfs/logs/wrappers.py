@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from udfs.logs.layouts import full_logger
+from udfs.logs.loggers import full_logger
 from udfs.rules.regex import late
 
 Longs = npt.NDArray[np.int64]

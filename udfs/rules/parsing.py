@@ -45,7 +45,7 @@ def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
     found: dict[str, Any] = {"event_type": rule.event_type, **(read_prefix(prefix) or {})}
     m = rule.pattern.fullmatch(rest)
     try:
-        for (name, kind), raw in zip(rule.marks, m.groups() if m else (), strict=True):
+        for (name, kind), raw in zip(rule.captures, m.groups() if m else (), strict=True):
             if raw is not None:
                 found.update(read_value(name, kind, raw))
     except Exception:  # a broken line that looks like the rule's: whatever its reader stumbled over

@@ -179,7 +179,7 @@ class Rule:
     until: str = ""
 
     @cached_property
-    def marks(self) -> tuple[tuple[str, ValueKind], ...]:
+    def captures(self) -> tuple[tuple[str, ValueKind], ...]:
         """Name and kind of each marked value that is kept, in the order of the pattern's groups."""
         names = ((m["name"], self._kind(m)) for m in _PIECE.finditer(self.text) if m["name"])
         return tuple((name, kind) for name, kind in names if name != "_")

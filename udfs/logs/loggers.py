@@ -1,0 +1,76 @@
+"""Full names of loggers that a layout writes in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+_SIMPLE = {  # simple class names that stand for several loggers, as releases mean them whose layouts are this short
+    "SnapshotGenerator": "org.apache.kafka.image.publisher.SnapshotGenerator",
+    "KafkaRaftClient": "org.apache.kafka.raft.KafkaRaftClient",
+}
+_ZOOKEEPER = (  # of whole packages, so that no rule names them
+    "kafka.controller.KafkaController",
+    "kafka.controller.ControllerBrokerRequestBatch",
+    "kafka.controller.ControllerChannelManager",
+    "kafka.controller.ControllerContext",
+    "kafka.controller.ControllerEventManager",
+    "kafka.controller.ControllerEventManager$ControllerEventThread",
+    "kafka.controller.PartitionStateMachine",
+    "kafka.controller.ReplicaStateMachine",
+    "kafka.controller.RequestSendThread",
+    "kafka.controller.TopicDeletionManager",
+    "kafka.controller.ZkPartitionStateMachine",
+    "kafka.controller.ZkReplicaStateMachine",
+)
+_LOGGER_NAMED_LOGGER = {  # begin of its messages -> which of the three
+    b"Principal = ": b"kafka.authorizer.logger",
+    b"Completed request:": b"kafka.request.logger",
+    b"Handling request:": b"kafka.request.logger",
+}
+
+
+def full_logger(name: bytes, message: bytes) -> bytes:
+    """A logger that a layout writes as its class alone or with its packages cut short; as it is if nothing is known.
+
+    >>> full_logger(b"o.a.k.c.QuorumController", b"x"), full_logger(b"ReplicationControlManager", b"x")
+    (b'org.apache.kafka.controller.QuorumController', b'org.apache.kafka.controller.ReplicationControlManager')
+    """
+    if name == b"logger":
+        return next((full for begin, full in _LOGGER_NAMED_LOGGER.items() if message.startswith(begin)), _STATE_CHANGE)
+    return _spelled_out(name)
+
+
+_STATE_CHANGE = b"state.change.logger"
+
+
+@lru_cache(maxsize=4096)
+def _spelled_out(name: bytes) -> bytes:
+    text = name.decode("ascii", "replace")
+    *packages, simple = text.split(".")
+    if text in _SIMPLE:
+        return _SIMPLE[text].encode()
+    fits = [
+        full for full in _by_class().get(simple, ()) if not packages or _abbreviates(packages, full.split(".")[:-1])
+    ]
+    if len(fits) > 1:  # moved between releases: short layouts are those of late ones
+        fits = [full for full in fits if full.startswith("org.apache.kafka.")]
+    return fits[0].encode() if len(fits) == 1 else name
+
+
+def _abbreviates(short: list[str], full: list[str]) -> bool:
+    return len(short) == len(full) and all(b.startswith(a) for a, b in zip(short, full, strict=True))
+
+
+@cache
+def _by_class() -> Mapping[str, tuple[str, ...]]:
+    """The loggers that rules know, by their class; read late, for few layouts need them."""
+    from udfs.rules.rulebook import RULES
+
+    names = {name for rule in RULES for name in rule.loggers if name[-1] != "."}
+    names |= {name.removesuffix("$") for name in names} | {*_ZOOKEEPER, _STATE_CHANGE.decode()}
+    found: dict[str, tuple[str, ...]] = {}
+    for name in sorted(names):
+        simple = name.rpartition(".")[2]
+        found[simple] = (*found.get(simple, ()), name)
+    return found

@@ -142,7 +142,11 @@ VERDICTS = table(
     "one rule applied to one decision",
     "cluster, rule, subject",
     CLUSTER,
-    column("rule", TEXT, "Rule: an invariant (`J1`...) or an algorithm (`offline_election`...)."),
+    column(
+        "rule",
+        TEXT,
+        "Rule: an invariant (`leader_in_isr`...) or an algorithm (`offline_election`...); see docs/invariants.md.",
+    ),
     column("subject", TEXT, "Decision it was applied to, unique within the rule."),
     column("topic", TEXT, "Topic; null if it is about no partition."),
     column("partition", INT, "Partition; null if it is about none."),
@@ -150,7 +154,7 @@ VERDICTS = table(
     column("verdict", TEXT, "`holds`, `violated`, `unknown`."),
     column("expected", TEXT, "What the rule demands; null if unknown."),
     column("actual", TEXT, "What was logged."),
-    column("missing_inputs", TEXTS, "Inputs the logs do not tell; empty unless `unknown`."),
-    column("explanation", TEXT, "One sentence."),
+    column("missing_inputs", TEXTS, "Inputs that the logs lack; empty unless `unknown`."),
+    column("explanation", TEXT, "The verdict in one sentence."),
     EVIDENCE_COLUMN,
 )

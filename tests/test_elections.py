@@ -1,4 +1,4 @@
-"""ZooKeeper elections against tables worked out by hand from the algorithm reference, and what must always hold."""
+"""ZooKeeper elections against tables worked out by hand from Kafka's source, and what must always hold."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -114,7 +114,7 @@ def test_protocol_without_iv_is_the_last_of_its_release() -> None:
     assert [ProtocolVersion.parse(text) for text in order] == sorted(ProtocolVersion.parse(text) for text in order)
 
 
-# --- A.2 to A.5, B ----------------------------------------------------------------------------------------------------
+# --- elections by strategy, new partitions ----------------------------------------------------------------------------
 
 OFFLINE: dict[
     str, tuple[str, Ids, Ids, Ids, bool, Choice | Refused]
@@ -251,7 +251,7 @@ def test_birth() -> None:
     assert zk_new_partition(release("0.8.0"), [3], [1, 2]) == FAILED
 
 
-# --- A.6 --------------------------------------------------------------------------------------------------------------
+# --- election requests ------------------------------------------------------------------------------------------------
 
 # release, type, leader, isr, further -> answer, for assignment [1, 2] and brokers 1 and 2 alive
 REQUESTS: dict[str, tuple[str, str, int, Ids, dict[str, Any], tuple[str, int, tuple[int, ...], int]]] = {
@@ -286,7 +286,7 @@ def test_request_not_known_to_the_release(text: str, kind: str) -> None:
         zk_elect_request(release(text), kind, assigned=[1], leader=1, isr=[1], alive=[1])
 
 
-# --- C.1 --------------------------------------------------------------------------------------------------------------
+# --- replicas that go offline -----------------------------------------------------------------------------------------
 
 # release, replica, leader, isr, unclean allowed -> removal, for assignment [1, 2, 3], leader epoch 5
 REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, ReplicaRemoved]] = {
@@ -329,7 +329,7 @@ REASSIGNMENTS: dict[str, Reassigned] = {
     "[a] to [b] costs 3": ("1.1", [1], [2], [1, 2], [2], 2, 3, (2,), None, True),
     "0.8.0 does not bump at the start": ("0.8.0", [1], [2], [1, 2], [2], 2, 2, (2,), None, True),
     "0.8.0 keeps leader and epoch": ("0.8.0", [1, 2], [1], [1, 2], [], 1, 1, (1,), None, True),
-    "the table of E.2": ("2.3", [1, 2, 3], [4, 5, 6], [1, 2, 3, 4, 5, 6], [4, 5, 6], 4, 5, (4, 5, 6), None, True),
+    "all replicas replaced": ("2.3", [1, 2, 3], [4, 5, 6], [1, 2, 3, 4, 5, 6], [4, 5, 6], 4, 5, (4, 5, 6), None, True),
     "one target lags: pending": ("2.4", [1], [2, 3], [1, 2, 3], [3], 1, 1, (1, 3), None, False),
     "a dead target, then refused": ("0.10.0", [1], [2], [1], [], 1, 0, (1,), "target not alive", False),
     "a dead target, then awaited": ("0.10.1", [1], [2], [1], [], 1, 1, (1,), None, False),

@@ -97,7 +97,7 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
     "unknown without a reason": (
         "verdicts",
         """rule | subject | verdict | missing_inputs | evidence
-        J1 | t-0 | unknown | [] | 1@f:1""",
+        leader_in_isr | t-0 | unknown | [] | 1@f:1""",
         "three_valued", 1, '"subject":"t-0"',
     ),
     "no event type": (

@@ -1,4 +1,4 @@
-"""Invariants against tables worked out by hand from the algorithm reference; the algorithms' own output breaks none."""
+"""Invariants against tables worked out by hand from Kafka's source; the algorithms' own output breaks none."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -8,24 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.kafka.elections import Elected, online_replicas, zk_elect, zk_new_partition
-from udfs.kafka.invariants import (
-    HOLDS,
-    UNKNOWN,
-    VIOLATED,
-    Cluster,
-    StoredState,
+from udfs.kafka.cluster_invariants import (
     check_broker_epochs,
-    check_choice,
     check_controllers,
     check_offline_gauge,
     check_received,
-    check_sequence,
     check_transitions,
-    explain,
-    version_ahead,
-    violations,
 )
+from udfs.kafka.elections import Elected, online_replicas, zk_elect, zk_new_partition
+from udfs.kafka.epoch_invariants import partition_epoch_ahead
+from udfs.kafka.invariants import check_sequence
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, explain, violations
 from udfs.kafka.kraft_elections import (
     ControllerConfig,
     ElectionKind,
@@ -34,8 +27,10 @@ from udfs.kafka.kraft_elections import (
     apply_change,
     partition_change,
 )
+from udfs.kafka.plausible_choices import check_choice
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
+from udfs.kafka.stored_state import Cluster, StoredState
 
 ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True, protocol=ProtocolVersion.parse("3.9-IV0"))
 START = StoredState(
@@ -57,69 +52,143 @@ def verdicts(cluster: Cluster, *states: StoredState) -> dict[tuple[str, int], st
 PAIRS: dict[
     str, tuple[Cluster, StoredState, str, str | None]
 ] = {  # cluster, state after START, rule -> verdict; None: the rule does not apply
-    "leader in the ISR": (ZK, after(2, isr=(2,)), "J1", HOLDS),
-    "leader outside": (ZK, after(2, isr=(3,)), "J1", VIOLATED),
-    "a leader and no ISR": (ZK, after(2, isr=()), "J1", VIOLATED),
-    "no leader": (ZK, after(-1), "J1", HOLDS),
-    "a deletion": (ZK, after(-2), "J1", None),
-    "0.8.0 reassigns past the ISR": (Cluster(Release(0, 8)), after(3, trigger="reassign"), "J1", None),
-    "another leader, same epoch": (ZK, after(2, (5, 8)), "J2", VIOLATED),
-    "epoch goes back": (ZK, after(1, (4, 8)), "J2", VIOLATED),
-    "orders survive a gap": (ZK, after(2, (9, 20)), "J2", HOLDS),
-    "one version, two states": (ZK, after(1, (5, 7), isr=(1,)), "J3", VIOLATED),
-    "the ISR is a set": (ZK, after(1, (5, 7), isr=(2, 1)), "J3", HOLDS),
-    "version goes back": (ZK, after(1, (5, 6)), "J3", VIOLATED),
-    "the leader epoch overtakes": (ZK, after(2, (7, 8)), "J3", VIOLATED),
-    "no version logged": (ZK, after(2, (6, None)), "J3", UNKNOWN),
-    "controller epoch goes down": (ZK, after(controller_epoch=2), "J6", VIOLATED),
-    "controller epoch not logged": (ZK, after(controller_epoch=None), "J6", UNKNOWN),
-    "a stranger in the ISR": (ZK, after(isr=(1, 9)), "J7", VIOLATED),
-    "a leaving one": (ZK, after(isr=(1, 9), departing=frozenset({9})), "J7", HOLDS),
-    "one of the assignment before": (ZK, after(isr=(1, 3), replicas=(1, 2)), "J7", HOLDS),
-    "assignment not known": (ZK, after(isr=(1, 9), replicas=None), "J7", UNKNOWN),
-    "unclean, ISR dead": (ZK, after(3, isr=(3,), online=frozenset({3})), "J8", HOLDS),
-    "unclean, ISR member up": (ZK, after(3, isr=(3,), online=frozenset({2, 3})), "J8", VIOLATED),
-    "that member is not assigned": (ZK, after(3, isr=(3,), online=frozenset({2, 3}), replicas=(1, 3)), "J8", HOLDS),
-    "nobody knows who was up": (ZK, after(3, isr=(3,), online=None), "J8", UNKNOWN),
-    "states lost before it": (ZK, after(3, (6, 9), isr=(3,), online=frozenset({2, 3})), "J8", UNKNOWN),
-    "a clean one": (ZK, after(2), "J8", None),
-    "unclean, allowed": (ZK, after(3, isr=(3,), unclean_enabled=True), "J9", HOLDS),
-    "unclean, forbidden": (ZK, after(3, isr=(3,), unclean_enabled=False), "J9", VIOLATED),
-    "unclean, setting not known": (ZK, after(3, isr=(3,)), "J9", UNKNOWN),
-    "unclean, asked for": (ZK, after(3, isr=(3,), unclean_enabled=False, trigger="unclean_request"), "J9", HOLDS),
-    "unclean, not alone": (ZK, after(3, isr=(3, 1), unclean_enabled=True), "J9", VIOLATED),
-    "unclean, no switch yet": (Cluster(Release(0, 8, 1)), after(3, isr=(3,)), "J9", HOLDS),
-    "unclean, not recovering": (KRAFT, after(3, isr=(3,), unclean_enabled=True, recovery="RECOVERED"), "J9", VIOLATED),
-    "unclean, recovering": (KRAFT, after(3, isr=(3,), unclean_enabled=True, recovery="RECOVERING"), "J9", HOLDS),
-    "from a completed reassignment": (KRAFT, after(3, isr=(3,), trigger="leader"), "J9", None),
-    "states lost before an unclean one": (ZK, after(3, (8, 20), isr=(3,), unclean_enabled=False), "J9", UNKNOWN),
+    "leader in the ISR": (ZK, after(2, isr=(2,)), "leader_in_isr", HOLDS),
+    "leader outside": (ZK, after(2, isr=(3,)), "leader_in_isr", VIOLATED),
+    "a leader and no ISR": (ZK, after(2, isr=()), "leader_in_isr", VIOLATED),
+    "no leader": (ZK, after(-1), "leader_in_isr", HOLDS),
+    "a deletion": (ZK, after(-2), "leader_in_isr", None),
+    "0.8.0 reassigns past the ISR": (Cluster(Release(0, 8)), after(3, trigger="reassign"), "leader_in_isr", None),
+    "another leader, same epoch": (ZK, after(2, (5, 8)), "one_leader_per_leader_epoch", VIOLATED),
+    "epoch goes back": (ZK, after(1, (4, 8)), "one_leader_per_leader_epoch", VIOLATED),
+    "orders survive a gap": (ZK, after(2, (9, 20)), "one_leader_per_leader_epoch", HOLDS),
+    "one version, two states": (ZK, after(1, (5, 7), isr=(1,)), "partition_epoch_grows", VIOLATED),
+    "the ISR is a set": (ZK, after(1, (5, 7), isr=(2, 1)), "partition_epoch_grows", HOLDS),
+    "version goes back": (ZK, after(1, (5, 6)), "partition_epoch_grows", VIOLATED),
+    "the leader epoch overtakes": (ZK, after(2, (7, 8)), "partition_epoch_grows", VIOLATED),
+    "no version logged": (ZK, after(2, (6, None)), "partition_epoch_grows", UNKNOWN),
+    "controller epoch goes down": (ZK, after(controller_epoch=2), "stored_controller_epoch_never_falls", VIOLATED),
+    "controller epoch not logged": (ZK, after(controller_epoch=None), "stored_controller_epoch_never_falls", UNKNOWN),
+    "a stranger in the ISR": (ZK, after(isr=(1, 9)), "isr_within_replicas", VIOLATED),
+    "a leaving one": (ZK, after(isr=(1, 9), departing=frozenset({9})), "isr_within_replicas", HOLDS),
+    "one of the assignment before": (ZK, after(isr=(1, 3), replicas=(1, 2)), "isr_within_replicas", HOLDS),
+    "assignment not known": (ZK, after(isr=(1, 9), replicas=None), "isr_within_replicas", UNKNOWN),
+    "unclean, ISR dead": (ZK, after(3, isr=(3,), online=frozenset({3})), "clean_candidate_first", HOLDS),
+    "unclean, ISR member up": (ZK, after(3, isr=(3,), online=frozenset({2, 3})), "clean_candidate_first", VIOLATED),
+    "that member is not assigned": (
+        ZK,
+        after(3, isr=(3,), online=frozenset({2, 3}), replicas=(1, 3)),
+        "clean_candidate_first",
+        HOLDS,
+    ),
+    "nobody knows who was up": (ZK, after(3, isr=(3,), online=None), "clean_candidate_first", UNKNOWN),
+    "states lost before it": (
+        ZK,
+        after(3, (6, 9), isr=(3,), online=frozenset({2, 3})),
+        "clean_candidate_first",
+        UNKNOWN,
+    ),
+    "a clean one": (ZK, after(2), "clean_candidate_first", None),
+    "unclean, allowed": (ZK, after(3, isr=(3,), unclean_enabled=True), "unclean_leader_alone", HOLDS),
+    "unclean, forbidden": (ZK, after(3, isr=(3,), unclean_enabled=False), "unclean_leader_alone", VIOLATED),
+    "unclean, setting not known": (ZK, after(3, isr=(3,)), "unclean_leader_alone", UNKNOWN),
+    "unclean, asked for": (
+        ZK,
+        after(3, isr=(3,), unclean_enabled=False, trigger="unclean_request"),
+        "unclean_leader_alone",
+        HOLDS,
+    ),
+    "unclean, not alone": (ZK, after(3, isr=(3, 1), unclean_enabled=True), "unclean_leader_alone", VIOLATED),
+    "unclean, no switch yet": (Cluster(Release(0, 8, 1)), after(3, isr=(3,)), "unclean_leader_alone", HOLDS),
+    "unclean, not recovering": (
+        KRAFT,
+        after(3, isr=(3,), unclean_enabled=True, recovery="RECOVERED"),
+        "unclean_leader_alone",
+        VIOLATED,
+    ),
+    "unclean, recovering": (
+        KRAFT,
+        after(3, isr=(3,), unclean_enabled=True, recovery="RECOVERING"),
+        "unclean_leader_alone",
+        HOLDS,
+    ),
+    "from a completed reassignment": (KRAFT, after(3, isr=(3,), trigger="leader"), "unclean_leader_alone", None),
+    "states lost before an unclean one": (
+        ZK,
+        after(3, (8, 20), isr=(3,), unclean_enabled=False),
+        "unclean_leader_alone",
+        UNKNOWN,
+    ),
     "dropped replicas, no recovery: clean": (
-        *(KRAFT, after(3, isr=(3,), replicas=(3,), recovery="RECOVERED", unclean_enabled=False), "J9"),
+        *(
+            KRAFT,
+            after(3, isr=(3,), replicas=(3,), recovery="RECOVERED", unclean_enabled=False),
+            "unclean_leader_alone",
+        ),
         None,
     ),
-    "dropped replicas, recovery not known": (KRAFT, after(3, isr=(3,), replicas=(3,)), "J9", UNKNOWN),
-    "in ZooKeeper mode that is unclean": (ZK, after(3, isr=(3, 1), replicas=(3, 1)), "J9", VIOLATED),
-    "preferred": (ZK, after(1, trigger="preferred"), "J10", HOLDS),
-    "preferred, but another leads": (ZK, after(2, trigger="preferred"), "J10", VIOLATED),
-    "preferred, not in sync": (ZK, after(3, isr=(1, 2), replicas=(3, 1, 2), trigger="preferred"), "J10", VIOLATED),
-    "preferred, ISR changed": (ZK, after(1, isr=(1,), trigger="preferred"), "J10", VIOLATED),
-    "KRaft, leader gone": (KRAFT, after(2, online=frozenset({2}), trigger="preferred"), "J10", None),
-    "the leader's own change": (ZK, after(1, (5, 8), isr=(1,), trigger="leader"), "J12", HOLDS),
-    "must not move the leader epoch": (ZK, after(1, (6, 8), isr=(1,), trigger="leader"), "J12", VIOLATED),
-    "a decision must": (ZK, after(1, (5, 8), isr=(1,), trigger="replica_offline"), "J12", VIOLATED),
-    "batch retry: a gap": (Cluster(Release(2, 3)), after(2, (7, 9), isr=(2,), trigger="offline"), "J12", UNKNOWN),
-    "nothing to go by": (ZK, after(1, (5, 8), isr=(1,)), "J12", None),
-    "KRaft shrinks without a bump": (KRAFT, after(1, (5, 8), isr=(1,)), "J12", HOLDS),
-    "and bumps for nothing": (KRAFT, after(1, (6, 8), isr=(1,)), "J12", VIOLATED),
-    "as it used to": (Cluster(Release(3, 5), kraft=True), after(1, (6, 8), isr=(1,)), "J12", HOLDS),
-    "metadata version not known": (Cluster(Release(3, 9), kraft=True), after(1, (6, 8), isr=(1,)), "J12", UNKNOWN),
-    "KRaft growing never bumps": (Cluster(Release(3, 9), kraft=True), after(1, (6, 8), isr=(1, 2, 3)), "J12", VIOLATED),
-    "KRaft, a replica lost": (KRAFT, after(1, (6, 8), replicas=(1, 2)), "J12", HOLDS),
-    "a live leader": (ZK, after(2), "J14", HOLDS),
-    "a dead one": (ZK, after(2, online=frozenset({1})), "J14", VIOLATED),
-    "the last known one": (KRAFT, after(2, online=frozenset(), trigger="last_known_leader"), "J14", None),
-    "an offline broker joins": (ZK, after(1, (5, 8), isr=(1, 2, 3), online=frozenset({1, 2})), "J19", VIOLATED),
-    "which was allowed": (Cluster(Release(3, 2)), after(1, (5, 8), isr=(1, 2, 3), online=frozenset({1})), "J19", None),
+    "dropped replicas, recovery not known": (KRAFT, after(3, isr=(3,), replicas=(3,)), "unclean_leader_alone", UNKNOWN),
+    "in ZooKeeper mode that is unclean": (ZK, after(3, isr=(3, 1), replicas=(3, 1)), "unclean_leader_alone", VIOLATED),
+    "preferred": (ZK, after(1, trigger="preferred"), "preferred_leader_elected", HOLDS),
+    "preferred, but another leads": (ZK, after(2, trigger="preferred"), "preferred_leader_elected", VIOLATED),
+    "preferred, not in sync": (
+        ZK,
+        after(3, isr=(1, 2), replicas=(3, 1, 2), trigger="preferred"),
+        "preferred_leader_elected",
+        VIOLATED,
+    ),
+    "preferred, ISR changed": (ZK, after(1, isr=(1,), trigger="preferred"), "preferred_leader_elected", VIOLATED),
+    "KRaft, leader gone": (
+        KRAFT,
+        after(2, online=frozenset({2}), trigger="preferred"),
+        "preferred_leader_elected",
+        None,
+    ),
+    "the leader's own change": (ZK, after(1, (5, 8), isr=(1,), trigger="leader"), "epoch_increments", HOLDS),
+    "must not move the leader epoch": (ZK, after(1, (6, 8), isr=(1,), trigger="leader"), "epoch_increments", VIOLATED),
+    "a decision must": (ZK, after(1, (5, 8), isr=(1,), trigger="replica_offline"), "epoch_increments", VIOLATED),
+    "batch retry: a gap": (
+        Cluster(Release(2, 3)),
+        after(2, (7, 9), isr=(2,), trigger="offline"),
+        "epoch_increments",
+        UNKNOWN,
+    ),
+    "nothing to go by": (ZK, after(1, (5, 8), isr=(1,)), "epoch_increments", None),
+    "KRaft shrinks without a bump": (KRAFT, after(1, (5, 8), isr=(1,)), "epoch_increments", HOLDS),
+    "and bumps for nothing": (KRAFT, after(1, (6, 8), isr=(1,)), "epoch_increments", VIOLATED),
+    "as it used to": (Cluster(Release(3, 5), kraft=True), after(1, (6, 8), isr=(1,)), "epoch_increments", HOLDS),
+    "metadata version not known": (
+        Cluster(Release(3, 9), kraft=True),
+        after(1, (6, 8), isr=(1,)),
+        "epoch_increments",
+        UNKNOWN,
+    ),
+    "KRaft growing never bumps": (
+        Cluster(Release(3, 9), kraft=True),
+        after(1, (6, 8), isr=(1, 2, 3)),
+        "epoch_increments",
+        VIOLATED,
+    ),
+    "KRaft, a replica lost": (KRAFT, after(1, (6, 8), replicas=(1, 2)), "epoch_increments", HOLDS),
+    "a live leader": (ZK, after(2), "elected_leader_online", HOLDS),
+    "a dead one": (ZK, after(2, online=frozenset({1})), "elected_leader_online", VIOLATED),
+    "the last known one": (
+        KRAFT,
+        after(2, online=frozenset(), trigger="last_known_leader"),
+        "elected_leader_online",
+        None,
+    ),
+    "an offline broker joins": (
+        ZK,
+        after(1, (5, 8), isr=(1, 2, 3), online=frozenset({1, 2})),
+        "isr_joiner_online",
+        VIOLATED,
+    ),
+    "which was allowed": (
+        Cluster(Release(3, 2)),
+        after(1, (5, 8), isr=(1, 2, 3), online=frozenset({1})),
+        "isr_joiner_online",
+        None,
+    ),
 }
 
 
@@ -129,7 +198,7 @@ def test_pair(case: str) -> None:
     assert verdicts(cluster, START, state).get((rule, 1)) == verdict
 
 
-BIRTHS: dict[str, tuple[StoredState, str | None]] = {  # state -> verdict of J15
+BIRTHS: dict[str, tuple[StoredState, str | None]] = {  # state -> verdict of new_partition_state
     "as it should be": (StoredState(2, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), HOLDS),
     "not the first in sync": (StoredState(3, 0, (2, 3), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
     "not in assignment order": (StoredState(3, 0, (3, 2), 0, replicas=(1, 2, 3), trigger="new"), VIOLATED),
@@ -142,11 +211,13 @@ BIRTHS: dict[str, tuple[StoredState, str | None]] = {  # state -> verdict of J15
 @pytest.mark.parametrize("case", BIRTHS)
 def test_birth(case: str) -> None:
     state, verdict = BIRTHS[case]
-    assert verdicts(ZK, state).get(("J15", 0)) == verdict
+    assert verdicts(ZK, state).get(("new_partition_state", 0)) == verdict
 
 
 Ids = tuple[int, ...]
-LISTS: dict[str, tuple[Ids, Ids, Ids, int | None, str]] = {  # isr, elr, last known, min ISR -> verdict of J21
+LISTS: dict[
+    str, tuple[Ids, Ids, Ids, int | None, str]
+] = {  # isr, elr, last known, min ISR -> verdict of elr_disjoint_from_isr
     "disjoint below min ISR": ((1,), (2,), (), 2, HOLDS),
     "twice in": ((1,), (1,), (), 2, VIOLATED),
     "the last known leader is eligible too": ((), (1, 2), (1,), 2, HOLDS),
@@ -164,34 +235,40 @@ LISTS: dict[str, tuple[Ids, Ids, Ids, int | None, str]] = {  # isr, elr, last kn
 def test_lists(case: str) -> None:
     isr, elr, last_known, min_isr, verdict = LISTS[case]
     state = replace(START, isr=isr, elr=elr, last_known_elr=last_known, min_isr=min_isr)
-    assert verdicts(replace(KRAFT, elr_enabled=True), state)["J21", 0] == verdict
-    assert ("J21", 0) not in verdicts(KRAFT, state)
+    assert verdicts(replace(KRAFT, elr_enabled=True), state)["elr_disjoint_from_isr", 0] == verdict
+    assert ("elr_disjoint_from_isr", 0) not in verdicts(KRAFT, state)
 
 
 def test_a_preferred_election_may_take_an_eligible_replica() -> None:
     empty = replace(START, leader=-1, isr=(), elr=(1, 2))
-    assert verdicts(KRAFT, empty, after(1, isr=(1,), elr=(2,), trigger="preferred"))["J10", 1] == HOLDS
-    assert verdicts(KRAFT, replace(empty, elr=()), after(1, isr=(1,), trigger="preferred"))["J10", 1] == VIOLATED
+    assert (
+        verdicts(KRAFT, empty, after(1, isr=(1,), elr=(2,), trigger="preferred"))["preferred_leader_elected", 1]
+        == HOLDS
+    )
+    assert (
+        verdicts(KRAFT, replace(empty, elr=()), after(1, isr=(1,), trigger="preferred"))["preferred_leader_elected", 1]
+        == VIOLATED
+    )
 
 
 def test_removed_replicas_may_linger_in_the_elr() -> None:
     state = replace(START, isr=(1,), elr=(2,), replicas=(1,), min_isr=2)
     cluster = replace(KRAFT, elr_enabled=True)
-    assert verdicts(cluster, state)["J21", 0] == VIOLATED
-    assert verdicts(cluster, replace(state, departing=frozenset({2})))["J21", 0] == HOLDS
+    assert verdicts(cluster, state)["elr_disjoint_from_isr", 0] == VIOLATED
+    assert verdicts(cluster, replace(state, departing=frozenset({2})))["elr_disjoint_from_isr", 0] == HOLDS
 
 
 def test_a_version_below_the_leader_epoch() -> None:
-    assert version_ahead(StoredState(1, 5, (1,), 5)).verdict == HOLDS
-    assert version_ahead(StoredState(1, 5, (1,), 4)).verdict == VIOLATED
-    assert version_ahead(StoredState(1, 5, (1,))).verdict == UNKNOWN
+    assert partition_epoch_ahead(StoredState(1, 5, (1,), 5)).verdict == HOLDS
+    assert partition_epoch_ahead(StoredState(1, 5, (1,), 4)).verdict == VIOLATED
+    assert partition_epoch_ahead(StoredState(1, 5, (1,))).verdict == UNKNOWN
 
 
 CLAIMS: dict[str, tuple[list[tuple[int, int]], list[str]]] = {  # (epoch, controller) -> rules violated
     "succession with a gap": ([(4, 1), (5, 2), (7, 1)], []),
     "the same line twice": ([(4, 1), (4, 1)], []),
-    "an old epoch again": ([(4, 1), (5, 2), (4, 1)], ["J4"]),
-    "two in one epoch": ([(4, 1), (4, 2)], ["J4", "J5"]),
+    "an old epoch again": ([(4, 1), (5, 2), (4, 1)], ["controller_epoch_grows"]),
+    "two in one epoch": ([(4, 1), (4, 2)], ["controller_epoch_grows", "one_controller_per_epoch"]),
 }
 
 
@@ -244,9 +321,14 @@ def test_gauge_and_broker_epochs() -> None:
 
 def test_findings_in_words() -> None:
     found = {(one.rule, one.at): explain(one) for one in check_sequence(ZK, [START, after(2, (6, None), isr=(3,))])}
-    assert found["J1", 1] == "J1 is violated: expected the leader in the ISR, found leader 2, ISR [3]."
-    assert found["J3", 1].startswith("J3 can not be judged without partition_epoch: ")
-    assert found["J1", 0].startswith("J1 holds: ")
+    assert (
+        found["leader_in_isr", 1]
+        == "leader_in_isr is violated: expected a leader in the ISR, or -1; logged leader 2, ISR [3]."
+    )
+    assert found["partition_epoch_grows", 1].startswith(
+        "partition_epoch_grows cannot be judged: the logs lack the partition epoch; expected "
+    )
+    assert found["leader_in_isr", 0].startswith("leader_in_isr holds: ")
 
 
 # --- the algorithms keep the rules ------------------------------------------------------------------------------------

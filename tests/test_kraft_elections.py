@@ -1,4 +1,4 @@
-"""KRaft partition changes against tables worked out by hand from the algorithm reference, and what must always hold."""
+"""KRaft partition changes against tables worked out by hand from Kafka's source, and what must always hold."""
 
 from collections.abc import Iterable, Sequence
 from random import Random
@@ -49,7 +49,7 @@ def partition(isr: Iterable[int], leader: int, **further: Any) -> PartitionRegis
     return PartitionRegistration((1, 2, 3), tuple(isr), leader, leader_epoch=5, partition_epoch=9, **further)
 
 
-# --- A.8 and A.9 ------------------------------------------------------------------------------------------------------
+# --- elections and leader epochs --------------------------------------------------------------------------------------
 
 # release, metadata version, isr, leader, wanted ISR, acceptable, kind -> record
 CHANGES: dict[str, tuple[str, str, Ids, int, IdTuple | None, Ids, str, Record | None]] = {
@@ -272,7 +272,7 @@ def test_birth(case: str) -> None:
         assert born == PartitionRegistration((2, 1), expected, expected[0])
 
 
-# --- E.4 --------------------------------------------------------------------------------------------------------------
+# --- reassignment -----------------------------------------------------------------------------------------------------
 
 # release, replicas, adding, removing, ISR -> done with ISR, or None
 COMPLETIONS: dict[str, tuple[str, IdTuple, IdTuple, IdTuple, Ids, Completed | None]] = {

@@ -16,13 +16,13 @@ from click.testing import CliRunner, Result
 import jobs.ingest.ingest
 import jobs.nightly.run
 from jobs.cli import main
-from jobs.findings.replay import releases
 from jobs.ingest.ingest import NewInput
 from jobs.nightly.run import Outcome, made_with, may_stay, nightly
 from jobs.nightly.run import run as run_steps
 from jobs.nightly.steps import pending_after
 from jobs.session import are_many
 from jobs.settings import Settings, TopicSettings
+from jobs.timelines.kafka_releases import releases
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.lock import sole_writer
 from jobs.warehouse.tables import Warehouse, open_warehouse

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.findings.replay import eras_of, release_of, showing_elr, to_verdicts, without_elr
+from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
-from udfs.kafka.releases import Release
-from udfs.kafka.verdicts import Verdict
+from udfs.kafka.decision_rules import INVARIANTS
+from udfs.kafka.releases import Release, lowest_release
+from udfs.kafka.verdicts import Verdict, algorithm_release, without_elr
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,7 +31,9 @@ ELR = {  # verdict where nobody tells the eligible leader replicas -> the verdic
 @pytest.mark.parametrize("case", ELR)
 def test_nobody_is_accused_where_eligible_leader_replicas_are_unknown(case: str) -> None:
     (verdict, missing), expected = ELR[case]
-    kept = without_elr(Verdict("J9", verdict, "an unclean leader to be allowed", "leader 2", missing, "said"))
+    kept = without_elr(
+        Verdict("unclean_leader_alone", verdict, "an unclean leader that is allowed", "leader 2", missing, "text")
+    )
     assert (kept.verdict, kept.missing) == expected
 
 
@@ -45,7 +48,7 @@ RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cl
 @pytest.mark.parametrize("case", RANGES)
 def test_release_of_a_cluster(case: str) -> None:
     ranges, release = RANGES[case]
-    assert release_of(ranges) == release
+    assert lowest_release(ranges) == release
 
 
 # Kafka 2.4.1 with ZooKeeper; all of partition 0. Offline elections try the assignment in its order, live ones in the ISR only.
@@ -119,8 +122,8 @@ doctored   | kraft_election | doctored-0#0 leader epoch 3  | violated | []
 right      | kraft_election | right-0#0 leader epoch 5     | holds    | []
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
 """
-# States: right ones, and one of each invariant broken: a leader out of the ISR (J1), two leaders in one epoch (J2),
-# a stranger in the ISR (J7)
+# States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
+# not assigned
 STATES = """
 cluster | topic  | partition | incarnation | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | since
 zk      | sound  | 0         | 0           | 1      | 0            | 0               | 1                | 1,2 | 1,2      | 10:00:00
@@ -133,13 +136,13 @@ zk      | twice  | 0         | 0           | 2      | 4            | 7          
 zk      | stranger | 0       | 0           | 1      | 0            | 1               | 1                | 1,9 | 1,2      | 10:00:00
 """
 BROKEN = """
-rule | subject                  | verdict
-J1   | outside-0#0 epochs 0.1   | violated
-J2   | twice-0#0 epochs 4.7     | violated
-J7   | stranger-0#0 epochs 0.1  | violated
+rule                        | subject                  | verdict
+leader_in_isr               | outside-0#0 epochs 0.1   | violated
+one_leader_per_leader_epoch | twice-0#0 epochs 4.7     | violated
+isr_within_replicas         | stranger-0#0 epochs 0.1  | violated
 """
 # epoch 5 was claimed by two controllers
-REIGNS = """
+TERMS = """
 cluster | controller_id | controller_epoch | since
 zk      | 1             | 4                | 10:00:00
 zk      | 2             | 5                | 10:01:00
@@ -162,7 +165,7 @@ def verdicts(frame: Frame) -> DataFrame:
     rows = to_verdicts(
         elections,
         frame(PARTITION_TIMELINE, STATES).withColumn("ordinal", F.col("partition_epoch").cast("long")),
-        frame(CONTROLLER_TIMELINE, REIGNS),
+        frame(CONTROLLER_TIMELINE, TERMS),
         frame(BROKER_TIMELINE, BROKERS),
         frame(EVENTS, "event_type\n"),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
@@ -174,10 +177,10 @@ def verdicts(frame: Frame) -> DataFrame:
 
 def test_eligible_leader_replicas_are_on_where_a_state_shows_some() -> None:
     """A metadata dump of 4.1 looks like one of 3.x: its states' lists tell that they were on (KIP-966; 3.7 on, by default 4.1)."""
-    assert eras_of("3.0.0", True, True) == (Release(3, 7), True)
-    assert eras_of("3.9.1", True, None) == (Release(3, 9, 1), False)
-    assert eras_of("4.1.0", True, None) == (Release(4, 1), True)
-    assert eras_of("2.4.1", False, None) == (Release(2, 4, 1), False)
+    assert algorithm_release(Release.parse("3.0.0"), True, True) == (Release(3, 7), True)
+    assert algorithm_release(Release.parse("3.9.1"), True, None) == (Release(3, 9, 1), False)
+    assert algorithm_release(Release.parse("4.1.0"), True, None) == (Release(4, 1), True)
+    assert algorithm_release(Release.parse("2.4.1"), False, None) == (Release(2, 4, 1), False)
 
 
 def test_elections_of_zookeeper(verdicts: DataFrame, same: Same) -> None:
@@ -193,7 +196,13 @@ def test_a_cluster_of_unknown_release_is_not_judged(verdicts: DataFrame) -> None
 
 
 def test_broken_states(verdicts: DataFrame, same: Same) -> None:
-    same(verdicts.where("rule LIKE 'J%' AND topic IS NOT NULL AND verdict = 'violated'"), BROKEN)
+    same(
+        verdicts.where(
+            F.col("rule").isin([rule.name for rule in INVARIANTS])
+            & F.expr("topic IS NOT NULL AND verdict = 'violated'")
+        ),
+        BROKEN,
+    )
 
 
 def test_two_controllers_of_one_epoch(verdicts: DataFrame) -> None:

@@ -98,7 +98,7 @@ def test_a_cluster_in_words() -> None:
         ],
         contradictions=[{"topic": "t", "partition": 2, "at": at, "contradiction": "leader 1; leader 2", "total": 3, **where}],
         offline_count=2, offline_open=1, verdicts={"holds": 5, "violated": 1},
-        violated=[{"rule": "J1", "subject": "t-0#0", "at": at, "expected": "a", "actual": "b", **where}],
+        violated=[{"rule": "leader_in_isr", "subject": "t-0#0", "at": at, "expected": "a", "actual": "b", **where}],
         rejects=[{"count": 2, "signature": "Never seen <n>", "first": {"file_id": "f", "line": 9}, "total": 3}],
         zone_is_guessed=True, doubts=[f"doubt {i}" for i in range(7)], holes=["no log of broker 3", "no server log of any node"],
     )  # fmt: skip
@@ -127,7 +127,7 @@ def test_a_cluster_in_words() -> None:
         f"    t-1 got leader 3 at 10:00:00.000 in leader epoch 6, ISR was 1 {proof}",
         "  reassigned   none",
         "  replay       5 decisions as the algorithm says, 1 not, 0 unknown for lack of inputs",
-        f"    J1 on t-0#0 at 10:00:00.000: expected a, found b {proof}",
+        f"    leader_in_isr on t-0#0 at 10:00:00.000: expected a, found b {proof}",
     ):
         assert line in said
     assert said[2].startswith("  logs         2 streams (1 of them no log) of nodes 1, ")

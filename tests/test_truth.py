@@ -88,13 +88,13 @@ def test_no_decision_of_a_real_controller_is_violated(name: str, request: pytest
     unknown = [row for row in verdicts if row["verdict"] == "unknown"]
     assert len(held) >= {"zk": 50, "kraft": 5, "dump": 2}[name] * len(
         unknown
-    )  # a dump's rows lack the controller epoch (J6)
+    )  # a dump's rows lack the controller epoch (stored_controller_epoch_never_falls)
     assert all(row["missing_inputs"] for row in unknown)
     assert {row["rule"] for row in held} >= {
-        "J1",
-        "J2",
-        "J3",
-        "J7",
+        "leader_in_isr",
+        "one_leader_per_leader_epoch",
+        "partition_epoch_grows",
+        "isr_within_replicas",
         "kraft_election" if name != "zk" else "offline_election",
     }
 

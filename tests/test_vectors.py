@@ -1,15 +1,15 @@
 """Every shared vector holds for every minor release of its range, both ends and all between."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from udfs.kafka import (
+    cluster_invariants,
     elections,
-    invariants,
     kraft_elections,
     placement,
     reassignment,
@@ -19,8 +19,11 @@ from udfs.kafka import (
 from udfs.kafka import metrics as controller_metrics
 from udfs.kafka import request_handling as broker_requests
 from udfs.kafka.elections import Elected, Refused
+from udfs.kafka.invariants import check_sequence as check_states
+from udfs.kafka.judgements import Finding, violations
 from udfs.kafka.reassignment import ReassignmentLists
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release, releases_between
+from udfs.kafka.stored_state import Cluster, StoredState
 
 Given = dict[str, Any]  # a part of a vector, or what is compared with one
 Operation = Callable[[Release, Given], Given]
@@ -234,19 +237,44 @@ def offline_counter(_: Release, given: Given) -> Given:
     return {"trace": trace, "count": trace[-1]}
 
 
+RULE_IDS = {
+    "leader_in_isr": "J1",
+    "one_leader_per_leader_epoch": "J2",
+    "partition_epoch_grows": "J3",
+    "controller_epoch_grows": "J4",
+    "one_controller_per_epoch": "J5",
+    "stored_controller_epoch_never_falls": "J6",
+    "isr_within_replicas": "J7",
+    "clean_candidate_first": "J8",
+    "unclean_leader_alone": "J9",
+    "preferred_leader_elected": "J10",
+    "epoch_increments": "J12",
+    "elected_leader_online": "J14",
+    "new_partition_state": "J15",
+    "isr_joiner_online": "J19",
+    "elr_disjoint_from_isr": "J21",
+}
+"""The vectors' numbers of the rules that `check_sequence` and `check_controllers` apply."""
+
+
+def rule_ids(findings: Iterable[Finding]) -> list[str]:
+    """The rules violated, as the vectors number them."""
+    return [RULE_IDS[rule] for rule in violations(findings)]
+
+
 def check_sequence(release: Release, given: Given, kraft: bool = False) -> Given:
     renamed = {"assignment": "replicas", "alive": "online"}
     typed = {"isr": tuple, "replicas": tuple, "online": frozenset}
     states = []
     for state in given["states"]:
         fields = {renamed.get(name, name): value for name, value in state.items()}
-        states.append(invariants.StoredState(**{name: typed.get(name, lambda v: v)(v) for name, v in fields.items()}))
-    return {"violations": invariants.violations(invariants.check_sequence(invariants.Cluster(release, kraft), states))}
+        states.append(StoredState(**{name: typed.get(name, lambda v: v)(v) for name, v in fields.items()}))
+    return {"violations": rule_ids(check_states(Cluster(release, kraft), states))}
 
 
 def check_controllers(_: Release, given: Given) -> Given:
     claims = [(claim["epoch"], claim["controller"]) for claim in given["claims"]]
-    return {"violations": invariants.violations(invariants.check_controllers(claims))}
+    return {"violations": rule_ids(cluster_invariants.check_controllers(claims))}
 
 
 OPERATIONS: dict[str, Operation] = {

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
-from jobs.findings.replay import releases
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import is_assignment_write, is_new_assignment
 from jobs.timelines.controllers import by_active_controller
+from jobs.timelines.kafka_releases import releases
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION
 from udfs.describe.controller_context import ClusterState, ControllerTerm

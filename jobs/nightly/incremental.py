@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from jobs.findings.activities import CONTEXT_EVENTS
-from jobs.findings.replay import releases
 from jobs.timelines.cluster_facts import (
     REMOVAL_RESULT,
     ClusterFacts,
@@ -26,6 +25,7 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
     to_kraft_clusters,
 )
+from jobs.timelines.kafka_releases import releases
 from jobs.warehouse.tables import Warehouse
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ BY_TOPIC = (
 )  # fmt: skip
 """Derived tables whose rows are those of one topic (verdicts: or of no topic); rows of the others are those of a cluster."""
 MARGIN = timedelta(seconds=10)
-"""How long before the news a line counts as news: what another node logs within 2 s (`jobs.findings.replay.DOUBT_MS`) of it may matter."""
+"""How long before the news a line counts as news: what another node logs within 2 s (`udfs.kafka.verdicts_columns.DOUBT_MS`) of it may matter."""
 MOST_TOPICS = 5_000
 """With news of more, clusters are rebuilt as a whole: each is a word in a condition."""
 MOST_SHARE = 0.5

@@ -19,7 +19,7 @@ from jobs.findings.elections import to_elections
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.outages import to_offline_partitions
 from jobs.findings.reassignments import to_reassignments
-from jobs.findings.replay import releases, showing_elr, to_verdicts
+from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.nightly.incremental import BY_TOPIC, Growth, Scope
 from jobs.session import checkpointed, checkpointed_if_few
 from jobs.settings import Settings
@@ -27,6 +27,7 @@ from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.kafka_releases import releases
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.timelines.requests import to_request_lines, to_requests
 from jobs.timelines.topics import to_topic_timeline

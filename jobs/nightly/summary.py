@@ -385,13 +385,11 @@ _TOLD: Sequence[tuple[str, Callable[[Facts, Paths], list[str]]]] = (
 def versions(streams: Sequence[Row]) -> str:
     """The releases that the messages allow, narrowest of all streams first; `unknown` if none tells."""
     ranges = sorted({r["kafka_versions"] for r in streams if r["kafka_versions"]})
-    from jobs.findings.replay import release_of
+    from udfs.kafka.releases import Release, lowest_release
 
-    lowest = release_of(ranges)
+    lowest = lowest_release(ranges)
     if lowest is None:
         return "unknown: no message tells its release"
-    from udfs.kafka.releases import Release
-
     ends = [Release.parse(r.split("..")[1]) for r in ranges if r.split("..")[1]]
     return (
         f"{lowest} to {min(ends)} by its messages"

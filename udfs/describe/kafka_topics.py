@@ -95,7 +95,8 @@ def seen(tool: Tool, p: DescribedPartition, alive: Alive) -> DescribedPartition:
 def whole(topic: DescribedTopic) -> DescribedTopic:
     """A topic with a partition of which nothing is known in each gap of its numbers: partitions are numbered from 0 on.
 
-    >>> [p.partition for p in whole(Topic("a", (Partition(2), Partition(1)))).partitions]
+    >>> topic = DescribedTopic("a", (DescribedPartition(2), DescribedPartition(1)))
+    >>> [p.partition for p in whole(topic).partitions]
     [0, 1, 2]
     """
     known = {p.partition: p for p in topic.partitions}

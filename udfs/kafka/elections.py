@@ -105,7 +105,7 @@ def elect_reassigned(
 ) -> Choice | Refused:
     """A.3: the leader when the present one is not in the target list or not alive; the ISR stays.
 
-    0.8.0 does not consult the ISR, so its leader may be outside of it (legal there, J1).
+    0.8.0 does not consult the ISR, so its leader may be outside of it (legal there).
     """
     eligible = [broker for broker in target if broker in online and (release < Release(0, 8, 1) or broker in isr)]
     if eligible:

@@ -27,8 +27,8 @@ def reassign_to(lists: ReassignmentLists, target: Sequence[int]) -> Reassignment
     The origin is what was there before the pending reassignment. Cancelling is asking for the origin;
     its order may differ from the original one.
 
-    >>> reassign_to(Lists((1, 2, 3)), [3, 4])
-    Lists(replicas=(3, 4, 1, 2), adding=(4,), removing=(1, 2))
+    >>> reassign_to(ReassignmentLists((1, 2, 3)), [3, 4])
+    ReassignmentLists(replicas=(3, 4, 1, 2), adding=(4,), removing=(1, 2))
     """
     origin = [broker for broker in lists.replicas if broker not in lists.adding]
     replicas = tuple(dict.fromkeys([*target, *origin]))
@@ -69,7 +69,7 @@ def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_i
     3.0-3.7 waits for the added replicas only, 3.8 on for all (KAFKA-15665). Relaxed after 4.1 (KAFKA-19975, merged
     December 2025; here trunk only): a lagging replica that was there before blocks only a shrinking reassignment.
 
-    >>> kraft_reassign_complete(Release(3, 7), Lists((4, 2, 1, 3), (4,), (3,)), target_isr=[1, 3, 4])
+    >>> kraft_reassign_complete(Release(3, 7), ReassignmentLists((4, 2, 1, 3), (4,), (3,)), target_isr=[1, 3, 4])
     Completed(replicas=(4, 2, 1), isr=(1, 4), unclean=False)
     """
     if not lists.adding and not lists.removing:

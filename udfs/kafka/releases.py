@@ -6,7 +6,7 @@ it changes when the controller moves to another broker, not at a moment of the w
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -58,6 +58,16 @@ MINOR_RELEASES = tuple(Release.parse(text) for text in _MINOR.split())
 def releases_between(first: Release, last: Release) -> Iterator[Release]:
     """Each minor release from `first` to `last`, both included."""
     return (release for release in MINOR_RELEASES if first.line <= release <= last.line)
+
+
+def lowest_release(ranges: Iterable[str | None]) -> Release | None:
+    """The lowest release that all version ranges allow (`2.4.0..`, `1.1.0..3.1.2`; None: any); None if none names one.
+
+    >>> str(lowest_release(["1.1.0..3.1.2", "2.4.0..", None]))
+    '2.4'
+    """
+    lowest = [Release.parse(versions.split("..")[0]) for versions in ranges if versions]
+    return max(lowest) if lowest else None
 
 
 class ProtocolVersion(NamedTuple):

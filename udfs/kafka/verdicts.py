@@ -1,36 +1,29 @@
-"""One decision against the algorithm of its release: holds, violated or unknown, in words.
+"""One decision against the algorithm of its release, one incarnation's states against the invariants.
 
-Plain functions over one election or one partition's states; `jobs.findings.replay` streams rows through them.
+Plain functions over rows as dicts; `verdict_rows` streams rows of tables through them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka import kraft_elections as kraft
 from udfs.kafka.elections import Elected, Strategy, zk_elect
-from udfs.kafka.invariants import (
-    UNKNOWN,
-    Cluster,
-    Finding,
-    Judgement,
-    Outcome,
-    StoredState,
-    check_choice,
-    check_sequence,
-    explain,
-)
+from udfs.kafka.invariants import check_sequence
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, explain, lacking
+from udfs.kafka.plausible_choices import Outcome, check_choice, in_words
 from udfs.kafka.releases import ProtocolVersion, Release
+from udfs.kafka.stored_state import Cluster, StoredState
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one rule says of one decision."""
+    """One rule applied to one decision; `missing` names the inputs that keep it `unknown`."""
 
     rule: str
     verdict: str
@@ -40,25 +33,69 @@ class Verdict:
     explanation: str
 
 
+JUDGED_BY_ELR = ("clean_candidate_first", "unclean_leader_alone")
+"""Invariants that ask who was eligible: in the ISR, or an eligible leader replica."""
 _RULES = {strategy: f"{strategy}_election" for strategy in Strategy} | {"none": "epoch_refresh"}
 
 
+def verdict_of(finding: Finding) -> Verdict:
+    """A finding with its explanation; empty texts become null."""
+    return Verdict(
+        finding.rule,
+        finding.verdict,
+        finding.expected or None,
+        finding.actual or None,
+        finding.missing,
+        explain(finding),
+    )
+
+
+def algorithm_release(release: Release, is_kraft: bool, shows_elr: bool | None) -> tuple[Release, bool]:
+    """The release to judge by, and whether eligible leader replicas are on (KIP-966).
+
+    They are on by default from 4.1; a cluster in which any state shows some (`shows_elr`) has them on and runs 3.7 at
+    least.
+
+    >>> for release, shows_elr in (("3.0", True), ("4.1", None)):
+    ...     lowest, is_on = algorithm_release(Release.parse(release), True, shows_elr)
+    ...     print(lowest, is_on)
+    3.7 True
+    4.1 True
+    """
+    if is_kraft and shows_elr:
+        return max(release, Release(3, 7)), True
+    return release, is_kraft and release >= Release(4, 1)
+
+
+def without_elr(verdict: Verdict, missing: str = "elr_before") -> Verdict:
+    """The verdict where the logs lack the eligible leader replicas: a leader outside the ISR may have been one of them.
+
+    >>> without_elr(Verdict("unclean_leader_alone", "violated", "a", "leader 3, ISR [3]", (), "c")).explanation
+    'unclean_leader_alone cannot be judged: the logs lack the eligible leader replicas before; logged leader 3, ISR [3].'
+    """
+    if verdict.verdict != VIOLATED:
+        return verdict
+    explanation = f"{verdict.rule} cannot be judged: the logs lack {lacking([missing])}; logged {verdict.actual}."
+    return replace(verdict, verdict=UNKNOWN, missing=(missing,), explanation=explanation)
+
+
+# ---- elections ------------------------------------------------------------------------------------------------------
 def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: bool) -> Verdict:
     """An ELECTIONS row (with `unclean_enabled`, `certainly_online`, `possibly_online`) against its algorithm."""
     rule = "kraft_election" if is_kraft else _RULES.get(row["strategy"], "zk_election")
     logged: Outcome = (row["leader"], tuple(row["isr"] or ())) if row["succeeded"] else None
     missing = _missing(row, is_kraft=is_kraft)
     if missing:
-        return _verdict(rule, Judgement(UNKNOWN, "the inputs of the decision", str(logged), missing))
+        return _verdict(rule, Judgement(UNKNOWN, "the choice of the algorithm", in_words(logged), missing))
     judgements = {
-        allowed: _judge(row, release, logged, allowed, is_kraft=is_kraft, elr_enabled=elr_enabled)
-        for allowed in ([row["unclean_enabled"]] if row["unclean_enabled"] is not None else [False, True])
+        is_allowed: _judge(row, release, logged, is_allowed, is_kraft=is_kraft, elr_enabled=elr_enabled)
+        for is_allowed in ([row["unclean_enabled"]] if row["unclean_enabled"] is not None else [False, True])
     }
     verdicts = {judgement.verdict for judgement in judgements.values()}
     if len(verdicts) > 1:
-        expected = "; ".join(f"{judgement.expected} if it is {allowed}" for allowed, judgement in judgements.items())
-        shown = next(iter(judgements.values()))
-        return _verdict(rule, Judgement(UNKNOWN, expected, shown.actual, ("unclean.leader.election.enable",)))
+        expected = f"{judgements[False].expected} if unclean elections are not allowed, {judgements[True].expected} if they are"
+        actual = judgements[False].actual
+        return _verdict(rule, Judgement(UNKNOWN, expected, actual, ("unclean.leader.election.enable",)))
     return _verdict(rule, next(iter(judgements.values())))
 
 
@@ -73,26 +110,27 @@ def _missing(row: Row, *, is_kraft: bool) -> tuple[str, ...]:
 
 
 def _judge(
-    row: Row, release: Release, logged: Outcome, allowed: bool, *, is_kraft: bool, elr_enabled: bool
+    row: Row, release: Release, logged: Outcome, is_allowed: bool, *, is_kraft: bool, elr_enabled: bool
 ) -> Judgement:
+    """An election with all inputs; in KRaft by the first kind of election that explains it."""
     certain, possible = row["certainly_online"], row["possibly_online"]
     if not is_kraft:
-        return check_choice(lambda online: _zk(row, release, online, allowed), logged, certain, possible)
+        return check_choice(lambda online: _zk(row, release, online, is_allowed), logged, certain, possible)
     kinds = [
         kraft.ElectionKind.ONLINE,
         kraft.ElectionKind.PREFERRED,
-        *([kraft.ElectionKind.UNCLEAN] if allowed else []),
+        *([kraft.ElectionKind.UNCLEAN] if is_allowed else []),
     ]
 
-    def tried_as(kind: kraft.ElectionKind) -> Judgement:
+    def judged_as(kind: kraft.ElectionKind) -> Judgement:
         return check_choice(lambda online: _kraft(row, release, online, kind, elr_enabled), logged, certain, possible)
 
-    tried = [tried_as(kind) for kind in kinds]
-    return next((judgement for judgement in tried if judgement.verdict == "holds"), tried[0])
+    judgements = [judged_as(kind) for kind in kinds]
+    return next((judgement for judgement in judgements if judgement.verdict == HOLDS), judgements[0])
 
 
-def _zk(row: Row, release: Release, online: Collection[int], allowed: bool) -> Outcome:
-    """What the ZooKeeper controller decides if just these brokers are live; an epoch refresh (C.5) changes nothing."""
+def _zk(row: Row, release: Release, online: Collection[int], is_allowed: bool) -> Outcome:
+    """What the ZooKeeper controller decides if just these brokers are live; an epoch refresh changes nothing."""
     if row["strategy"] == "none":
         return row["previous_leader"], tuple(row["isr_before"])
     replicas = row["replicas"]
@@ -102,12 +140,12 @@ def _zk(row: Row, release: Release, online: Collection[int], allowed: bool) -> O
         Strategy(row["strategy"]),
         assigned=replicas,
         isr=row["isr_before"],
-        leader=row["previous_leader"] if row["previous_leader"] is not None else -1,
+        leader=row["previous_leader"] if row["previous_leader"] is not None else NO_LEADER,
         leader_epoch=0,
         alive={*online, *row["shutting_down"]},
         target=target,
         shutting_down=row["shutting_down"],
-        unclean_enabled=allowed,
+        unclean_enabled=is_allowed,
     )
     return (result.leader, result.isr) if isinstance(result, Elected) else None
 
@@ -115,7 +153,7 @@ def _zk(row: Row, release: Release, online: Collection[int], allowed: bool) -> O
 def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.ElectionKind, elr_enabled: bool) -> Outcome:
     """What the KRaft controller decides if just these brokers are acceptable.
 
-    What the change asked of the ISR is not logged; it is taken to be what was written, or for an unclean outcome
+    The ISR that a change asked for is not logged; it is taken to be what was written, or for an unclean outcome
     what was there. That can excuse a wrong decision, never accuse a right one.
     """
     old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
@@ -130,48 +168,34 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Elec
     )
     after = tuple(row["isr"] or ())
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
-    settings = kraft.ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
-    wanted = kraft.RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
-    done = kraft.apply_change(before, kraft.partition_change(settings, before, online, kind, wanted))
+    config = kraft.ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
+    requested = kraft.RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
+    done = kraft.apply_change(before, kraft.partition_change(config, before, online, kind, requested))
     return (done.leader, done.isr) if done.leader != NO_LEADER else None
 
 
 def _verdict(rule: str, judgement: Judgement) -> Verdict:
-    finding = Finding(rule, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing)
-    return Verdict(
-        rule,
-        judgement.verdict,
-        judgement.expected or None,
-        judgement.actual or None,
-        judgement.missing,
-        explain(finding),
-    )
+    return verdict_of(Finding(rule, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing))
 
 
+# ---- invariants -----------------------------------------------------------------------------------------------------
 def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, Verdict]]:
     """Invariants over the states of one incarnation in stored order: position and verdict of each rule applied."""
     states = [_state(row) for row in rows]
     for finding in check_sequence(cluster, states):
-        yield (
-            finding.at,
-            Verdict(
-                finding.rule,
-                finding.verdict,
-                finding.expected or None,
-                finding.actual or None,
-                finding.missing,
-                explain(finding),
-            ),
-        )
+        verdict = verdict_of(finding)
+        lacks_elr = cluster.elr_enabled and finding.at > 0 and rows[finding.at - 1]["elr"] is None
+        yield finding.at, without_elr(verdict) if lacks_elr and finding.rule in JUDGED_BY_ELR else verdict
 
 
 def _state(row: Row) -> StoredState:
-    """A PARTITION_TIMELINE row (with `trigger` and `live_brokers` of its election) as the invariants take it."""
+    """A PARTITION_TIMELINE row (with `trigger` and `live_brokers` of its election) as the invariants take it.
+
+    The timeline sorts ISRs; that of a new partition is in assignment order.
+    """
     live, replicas, isr = row.get("live_brokers"), row["replicas"], tuple(row["isr"])
     trigger = "leader" if row["made_by"] == "leader" else row.get("trigger")
-    if (
-        row["partition_epoch"] == 0 and replicas is not None
-    ):  # the timeline sorts ISRs; a newborn's is in assignment order
+    if row["partition_epoch"] == 0 and replicas is not None:
         trigger, isr = "new", tuple(r for r in replicas if r in isr) + tuple(r for r in isr if r not in replicas)
     return StoredState(
         leader=row["leader"],

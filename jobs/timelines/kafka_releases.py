@@ -1,0 +1,23 @@
+"""Which Kafka release each cluster ran, and whether with KRaft, by its messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from udfs.kafka.releases import lowest_release
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bool]]:
+    """By cluster the release whose algorithms it ran, and whether it ran KRaft; without those whose messages show none."""
+    from_kraft = events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
+    kraft_clusters = {row["cluster"] for row in from_kraft.select("cluster").distinct().collect()}
+    ranges: dict[str, list[str | None]] = {}
+    for row in log_files.select("cluster", "kafka_versions").collect():
+        ranges.setdefault(row["cluster"], []).append(row["kafka_versions"])
+    lowest = {cluster: lowest_release(of_cluster) for cluster, of_cluster in ranges.items()}
+    return {
+        cluster: (str(release), cluster in kraft_clusters) for cluster, release in lowest.items() if release is not None
+    }

@@ -1,0 +1,226 @@
+"""Every rule that a decision or a state is judged by, under the name that `verdicts.rule` has: one definition each.
+
+What an invariant checks is a function of the same name in `state_invariants`, `epoch_invariants` or
+`election_invariants`, or written by `cluster_invariants`; the algorithms are called by `verdicts`.
+docs/invariants.md has an entry for each rule: how it can look violated and not be, and what makes it unknown.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class DecisionRule:
+    """A rule: what it says, the first and (unless it still applies) the last release it applies to, and Kafka's source.
+
+    `is_replayed`: whether the replay of a night applies it; the others wait for their inputs.
+    """
+
+    name: str
+    statement: str
+    since: str
+    source: str
+    until: str | None = None
+    is_replayed: bool = True
+
+
+INVARIANTS = (
+    DecisionRule(
+        "leader_in_isr",
+        "The leader of a partition is a member of its ISR, or -1.",
+        since="0.8.0",
+        source="kafka.controller.Election (ZooKeeper), org.apache.kafka.controller.PartitionChangeBuilder (KRaft)",
+    ),
+    DecisionRule(
+        "one_leader_per_leader_epoch",
+        "The leader epoch of a partition never decreases, and a new leader has a larger one.",
+        since="0.8.0",
+        source="kafka.api.LeaderAndIsr (ZooKeeper), org.apache.kafka.metadata.PartitionRegistration.merge (KRaft)",
+    ),
+    DecisionRule(
+        "partition_epoch_grows",
+        "Each change of a partition has its own partition epoch (zkVersion), which grows at least as fast as the "
+        "leader epoch.",
+        since="0.8.0",
+        source="kafka.utils.ReplicationUtils.updateLeaderAndIsr, kafka.zk.KafkaZkClient.updateLeaderAndIsr (1.1 on), "
+        "org.apache.kafka.metadata.PartitionRegistration.merge (KRaft)",
+    ),
+    DecisionRule(
+        "controller_epoch_grows",
+        "Each new controller has a larger controller epoch than all before it.",
+        since="0.8.0",
+        source="kafka.zk.KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.1 on, KAFKA-6082), "
+        "kafka.controller.KafkaController before; org.apache.kafka.raft.QuorumState (KRaft)",
+    ),
+    DecisionRule(
+        "one_controller_per_epoch",
+        "A controller epoch belongs to one controller.",
+        since="0.8.0",
+        source="kafka.zk.KafkaZkClient.registerControllerAndIncrementControllerEpoch (2.1 on, KAFKA-6082), "
+        "kafka.controller.KafkaController before; org.apache.kafka.raft.QuorumState (KRaft)",
+    ),
+    DecisionRule(
+        "stored_controller_epoch_never_falls",
+        "The controller epoch stored with a partition never decreases.",
+        since="0.8.0",
+        source="kafka.controller.PartitionStateMachine, kafka.utils.ReplicationUtils",
+    ),
+    DecisionRule(
+        "isr_within_replicas",
+        "The ISR holds assigned replicas only, those that a reassignment adds or removes included.",
+        since="0.8.0",
+        source="kafka.cluster.Partition (ISR changes), "
+        "org.apache.kafka.controller.ReplicationControlManager.validateAlterPartitionData (KRaft)",
+    ),
+    DecisionRule(
+        "clean_candidate_first",
+        "No broker from outside the ISR is elected while an assigned member of the ISR is online.",
+        since="0.8.0",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.offlinePartitionLeaderElection (1.1 on), "
+        "kafka.controller.OfflinePartitionLeaderSelector before; "
+        "org.apache.kafka.controller.PartitionChangeBuilder.electAnyLeader (KRaft), KIP-966",
+    ),
+    DecisionRule(
+        "unclean_leader_alone",
+        "A leader from outside the ISR was allowed, is the only member of the new ISR, and starts recovery from 3.2 on.",
+        since="0.8.0",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.offlinePartitionLeaderElection, KIP-106, KIP-460, "
+        "KIP-704; org.apache.kafka.controller.PartitionChangeBuilder (KRaft)",
+    ),
+    DecisionRule(
+        "preferred_leader_elected",
+        "A preferred election makes the first replica lead, which was in the ISR, and leaves the ISR as it was.",
+        since="0.8.0",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.preferredReplicaPartitionLeaderElection (1.1 on), "
+        "kafka.controller.PreferredReplicaPartitionLeaderSelector before; "
+        "org.apache.kafka.controller.PartitionChangeBuilder.electPreferredLeader (KRaft)",
+    ),
+    DecisionRule(
+        "epoch_increments",
+        "Each change adds 1 to the partition epoch, and to the leader epoch what its kind allows: 0 for an ISR change of "
+        "the leader, 1 for a decision of a ZooKeeper controller, 1 in KRaft for a new leader or lost replicas.",
+        since="0.8.0",
+        source="kafka.api.LeaderAndIsr.newLeaderAndIsr, "
+        "org.apache.kafka.controller.PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded, "
+        "KAFKA-15021",
+    ),
+    DecisionRule(
+        "legal_transition",
+        "A partition or replica goes only between states that the controller's state machine connects.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.PartitionState, kafka.controller.ReplicaState (validPreviousStates)",
+        is_replayed=False,
+    ),
+    DecisionRule(
+        "elected_leader_online",
+        "A newly elected leader was online.",
+        since="0.8.0",
+        source="kafka.controller.ControllerContext.isReplicaOnline, KIP-112; "
+        "org.apache.kafka.controller.ReplicationControlManager.generateLeaderAndIsrUpdates (KRaft)",
+    ),
+    DecisionRule(
+        "new_partition_state",
+        "A new partition has epochs 0 and its online replicas as the ISR, in assignment order, led by the first.",
+        since="0.8.0",
+        source="kafka.controller.PartitionStateMachine.initializeLeaderAndIsrForPartitions, "
+        "org.apache.kafka.controller.ReplicationControlManager.createTopic (KRaft)",
+    ),
+    DecisionRule(
+        "received_state_was_stored",
+        "Each leader and leader epoch that a broker received was stored by a controller.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.AbstractControllerBrokerRequestBatch, kafka.server.ReplicaManager.becomeLeaderOrFollower",
+        is_replayed=False,
+    ),
+    DecisionRule(
+        "isr_joiner_online",
+        "A broker that joins the ISR is online.",
+        since="3.3",
+        source="KIP-841, kafka.cluster.Partition.isReplicaIsrEligible, "
+        "org.apache.kafka.controller.ReplicationControlManager.validateAlterPartitionData (KRaft)",
+    ),
+    DecisionRule(
+        "offline_gauge_matches",
+        "The metric OfflinePartitionsCount equals the number of partitions whose last transition led to OfflinePartition.",
+        since="2.1",
+        until="3.9",
+        source="kafka.controller.ControllerContext.updatePartitionStateMetrics",
+        is_replayed=False,
+    ),
+    DecisionRule(
+        "elr_disjoint_from_isr",
+        "Eligible leader replicas are assigned replicas outside the ISR, and there are none while the ISR has the minimum "
+        "size.",
+        since="3.7",
+        source="KIP-966, org.apache.kafka.controller.PartitionChangeBuilder.maybePopulateTargetElr",
+    ),
+    DecisionRule(
+        "broker_epoch_grows",
+        "Each registration of a broker has a larger broker epoch than the one before.",
+        since="2.2",
+        source="KIP-380, kafka.zk.KafkaZkClient.registerBroker; org.apache.kafka.controller.ClusterControlManager (KRaft)",
+        is_replayed=False,
+    ),
+)
+
+ALGORITHMS = (
+    DecisionRule(
+        "offline_election",
+        "A partition without a leader gets the first online replica of the assignment that is in the ISR; outside the "
+        "ISR only where unclean elections are allowed.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.offlinePartitionLeaderElection (1.1 on), "
+        "kafka.controller.OfflinePartitionLeaderSelector before",
+    ),
+    DecisionRule(
+        "reassign_election",
+        "A reassignment that loses its leader gets the first online target replica that is in the ISR.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.reassignPartitionLeaderElection (1.1 on), "
+        "kafka.controller.ReassignedPartitionLeaderSelector before",
+    ),
+    DecisionRule(
+        "preferred_election",
+        "The first replica of the assignment leads if it is online and in the ISR; the ISR stays.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.preferredReplicaPartitionLeaderElection (1.1 on), "
+        "kafka.controller.PreferredReplicaPartitionLeaderSelector before",
+    ),
+    DecisionRule(
+        "controlled_shutdown_election",
+        "A broker that shuts down hands over to the first other replica that is online and in the ISR, and leaves the ISR.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.PartitionLeaderElectionAlgorithms.controlledShutdownPartitionLeaderElection (1.1 on), "
+        "kafka.controller.ControlledShutdownLeaderSelector before",
+    ),
+    DecisionRule(
+        "epoch_refresh",
+        "A reassignment that keeps its leader, or starts, writes a new leader epoch and changes neither leader nor ISR.",
+        since="0.8.1",
+        until="3.9",
+        source="kafka.controller.KafkaController.updateLeaderEpochAndSendRequest",
+    ),
+    DecisionRule(
+        "zk_election",
+        "An election of a ZooKeeper controller follows the algorithm of its strategy; stands where the strategy is unknown.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.PartitionLeaderElectionStrategy (1.1 on), kafka.controller.PartitionLeaderSelector before",
+    ),
+    DecisionRule(
+        "kraft_election",
+        "A change of leader in KRaft is what PartitionChangeBuilder makes of the ISR, the replicas and the brokers that "
+        "may lead.",
+        since="2.8",
+        source="org.apache.kafka.controller.PartitionChangeBuilder (3.0 on), "
+        "org.apache.kafka.controller.ReplicationControlManager (2.8)",
+    ),
+)
+
+RULES = {rule.name: rule for rule in (*INVARIANTS, *ALGORITHMS)}
+"""All rules by name."""

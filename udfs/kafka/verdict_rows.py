@@ -1,0 +1,95 @@
+"""Rows of the tables of elections, states and controllers -> rows of verdicts, as streams; no Spark.
+
+A row is a dict by column name, times in microseconds since 1970 UTC. `releases` gives by cluster the Kafka release whose
+algorithms it ran, and whether it ran KRaft; clusters without one are not judged. Rows stay in memory for one incarnation
+of a partition, or one cluster's controllers, at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from udfs.kafka.cluster_invariants import check_controllers
+from udfs.kafka.releases import Release
+from udfs.kafka.stored_state import Cluster
+from udfs.kafka.verdicts import Verdict, algorithm_release, judge_election, judge_states, verdict_of, without_elr
+
+VerdictRow = dict[str, Any]
+Releases = Mapping[str, tuple[str, bool]]
+INCARNATION = ("cluster", "topic", "partition", "incarnation")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Elections, each with its inputs (see `judge_election`) and `shows_elr`, against the algorithm of their release."""
+    for row in elections:
+        if row["cluster"] not in releases:
+            continue
+        release, is_kraft = releases[row["cluster"]]
+        lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, row["shows_elr"])
+        verdict = judge_election(row, lowest, is_kraft=is_kraft, elr_enabled=elr_enabled)
+        if elr_enabled and row["elr_before"] is None:
+            verdict = without_elr(verdict)
+        elif elr_enabled and not row["isr_before"] and not row["elr_before"]:
+            # with both empty the last known leader may be elected
+            verdict = without_elr(verdict, "last_known_elr")
+        if row["succeeded"]:
+            decision = f"leader epoch {row['leader_epoch']}"
+        else:
+            decision = f"failed at {_EPOCH + timedelta(microseconds=row['at']):%F %H:%M:%S.%f}"
+        yield _verdict_row(row, verdict, f"{_incarnation(row)} {decision}", row["at"])
+
+
+def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """States in stored order, those of one incarnation together, against the invariants.
+
+    Each has `shows_elr`, and `trigger` and `live_brokers` of the election that made it, if one did.
+    """
+    for (name, *_), incarnation in groupby(states, key=itemgetter(*INCARNATION)):
+        if name not in releases:
+            continue
+        rows = list(incarnation)
+        release, is_kraft = releases[name]
+        lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, rows[0]["shows_elr"])
+        for at, verdict in judge_states(Cluster(lowest, kraft=is_kraft, elr_enabled=elr_enabled), rows):
+            row = rows[at]
+            epoch = row["partition_epoch"]
+            place = f"epochs {row['leader_epoch']}.{epoch}" if epoch is not None else f"state {row['ordinal']}"
+            yield _verdict_row(row, verdict, f"{_incarnation(row)} {place}", row["since"])
+
+
+def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
+    """Controller terms in order, those of one cluster together: epochs grow and each belongs to one controller."""
+    for _, of_cluster in groupby(terms, key=itemgetter("cluster")):
+        claims = list(of_cluster)
+        for finding in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):
+            claim = claims[finding.at]
+            subject = f"controller {claim['controller_id']} epoch {claim['controller_epoch']}"
+            yield _verdict_row(claim, verdict_of(finding), subject, claim["since"])
+
+
+def _incarnation(row: VerdictRow) -> str:
+    """`payments-0#1`: topic, partition and incarnation."""
+    return f"{row['topic']}-{row['partition']}#{row['incarnation']}"
+
+
+def _verdict_row(row: VerdictRow, verdict: Verdict, subject: str, at: Any) -> VerdictRow:
+    """A row of VERDICTS about a row."""
+    return {
+        "cluster": row["cluster"],
+        "rule": verdict.rule,
+        "subject": subject,
+        "topic": row.get("topic"),
+        "partition": row.get("partition"),
+        "at": at,
+        "verdict": verdict.verdict,
+        "expected": verdict.expected,
+        "actual": verdict.actual,
+        "missing_inputs": list(verdict.missing),
+        "explanation": verdict.explanation,
+        "evidence": row["evidence"],
+    }

@@ -1,0 +1,38 @@
+"""Inputs of an election that Spark can work out natively: who may have been online, and what the settings allow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+DOUBT_MS = 2000
+"""How far a broker's coming or going may lie from a KRaft election for it to be in doubt: records are logged up to 0.5 s
+late."""
+
+
+def doubt() -> Column:
+    """DOUBT_MS as an interval."""
+    return F.expr(f"INTERVAL {DOUBT_MS} MILLISECONDS")
+
+
+def was_possibly_online(up: Column, down: Column, at: Column) -> Column:
+    """Whether a broker that came at `up` and went at `down` (null: stayed) may have been there at a time."""
+    return (up <= at + doubt()) & (down.isNull() | (down >= at - doubt()))
+
+
+def was_certainly_online(up: Column, down: Column, at: Column) -> Column:
+    """Whether a broker that came at `up` and went at `down` (null: stayed) was there at a time without doubt."""
+    return (up <= at - doubt()) & (down.isNull() | (down >= at + doubt()))
+
+
+def unclean_enabled(topic: Column, default: bool | None, by_topic: Mapping[str, bool]) -> Column:
+    """Whether a topic allows unclean elections: its own setting, else the default; null unknown."""
+    value = F.lit(default).cast("boolean")
+    for name, is_enabled in by_topic.items():
+        value = F.when(topic == name, F.lit(is_enabled)).otherwise(value)
+    return value

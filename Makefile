@@ -50,10 +50,10 @@ java:
 	@java=$${JAVA_HOME:+$$JAVA_HOME/bin/}java; \
 	release=$$($$java -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1); \
 	if [ -z "$$release" ] || [ "$$release" -lt 17 ]; then \
-	  echo "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it." >&2; exit 2; fi
+	  echo "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it." >&2; exit 4; fi
 
 $(SETUP): setup.cfg pyproject.toml
-	@command -v $(PYTHON) >/dev/null || { echo "Kafka Rewind needs Python 3.11; install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@command -v $(PYTHON) >/dev/null || { echo "Kafka Rewind needs Python 3.11; install it, or name it: make PYTHON=/path/to/python3.11" >&2; exit 4; }
 	@echo "setting up .venv (some minutes the first time: Spark is large) ..."
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'

@@ -10,30 +10,57 @@ from typing import Any
 import click
 
 from jobs.describe.command import describe
+from jobs.exits import (
+    BAD_INPUT,
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    REFUSED,
+    complain,
+    discard,
+    exit_code,
+    explain,
+    flush_output,
+    not_written,
+    print_error,
+    print_utf8,
+    spark_reason,
+)
 from jobs.merge.command import merge
 
-BAD_INPUT, REFUSED, FAILED = 2, 3, 4
 
-
-class Quiet(click.Group):
-    """A group whose commands end in one sentence where others print usage or a trace; `--debug` shows the trace."""
+class CommandGroup(click.Group):
+    """Commands that end in one sentence where click would print usage and Python a trace; `--debug` shows the trace."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        print_utf8()
+        code = self._run(*args, **{**extra, "standalone_mode": False})
+        if (unwritten := flush_output()) is not None and code == DONE:
+            complain(not_written(unwritten))
+            code = FAILED
+        if not standalone_mode and code == DONE:
+            return code
+        sys.exit(code)
+
+    def _run(self, *args: Any, **extra: Any) -> int:
+        """The exit code of a command, whatever happens to it."""
         try:
-            code = super().main(*args, **{**extra, "standalone_mode": False})
+            code = super().main(*args, **extra)
         except click.exceptions.NoArgsIsHelpError as error:
-            click.echo(error.format_message(), err=True)
-            sys.exit(BAD_INPUT)
+            print_error(error.format_message())
+            return BAD_INPUT
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "kafka-rewind"
-            click.echo(f"kafka-rewind: {error.format_message().rstrip('.')}; see `{path} --help`.", err=True)
-            sys.exit(BAD_INPUT)
+            complain(f"{error.format_message().rstrip('.')}; see `{path} --help`.")
+            return BAD_INPUT
         except click.Abort:
-            click.echo("kafka-rewind: stopped; nothing was published.", err=True)
-            sys.exit(BAD_INPUT)
-        if not standalone_mode:
-            return code
-        sys.exit(code if isinstance(code, int) else 0)
+            complain("Interrupted.")
+            return INTERRUPTED
+        except SystemExit:  # click's answer to a pipe whose reader is gone
+            return DONE
+        except OSError as error:  # the usage cannot be printed
+            return end(error)
+        return code if isinstance(code, int) else DONE
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -41,52 +68,35 @@ class Quiet(click.Group):
         except (click.exceptions.Exit, click.Abort, click.ClickException):
             raise
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(0) from None
+            discard(sys.stdout)
+            raise click.exceptions.Exit(DONE) from None
         except Exception as error:
             if ctx.params.get("debug"):
                 import traceback
 
                 traceback.print_exc()
-            raise SystemExit(_fail(error)) from None
+            raise click.exceptions.Exit(end(error)) from None
 
 
-def _fail(error: Exception) -> int:
-    """Say what went wrong in one sentence; the exit code."""
-    from udfs.errors import BadInput, Failed
-
-    if isinstance(error, (BadInput, Failed)):
-        click.echo(f"kafka-rewind: {error}", err=True)
-        return BAD_INPUT if isinstance(error, BadInput) else FAILED
-    told = _cause(error)
-    if "OutOfMemory" in told:
-        told = f"Spark ran out of memory; run it by spark-submit with more --driver-memory. It said: {told}"
-    click.echo(f"kafka-rewind: {told} (--debug shows where)", err=True)
-    return FAILED
+def end(error: Exception) -> int:
+    """Print why a command ends with an exception; its exit code."""
+    if (unwritten := flush_output()) is not None:
+        complain(not_written(unwritten))
+        return FAILED
+    complain(explain(error))
+    return exit_code(error)
 
 
-def _cause(error: Exception) -> str:
-    """The line of an error that says most: of Java's that of the last cause that says anything, of a Python worker's the last."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    if lines[0].startswith("An error occurred while calling"):
-        causes = [
-            line.removeprefix("Caused by").removeprefix(": ")
-            for line in lines
-            if line.startswith(("Caused by: ", ": "))
-        ]
-        return ([cause for cause in causes if ": " in cause] or causes or lines)[-1]
-    return lines[-1] if "Python worker" in lines[0] else lines[0]
-
-
-@click.group(cls=Quiet, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--debug", is_flag=True, help="Show the full trace of an error.")
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--debug", is_flag=True, help="Show the full trace of an error, and what Spark says when it starts.")
 def main(debug: bool) -> None:
     """Rebuild from Kafka's logs who led each partition, when and why.
 
-    Point `nightly` at a folder of broker and controller logs; `describe`, `sql` and `export` read what it found.
-    `ingest`, `timelines`, `detect` and `replay` are its steps, one by one.
-    Exit codes: 0 done, 2 bad usage or input, 3 the data gate refused to publish,
-    4 failed for another reason.
+    Point `nightly` at a folder of broker and controller logs; `describe`, `sql` and `export` read its tables.
+    `ingest`, `timelines`, `detect` and `replay` are its steps, one by one. `merge` needs no tables.
+
+    Exit codes: 0 done; 2 bad usage or input; 3 the data gate refused to publish; 4 failed for another reason (no Java,
+    no memory, a full disk, another run, a bug); 130 interrupted. 1 is reserved for findings.
     """
     if debug:
         os.environ["KAFKA_REWIND_DEBUG"] = "1"
@@ -112,8 +122,8 @@ def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def cluster_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--cluster`, for what reads logs."""
-    told = "Cluster of logs that the settings do not name."
-    return click.option("--cluster", default="default", show_default=True, help=told)(command)
+    text = "Cluster of logs that the settings do not name."
+    return click.option("--cluster", default="default", show_default=True, help=text)(command)
 
 
 def say(text: str) -> None:
@@ -131,7 +141,7 @@ def write(
     cluster: str = "default",
     with_rejects: bool = False,
 ) -> None:
-    """Do some steps of a nightly run, and say what was found. What is wrong with paths and settings is said first."""
+    """Run some steps, and print the summary. Bad paths and settings end it before Spark starts."""
     from jobs import settings as settings_module
     from jobs.session import expected_bytes, session
     from jobs.warehouse.lock import sole_writer
@@ -166,7 +176,7 @@ NOTHING_NEW = {
     True: "Nothing new: these logs are in the tables already.",
     False: "Nothing new: the tables are up to date.",
 }
-"""What is said of a run that changed nothing, by whether it was given logs."""
+"""What a run that changed nothing prints, by whether it was given logs."""
 
 
 @main.command()
@@ -174,7 +184,7 @@ NOTHING_NEW = {
 @writing_options
 @cluster_option
 def nightly(logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str) -> None:
-    """Read LOGS (files, folders, globs, bundles), update all tables, say what was found."""
+    """Read LOGS (files, folders, globs, bundles), update all tables, print a summary."""
     from schemas.ledger import STEPS
 
     write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster)
@@ -197,7 +207,7 @@ def ingest(
 @main.command()
 @writing_options
 def timelines(root: str, conf: str | None, no_wait: bool) -> None:
-    """Rebuild what was when, of clusters with new events; the second step of `nightly`."""
+    """Rebuild the timelines of clusters with new events; the second step of `nightly`."""
     write(("timelines",), root, conf, no_wait)
 
 
@@ -215,19 +225,41 @@ def replay(root: str, conf: str | None, no_wait: bool) -> None:
     write(("replay",), root, conf, no_wait)
 
 
+DATA_EXCEPTION = "22"
+"""SQL's class of errors that rows cause, such as a division by zero."""
+
+
+def check_stdout() -> None:
+    """Raises Failed if nothing can be printed."""
+    from udfs.errors import Failed
+
+    if sys.stdout is None:
+        raise Failed("Standard output is closed; nothing was read.")
+
+
 @main.command()
 @click.argument("query")
 @warehouse_option
 @click.option("--limit", default=100, show_default=True, help="Rows to print.")
 def sql(query: str, root: str, limit: int) -> None:
     """Run a Spark SQL QUERY over the published tables."""
+    check_stdout()
+    from pyspark.errors import PySparkException
+
     from jobs.session import session
     from jobs.warehouse.query import print_rows, query_tables
     from jobs.warehouse.tables import check_root, expected_size
+    from udfs.errors import BadInput
 
     check_root(root, create=False)
     with session(size_bytes=expected_size(root)) as spark:
-        print_rows(query_tables(spark, root, query), limit, click.echo)
+        rows = query_tables(spark, root, query)
+        try:
+            print_rows(rows, limit, click.echo)
+        except PySparkException as error:
+            if (error.getSqlState() or "").startswith(DATA_EXCEPTION):
+                raise BadInput(f"The query failed: {spark_reason(error)}") from None
+            raise
 
 
 @main.command()
@@ -237,6 +269,8 @@ def sql(query: str, root: str, limit: int) -> None:
 @click.option("--output", "-o", metavar="F", help="File to write; standard output if not given (not for parquet).")
 def export(table: str, root: str, form: str, output: str | None) -> None:
     """Write a published TABLE out as jsonl, csv or parquet."""
+    if output is None:
+        check_stdout()
     from jobs.session import session
     from jobs.warehouse.query import check_export, export_table
     from jobs.warehouse.tables import check_root, expected_size

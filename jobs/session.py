@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -30,15 +31,16 @@ MANY = "spark.kafka_rewind.many_logs"
 """Whether a session of our own works on logs of LARGE_BYTES or more."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SMALL_BYTES = 48 << 20
-"""Logs up to this size are small: compiling each query to Java costs more than running it uncompiled. A nightly over 28 MB takes 88
-CPU seconds uncompiled and 104 compiled, one over 63 MB 141 and 123."""
+"""Logs up to this size are small: compiling each query to Java costs more than running it uncompiled. A nightly run
+over 28 MB takes 88 CPU seconds uncompiled and 104 compiled, one over 63 MB 141 and 123."""
 ONE_TASK_BYTES = 4 << 20
-"""Logs up to this size make one task of each stage: starting a task costs more than it does, and several tables are written at once."""
+"""Logs up to this size make one task of each stage: starting a task costs more than it does, and several tables are
+written at once."""
 SHUFFLE_BYTES = 64 << 20
 """Bytes of logs for each shuffle partition."""
 LARGE_BYTES = 256 << 20
-"""Logs from this size on are worth the JVM's second compiler. A nightly over 150 MB takes 183 CPU seconds without it and 208 with it
-(111 and 108 s), one over 300 MB 274 and 273 (157 and 141 s)."""
+"""Logs from this size on are worth the JVM's second compiler. A nightly run over 150 MB takes 183 CPU seconds without
+it and 208 with it (111 and 108 s), one over 300 MB 274 and 273 (157 and 141 s)."""
 FIRST_COMPILER = " -XX:TieredStopAtLevel=1"
 PACKED, PACKED_TIMES = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip", ".parquet"), 10
 """Names of files that hold more logs than they have bytes, and how many times as much: text logs, events."""
@@ -53,25 +55,33 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     OWN: "true",
     MANY: "false",
     "spark.sql.shuffle.partitions": "1",
-    "spark.sql.codegen.wholeStage": "false",  # compiling costs more than small data does; `size_session` turns it on
+    # compiling costs more than small data does; `size_session` turns it on
+    "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.python.sql.dataFrameDebugging.enabled": "false",  # else each function of a column looks its caller up, in ten calls to the JVM
-    "spark.sql.adaptive.enabled": "false",  # 250 small jobs become 140; sizes are known here
-    "spark.sql.broadcastTimeout": "86400",  # small tables are broadcast, but what they are made of may take long; Spark gives up after 300 s
-    "spark.buffer.pageSize": "4m",  # each sort and window of a task holds a page or more, some tasks have a dozen; Spark would take 64 MB
-    "spark.sql.execution.replaceHashWithSortAgg": "true",  # rows that come in order are grouped as they come
+    # else each function of a column looks its caller up, in ten calls to the JVM
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # 250 small jobs become 140; sizes are known here
+    "spark.sql.adaptive.enabled": "false",
+    # small tables are broadcast, but what they are made of may take long; Spark gives up after 300 s
+    "spark.sql.broadcastTimeout": "86400",
+    # each sort and window of a task holds a page or more, some tasks have a dozen; Spark would take 64 MB
+    "spark.buffer.pageSize": "4m",
+    # rows that come in order are grouped as they come
+    "spark.sql.execution.replaceHashWithSortAgg": "true",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.databricks.delta.allFilesInCrc.enabled": "false",  # a Spark job for each commit, for a list that nobody reads
+    # a Spark job for each commit, for a list that nobody reads
+    "spark.databricks.delta.allFilesInCrc.enabled": "false",
     "spark.databricks.delta.properties.defaults.checkpointInterval": "20",
-    "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "7",  # cluster to the time of `events`
+    # cluster to the time of `events`
+    "spark.databricks.delta.properties.defaults.dataSkippingNumIndexedCols": "7",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
     JAVA_OPTIONS: "-XX:+UseParallelGC -XX:ReservedCodeCacheSize=256m -XX:MetaspaceSize=400m -Xms1g "
-    # Spark asks whether a value is null before it takes it; Arrow need not ask again, nor whether it is within its buffer
+    # Spark asks whether a value is null before it takes it; Arrow need not ask again, nor whether it is in its buffer
     "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
 }
@@ -84,8 +94,8 @@ def check_java() -> None:
     java = os.path.join(home, "bin", "java") if home else shutil.which("java")
     if not java or not os.access(java, os.X_OK):
         raise NoJava(JAVA_NEEDED)
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
-    release = re.search(r'version "(?:1\.)?(\d+)', said)
+    output = subprocess.run([java, "-version"], capture_output=True, check=False).stderr.decode("utf-8", "replace")
+    release = re.search(r'version "(?:1\.)?(\d+)', output)
     if release is None or int(release[1]) < 17:
         raise NoJava(JAVA_NEEDED)
 
@@ -93,9 +103,8 @@ def check_java() -> None:
 DEBUG = "KAFKA_REWIND_DEBUG"
 """Environment variable that `--debug` sets: the JVM's own output is shown."""
 
-
-GIVEN = ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION")
-"""Environment variables by which spark-submit and Databricks say that the JVM, its master and its sizes are theirs."""
+HOSTS = ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION")
+"""Environment variables of spark-submit and Databricks, whose the JVM, its master and its sizes then are."""
 
 
 def is_own(spark: SparkSession) -> bool:
@@ -104,7 +113,7 @@ def is_own(spark: SparkSession) -> bool:
 
 
 def size_session(spark: SparkSession, size_bytes: int) -> None:
-    """Fit a session of our own to the logs it works on: shuffle partitions, whether queries are compiled, what stays in memory.
+    """Fit a session of our own to its logs: shuffle partitions, whether queries are compiled, what stays in memory.
 
     A session that somebody else configured is left alone.
     """
@@ -122,15 +131,15 @@ def size_session(spark: SparkSession, size_bytes: int) -> None:
 def are_many(spark: SparkSession) -> bool:
     """Whether logs are so many that whoever reads their events again reads the columns it needs from the table.
 
-    To keep all of them in memory takes more than that: of 1 GB, a nightly takes 500 CPU seconds (273 s) with events that are kept
-    and 483 (255 s) with events that are read again; at 300 MB there is no difference. Fewer are kept, for finding the
-    files of a table costs more than reading them. A cluster has many.
+    To keep all of them in memory takes more than that: a nightly run over 1 GB takes 500 CPU seconds (273 s) with events
+    in memory and 483 (255 s) with events that are read again; over 300 MB there is no difference. Fewer stay in memory,
+    for finding the files of a table costs more than reading them. A session of somebody else counts as one with many.
     """
     return spark.conf.get(MANY, "true") == "true"
 
 
 def expected_bytes(paths: Iterable[str | os.PathLike[str]]) -> int:
-    """How many bytes of logs some files hold, about: packed ones, and tables, are not opened. What cannot be looked at is 0."""
+    """Estimated bytes of logs that files hold; packed ones, and tables, are not opened. An unreadable file counts 0."""
     total = 0
     for path in paths:
         with suppress(OSError):
@@ -139,10 +148,11 @@ def expected_bytes(paths: Iterable[str | os.PathLike[str]]) -> int:
 
 
 def checkpointed(rows: DataFrame) -> DataFrame:
-    """The same rows, computed once, when they are first asked for, and kept for whoever asks again.
+    """The same rows, computed once, when they are first asked for, and held for whoever asks again.
 
     In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
-    and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor kept is computed anew.
+    and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor held can be
+    computed again.
     """
     if is_own(rows.sparkSession):
         return rows.localCheckpoint(eager=False)
@@ -150,7 +160,7 @@ def checkpointed(rows: DataFrame) -> DataFrame:
 
 
 def checkpointed_if_few(rows: DataFrame) -> DataFrame:
-    """Events, kept for whoever asks again, unless logs are many (`are_many`)."""
+    """Events, persisted for whoever asks again, unless logs are many (`are_many`)."""
     return rows if are_many(rows.sparkSession) else rows.persist()
 
 
@@ -159,8 +169,8 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
     """A Spark session: the running one where there is one, the one that spark-submit or Databricks describes, else a
     local one of our own, whose workers run the same Python as the driver.
 
-    `size_bytes`: of the logs that it will work on, as far as that is known; one of our own is fitted to it. Whoever's it is, it
-    speaks UTC. One that was running before, and Databricks' own, is not stopped at the end.
+    `size_bytes`: of the logs that it will work on, as far as that is known; one of our own is fitted to it. The time
+    zone is UTC, whoever started it. One that was running before, and Databricks' own, is not stopped at the end.
     Raises NoJava, NoSpark.
     """
     from pyspark.sql import SparkSession
@@ -168,39 +178,51 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
     os.environ["TZ"] = "UTC"  # times that Python collects are then UTC, as those that Spark prints
     time.tzset()
     running = SparkSession.getActiveSession()
-    given = running is not None or any(name in os.environ for name in GIVEN)
+    is_hosted = running is not None or any(name in os.environ for name in HOSTS)
     if running is not None:
         spark = running
-    elif given:
+    elif is_hosted:
         spark = SparkSession.builder.getOrCreate()
     else:
         check_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        _use_utf8()
         builder = SparkSession.builder
         for key, value in {**SETTINGS, JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}.items():
             builder = builder.config(key, value)
         spark = _start_quietly(builder)
     try:
-        if given:
+        if is_hosted:
             check_delta(spark)
             spark.conf.set("spark.sql.session.timeZone", SETTINGS["spark.sql.session.timeZone"])
         if running is None:
             size_session(spark, size_bytes)
-            spark.sparkContext.setLogLevel("ERROR" if given or os.environ.get(DEBUG) else "OFF")
-            _know_classes(spark)
+            spark.sparkContext.setLogLevel("ERROR" if is_hosted or os.environ.get(DEBUG) else "OFF")
+            _cache_classes(spark)
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # what a query did wrong is raised, too
         yield spark
     finally:
         if running is None and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
             spark.stop()
 
 
+def _use_utf8() -> None:
+    """Let Java and Python workers read file names and texts as UTF-8, whatever the locale.
+
+    Java 17 has no option for that; in the POSIX locale it finds no file whose name is not ASCII.
+    """
+    locale = next((os.environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if os.environ.get(name)), "C")
+    if not locale.lower().endswith(("utf-8", "utf8")):
+        os.environ["LC_ALL"] = "C.UTF-8"
+
+
 def java_options(size_bytes: int) -> str:
-    """Options of a JVM that works on so many bytes of logs: of a short run most that the second compiler makes is used no more."""
+    """Options of a JVM for so many bytes of logs: a short run does not repay what the second compiler costs."""
     return SETTINGS[JAVA_OPTIONS] + (FIRST_COMPILER if size_bytes < LARGE_BYTES else "")
 
 
-def _know_classes(spark: SparkSession) -> None:
-    """Look up once what PySpark calls for each function of a column: else each call looks the class up anew, in all jars."""
+def _cache_classes(spark: SparkSession) -> None:
+    """Look up once what PySpark calls for each function of a column: else each call searches all jars for the class."""
     jvm = spark.sparkContext._jvm
     for name in ("org.apache.spark.sql.functions", "functions", "PythonUtils", "PythonSQLUtils"):
         setattr(jvm, name, getattr(jvm, name))
@@ -218,26 +240,25 @@ def _start(builder: SparkSession.Builder) -> SparkSession:
 
 
 def _start_quietly(builder: SparkSession.Builder) -> SparkSession:
-    """Start the JVM with its standard error in a file: Ivy and log4j have nothing to say to a user, unless it fails."""
+    """Start the JVM with its standard error in a file: what Ivy and log4j print is of no use unless it fails."""
     if os.environ.get(DEBUG):
         return _start(builder)
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         ours = os.dup(2)
-        os.dup2(said.fileno(), 2)
+        os.dup2(output.fileno(), 2)
         try:
             return _start(builder)
         except Exception as error:
-            said.seek(0)
-            told = said.read().decode("utf-8", "replace")
-            raise NoSpark(_why(told)) from error
+            output.seek(0)
+            raise NoSpark(_why_not_started(output.read().decode("utf-8", "replace"))) from error
         finally:
             os.dup2(ours, 2)
             os.close(ours)
 
 
-def _why(told: str) -> str:
-    """Why a JVM did not start, in one sentence."""
-    if "unresolved dependency" in told or "UNRESOLVED DEPENDENCIES" in told:
+def _why_not_started(output: str) -> str:
+    """Why a JVM did not start, in one sentence, by its standard error."""
+    if "unresolved dependency" in output or "UNRESOLVED DEPENDENCIES" in output:
         return f"Delta's jars ({DELTA}) could not be downloaded; check the network, or put them into the Ivy cache."
-    lines = [line.strip() for line in told.splitlines() if "Error" in line or "Exception" in line]
-    return f"Spark did not start: {lines[0] if lines else 'the JVM ended at once'}; --debug shows all it said."
+    lines = [line.strip() for line in output.splitlines() if "Error" in line or "Exception" in line]
+    return f"Spark did not start: {lines[0] if lines else 'the JVM ended at once'}; --debug shows its whole output."

@@ -83,7 +83,7 @@ def load(path: str | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        given = yaml.safe_load(Path(path).read_text())
+        given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         first = str(error).splitlines()[0]
         raise BadInput(

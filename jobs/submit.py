@@ -8,13 +8,19 @@ from collections.abc import Sequence
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command as `kafka-rewind` does; its exit code instead of an exit."""
-    from jobs.cli import main
-
+    try:
+        from jobs.cli import main
+        from jobs.exits import DONE, FAILED
+    except ModuleNotFoundError as error:
+        needed = "docs/how-to-spark-submit.md lists what the driver's Python needs"
+        print(f"kafka-rewind: There is no Python module {error.name}; {needed}.", file=sys.stderr)
+        return 4
     try:
         main(list(arguments), prog_name="kafka-rewind")
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else int(end.code is not None)
-    return 0
+        code = DONE if end.code is None else end.code
+        return code if isinstance(code, int) else FAILED
+    return DONE
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from jobs.exits import FAILED, complain
 from jobs.session import session
-from udfs.errors import NoJava, NoSpark
+from udfs.errors import Failed
 
 try:
     with session():
         pass
-except (NoJava, NoSpark) as error:
-    sys.exit(str(error))
+except Failed as error:
+    complain(str(error))
+    sys.exit(FAILED)

@@ -1,9 +1,11 @@
-"""The command line: what is wrong is said in one sentence, with exit code 2, and nothing is written."""
+"""The command line: what goes wrong ends in one sentence and an exit code, and nothing is written."""
 
 from __future__ import annotations
 
 import gzip
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
@@ -12,13 +14,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs import session as session_module
-from jobs.cli import _cause, main
+from jobs.cli import main
+from jobs.exits import BAD_INPUT, DONE, FAILED
 from jobs.warehouse.lock import sole_writer
 from udfs.errors import NoJava
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.conftest import Run
+
+ROOT = Path(__file__).resolve().parents[1]
 LINE = "[2026-11-21 10:00:00,000] INFO [Controller id=1] Resigned (kafka.controller.KafkaController)\n"
 
 
@@ -26,8 +32,8 @@ def command(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
-def refused(said: Result, *words: str, code: int = 2) -> None:
-    """The exit code, and one sentence on standard error that holds these words."""
+def refused(said: Result, *words: str, code: int = BAD_INPUT) -> None:
+    """An exit code, and one sentence on standard error that holds these words."""
     assert said.exit_code == code
     assert said.stdout == ""
     lines = [line for line in said.stderr.splitlines() if line != "starting Spark ..."]
@@ -92,7 +98,11 @@ class TestWithoutSpark:
         with sole_writer(str(tmp_path / "w"), wait=True, say=lambda _: None):
             said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--no-wait")
         refused(
-            said, f"Another run (process {os.getpid()}, since ", "is writing to this warehouse", "run again", code=4
+            said,
+            f"Another run (process {os.getpid()}, since ",
+            "is writing to this warehouse",
+            "run again",
+            code=FAILED,
         )
         assert not (tmp_path / "w").exists()
 
@@ -156,13 +166,20 @@ class TestWithoutSpark:
         assert "Traceback" in said.stderr
         assert "kafka-rewind: This file or folder does not exist" in said.stderr
 
-    def test_an_error_nobody_expected_is_a_sentence_too(self, logs: Path, tmp_path: Path) -> None:
+    def test_a_bug_is_one_sentence_too(self, logs: Path, tmp_path: Path) -> None:
         """Here the fixture's own error stands for it."""
+        result = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"))
         refused(
-            command("nightly", str(logs), "--warehouse", str(tmp_path / "w")),
-            "Spark was started (--debug shows where)",
-            code=4,
+            result, "This is a bug in Kafka Rewind: AssertionError Spark was started; please run it with", code=FAILED
         )
+
+    def test_an_interrupt(self, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def interrupt(**_: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("jobs.session.session", interrupt)
+        result = command("sql", "SELECT 1", "--warehouse", str(logs))
+        assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, "kafka-rewind: Interrupted.")
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22"])
@@ -180,29 +197,6 @@ def test_an_old_java_is_said(version: str, logs: Path, tmp_path: Path, monkeypat
     java.unlink()
     with pytest.raises(NoJava):
         session_module.check_java()
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("[NO_SUCH_THING] It is not there.\n\nJVM stacktrace: ...", "[NO_SUCH_THING] It is not there."),
-        (
-            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: Job aborted.\n\tat a.B.c(B.scala:1)\n"
-            "Caused by: java.io.IOException: it broke\n\tat d.E.f(E.java:2)\nCaused by: java.io.IOException: No space left on device\n\tat g.H",
-            "java.io.IOException: No space left on device",
-        ),
-        ("An error occurred while calling o9.save.\n: java.lang.OutOfMemoryError: Java heap space\n\tat a.B", "java.lang.OutOfMemoryError: Java heap space"),
-        (
-            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: It took 300 secs.\n\tat a.B\n"
-            "Caused by: java.util.concurrent.TimeoutException\n\tat c.D",
-            "org.apache.spark.SparkException: It took 300 secs.",
-        ),
-        ("Python worker exited:\n  File x\nValueError: seven", "ValueError: seven"),
-        ("", "RuntimeError"),
-    ],
-)  # fmt: skip
-def test_the_cause_of_an_error_is_told(text: str, expected: str) -> None:
-    assert _cause(RuntimeError(text)) == expected
 
 
 class TestExpectedBytes:
@@ -245,6 +239,63 @@ class TestExpectedBytes:
         assert (session_module.checkpointed_if_few(rows) is rows.persist.return_value) is is_kept
 
 
+# ---- as a process ----------------------------------------------------------------------------------------------------
+def process(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A shell's line with nothing in its environment but these variables, and what it needs to find programs."""
+    needed = {name: os.environ[name] for name in ("PATH", "HOME", "JAVA_HOME") if name in os.environ}
+    line = command.replace("kafka-rewind", f"{sys.executable} -m jobs.cli", 1)
+    return subprocess.run(
+        ["bash", "-c", line],
+        cwd=ROOT,
+        env={**needed, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+FULL = "kafka-rewind: The output cannot be written (No space left on device); what was printed is not all.\n"
+STREAMS = {  # a shell's line -> exit code, what is on standard error
+    "kafka-rewind --help > /dev/full": (FAILED, FULL),
+    "kafka-rewind nightly --help > /dev/full": (FAILED, FULL),
+    "kafka-rewind --help 2> /dev/full": (DONE, ""),
+    "kafka-rewind --help | true; exit ${PIPESTATUS[0]}": (DONE, ""),
+    "kafka-rewind nightl 2> /dev/full": (BAD_INPUT, ""),
+    "kafka-rewind nightly /nowhere 2> /dev/full": (BAD_INPUT, ""),
+    "kafka-rewind nightly /nowhere 2>&-": (BAD_INPUT, ""),
+    "kafka-rewind 2> /dev/full": (BAD_INPUT, ""),
+    "kafka-rewind sql 'SELECT 1' >&-": (FAILED, "kafka-rewind: Standard output is closed; nothing was read.\n"),
+    "kafka-rewind export runs >&-": (FAILED, "kafka-rewind: Standard output is closed; nothing was read.\n"),
+}
+
+
+@pytest.mark.parametrize("command", STREAMS)
+def test_output_that_cannot_be_written(command: str) -> None:
+    ended = process(command, LANG="C.UTF-8")
+    assert (ended.returncode, ended.stderr) == STREAMS[command]
+
+
+@pytest.mark.parametrize("locale", [{"LANG": "C"}, {"LC_ALL": "POSIX"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}])
+def test_errors_are_utf8_in_any_locale(locale: dict[str, str]) -> None:
+    ended = process("kafka-rewind sql 'SELECT 1' --warehouse /nowhere/ü", **locale)
+    assert ended.returncode == BAD_INPUT
+    assert "There is no warehouse in /nowhere/" in ended.stderr
+    assert "codec" not in ended.stderr
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("locale", [{"LANG": "C"}, {"LC_ALL": "C"}])
+def test_tables_are_read_in_the_posix_locale(locale: dict[str, str], two_nights: Run, tmp_path: Path) -> None:
+    """A warehouse whose path is not ASCII, a query with text that is not, to a pipe and to a full disk."""
+    (tmp_path / "täbles").symlink_to(two_nights.warehouse.root)
+    query = f"kafka-rewind sql \"SELECT 'éx' AS a, count(*) AS n FROM events\" --warehouse {tmp_path}/täbles"
+    ended = process(query, **locale)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (DONE, "a   n\néx  12\n(1 rows)\n", "")
+    if "LANG" in locale:
+        ended = process(f"{query} > /dev/full", **locale)
+        assert (ended.returncode, ended.stderr) == (FAILED, FULL)
+
+
 @pytest.mark.usefixtures("spark")
 class TestWithSpark:
     """What only reading tells."""
@@ -263,6 +314,10 @@ class TestWithSpark:
         assert said.exit_code == 2
         assert f"This file cannot be read: {logs / 'server.log.gz'}" in said.stderr
         assert not (tmp_path / "w").exists()
+
+    def test_a_query_that_fails_on_its_rows(self, two_nights: Run) -> None:
+        result = command("sql", "SELECT 1 / (line - line) FROM events", "--warehouse", two_nights.warehouse.root)
+        refused(result, "The query failed: [DIVIDE_BY_ZERO]")
 
     def test_folder_that_is_no_warehouse(self, spark: SparkSession, tmp_path: Path) -> None:
         refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path)), "There is no warehouse in")

@@ -135,7 +135,8 @@ def _replacing(output: str | None, mode: str) -> Iterator[Any]:
         return
     part = f"{output}.part"
     try:
-        with open(part, mode, newline="" if mode == "w" else None) as file:
+        is_text = mode == "w"
+        with open(part, mode, newline="" if is_text else None, encoding="utf-8" if is_text else None) as file:
             yield file
         os.replace(part, output)
     finally:

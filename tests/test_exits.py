@@ -1,0 +1,74 @@
+"""How commands end: the exit code and the sentence for each kind of exception."""
+
+from __future__ import annotations
+
+import pytest
+from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # py4j has no types
+from pyspark.errors import AnalysisException, PythonException, SparkRuntimeException
+
+from jobs.exits import BAD_INPUT, FAILED, exit_code, explain, spark_reason
+from udfs.errors import BadInput, NoJava
+
+BUG = "This is a bug in Kafka Rewind: {}; please run it with `kafka-rewind --debug` and report the trace."
+ENDINGS = {  # exception -> exit code, sentence
+    BadInput("Give a folder."): (BAD_INPUT, "Give a folder."),
+    NoJava("Install Java."): (FAILED, "Install Java."),
+    OSError(28, "No space left on device", "/w/events"): (
+        FAILED,
+        "No space left on device: /w/events (--debug shows the trace)",
+    ),
+    OSError(28, "No space left on device"): (FAILED, "No space left on device (--debug shows the trace)"),
+    MemoryError(): (FAILED, "Python ran out of memory (--debug shows the trace)"),
+    Py4JNetworkError("Answer from Java side is empty"): (
+        FAILED,
+        "Spark failed: Answer from Java side is empty (--debug shows the trace)",
+    ),
+    SparkRuntimeException("Job aborted.\n  at x"): (FAILED, "Spark failed: Job aborted. (--debug shows the trace)"),
+    AnalysisException("No such column."): (FAILED, BUG.format("AnalysisException No such column.")),
+    PythonException("Python worker exited:\n  File x\nValueError: seven"): (
+        FAILED,
+        BUG.format("ValueError: seven"),
+    ),
+    KeyError("x"): (FAILED, BUG.format("KeyError 'x'")),
+    AssertionError(): (FAILED, BUG.format("AssertionError")),
+}
+
+
+@pytest.mark.parametrize("error", ENDINGS, ids=lambda error: type(error).__name__)
+def test_the_sentence_for_an_exception(error: Exception) -> None:
+    assert (exit_code(error), explain(error)) == ENDINGS[error]
+
+
+def test_spark_out_of_memory_says_what_to_do() -> None:
+    error = SparkRuntimeException("java.lang.OutOfMemoryError: Java heap space")
+    assert explain(error).startswith(
+        "Spark ran out of memory (java.lang.OutOfMemoryError: Java heap space); run it with"
+    )
+    assert "--driver-memory" in explain(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[NO_SUCH_THING] It is not there.\n\nJVM stacktrace: ...", "[NO_SUCH_THING] It is not there."),
+        (
+            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: Job aborted.\n\tat a.B.c(B.scala:1)\n"
+            "Caused by: java.io.IOException: it broke\n\tat d.E.f(E.java:2)\n"
+            "Caused by: java.io.IOException: No space left on device\n\tat g.H",
+            "java.io.IOException: No space left on device",
+        ),
+        (
+            "An error occurred while calling o9.save.\n: java.lang.OutOfMemoryError: Java heap space\n\tat a.B",
+            "java.lang.OutOfMemoryError: Java heap space",
+        ),
+        (
+            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: It took 300 secs.\n\tat a.B\n"
+            "Caused by: java.util.concurrent.TimeoutException\n\tat c.D",
+            "org.apache.spark.SparkException: It took 300 secs.",
+        ),
+        ("Python worker exited:\n  File x\nValueError: seven", "ValueError: seven"),
+        ("", "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_the_reason_that_spark_gives(text: str, expected: str) -> None:
+    assert spark_reason(RuntimeError(text)) == expected

@@ -7,11 +7,21 @@ from typing import Any
 
 import pytest
 
-from jobs.ingest.accounts import COUNTED, Told, add, default_node, default_nodes, finish, move, release_range, spans
-from jobs.ingest.overlaps import Moved
+from jobs.ingest.accounts import (
+    COUNTED,
+    StreamSummary,
+    add_account,
+    complete_row,
+    default_node,
+    default_nodes,
+    release_range,
+    spans_of,
+    subtract_moved,
+)
+from jobs.ingest.overlaps import MovedRecords
 
 RANGES = {  # ranges of messages -> the releases that write all of them
-    "nothing told": (set(), None),
+    "no ranges": (set(), None),
     "one": ({"2.4.0..2.5.1"}, "2.4.0..2.5.1"),
     "the narrowest": ({"1.1.0..3.1.2", "2.4.0..", "0.9.0..2.8.0"}, "2.4.0..2.8.0"),
     "open to the end": ({"1.1.0..", "2.4.0.."}, "2.4.0.."),
@@ -45,28 +55,28 @@ def test_default_node(case: str) -> None:
     assert default_node(named, channel, path) == node
 
 
-def account(**told: str) -> dict[str, str]:
+def account(**fields: str) -> dict[str, str]:
     return {
         **dict.fromkeys(COUNTED, "1"),
         **dict.fromkeys(("channel", "nodes", "kinds", "spans", "versions"), ""),
-        **told,
+        **fields,
     }
 
 
-def stream(*accounts: dict[str, str]) -> tuple[dict[str, Any], Told]:
+def stream(*accounts: dict[str, str]) -> tuple[dict[str, Any], StreamSummary]:
     """A stream's row after some accounts."""
     row: dict[str, Any] = {
         **dict.fromkeys(COUNTED, 0), "path": "/logs/broker-9/kafka.log", "findings": ["a"], "first_at": None, "last_at": None,
     }  # fmt: skip
-    told = Told()
+    summary = StreamSummary()
     for one in accounts:
-        add(row, told, one)
-    finish(row, told)
-    return row, told
+        add_account(row, summary, one)
+    complete_row(row, summary)
+    return row, summary
 
 
 def test_ranges_add_up() -> None:
-    row, told = stream(
+    row, summary = stream(
         account(event_bytes="100", first_at="1000500", last_at="3000000", versions="1.0..2.0,0.9.."),
         account(nodes="broker 3=5", first_at="500000", last_at="2000000", kinds="controller=2,server=3"),
         account(nodes="broker 3=1,controller 3=1", kinds="controller=2", versions=""),
@@ -75,19 +85,19 @@ def test_ranges_add_up() -> None:
     assert (row["first_at"], row["last_at"]) == (datetime(1970, 1, 1, 0, 0, 0, 500000), datetime(1970, 1, 1, 0, 0, 3))
     assert (row["node_ids"], row["role"], row["kind"]) == ([3], "broker", "controller")
     assert (row["kafka_versions"], row["channels"], row["findings"]) == ("1.0..2.0", [], ["a"])
-    assert default_nodes(row, told) == {"": 3}
+    assert default_nodes(row, summary) == {"": 3}
 
 
 def test_nothing_told() -> None:
-    row, told = stream(account())
+    row, summary = stream(account())
     assert (row["node_ids"], row["role"], row["kind"], row["kafka_versions"]) == ([], None, None, None)
-    assert default_nodes(row, told) == {"": 9}
+    assert default_nodes(row, summary) == {"": 9}
 
 
 def test_spans_are_of_the_channels_node() -> None:
     """Minutes apart they are joined; more than one minute they are not; nor are channels and kinds."""
     minute = 60_000_000
-    _, told = stream(
+    _, summary = stream(
         account(channel="kafka1", spans=f"server=5:0:{minute},controller=1:0:0"),
         account(channel="kafka1", spans=f"server=2:{2 * minute}:{3 * minute},server=1:{5 * minute}:{5 * minute}"),
         account(channel="kafka2", spans=f"server=7:{minute}:{2 * minute}"),
@@ -100,7 +110,7 @@ def test_spans_are_of_the_channels_node() -> None:
         (1, "server", at[5], at[5], 1),
         (None, "server", at[1], at[2], 7),
     ]
-    found = spans(told, {"kafka1": 1, "kafka2": None})
+    found = spans_of(summary, {"kafka1": 1, "kafka2": None})
     assert found == [dict(zip(names, row, strict=True)) for row in expected]
 
 
@@ -113,7 +123,7 @@ def test_what_another_stream_has_is_moved() -> None:
         "reject_lines": 1,
         "duplicate_bytes": 3,
     }
-    move(row, Moved(event_bytes=60, detail_bytes=20, reject_bytes=7, event_lines=2, reject_lines=1))
+    subtract_moved(row, MovedRecords(event_bytes=60, detail_bytes=20, reject_bytes=7, event_lines=2, reject_lines=1))
     assert row == {
         "event_bytes": 40,
         "detail_bytes": 0,
@@ -125,17 +135,17 @@ def test_what_another_stream_has_is_moved() -> None:
 
 
 def test_several_channels_are_no_finding_several_writers_are() -> None:
-    row, told = stream(
+    row, summary = stream(
         account(channel="kafka1", nodes="broker 1=5"),
         account(channel="kafka2", nodes="broker 2=5"),
         account(channel="kafka-7", nodes=""),
     )
     assert (row["node_ids"], row["channels"], row["findings"]) == ([1, 2], ["kafka-7", "kafka1", "kafka2"], ["a"])
-    assert default_nodes(row, told) == {"kafka1": 1, "kafka2": 2, "kafka-7": 7}
+    assert default_nodes(row, summary) == {"kafka1": 1, "kafka2": 2, "kafka-7": 7}
 
-    row, told = stream(account(nodes="broker 10=5,broker 9=1"))
+    row, summary = stream(account(nodes="broker 10=5,broker 9=1"))
     assert row["findings"] == ["a", "several nodes write to it: 9, 10; records may be missing"]
-    assert default_nodes(row, told) == {"": None}
+    assert default_nodes(row, summary) == {"": None}
 
     row, _ = stream(account(channel="all", nodes="broker 1=5"), account(channel="all", nodes="broker 2=1"))
     assert row["findings"] == ["a", "several nodes write to its channel all: 1, 2; records may be missing"]

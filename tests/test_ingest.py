@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.ingest.ingest import PARSED, NewInput, ingest
+from jobs.ingest.ingest import NewInput, ingest
 from jobs.ingest.reparse import reparse_rejects
+from jobs.ingest.workers import PARSED
 from jobs.settings import Settings
 from jobs.warehouse.query import as_text
 from jobs.warehouse.tables import Warehouse

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.ingest.overlaps import Match, Span, find_overlaps, is_overlap, pairs, stream_of
+from jobs.ingest.crossing_streams import StreamMatch, StreamSpan, compared_stream, crossing_pairs, is_overlap
+from jobs.ingest.overlaps import find_overlaps
 from udfs.arrow.parse import read_range
 from udfs.arrow.schema import SCHEMA
 from udfs.logs.formats import format_of
@@ -124,7 +125,7 @@ class Nights:
 
     def read(self, came: Iterable[tuple[str, str]]) -> None:
         """One night: (case, stream) pairs."""
-        fresh: list[dict[str, Any]] = []
+        read: list[dict[str, Any]] = []
         for case, stream in came:
             name = f"{len(self.streams):03}"
             data = written(stream)
@@ -133,16 +134,16 @@ class Nights:
             batches = read_range(io.BytesIO(data), format_, "UTC", name, 0, None, 1)
             *records, account = [row for batch in batches for row in batch.to_pylist()]
             self.streams[name] = _row(name, case, dict(account["fields"]), data, records)
-            fresh += records
-        new = {row["file_id"] for row in fresh}
-        known = [stream_of(row, _node(row), is_new=name in new) for name, row in self.streams.items()]
+            read += records
+        new = {row["file_id"] for row in read}
+        known = [compared_stream(row, _node(row), is_new=name in new) for name, row in self.streams.items()]
         events, rejects = (self._published(record) for record in ("event", "reject"))
         overlaps = find_overlaps(
-            self.spark, self._frame(fresh), events, rejects.withColumnRenamed("message", "raw"), filter(None, known)
+            self._frame(read), events, rejects.withColumnRenamed("message", "raw"), filter(None, known)
         )
         taken = {frame: _places(frame) for frame in (overlaps.duplicates, overlaps.superseded) if frame is not None}
         before = self.kept.copy()
-        now = {(row["file_id"], row["line"], row["byte_offset"]): row for row in fresh}
+        now = {(row["file_id"], row["line"], row["byte_offset"]): row for row in read}
         sizes: Counter[str] = Counter()
         for place in [place for places in taken.values() for place in places]:
             sizes[place[0]] += (now.get(place) or before[place])["size_bytes"]
@@ -249,28 +250,28 @@ def test_streams_to_compare(case: str) -> None:
     for stream in streams.split(", "):
         name, group, nodes, first, last, age = stream.split()
         named = frozenset(int(number) for number in nodes.split("+") if number != "-")
-        spans.append(Span(name, (group,), named, int(first), int(last), age == "new"))
-    assert {"".join(pair) for pair in pairs(spans)} == expected
+        spans.append(StreamSpan(name, (group,), named, int(first), int(last), age == "new"))
+    assert {"".join(pair) for pair in crossing_pairs(spans)} == expected
 
 
 YES, NO = (True, True), (False, False)
 MATCHES = {  # same node, wide, begins, ends, unbroken, length -> one stream's
-    "a known node, whatever the rest": (Match(True, True, NO, NO, NO, 1), True),
+    "a known node, whatever the rest": (StreamMatch(True, True, NO, NO, NO, 1), True),
     "it may just meet: the end of one, the begin of the other": (
-        Match(True, False, (False, True), (True, False), YES, 1),
+        StreamMatch(True, False, (False, True), (True, False), YES, 1),
         True,
     ),
-    "it may just meet, and others stand at the end": (Match(True, False, (False, True), NO, YES, 1), False),
-    "unknown: within one": (Match(False, True, (False, True), (False, True), YES, 2), True),
+    "it may just meet, and others stand at the end": (StreamMatch(True, False, (False, True), NO, YES, 1), False),
+    "unknown: within one": (StreamMatch(False, True, (False, True), (False, True), YES, 2), True),
     "unknown: interleaved in one of them": (
-        Match(False, True, (False, True), (False, True), (False, True), 2),
+        StreamMatch(False, True, (False, True), (False, True), (False, True), 2),
         True,
     ),
-    "unknown: others stand between in both": (Match(False, True, YES, YES, NO, 99), False),
-    "unknown: both begin so": (Match(False, True, YES, NO, YES, 1), True),
-    "unknown: both end so": (Match(False, True, NO, YES, YES, 15), False),
-    "unknown: in the middle, short": (Match(False, True, NO, NO, YES, 15), False),
-    "unknown: in the middle, long": (Match(False, True, NO, NO, YES, 16), True),
+    "unknown: others stand between in both": (StreamMatch(False, True, YES, YES, NO, 99), False),
+    "unknown: both begin so": (StreamMatch(False, True, YES, NO, YES, 1), True),
+    "unknown: both end so": (StreamMatch(False, True, NO, YES, YES, 15), False),
+    "unknown: in the middle, short": (StreamMatch(False, True, NO, NO, YES, 15), False),
+    "unknown: in the middle, long": (StreamMatch(False, True, NO, NO, YES, 16), True),
 }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import types as T
 
+from jobs.warehouse.expectations import OF_ANY_TABLE, OF_ONE_TABLE
 from schemas.expectations import SUITES, WRITTEN
 from schemas.ingest import PARTITION_STATE
 from schemas.spark import schema_of
@@ -100,6 +101,12 @@ def test_each_published_table_has_a_suite() -> None:
         known = [*BY_NAME[table].columns, *(WRITTEN if table == "log_files" else ())]
         unknown = [name for e in suite for name in e.columns if name not in known]
         assert not unknown
+
+
+def test_each_expectation_has_its_condition_and_none_is_left_over() -> None:
+    wanted = {e.condition or e.name for suite in SUITES.values() for e in suite}
+    assert wanted == {*OF_ANY_TABLE, *OF_ONE_TABLE}
+    assert not {*OF_ANY_TABLE} & {*OF_ONE_TABLE}
 
 
 # ---- the house ------------------------------------------------------------------------------------------------------

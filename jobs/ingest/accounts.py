@@ -1,4 +1,4 @@
-"""A stream's account: what became of each of its bytes, and what its records tell of it. Rows of `log_files` as dicts."""
+"""A stream's account, a row of `log_files`: what became of each of its bytes, and what follows from its records."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from jobs.ingest.overlaps import Moved
+from jobs.ingest.overlaps import MovedRecords
 from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, merged_coverage
 from udfs.logs.paths import node_of_path
 
-Row = dict[str, Any]
+LogFileRow = dict[str, Any]
+"""A row of LOG_FILES by column name."""
 FINEST = timedelta(minutes=1)
-"""Silences up to this length are not kept, whatever the tolerance; bounds the spans of a stream."""
+"""Silences up to this length do not end a span, whatever the tolerance; this bounds the spans of a stream."""
 COUNTED = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "event_lines", "reject_lines")
 """Numbers that the reader of a range gives."""
 
 
 @dataclass
-class Told:
-    """What the readers of a stream's ranges tell of it, besides numbers."""
+class StreamSummary:
+    """What the accounts of a stream's ranges add up to, besides numbers."""
 
     nodes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    """By channel, how many records name whom as their writer: `broker 3`, `controller 100`."""
+    """By channel the writers that records name, `broker 3` or `controller 100`, with the number of these records."""
     kinds: Counter[str] = field(default_factory=Counter)
     """Records in scope of each kind."""
     spans: defaultdict[str, list[tuple[str, int, int, int]]] = field(default_factory=lambda: defaultdict(list))
@@ -34,7 +35,7 @@ class Told:
     """Ranges of the releases that write its messages: `2.4.0..2.5.1`."""
 
 
-def add(row: Row, told: Told, account: Mapping[str, str]) -> None:
+def add_account(row: LogFileRow, summary: StreamSummary, account: Mapping[str, str]) -> None:
     """Add the account of one range and channel to its stream's."""
     for name in COUNTED:
         row[name] += int(account[name])
@@ -42,13 +43,13 @@ def add(row: Row, told: Told, account: Mapping[str, str]) -> None:
         if name in account:
             at = _time(int(account[name]))
             row[name] = pick(row[name], at) if row[name] else at
-    told.nodes[account["channel"]].update(_counts(account["nodes"]))
-    told.kinds.update(_counts(account["kinds"]))
+    summary.nodes[account["channel"]].update(_counts(account["nodes"]))
+    summary.kinds.update(_counts(account["kinds"]))
     for part in filter(None, account["spans"].split(",")):
         kind, _, numbers = part.partition("=")
         records, first, last = map(int, numbers.split(":"))
-        told.spans[account["channel"]].append((kind, records, first, last))
-    told.versions.update(filter(None, account["versions"].split(",")))
+        summary.spans[account["channel"]].append((kind, records, first, last))
+    summary.versions.update(filter(None, account["versions"].split(",")))
 
 
 def _time(micros: int) -> datetime:
@@ -61,58 +62,58 @@ def _counts(text: str) -> dict[str, int]:
     return {name: int(count) for name, _, count in (part.rpartition("=") for part in text.split(",") if part)}
 
 
-def finish(row: Row, told: Told) -> None:
-    """What follows from all ranges of a stream: its nodes, their role, its kind, the releases it can be from."""
+def complete_row(row: LogFileRow, summary: StreamSummary) -> None:
+    """Add what follows from all ranges of a stream: its nodes, their role, its kind, the releases it can be from."""
     names = Counter[str]()
-    for by_channel in told.nodes.values():
+    for by_channel in summary.nodes.values():
         names.update(by_channel)
     row["node_ids"] = sorted({int(name.split()[1]) for name in names})
     roles = {name.split()[0] for name in names}
     row["role"] = "broker" if "broker" in roles else "controller" if roles else None
-    kinds = +told.kinds
+    kinds = +summary.kinds
     if not kinds:
-        for some in told.spans.values():
-            for kind, records, *_ in some:
+        for spans in summary.spans.values():
+            for kind, records, *_ in spans:
                 kinds[kind] += records
     row["kind"] = max(sorted(kinds), key=kinds.__getitem__, default=None)
-    row["channels"] = sorted(filter(None, told.nodes))
-    row["kafka_versions"] = release_range(told.versions)
-    row["findings"] = sorted({*row["findings"], *_several_writers(told)})
+    row["channels"] = sorted(filter(None, summary.nodes))
+    row["kafka_versions"] = release_range(summary.versions)
+    row["findings"] = sorted({*row["findings"], *_several_writers(summary)})
 
 
-def _several_writers(told: Told) -> list[str]:
-    """A sentence for each output that several nodes write to: processes that share a file overwrite each other's lines."""
-    found = []
-    for channel, names in sorted(told.nodes.items()):
+def _several_writers(summary: StreamSummary) -> list[str]:
+    """A sentence for each output that several nodes write to: processes that share a file overwrite each other."""
+    sentences = []
+    for channel, names in sorted(summary.nodes.items()):
         nodes = sorted({int(name.split()[1]) for name in names})
         if len(nodes) > 1:
             what = f"its channel {channel}" if channel else "it"
             listed = ", ".join(map(str, nodes))
-            found.append(f"several nodes write to {what}: {listed}; records may be missing")
-    return found
+            sentences.append(f"several nodes write to {what}: {listed}; records may be missing")
+    return sentences
 
 
-def spans(told: Told, nodes: Mapping[str, int | None]) -> list[dict[str, Any]]:
-    """When the stream has records of which kind, as `log_files.spans` holds it; `nodes` by channel."""
-    found = [
+def spans_of(summary: StreamSummary, nodes: Mapping[str, int | None]) -> list[dict[str, Any]]:
+    """When the stream has records of which kind, as in `log_files.spans`; `nodes` by channel."""
+    spans = [
         CoverageSpan(nodes.get(channel), kind, _time(first), _time(last), records)
-        for channel, some in told.spans.items()
-        for kind, records, first, last in some
+        for channel, of_channel in summary.spans.items()
+        for kind, records, first, last in of_channel
     ]
-    return [span._asdict() for span in merged_coverage(found, FINEST)]
+    return [span._asdict() for span in merged_coverage(spans, FINEST)]
 
 
-def move(row: Row, moved: Moved) -> None:
-    """Take records that another stream has from a stream's account."""
+def subtract_moved(row: LogFileRow, moved: MovedRecords) -> None:
+    """Move records that another stream has to `duplicate_bytes`."""
     for name in ("event_bytes", "detail_bytes", "reject_bytes", "event_lines", "reject_lines"):
         row[name] -= getattr(moved, name)
     row["duplicate_bytes"] += moved.duplicate_bytes
 
 
-def default_nodes(row: Row, told: Told) -> dict[str, int | None]:
-    """By channel the node of records that do not name it: the only one that the channel's other records name; where they
-    name none, that of the channel's name or the file's path."""
-    channels = {channel: names for channel, names in told.nodes.items() if channel or len(told.nodes) == 1}
+def default_nodes(row: LogFileRow, summary: StreamSummary) -> dict[str, int | None]:
+    """By channel the node of records that name none: the only one that the channel's other records name; if they name
+    none either, that of the channel's name or the file's path. None: unknown."""
+    channels = {channel: names for channel, names in summary.nodes.items() if channel or len(summary.nodes) == 1}
     return {
         channel: default_node(sorted({int(name.split()[1]) for name in names}), channel, row["path"])
         for channel, names in channels.items()
@@ -120,22 +121,22 @@ def default_nodes(row: Row, told: Told) -> dict[str, int | None]:
 
 
 def default_node(named: list[int], channel: str, path: str) -> int | None:
-    """The node of a channel's records that name none."""
+    """The node of a channel's records that name none; `named` are those that its other records name."""
     if named:
         return named[0] if len(named) == 1 else None
     return node_of_path(f"{channel}/-") if channel else node_of_path(path)
 
 
 def release_range(versions: Iterable[str]) -> str | None:
-    """The releases that write all of the given `since..until` shapes, `2.4.0..2.5.1`; None if no shape or no release does.
+    """The releases that write messages of all these `since..until` ranges, `2.4.0..2.5.1`; None if there is none.
 
     >>> release_range({"1.1.0..3.1.2", "2.4.0.."})
     '2.4.0..3.1.2'
     """
-    pairs = [v.split("..") for v in versions]
-    if not pairs:
+    bounds = [text.split("..") for text in versions]
+    if not bounds:
         return None
-    since = max((s for s, _ in pairs), key=Release.parse)
-    ends = [u for _, u in pairs if u]
+    since = max((first for first, _ in bounds), key=Release.parse)
+    ends = [last for _, last in bounds if last]
     until = min(ends, key=Release.parse) if ends else ""
     return f"{since}..{until}" if not until or Release.parse(since) <= Release.parse(until) else None

@@ -15,7 +15,8 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from jobs.ingest.ingest import NewInput, first_new_event_times, ingest
+from jobs.ingest.ingest import NewInput, ingest
+from jobs.ingest.new_events import first_new_event_times
 from jobs.ingest.reparse import reparse_rejects
 from jobs.nightly.steps import DERIVE, Work, pending_after
 from jobs.settings import Settings

@@ -1,7 +1,7 @@
-"""The data gate: Great Expectations says whether what was written may be seen.
+"""The data gate: Great Expectations decides whether what was written may be published.
 
-Violations are counted natively, one number an expectation; Great Expectations asserts that each is 0. So a table of
-any size costs one Spark aggregation, and the suites in `schemas.expectations` stay plain data.
+Spark counts the rows that violate each expectation; Great Expectations asserts that each count is 0. So a table of any
+size costs one Spark aggregation, and the suites in `schemas.expectations` stay plain data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
+from jobs.warehouse.expectations import violated
+from schemas.columns import Table
 from schemas.expectations import ALLOWED, SUITES, WRITTEN, Expectation
+from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """An expectation that does not hold: how many rows violate it, and the first of them in words."""
+    """An expectation that does not hold: how many rows violate it, and the first of them as JSON."""
 
     name: str
     description: str
@@ -34,7 +37,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Audit:
-    """What the gate found: rows that violate each expectation, rows of each table, and the failures."""
+    """The gate's result: rows that violate each expectation, rows of each table, and the expectations that fail."""
 
     violations: Mapping[str, int]
     rows: Mapping[str, int]
@@ -44,7 +47,8 @@ class Audit:
 def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit:
     """Count violations in each table, and let Great Expectations judge the counts.
 
-    Given `events` and `rejects`, too, `log_files` is held against what they hold. `max_reject_percent`: see Settings.
+    If `events` and `rejects` are among the tables, `log_files` is compared with their sums. `max_reject_percent`: see
+    Settings.
     """
     with ThreadPoolExecutor(4) as pool:
         library = pool.submit(_library)
@@ -52,48 +56,48 @@ def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit
         tables = dict(tables)
         if "log_files" in tables:
             sums = [counting[name].result()[1] for name in RECORDS if name in counting]
-            tables["log_files"] = with_written(
-                tables["log_files"], *sums if len(sums) == len(RECORDS) else (None, None)
-            ).withColumn(ALLOWED, F.lit(max_reject_percent / 100))
+            written = sums if len(sums) == len(RECORDS) else (None, None)
+            allowed = F.lit(max_reject_percent / 100)
+            tables["log_files"] = with_written(tables["log_files"], *written).withColumn(ALLOWED, allowed)
             counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
         counted = {name: counting[name].result()[0] for name in tables}
         gx = library.result()
     violations = {f"{table}.{e.name}": counts[e.name] for table, counts in counted.items() for e in SUITES[table]}
-    broken = _judge(gx, counted)
+    failing = _judge(gx, counted)
     failures = tuple(
-        Failure(f"{table}.{e.name}", e.description, counted[table][e.name], _examples(tables[table], e))
+        Failure(f"{table}.{e.name}", e.description, counted[table][e.name], _examples(BY_NAME[table], tables[table], e))
         for table in counted
         for e in SUITES[table]
-        if f"{table}.{e.name}" in broken
+        if f"{table}.{e.name}" in failing
     )
     return Audit(violations, {table: counts["rows"] for table, counts in counted.items()}, failures)
 
 
 RECORDS = ("events", "rejects")
-"""Tables of records; each is measured by stream."""
+"""Tables of records; each is counted by stream."""
 Sums = dict[tuple[str | None, str | None], tuple[int, int]]
 """By cluster and stream the bytes and number of the records written."""
 
 
 def _count(table: str, rows: DataFrame) -> tuple[dict[str, int], Sums]:
     """Violating rows of each expectation of a table, and its rows; of records also their sums by stream."""
-    measured = rows.withColumns({f"bad_{e.name}": e.violated() for e in SUITES[table]})
+    marked = rows.withColumns({f"bad_{e.name}": violated(BY_NAME[table], e) for e in SUITES[table]})
     bad = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in SUITES[table]]
     is_row = F.col("path") if table == "log_files" else F.lit(1)
     by = ["cluster", "file_id"] if table in RECORDS else []
     sums = [F.sum("size_bytes").alias("bytes")] if by else []
-    found = measured.groupBy(*by).agg(F.count(is_row).alias("rows"), *bad, *sums).collect()
+    counts = marked.groupBy(*by).agg(F.count(is_row).alias("rows"), *bad, *sums).collect()
     names = ["rows", *(e.name for e in SUITES[table])]
     return (
-        {name: sum(int(row[name]) for row in found) for name in names},
-        {(row["cluster"], row["file_id"]): (int(row["bytes"] or 0), int(row["rows"])) for row in found} if by else {},
+        {name: sum(int(row[name]) for row in counts) for name in names},
+        {(row["cluster"], row["file_id"]): (int(row["bytes"] or 0), int(row["rows"])) for row in counts} if by else {},
     )
 
 
 def with_written(log_files: DataFrame, events: Sums | None, rejects: Sums | None) -> DataFrame:
-    """LOG_FILES with the sums of what was written of each stream; null if they are not known.
+    """LOG_FILES with the columns WRITTEN: sums over the records of each stream; null if they were not counted.
 
-    A stream that was written and has no row gets one, without an account.
+    A stream that has records but no row gets one, without an account.
     """
     if events is None or rejects is None:
         return log_files.withColumns({name: F.lit(None).cast("long") for name in WRITTEN})
@@ -105,11 +109,11 @@ def with_written(log_files: DataFrame, events: Sums | None, rejects: Sums | None
     return joined.withColumns({name: F.coalesce(name, F.lit(0)) for name in WRITTEN})
 
 
-def _examples(rows: DataFrame, expectation: Expectation, most: int = 3) -> tuple[str, ...]:
-    """The first violating rows, by their key, in words."""
-    bad = rows.withColumn("bad", expectation.violated()).where("bad")
-    shown = bad.select(F.to_json(F.struct(*expectation.columns)).alias("row")).orderBy("row").limit(most)
-    return tuple(row["row"] for row in shown.collect())
+def _examples(table: Table, rows: DataFrame, expectation: Expectation, most: int = 3) -> tuple[str, ...]:
+    """The first violating rows as JSON, in the order of these texts."""
+    violating = rows.withColumn("bad", violated(table, expectation)).where("bad")
+    examples = violating.select(F.to_json(F.struct(*expectation.columns)).alias("row")).orderBy("row").limit(most)
+    return tuple(row["row"] for row in examples.collect())
 
 
 def _library() -> Any:
@@ -128,7 +132,7 @@ def _judge(gx: Any, counted: Mapping[str, Mapping[str, int]]) -> set[str]:
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_pandas("audit")
-    broken: set[str] = set()
+    failing: set[str] = set()
     for table, counts in counted.items():
         frame: pd.DataFrame = pd.DataFrame([{e.name: counts[e.name] for e in SUITES[table]}])
         batch = source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
@@ -136,5 +140,5 @@ def _judge(gx: Any, counted: Mapping[str, Mapping[str, int]]) -> set[str]:
         for expectation in SUITES[table]:
             suite.add_expectation(gx.expectations.ExpectColumnMaxToBeBetween(column=expectation.name, max_value=0))
         result = batch.get_batch({"dataframe": frame}).validate(suite)
-        broken |= {f"{table}.{r.expectation_config.kwargs['column']}" for r in result.results if not r.success}
-    return broken
+        failing |= {f"{table}.{r.expectation_config.kwargs['column']}" for r in result.results if not r.success}
+    return failing

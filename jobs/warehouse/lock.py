@@ -1,7 +1,7 @@
-"""One writer at a time: a lock file in the warehouse's folder. It needs no Spark, and falls with the process that holds it.
+"""One writer at a time: a lock file in the warehouse's folder, free again when its process ends. It needs no Spark.
 
-Object stores have no locks; there, and where a file system knows none, a run finds out by the tables' versions that
-another one got in between (`jobs.warehouse.tables`), and is not published.
+Object stores have no locks; there, and where a file system has none, a run finds out by the tables' versions that
+another one wrote meanwhile (`jobs.warehouse.tables`), and is not published.
 """
 
 from __future__ import annotations
@@ -17,46 +17,49 @@ from datetime import UTC, datetime
 from udfs.errors import BadInput, Failed
 
 NAME = ".lock"
-_TRIES = 1000  # each other run takes the folder away once at most
-_UNKNOWN = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # this file system has no locks
+_TRIES = 1000
+"""How often a folder is made; each other run removes it once at most."""
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+"""Errors of a file system that has no locks."""
 
 
 @contextmanager
 def sole_writer(root: str, *, wait: bool, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the warehouse in a folder, which is made if need be; a folder with nothing in it at the end is taken away.
+    """Hold the warehouse in a folder, which is made if it does not exist; if nothing is in it at the end, it is removed.
 
-    While another process holds it, wait, and say for whom; raises Failed instead if `wait` is false.
+    While another process holds it, wait, and say for which; raises Failed instead if `wait` is false.
     """
     if "://" in root:
         yield
         return
     root = os.path.abspath(root)
-    made = _missing(root)
+    missing = _missing(root)
     lock = _hold(root, wait=wait, say=say)
     try:
         yield
     finally:
-        with suppress(OSError):  # somebody else came, or took all away
+        # fails if another run writes there now, or somebody removed the folder
+        with suppress(OSError):
             if os.listdir(root) == [NAME]:
                 os.unlink(f"{root}/{NAME}")
-                for folder in made:
+                for folder in missing:
                     os.rmdir(folder)
         os.close(lock)
 
 
 def _missing(root: str) -> list[str]:
     """The folders that have to be made, the innermost first."""
-    made = []
+    folders = []
     while not os.path.exists(root):
-        made.append(root)
+        folders.append(root)
         root = os.path.dirname(root)
-    return made
+    return folders
 
 
 def _hold(root: str, *, wait: bool, say: Callable[[str], None]) -> int:
-    """The locked file of a folder. Who had it may have taken the file away: then it is made anew.
+    """The locked file of a folder, as a descriptor. A run that had it may have removed the file: then it is made again.
 
-    Raises BadInput for a folder that cannot be made, though nothing is in its way: so say /proc and automounted places.
+    Raises BadInput for a folder that cannot be made though nothing is in its way, as in /proc and automounted folders.
     """
     path, tries = f"{root}/{NAME}", 0
     while True:
@@ -71,15 +74,15 @@ def _hold(root: str, *, wait: bool, say: Callable[[str], None]) -> int:
                 raise BadInput(
                     f"The warehouse cannot be made: {root} ({error.strerror}); give another folder."
                 ) from None
-            continue  # it was taken away or made in between
+            # another run removed or made it in between
+            continue
         try:
             _flock(lock, path, wait=wait, say=say)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.fstat(lock), os.stat(path)):
                     os.truncate(lock, 0)
-                    os.pwrite(
-                        lock, f"process {os.getpid()}, since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC".encode(), 0
-                    )
+                    holder = f"process {os.getpid()}, since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC"
+                    os.pwrite(lock, holder.encode(), 0)
                     return lock
         except BaseException:
             os.close(lock)
@@ -108,5 +111,5 @@ def _flock(lock: int, path: str, *, wait: bool, say: Callable[[str], None]) -> N
         say(f"another run ({holder}) is writing to this warehouse; waiting")
         fcntl.flock(lock, fcntl.LOCK_EX)
     except OSError as error:
-        if error.errno not in _UNKNOWN:
+        if error.errno not in _NO_LOCKS:
             raise

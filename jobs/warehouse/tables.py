@@ -116,7 +116,7 @@ class Warehouse:
     def write(
         self, table: Table, rows: DataFrame, *, replace: str | None = None, append: bool = False, cache: bool = False
     ) -> DataFrame | None:
-        """Write rows in the table's columns and order: instead of all rows, of those that `replace` selects, or besides.
+        """Write rows in the table's columns and order: instead of all, of those that `replace` selects, or besides.
 
         `cache`: in a session of our own the rows stay cached for this run, and are returned. Reading a table for the
         first time after it was written costs Delta three Spark jobs.
@@ -205,7 +205,7 @@ class Warehouse:
         return [name for name, was_ahead in zip(names, were_ahead, strict=True) if was_ahead]
 
     def publish(self, run: Mapping[str, Any]) -> None:
-        """Add a run's row to `runs`, which makes its versions visible: columns of RUNS without `run_id`, null if left out.
+        """Add a run's row to `runs`, which makes its versions visible: columns of RUNS without `run_id`; else null.
 
         Raises Overtaken if another run was quicker.
         """

@@ -6,7 +6,7 @@ JARS := .venv/jars
 export PYTHONPATH := $(CURDIR)
 export GX_ANALYTICS_ENABLED := false
 
-.PHONY: demo test prove bench lint format zip clean
+.PHONY: demo test prove bench lint format docs zip clean
 
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
@@ -34,6 +34,9 @@ lint: $(SETUP)  ## formatter, linter and strict types over everything
 format: $(SETUP)
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: $(SETUP)  ## docs/tables.md from schemas
+	@mkdir -p build; $(BIN)/python -m schemas.document > build/tables.md && mv build/tables.md docs/tables.md
 
 zip: $(SETUP)  ## the packages as spark-submit's --py-files wants them
 	@$(BIN)/python -m jobs.package build/kafka-rewind.zip

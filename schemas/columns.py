@@ -47,12 +47,18 @@ Type = Scalar | ListOf | MapOf | Struct
 
 @dataclass(frozen=True)
 class Field:
-    """A column, or a value in a struct: its name, type and meaning, and whether it may be null."""
+    """A column, or a value in a struct: its name, type and meaning, and what null means; empty: it is never null."""
 
     name: str
     type: Type
     doc: str = ""
+    null: str = ""
     nullable: bool = True
+
+    @property
+    def comment(self) -> str:
+        """The meaning and what null means, as the column comment of Spark and Delta."""
+        return f"{self.doc} Null: {self.null}." if self.null else self.doc
 
 
 INT, LONG, DOUBLE = Scalar("int"), Scalar("bigint"), Scalar("double")
@@ -66,9 +72,9 @@ def struct(**types: Type) -> Struct:
     return Struct(tuple(Field(name, type_) for name, type_ in types.items()))
 
 
-def column(name: str, type_: Type, doc: str, *, nullable: bool = True) -> Field:
-    """A documented column; Spark carries the text along as the column comment."""
-    return Field(name, type_, doc, nullable)
+def column(name: str, type_: Type, doc: str, *, null: str = "", nullable: bool = True) -> Field:
+    """A documented column; `null` is what null means. Spark carries both along as the column comment."""
+    return Field(name, type_, doc, null, nullable)
 
 
 EVIDENCE = ListOf(struct(node_id=INT, file_id=TEXT, line=LONG))

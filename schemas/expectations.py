@@ -117,7 +117,7 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         ),
         Expectation(
             "reject_ratio",
-            "a stream has no more rejects among its records in scope than max_reject_percent allows, unless it is damaged",
+            "a stream has no more rejects per record in scope than max_reject_percent allows, unless it is damaged",
             ("path", "reject_lines", "event_lines"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""What the timelines mean: elections, outages, ISR changes, reassignments, verdicts."""
+"""What follows from the timelines: elections, outages, ISR changes, reassignments, verdicts."""
 
 from __future__ import annotations
 
@@ -19,36 +19,58 @@ from schemas.columns import (
 
 ELECTIONS = table(
     "elections",
-    "one leader election of one partition, also failed ones (leader null)",
+    "one leader election of one partition, including failed ones (leader null)",
     "cluster, topic, partition, incarnation, at, leader_epoch",
     *PARTITION_KEY,
-    column("at", TIME, "First proof of its outcome, UTC."),
+    column("at", TIME, "Time of the first log line that shows its outcome, UTC."),
     column(
         "strategy",
         TEXT,
-        "`offline`, `reassign`, `preferred`, `controlled_shutdown`, `none` (epoch refreshed); null unknown.",
+        "`offline`, `reassign`, `preferred`, `controlled_shutdown`, `none` (only the leader epoch changed).",
+        null="unknown",
     ),
     column(
-        "trigger", TEXT, "What the controller was doing: `broker_failure`, `auto`, `zk`, `admin`, ...; null unknown."
+        "trigger",
+        TEXT,
+        "What the controller was doing: `broker_failure`, `auto`, `zk`, `admin`, ...",
+        null="unknown",
     ),
-    column("controller_epoch", INT, "Epoch of the controller that elected; null not told."),
-    column("previous_leader", INT, "Leader before; -1 none, null unknown."),
-    column("leader", INT, "Elected broker; null if the election failed."),
-    column("leader_epoch", INT, "Leader epoch that it began; null if it failed."),
-    column("isr_before", IDS, "ISR of the state before, sorted; null unknown."),
-    column("replicas", IDS, "Assignment in its order; null unknown."),
-    column("replicas_before", IDS, "Assignment of the state before; null unknown."),
-    column("live_brokers", IDS, "Brokers the controller believed alive, sorted; null unknown."),
-    column("shutting_down", IDS, "Brokers in controlled shutdown as the controller knew, sorted; null unknown."),
-    column("elr_before", IDS, "Eligible leader replicas before, sorted; null unknown, or none in this release."),
-    column("isr", IDS, "ISR that the election wrote, sorted; null if it failed, or unknown."),
-    column("unclean", FLAG, "The new leader was not in the ISR before (nor an eligible leader replica); null unknown."),
-    column("succeeded", FLAG, "Whether a leader was found."),
+    column("controller_epoch", INT, "Epoch of the controller that elected.", null="not logged"),
+    column("previous_leader", INT, "Leader before; -1: none.", null="unknown"),
+    column("leader", INT, "Elected broker.", null="the election failed"),
+    column("leader_epoch", INT, "Leader epoch that it began.", null="the election failed"),
+    column("isr_before", IDS, "ISR of the state before, sorted.", null="unknown"),
+    column("replicas", IDS, "Replica assignment, in its order.", null="unknown"),
+    column("replicas_before", IDS, "Replica assignment of the state before, in its order.", null="unknown"),
+    column("live_brokers", IDS, "Brokers that the controller saw as alive, sorted.", null="unknown"),
     column(
-        "latency_ms", LONG, "From the loss of the old leader to this election, ms; null if it was not lost, or unknown."
+        "shutting_down",
+        IDS,
+        "Brokers that the controller saw in controlled shutdown, sorted.",
+        null="unknown",
     ),
-    column("lost_records_min", LONG, "At least so many records were lost; null unknown."),
-    column("lost_records_max", LONG, "At most so many records were lost; null unknown."),
+    column(
+        "elr_before",
+        IDS,
+        "Eligible leader replicas (KIP-966) of the state before, sorted.",
+        null="unknown, or the release has none",
+    ),
+    column("isr", IDS, "ISR that the election wrote, sorted.", null="the election failed, or unknown"),
+    column(
+        "unclean",
+        FLAG,
+        "True: the new leader was not in the ISR before, nor an eligible leader replica.",
+        null="unknown",
+    ),
+    column("succeeded", FLAG, "Whether a leader was elected."),
+    column(
+        "latency_ms",
+        LONG,
+        "Time from the loss of the old leader to this election, ms.",
+        null="the leader was not lost, or unknown",
+    ),
+    column("lost_records_min", LONG, "At least this number of records was lost.", null="unknown"),
+    column("lost_records_max", LONG, "At most this number of records was lost.", null="unknown"),
     EVIDENCE_COLUMN,
 )
 
@@ -57,44 +79,60 @@ OFFLINE_PARTITIONS = table(
     "one interval in which a partition has no leader",
     "cluster, topic, partition, incarnation, since",
     *PARTITION_KEY,
-    column("since", TIME, "First proof of leader -1, UTC."),
-    column("until", TIME, "First proof of the next leader, or the deletion; null: still offline."),
-    column("duration_ms", LONG, "Length, ms; to the end of the logs if it is open."),
+    column("since", TIME, "Time of the first log line that shows leader -1, UTC."),
+    column(
+        "until",
+        TIME,
+        "Time of the first log line that shows the next leader, or of the topic's deletion, UTC.",
+        null="still offline at the end of the logs",
+    ),
+    column("duration_ms", LONG, "Length of the interval, ms; to the end of the logs if it has not ended."),
     column(
         "cause",
         TEXT,
-        "`broker_failure`, `controlled_shutdown`, `fenced`, `log_dir_failure`, `topic_deletion`; null unknown.",
+        "`broker_failure`, `controlled_shutdown`, `fenced`, `log_dir_failure`, `topic_deletion`.",
+        null="unknown",
     ),
-    column("cause_broker", INT, "Broker that was lost; null unknown."),
-    column("last_leader", INT, "Leader before; null unknown."),
-    column("last_isr", IDS, "ISR when the leader was lost, sorted; null unknown."),
-    column("healed_by", TEXT, "`clean_election`, `unclean_election`, `topic_deletion`; null: open, or unknown."),
-    column("failed_elections", INT, "Elections that failed meanwhile."),
+    column("cause_broker", INT, "Broker that was lost.", null="unknown"),
+    column("last_leader", INT, "Leader before.", null="unknown"),
+    column("last_isr", IDS, "ISR when the leader was lost, sorted.", null="unknown"),
+    column(
+        "healed_by",
+        TEXT,
+        "`clean_election`, `unclean_election`, `topic_deletion`.",
+        null="still offline, or unknown",
+    ),
+    column("failed_elections", INT, "Number of elections that failed meanwhile."),
     EVIDENCE_COLUMN,
 )
 
 ISR_CHANGES = table(
     "isr_changes",
-    "one shrink or expand",
+    "one shrink or expand of a partition's ISR",
     "cluster, topic, partition, incarnation, ordinal, kind",
     *PARTITION_KEY,
-    column("at", TIME, "First proof of the changed ISR, UTC."),
+    column("at", TIME, "Time of the first log line that shows the changed ISR, UTC."),
     column("kind", TEXT, "`shrink` or `expand`."),
-    column("made_by", TEXT, "`leader` or `controller`; null unknown."),
+    column("made_by", TEXT, "`leader` or `controller`.", null="unknown"),
     column("added", IDS, "Replicas that joined, sorted."),
     column("removed", IDS, "Replicas that left, sorted."),
     column("isr", IDS, "ISR afterwards, sorted."),
-    column("leader", INT, "Leader then; -1 none."),
+    column("leader", INT, "Leader of the state; -1: none.", null="unknown"),
     column("leader_epoch", INT, "Leader epoch of the state."),
-    column("partition_epoch", INT, "Partition epoch of the state; null unknown."),
-    column("ordinal", LONG, "The state's place in its incarnation (partition_timeline)."),
-    column("lag", LONG, "Largest lag of a removed follower that the leader printed, in records; null not told."),
+    column("partition_epoch", INT, "Partition epoch of the state.", null="unknown"),
+    column("ordinal", LONG, "The state's place in its incarnation, as in partition_timeline."),
+    column(
+        "lag",
+        LONG,
+        "Largest lag of a removed follower, in records, that the leader logged.",
+        null="not logged",
+    ),
     EVIDENCE_COLUMN,
 )
 
 ISR_CHURN = table(
     "isr_churn",
-    "one partition and follower in one hour with at least one change",
+    "one follower of a partition in one hour with at least one ISR change",
     "cluster, topic, partition, incarnation, follower, hour",
     *PARTITION_KEY,
     column("follower", INT, "Broker that left or joined the ISR."),
@@ -104,9 +142,12 @@ ISR_CHURN = table(
     column("flaps", INT, "Pairs of leaving and joining again."),
     column("leader_changes", INT, "Leader changes of the partition in that hour."),
     column(
-        "worst_out_ms", LONG, "Longest absence that began in the hour, ms; to the end of the logs if it is still out."
+        "worst_out_ms",
+        LONG,
+        "Longest absence that began in the hour, ms; to the end of the logs if it has not ended.",
+        null="no absence began in the hour",
     ),
-    column("churning", FLAG, "Whether it flapped at least as often as the threshold says (default 3)."),
+    column("churning", FLAG, "Whether it flapped at least as often as the threshold (default 3)."),
 )
 
 REASSIGNMENTS = table(
@@ -115,25 +156,26 @@ REASSIGNMENTS = table(
     "cluster, topic, partition, incarnation, since",
     *PARTITION_KEY,
     column("since", TIME, "When the controller began it, UTC."),
-    column("until", TIME, "When it was done or cancelled; null: not by the end of the logs."),
-    column("original_replicas", IDS, "Assignment before, in its order; null unknown."),
-    column("target_replicas", IDS, "Assignment asked for, in its order; null unknown."),
-    column("adding_replicas", IDS, "Replicas to add, sorted."),
-    column("removing_replicas", IDS, "Replicas to remove, sorted."),
+    column("until", TIME, "When it was complete or cancelled, UTC.", null="neither by the end of the logs"),
+    column("original_replicas", IDS, "Replica assignment before, in its order.", null="unknown"),
+    column("target_replicas", IDS, "Requested replica assignment, in its order.", null="unknown"),
+    column("adding_replicas", IDS, "Replicas to add, sorted.", null="unknown"),
+    column("removing_replicas", IDS, "Replicas to remove, sorted.", null="unknown"),
     column(
         "phase",
         TEXT,
-        "How far it came: `waiting_for_isr` (KIP-455's phase A: targets are added to the assignment and catch up), "
-        "`handing_over` (phase B: all targets were in sync; a leader among them is elected, other replicas are stopped), "
-        "`done`. Before 2.4 the steps were the same, without being named; KRaft hands over in the record that completes it.",
+        "How far it got: `waiting_for_isr` (KIP-455's phase A: target replicas are added to the assignment and catch "
+        "up), `handing_over` (phase B: all of them were in sync; a leader among them is elected, other replicas are "
+        "stopped), `done`. Before 2.4 the steps were the same, without these names; KRaft hands over in the record "
+        "that completes it.",
     ),
     column(
         "state",
         TEXT,
-        "`completed`, `cancelled` (before 2.4 also: refused, as a target was not alive), `in_progress`, `stuck` (a target "
-        "is not in sync).",
+        "`completed`, `cancelled` (before 2.4 also: refused, because a target replica was not alive), `in_progress`, "
+        "`stuck` (a target replica is not in sync).",
     ),
-    column("blocked_by", IDS, "Targets not in the ISR at the end, sorted; empty if none."),
+    column("blocked_by", IDS, "Target replicas that are not in the ISR at the end, sorted; empty: none."),
     EVIDENCE_COLUMN,
 )
 
@@ -145,16 +187,16 @@ VERDICTS = table(
     column(
         "rule",
         TEXT,
-        "Rule: an invariant (`leader_in_isr`...) or an algorithm (`offline_election`...); see docs/invariants.md.",
+        "Rule: an invariant (`leader_in_isr`, ...) or an algorithm (`offline_election`, ...); see docs/invariants.md.",
     ),
-    column("subject", TEXT, "Decision it was applied to, unique within the rule."),
-    column("topic", TEXT, "Topic; null if it is about no partition."),
-    column("partition", INT, "Partition; null if it is about none."),
+    column("subject", TEXT, "Decision that it was applied to, unique within the rule."),
+    column("topic", TEXT, "Topic.", null="the decision is not about a partition"),
+    column("partition", INT, "Partition.", null="the decision is not about a partition"),
     column("at", TIME, "When the decision was logged, UTC."),
     column("verdict", TEXT, "`holds`, `violated`, `unknown`."),
-    column("expected", TEXT, "What the rule demands; null if unknown."),
-    column("actual", TEXT, "What was logged."),
-    column("missing_inputs", TEXTS, "Inputs that the logs lack; empty unless `unknown`."),
+    column("expected", TEXT, "What the rule demands.", null="unknown"),
+    column("actual", TEXT, "What was logged.", null="the verdict is `unknown`, and nothing could be compared"),
+    column("missing_inputs", TEXTS, "Inputs that are not in the logs; empty unless `unknown`."),
     column("explanation", TEXT, "The verdict in one sentence."),
     EVIDENCE_COLUMN,
 )

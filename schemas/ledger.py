@@ -1,4 +1,4 @@
-"""What was run: the row that makes a run's tables visible."""
+"""The row of a run, which makes its tables visible."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ RUNS = table(
     column("finished_at", TIME, "When it was published or refused, UTC."),
     column("version", TEXT, "Version of Kafka Rewind."),
     column(
-        "steps", TEXTS, "What it did, in order: `ingest`, `timelines`, `detect`, `replay`; a nightly run does all four."
+        "steps", TEXTS, "Its steps, in order: `ingest`, `timelines`, `detect`, `replay`; a nightly run has all four."
     ),
-    column("clusters", TEXTS, "Clusters that had news or were brought up to date, sorted."),
-    column("inputs", TEXTS, "Logs it was given."),
+    column("clusters", TEXTS, "Clusters that had new input or were brought up to date, sorted."),
+    column("inputs", TEXTS, "Log paths that it was started with."),
     column("table_versions", MapOf(TEXT, LONG), "Delta version of each table that this run makes visible."),
-    column("rows", MapOf(TEXT, LONG), "Rows of each table at that version."),
-    column("expectations", MapOf(TEXT, LONG), "Rows that violate each expectation; 0 everywhere if published."),
+    column("rows", MapOf(TEXT, LONG), "Number of rows of each table at that version."),
+    column(
+        "expectations", MapOf(TEXT, LONG), "Rows that violate each expectation of the data gate; all 0 if published."
+    ),
     column(
         "pending",
         MapOf(TEXT, TEXTS),
-        "By step the clusters whose rows it has yet to bring up to date, sorted; a step that has none is left out.",
+        "By step the clusters whose rows it has yet to bring up to date, sorted; steps without any are left out.",
     ),
     column(
         "derived_with",
         MapOf(TEXT, TEXT),
-        "By cluster a digest of the code and the settings that made all its derived rows; a cluster whose steps were run one by "
-        "one is left out.",
+        "By cluster a digest of the code and the settings that made all its derived rows; clusters whose steps were "
+        "run one by one are left out.",
     ),
     column("status", TEXT, "`published` or `refused`."),
 )

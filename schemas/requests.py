@@ -1,91 +1,137 @@
-"""What controllers asked of brokers, and how far the clocks of nodes were apart."""
+"""Requests of controllers to brokers, and how far the clocks of nodes were apart."""
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, DOUBLE, EVIDENCE_COLUMN, FLAG, INT, LONG, TEXT, TIME, ListOf, column, struct, table
+from schemas.columns import (
+    CLUSTER,
+    DOUBLE,
+    EVIDENCE_COLUMN,
+    FLAG,
+    INT,
+    LONG,
+    TEXT,
+    TIME,
+    ListOf,
+    column,
+    struct,
+    table,
+)
 
 CONTROL_REQUESTS = table(
     "control_requests",
-    "one LeaderAndIsr/UpdateMetadata/StopReplica request to one broker, as a ZooKeeper controller sends them",
+    "one LeaderAndIsr, UpdateMetadata or StopReplica request of a ZooKeeper controller to one broker",
     "cluster, controller_id, broker, number",
     CLUSTER,
     column("controller_id", INT, "Node that sent it."),
-    column("broker", INT, "Broker it was for; a controller sends them to its own broker, too."),
+    column("broker", INT, "Broker that it was sent to; a controller also sends them to its own broker."),
     column(
         "number",
         LONG,
-        "Counts the requests of this controller to this broker that any line tells of, from 0, by epoch in the controller's order; one "
-        "of which only the broker tells comes before the next one that the broker got, else last of its epoch.",
+        "Numbers the requests of this controller to this broker that are in the logs, from 0, by epoch in the "
+        "controller's order; one that only the broker logged comes before the next one that the broker received, else "
+        "last of its epoch.",
     ),
-    column("controller_epoch", INT, "Epoch it was sent in; null not told."),
+    column("controller_epoch", INT, "Controller epoch that it was sent in.", null="not logged"),
     column(
         "correlation_id",
         INT,
-        "Its number on its connection; connections end when the broker or the reign does. Null: only its sending lines are "
-        "there (0.9 on they do not tell it).",
+        "Its number on its connection; connections end with the broker's process or the controller's term.",
+        null="only the lines of sending it are there (without the id from 0.9 on)",
     ),
-    column("kind", TEXT, "`LeaderAndIsr`, `UpdateMetadata`, `StopReplica`; null not told."),
-    column("partitions", INT, "Partitions it is about, as far as lines tell; null if none does."),
+    column("kind", TEXT, "`LeaderAndIsr`, `UpdateMetadata`, `StopReplica`.", null="not logged"),
+    column("partitions", INT, "Number of partitions that the logs name in it.", null="they name none"),
     column(
         "sent_at",
         TIME,
-        "When the controller put it into the broker's queue; null: no line, or none that is surely its.",
+        "When the controller put it into the broker's queue, UTC.",
+        null="no line, or none that certainly belongs to it",
     ),
-    column("received_at", TIME, "Time of the broker's first line on it; null: none."),
-    column("handled_at", TIME, "Time of the broker's last line on it; null: none."),
+    column("received_at", TIME, "Time of the broker's first line about it, UTC.", null="no line"),
+    column("handled_at", TIME, "Time of the broker's last line about it, UTC.", null="no line"),
     column(
         "responded_at",
         TIME,
-        "When the controller logged the response (TRACE; those of 0.9 to 1.0 do not tell to which request); null: no line.",
+        "When the controller logged the response, UTC (at TRACE; 0.9 to 1.0 do not log which request it answers).",
+        null="no line",
     ),
     column(
-        "delivery_ms", LONG, "From sent to received, ms, by the clocks of both nodes, corrected; null if either is."
+        "delivery_ms",
+        LONG,
+        "Time from sent to received, ms, by the corrected clocks of both nodes.",
+        null="one of the two is",
     ),
-    column("handling_ms", LONG, "From received to handled, ms, by the broker's clock; null: not received."),
-    column("round_trip_ms", LONG, "From sent to the response, ms, by the controller's clock alone; null if either is."),
+    column("handling_ms", LONG, "Time from received to handled, ms, by the broker's clock.", null="not received"),
+    column(
+        "round_trip_ms",
+        LONG,
+        "Time from sent to the response, ms, by the controller's clock alone.",
+        null="one of the two is",
+    ),
     column(
         "error",
         TEXT,
-        "Error of the response as a whole, `NONE` if it has none; null: no response, or it tells no error.",
+        "Error code of the response as a whole, `NONE` if there was no error.",
+        null="no response, or it has no error code",
     ),
-    column("failed_partitions", INT, "Partitions that the response gives an error; null: it names no partitions."),
+    column(
+        "failed_partitions",
+        INT,
+        "Number of partitions with an error in the response.",
+        null="the response names no partitions",
+    ),
     column(
         "stale",
         FLAG,
-        "True if the broker ignored all of it or some partitions because its controller's or leader's epoch was old; null: "
-        "no line of the broker.",
+        "True: the broker ignored the request, or some of its partitions, because of an old controller epoch or leader "
+        "epoch.",
+        null="no line of the broker",
     ),
-    column("stale_partitions", INT, "Partitions ignored for an old leader epoch; null: no line of the broker."),
+    column(
+        "stale_partitions",
+        INT,
+        "Number of partitions ignored because of an old leader epoch.",
+        null="no line of the broker",
+    ),
     EVIDENCE_COLUMN,
 )
 
-KNOTS = ListOf(struct(at=TIME, ahead_ms=DOUBLE))
+CORRECTION_POINTS = ListOf(struct(at=TIME, ahead_ms=DOUBLE))
 
 CLOCK_OFFSETS = table(
     "clock_offsets",
-    "one node's clock against the cluster's reference, in one hour in which lines compare it",
+    "one node's clock against the cluster's reference clock, in one hour in which log lines compare it",
     "cluster, node_id, hour",
     CLUSTER,
-    column("node_id", INT, "Node; one that never appears could not be compared, and keeps its own clock."),
-    column("hour", TIME, "Begin of the hour, UTC, on the reference's clock."),
-    column("reference", INT, "Node whose clock counts: one that most others may agree with."),
+    column("node_id", INT, "Node; one without any row could not be compared, and keeps its own clock."),
+    column("hour", TIME, "Start of the hour, UTC, on the reference clock."),
+    column("reference", INT, "Node whose clock is the reference: one that agrees with most others."),
     column(
         "offset_ms_min",
         DOUBLE,
-        "The node's clock was ahead of the reference's by at least that, ms; negative: behind. Null: not bounded below, or "
-        "`contradicting`.",
+        "The node's clock was ahead of the reference by at least that, ms; negative: behind.",
+        null="no lower bound, or `contradicting`",
     ),
-    column("offset_ms_max", DOUBLE, "By at most that, ms. Null: not bounded above, or `contradicting`."),
-    column("pairs", LONG, "Pairs of lines, one the other's cause, that compare it with other nodes in that hour."),
+    column(
+        "offset_ms_max",
+        DOUBLE,
+        "The node's clock was ahead of the reference by at most that, ms.",
+        null="no upper bound, or `contradicting`",
+    ),
+    column(
+        "pairs",
+        LONG,
+        "Number of line pairs, one line the other's cause, that compare it with other nodes in that hour.",
+    ),
     column(
         "contradicting",
         FLAG,
-        "True: its pairs contradict each other at a drift of 500 ppm, as if its clock had been set; it keeps its own clock.",
+        "True: its line pairs contradict each other at a drift of up to 500 ppm, as if its clock had been set; it "
+        "keeps its own clock.",
     ),
     column(
         "applied",
-        KNOTS,
-        "What was taken off its times: at times of its own clock, in order, so many ms, evenly more or less between them, "
-        "also across hours. Empty: nothing, for it may go right.",
+        CORRECTION_POINTS,
+        "The correction: at these times of its own clock, in order, `ahead_ms` was subtracted, interpolated linearly "
+        "between them, also across hours. Empty: nothing, because the clock may be right.",
     ),
 )

@@ -40,7 +40,7 @@ def spark_type(type_: Type) -> T.DataType:
 def spark_field(field: Field) -> T.StructField:
     """A column as Spark has it, its meaning as the comment."""
     return T.StructField(
-        field.name, spark_type(field.type), field.nullable, {"comment": field.doc} if field.doc else None
+        field.name, spark_type(field.type), field.nullable, {"comment": field.comment} if field.doc else None
     )
 
 

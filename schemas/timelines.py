@@ -9,94 +9,138 @@ PARTITION_TIMELINE = table(
     "one committed state of a partition, i.e. one (leader epoch, partition epoch)",
     "cluster, topic, partition, incarnation, ordinal",
     *PARTITION_KEY,
-    column("topic_id", TEXT, "Topic id; null where the release has none or no line tells it."),
+    column("topic_id", TEXT, "Topic id (KIP-516).", null="the release has none, or it is in no log line"),
     column(
-        "ordinal", LONG, "Orders the states of an incarnation: the partition epoch, or where lines lack it a count."
+        "ordinal",
+        LONG,
+        "Orders the states of an incarnation: the partition epoch, or a count where the logs do not contain it.",
     ),
-    column("leader", INT, "Leader; -1 none, null unknown."),
+    column("leader", INT, "Leader; -1: none.", null="unknown"),
     column("leader_epoch", INT, "Leader epoch."),
-    column("partition_epoch", INT, "Partition epoch (zkVersion); null where neither lines nor counting tell it."),
+    column(
+        "partition_epoch",
+        INT,
+        "Partition epoch (zkVersion).",
+        null="not logged, and it does not follow from the states around it",
+    ),
     column(
         "controller_epoch",
         INT,
-        "Epoch of the controller that decided its leader epoch; -1 in KRaft broker logs; null not told.",
+        "Epoch of the controller that decided on the leader epoch; -1 in KRaft broker logs.",
+        null="not logged",
     ),
-    column("isr", IDS, "In-sync replicas, sorted; null unknown."),
-    column("elr", IDS, "Eligible leader replicas (KIP-966), sorted; null unknown, or none in this release."),
+    column("isr", IDS, "In-sync replicas, sorted.", null="unknown"),
+    column("elr", IDS, "Eligible leader replicas (KIP-966), sorted.", null="unknown, or the release has none"),
     column(
         "last_known_elr",
         IDS,
-        "Last known eligible leader replicas (KIP-966): of a partition without ISR and ELR who was the last; sorted; null "
-        "unknown, or none in this release.",
+        "Last known eligible leader replicas (KIP-966), sorted: the last leader of a partition without ISR and ELR.",
+        null="unknown, or the release has none",
     ),
     column(
-        "replicas", IDS, "Assignment that the state began with, replicas being added or removed with it; null unknown."
+        "replicas",
+        IDS,
+        "Replica assignment when the state began, including replicas that are being added or removed.",
+        null="unknown",
     ),
-    column("since", TIME, "First proof of the state, UTC."),
+    column("since", TIME, "Time of the first log line that shows the state, UTC."),
     column(
-        "until", TIME, "Start of the next known state, or the topic's deletion; null: still so at the end of the logs."
+        "until",
+        TIME,
+        "Start of the next known state, or the topic's deletion, UTC.",
+        null="still so at the end of the logs",
     ),
     column(
-        "availability", TEXT, "KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline; null unknown."
+        "availability",
+        TEXT,
+        "As in KIP-427: FullyInSync, UnderReplicated, AtMinIsr, UnderMinIsr, Offline.",
+        null="unknown",
     ),
-    column("made_by", TEXT, "`leader` (its own ISR change), `controller`; null unknown."),
-    column("inferred", FLAG, "True if no line states it in full, and its neighbours leave no choice."),
+    column(
+        "made_by",
+        TEXT,
+        "Who changed the state: `leader` (an ISR change of its own) or `controller`.",
+        null="unknown",
+    ),
+    column("inferred", FLAG, "True: no log line contains the state in full, and it follows from its neighbours."),
     column(
         "missing_before",
         INT,
-        "States between the row before and this one that are not rows, for no line tells them in full or lines contradict "
-        "each other: until then `until` of the row before is not sure. Null unknown, for partition epochs are.",
+        "Number of states between the row before and this one that are not rows, because no line contains them in full "
+        "or lines contradict each other; then `until` of the row before is not certain.",
+        null="unknown, because partition epochs are",
     ),
     EVIDENCE_COLUMN,
 )
 
 CONTRADICTIONS = table(
     "contradictions",
-    "one state of a partition of which lines say different things; it is no row of partition_timeline",
+    "one state of a partition about which log lines contradict each other; it is no row of partition_timeline",
     "cluster, topic, partition, incarnation, leader_epoch, partition_epoch",
     *PARTITION_KEY,
-    column("leader_epoch", INT, "Leader epoch; null: it is what they differ about, or is in no line."),
-    column("partition_epoch", INT, "Partition epoch; null where lines do not print it."),
-    column("at", TIME, "First of the lines, UTC."),
-    column("contradiction", TEXT, "What they say, in words."),
+    column("leader_epoch", INT, "Leader epoch.", null="the lines differ about it, or none contains it"),
+    column("partition_epoch", INT, "Partition epoch.", null="the lines do not contain it"),
+    column("at", TIME, "Time of the first of the lines, UTC."),
+    column("contradiction", TEXT, "What the lines contain, in words."),
     EVIDENCE_COLUMN,
 )
 
 CONTROLLER_TIMELINE = table(
     "controller_timeline",
-    "one reign of a controller; in KRaft one term of a leader of the metadata quorum",
+    "one term of a controller; in KRaft one term of a leader of the metadata quorum",
     "cluster, controller_epoch, controller_id",
     CLUSTER,
-    column("controller_id", INT, "Node that reigned."),
-    column("controller_epoch", INT, "Its epoch; in KRaft the quorum's leader epoch."),
+    column("controller_id", INT, "Node that was controller."),
+    column("controller_epoch", INT, "Controller epoch; in KRaft the quorum's leader epoch."),
     column(
-        "since", TIME, "When it was elected, UTC; in KRaft leader of the quorum, or first followed by another voter."
+        "since",
+        TIME,
+        "When it was elected, UTC; in KRaft when it became leader of the quorum, or another voter first followed it.",
     ),
     column(
-        "active_since", TIME, "When it was ready to serve; in KRaft the active controller; null if it never said so."
+        "active_since",
+        TIME,
+        "When it was ready to serve, UTC; in KRaft when it became the active controller.",
+        null="it never logged that",
     ),
     column(
-        "until", TIME, "When it ended: it resigned, or the next was elected; null: still so at the end of the logs."
+        "until",
+        TIME,
+        "When the term ended, UTC: it resigned, or the next controller was elected.",
+        null="still controller at the end of the logs",
     ),
-    column("failover_ms", LONG, "From election to ready, ms; null if it never was."),
-    column("ended_by", TEXT, "`resigned`, `replaced` (the next was elected before it said so); null: not ended."),
-    column("overlap_ms", LONG, "How long it acted after the next one was elected, ms; 0 if not."),
+    column("failover_ms", LONG, "Time from election to ready, ms.", null="it never was ready"),
+    column(
+        "ended_by",
+        TEXT,
+        "`resigned`, or `replaced`: the next controller was elected before this one logged that it resigned.",
+        null="the term has not ended",
+    ),
+    column("overlap_ms", LONG, "How long it acted after the next controller was elected, ms; 0: it did not."),
     EVIDENCE_COLUMN,
 )
 
 BROKER_TIMELINE = table(
     "broker_timeline",
-    "one registration of a broker; in KRaft one unfenced span",
+    "one registration of a broker; in KRaft one interval in which it was unfenced",
     "cluster, broker, since",
     CLUSTER,
     column("broker", INT, "Broker id."),
-    column("epoch", LONG, "Broker epoch (2.2 on); null where none is logged."),
+    column("epoch", LONG, "Broker epoch (2.2 on).", null="not logged"),
     column("since", TIME, "When the controller noticed or unfenced it, UTC."),
-    column("until", TIME, "When the controller noticed that it was gone or fenced it; null: still there."),
     column(
-        "started_as", TEXT, "`new`, `returned`, `bounced`; null: it was there when the logs begin, or nothing tells."
+        "until",
+        TIME,
+        "When the controller fenced it or noticed that it was gone, UTC.",
+        null="still there at the end of the logs",
     ),
-    column("ended_by", TEXT, "`controlled_shutdown`, `session_expired`, `fenced`, `bounced`; null: not ended."),
+    column(
+        "started_as",
+        TEXT,
+        "`new`, `returned`, `bounced`.",
+        null="it was there when the logs begin, or the logs do not show which",
+    ),
+    column("ended_by", TEXT, "`controlled_shutdown`, `session_expired`, `fenced`, `bounced`.", null="not ended"),
     EVIDENCE_COLUMN,
 )
 
@@ -106,11 +150,11 @@ TOPIC_TIMELINE = table(
     "cluster, topic, incarnation",
     CLUSTER,
     column("topic", TEXT, "Topic name."),
-    column("incarnation", INT, "Deletions before it, from 0."),
-    column("topic_id", TEXT, "Topic id; null where the release has none or no line tells it."),
-    column("since", TIME, "First proof that it exists, UTC."),
-    column("deletion_started", TIME, "When its deletion was asked for; null if it was not."),
-    column("until", TIME, "When it was gone; null: still there."),
-    column("partitions", INT, "Partitions seen."),
+    column("incarnation", INT, "Number of deletions before it, from 0."),
+    column("topic_id", TEXT, "Topic id (KIP-516).", null="the release has none, or it is in no log line"),
+    column("since", TIME, "Time of the first log line that shows that it exists, UTC."),
+    column("deletion_started", TIME, "When its deletion was requested, UTC.", null="it was not"),
+    column("until", TIME, "When its deletion was complete, UTC.", null="still there at the end of the logs"),
+    column("partitions", INT, "Number of partitions, by the largest that is logged.", null="none is logged"),
     EVIDENCE_COLUMN,
 )

@@ -204,7 +204,7 @@ def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None
         '1 line like "Unheard of", first at logs/a:6',
     ]
     assert refusal(outcome, told).splitlines()[1:] == [
-        "  log_files.reject_ratio: of a stream's records in scope no more are rejects than max_reject_percent allows, "
+        "  log_files.reject_ratio: a stream has no more rejects per record in scope than max_reject_percent allows, "
         'unless it is damaged - 1 row does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
         f"    {told[0]}",
         f"    {told[1]}",

@@ -86,7 +86,7 @@ def test_replica_state(case: str) -> None:
 THREE = DescribedTopic("t", (DescribedPartition(0, leader=1, replicas=(1,)), DescribedPartition(1, leader=-1, replicas=(3,)), DescribedPartition(2, leader=3, replicas=(3,))))  # fmt: skip
 OFFLINE: dict[
     str, tuple[str, bool, DescribedTopic, dict[str, Any], int]
-] = {  # release, KRaft, topic, more -> OfflinePartitionsCount (H.7)
+] = {  # release, KRaft, topic, more -> OfflinePartitionsCount
     "leaders that are dead count through 2.0": ("1.1", False, THREE, {}, 2),
     "from 2.1 on it counts states, here the same": ("2.1", False, THREE, {}, 2),
     "KRaft counts those without a leader": ("4.1", True, THREE, {}, 1),

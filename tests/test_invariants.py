@@ -20,12 +20,14 @@ from udfs.kafka.epoch_invariants import partition_epoch_ahead
 from udfs.kafka.invariants import check_sequence
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, explain, violations
 from udfs.kafka.kraft_elections import (
+    partition_change,
+)
+from udfs.kafka.kraft_partition import (
     ControllerConfig,
     ElectionKind,
     PartitionRegistration,
     RequestedChange,
     apply_change,
-    partition_change,
 )
 from udfs.kafka.plausible_choices import check_choice
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release

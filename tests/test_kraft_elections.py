@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 
 from udfs.kafka.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
 from udfs.kafka.kraft_elections import (
-    ControllerConfig,
-    ElectionKind,
-    PartitionRegistration,
-    RequestedChange,
     acceptable_brokers,
-    apply_change,
     election_kind,
     fence_2_8,
     kraft_elect_request,
@@ -23,9 +18,14 @@ from udfs.kafka.kraft_elections import (
     partition_change,
     unfence_2_8,
 )
-from udfs.kafka.kraft_elections import (
-    PartitionChangeRecord as Record,
+from udfs.kafka.kraft_partition import (
+    ControllerConfig,
+    ElectionKind,
+    PartitionRegistration,
+    RequestedChange,
+    apply_change,
 )
+from udfs.kafka.kraft_partition import PartitionChangeRecord as Record
 from udfs.kafka.reassignment import (
     Completed,
     ReassignmentLists,

@@ -11,6 +11,7 @@ from udfs.kafka import (
     cluster_invariants,
     elections,
     kraft_elections,
+    kraft_partition,
     placement,
     reassignment,
     replica_removal,
@@ -121,8 +122,8 @@ def kraft_change(release: Release, given: Given) -> Given:
     fields: Given = {
         name: tuple(value) if isinstance(value, list) else value for name, value in given["partition"].items()
     }
-    partition = kraft_elections.PartitionRegistration(**fields)
-    settings = kraft_elections.ControllerConfig(
+    partition = kraft_partition.PartitionRegistration(**fields)
+    settings = kraft_partition.ControllerConfig(
         release,
         ProtocolVersion.parse(given["metadata_version"]),
         zk_migration=given.get("zk_migration", False),
@@ -135,12 +136,12 @@ def kraft_change(release: Release, given: Given) -> Given:
         for name in ("target_isr", "target_replicas", "target_adding", "target_removing", "unclean_shutdown")
         if name in given
     }
-    wanted = kraft_elections.RequestedChange(**asked)
+    wanted = kraft_partition.RequestedChange(**asked)
     change = kraft_elections.partition_change(
         settings, partition, given["acceptable"], given.get("election", "ONLINE"), wanted
     )
     record = None if change is None else {name: value for name, value in vars(change).items() if value is not None}
-    return {"record": record, "after": vars(kraft_elections.apply_change(partition, change))}
+    return {"record": record, "after": vars(kraft_partition.apply_change(partition, change))}
 
 
 def lists(given: Given) -> ReassignmentLists:

@@ -1,6 +1,6 @@
 """What a controller held in memory at a moment: Kafka's `ControllerContext`, rebuilt.
 
-With ZooKeeper the controller kept a state for each partition and each replica (section D of the algorithm reference). Their
+With ZooKeeper the controller kept a state for each partition and each replica (`udfs.kafka.state_machines`). Their
 transitions are logged at TRACE; where they are not, the states follow from who led, who was alive and what was being
 moved. KRaft's controllers have no such states: there they are null, and an offline partition is one without a leader.
 """
@@ -139,7 +139,7 @@ def is_replica_online(told: ClusterState, topic: DescribedTopic, p: DescribedPar
 
 # ---- the whole ------------------------------------------------------------------------------------------------------
 def offline_partition_count(told: ClusterState) -> int:
-    """The metric OfflinePartitionsCount of that release (H.7), of the partitions whose leader is known."""
+    """The metric OfflinePartitionsCount of that release, of the partitions whose leader is known."""
     living = [t for t in told.topics if not t.deleting]
     if told.tool.kraft:
         return sum(p.leader == NO_LEADER for t in living for p in t.partitions)
@@ -165,7 +165,7 @@ def to_be_deleted(told: ClusterState) -> list[str]:
 
 
 def ineligible_for_deletion(told: ClusterState) -> list[str]:
-    """Topics to be deleted that have to wait: a replica is not online, or a partition is being reassigned (H.4)."""
+    """Topics to be deleted that have to wait: a replica is not online, or a partition is being reassigned."""
     waiting = set(to_be_deleted(told))
     return [
         t.name

@@ -1,7 +1,7 @@
 """Leader elections of the ZooKeeper controller, 0.8.0 to 3.9.
 
-Sections A.2 to A.6 and B of the algorithm reference, one function each. All are functions of
-what the controller knew: stored leadership, assignment, brokers, switches. Ids outside these do not count.
+After kafka.controller.PartitionLeaderSelector (0.8-1.0), PartitionLeaderElectionAlgorithms (1.1-2.3) and Election (2.4
+on), a function for each strategy. All are functions of what the controller knew: stored leadership, assignment, brokers, switches. Ids outside these do not count.
 
 Words: `alive` are the registered brokers, `shutting_down` those of them that asked for controlled shutdown,
 `live` is `alive` without them. A replica is `online` on a live broker whose directory works (1.0, KIP-112).
@@ -77,7 +77,7 @@ def online_replicas(
 def elect_offline(
     release: Release, assigned: Sequence[int], isr: Sequence[int], online: Collection[int], unclean_enabled: bool
 ) -> Choice | Refused:
-    """A.2: the leader of a partition without one. Clean if any assigned ISR member is online.
+    """The leader of a partition without one. Clean if any assigned ISR member is online.
 
     0.8.0-0.8.1 takes the ISR's order and is unclean without asking. From 0.8.2 assignment order counts.
     A live ISR member that is not assigned breaks the selector (KAFKA-1833), and from 1.1 bars the unclean path.
@@ -103,7 +103,7 @@ def elect_offline(
 def elect_reassigned(
     release: Release, target: Sequence[int], isr: Sequence[int], online: Collection[int]
 ) -> Choice | Refused:
-    """A.3: the leader when the present one is not in the target list or not alive; the ISR stays.
+    """The leader when the present one is not in the target list or not alive; the ISR stays.
 
     0.8.0 does not consult the ISR, so its leader may be outside of it (legal there).
     """
@@ -117,7 +117,7 @@ def elect_reassigned(
 def elect_preferred(
     release: Release, assigned: Sequence[int], isr: Sequence[int], leader: int, online: Collection[int]
 ) -> Choice | Refused:
-    """A.4: the first assigned replica or nobody; never unclean, the ISR stays.
+    """The first assigned replica or nobody; never unclean, the ISR stays.
 
     If it leads already: not needed, except 1.1-2.1, where an election asked for by znode bumps the epoch.
     """
@@ -138,7 +138,7 @@ def elect_controlled_shutdown(
     shutting_down: Collection[int],
     offline_replicas: Collection[int] = (),
 ) -> Choice | Refused:
-    """A.5: the leader when the present one asked to leave; it and all others leaving drop out of the ISR.
+    """The leader when the present one asked to leave; it and all others leaving drop out of the ISR.
 
     A dead ISR member stays in the ISR, and through 0.9 may even be picked (ISR order, liveness not asked).
     1.1-2.0 does not tell the leaving broker (KAFKA-7482).
@@ -159,7 +159,7 @@ def elect_controlled_shutdown(
 def moves_on_shutdown(
     release: Release, assigned: Sequence[int], leader: int, leaving: int, *, topic_deleting: bool = False
 ) -> bool:
-    """Whether A.5 touches the partition's leadership: led by the leaving broker and replicated.
+    """Whether a controlled shutdown moves the partition's leadership: led by the leaving broker and replicated.
 
     From 2.1 topics queued for deletion are left alone.
     """
@@ -184,7 +184,7 @@ def zk_elect(
     inter_broker_protocol: ProtocolVersion | None = None,
     recovery: str = RECOVERED,
 ) -> Elected | Refused:
-    """A.1: one election as the controller runs it; success adds 1 to the leader epoch, even for the same leader.
+    """One election as the controller runs it; success adds 1 to the leader epoch, even for the same leader.
 
     `unclean_enabled` None is the release's default; `inter_broker_protocol` None the release's own.
     A stored controller epoch above the own one means another controller took over: refused.
@@ -254,7 +254,7 @@ def zk_elect_request(
     from_admin: bool = True,
     unclean_enabled: bool = False,
 ) -> ElectionAnswer:
-    """A.6: what a request to elect does, first refusal wins. PREFERRED from 2.2 (KIP-183), UNCLEAN from 2.4 (KIP-460).
+    """What a request to elect does, first refusal wins. PREFERRED from 2.2 (KIP-183), UNCLEAN from 2.4 (KIP-460).
 
     UNCLEAN forces the switch on only for the Admin client, and still prefers a clean candidate. A leader
     in controlled shutdown does not count as alive (2.4.0's election filter).
@@ -288,7 +288,7 @@ def zk_elect_request(
 
 
 def zk_new_partition(release: Release, assigned: Sequence[int], online: Collection[int]) -> Elected | Refused:
-    """B: the birth state, every release: the online replicas in assignment order, led by the first; epochs 0.
+    """The birth state, every release: the online replicas in assignment order, led by the first; epochs 0.
 
     With none online nothing is stored, not even leader -1, and the partition stays NewPartition.
     """

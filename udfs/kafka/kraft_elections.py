@@ -1,87 +1,29 @@
 """Partition changes of the KRaft controller, 2.8 to 4.1: elections, ISR, eligible leader replicas, epochs.
 
-Sections A.8 to A.10 and B of the algorithm reference. `partition_change` is the heart, 3.0 on: given a partition, who
-may lead and what is asked for, the record the controller writes, or none. 2.8 decided inline: `fence_2_8`,
-`unfence_2_8`. Directory ids (3.7 on) are left out: a record that changes nothing else is none here.
+After org.apache.kafka.controller.PartitionChangeBuilder and ReplicationControlManager. `partition_change` is the heart,
+3.0 on: given a partition, who may lead and what is asked for, the record the controller writes, or none. 2.8 decided
+inline: `fence_2_8`, `unfence_2_8`. Directory ids (3.7 on) are left out: a record that changes nothing else is none here.
 """
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from schemas.kafka_values import NO_LEADER
-from udfs.kafka.elections import RECOVERED, RECOVERING, ElectionAnswer, Refused
+from udfs.kafka.elections import RECOVERING, ElectionAnswer, Refused
+from udfs.kafka.kraft_partition import (
+    NOTHING_REQUESTED,
+    ControllerConfig,
+    ElectionKind,
+    PartitionChangeRecord,
+    PartitionRegistration,
+    RequestedChange,
+    apply_change,
+)
 from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
 from udfs.kafka.releases import ProtocolVersion, Release
 
 NO_BUMP_ON_SHRINK = ProtocolVersion.parse("3.6-IV0")  # KAFKA-15021
 RECOVERY_STATE = ProtocolVersion.parse("3.2-IV0")  # KIP-704
-
-
-class ElectionKind(StrEnum):
-    """What an election may do. In 3.0-3.1 PREFERRED means "move to the preferred one", UNCLEAN "unclean allowed"."""
-
-    PREFERRED = "PREFERRED"
-    ONLINE = "ONLINE"
-    UNCLEAN = "UNCLEAN"
-
-
-@dataclass(frozen=True)
-class PartitionRegistration:
-    """A partition as the metadata log has it. `elr` and `last_known_elr` since 3.7 (KIP-966)."""
-
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    leader: int
-    leader_epoch: int = 0
-    partition_epoch: int = 0
-    adding: tuple[int, ...] = ()
-    removing: tuple[int, ...] = ()
-    elr: tuple[int, ...] = ()
-    last_known_elr: tuple[int, ...] = ()
-    recovery: str = RECOVERED
-
-
-@dataclass(frozen=True)
-class RequestedChange:
-    """What a change asks for; None leaves a field as it is. `unclean_shutdown` brokers lose their place in the ELR."""
-
-    isr: tuple[int, ...] | None = None
-    replicas: tuple[int, ...] | None = None
-    adding: tuple[int, ...] | None = None
-    removing: tuple[int, ...] | None = None
-    recovery: str | None = None
-    unclean_shutdown: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class PartitionChangeRecord:
-    """A partition change record: only the fields it carries, None for the others. A leader bumps the leader epoch."""
-
-    leader: int | None = None
-    isr: tuple[int, ...] | None = None
-    replicas: tuple[int, ...] | None = None
-    adding: tuple[int, ...] | None = None
-    removing: tuple[int, ...] | None = None
-    elr: tuple[int, ...] | None = None
-    last_known_elr: tuple[int, ...] | None = None
-    recovery: str | None = None
-
-
-@dataclass(frozen=True)
-class ControllerConfig:
-    """What of release, metadata version and configuration decides. `min_isr` is capped at the replication factor.
-
-    `elr_enabled`: feature eligible.leader.replicas.version is 1: never by default before 4.1, and from 4.1 on
-    for clusters formatted with it. `last_known_leader` has no switch in any release and is on.
-    """
-
-    release: Release
-    metadata_version: ProtocolVersion
-    zk_migration: bool = False
-    elr_enabled: bool = False
-    min_isr: int = 1
-    last_known_leader: bool = True
 
 
 def acceptable_brokers(
@@ -93,7 +35,7 @@ def acceptable_brokers(
     removing: int | None = None,
     adding: int | None = None,
 ) -> frozenset[int]:
-    """A.8: who may lead: unfenced; from 3.3 not in controlled shutdown (KIP-841); from 3.7 on a working directory.
+    """Who may lead: unfenced; from 3.3 not in controlled shutdown (KIP-841); from 3.7 on a working directory.
 
     A broker being taken out of service (`removing`) never may, one being brought in (`adding`) may though still fenced.
     """
@@ -104,7 +46,7 @@ def acceptable_brokers(
 
 
 def election_kind(cause: str, *, topic_allows_unclean: bool) -> ElectionKind:
-    """A.8: the kind of election a cause brings (3.2 on).
+    """The kind of election a cause brings (3.2 on).
 
     `reassignment`, `preferred` (request or balancer), `unclean` (request, or the periodic pass of 3.9) are
     fixed; `broker` (fenced, unfenced, shut down, directory), `alter_partition`, `cancel` follow the topic.
@@ -134,7 +76,7 @@ def partition_change(
     partition: PartitionRegistration,
     acceptable: Collection[int],
     kind: ElectionKind | str = ElectionKind.ONLINE,
-    wanted: RequestedChange = RequestedChange(),
+    requested: RequestedChange = NOTHING_REQUESTED,
     *,
     topic_allows_unclean: bool = False,
 ) -> PartitionChangeRecord | None:
@@ -148,7 +90,7 @@ def partition_change(
         raise ValueError(f"Kafka {release} has no change builder; expected 3.0 or later")
     if settings.elr_enabled and release < Release(3, 7):
         raise ValueError(f"Kafka {release} has no eligible leader replicas; expected 3.7 or later")
-    target = _with_elr(settings, partition, _completed(release, _aim(partition, wanted)), wanted.unclean_shutdown)
+    target = _with_elr(settings, partition, _completed(release, _aim(partition, requested)), requested.unclean_shutdown)
     if release < Release(3, 2):
         elected, unclean = _elect_best(partition, target, acceptable, kind, topic_allows_unclean)
     else:
@@ -163,8 +105,8 @@ def partition_change(
     if leader is None and _bumps(settings, partition, target, isr):
         leader = partition.leader
     recovery = RECOVERING if forced and _supports_recovery(settings) else partition.recovery
-    if wanted.recovery is not None and wanted.recovery != partition.recovery:
-        recovery = wanted.recovery
+    if requested.recovery is not None and requested.recovery != partition.recovery:
+        recovery = requested.recovery
     change = PartitionChangeRecord(
         leader=leader,
         isr=isr,
@@ -178,31 +120,19 @@ def partition_change(
     return None if change == PartitionChangeRecord() else change
 
 
-def apply_change(partition: PartitionRegistration, change: PartitionChangeRecord | None) -> PartitionRegistration:
-    """The partition after the record. Each adds 1 to the partition epoch, one with a leader 1 to the leader epoch."""
-    if change is None:
-        return partition
-    return replace(
-        partition,
-        **{name: value for name, value in vars(change).items() if value is not None},
-        leader_epoch=partition.leader_epoch + (change.leader is not None),
-        partition_epoch=partition.partition_epoch + 1,
-    )
-
-
-def _aim(partition: PartitionRegistration, wanted: RequestedChange) -> _Target:
+def _aim(partition: PartitionRegistration, requested: RequestedChange) -> _Target:
     return _Target(
-        isr=partition.isr if wanted.isr is None else wanted.isr,
-        replicas=partition.replicas if wanted.replicas is None else wanted.replicas,
-        adding=partition.adding if wanted.adding is None else wanted.adding,
-        removing=partition.removing if wanted.removing is None else wanted.removing,
+        isr=partition.isr if requested.isr is None else requested.isr,
+        replicas=partition.replicas if requested.replicas is None else requested.replicas,
+        adding=partition.adding if requested.adding is None else requested.adding,
+        removing=partition.removing if requested.removing is None else requested.removing,
         elr=partition.elr,
         last_known_elr=partition.last_known_elr,
     )
 
 
 def _completed(release: Release, target: _Target) -> _Target:
-    """E.4: a reassignment that is done with the target ISR is completed by the same record."""
+    """A reassignment that is done with the target ISR is completed by the same record."""
     done = kraft_reassign_complete(
         release, ReassignmentLists(target.replicas, target.adding, target.removing), target.isr
     )
@@ -233,7 +163,7 @@ def _elect_best(
     kind: ElectionKind,
     topic_allows_unclean: bool,
 ) -> tuple[int, bool]:
-    """A.8, 3.0-3.1: tried only if the ISR lacks the leader, or to move to the preferred one. (leader, unclean)."""
+    """The same in 3.0-3.1: tried only if the ISR lacks the leader, or to move to the preferred one."""
     moves_to_preferred = kind == ElectionKind.PREFERRED and partition.leader != partition.replicas[0]
     if partition.leader in target.isr and not moves_to_preferred:
         return partition.leader, False
@@ -253,7 +183,7 @@ def _elect(
     acceptable: Collection[int],
     kind: ElectionKind,
 ) -> tuple[int, bool]:
-    """A.8, 3.2 on: (leader, unclean). Valid is who may lead and is in the ISR, or in the ELR while the ISR is empty."""
+    """The leader and whether it is unclean, 3.2 on. Valid is who may lead and is in the ISR, or in the ELR while the ISR is empty."""
     eligible = target.isr or target.elr
     valid = [broker for broker in target.replicas if broker in eligible and broker in acceptable]
     if kind == ElectionKind.PREFERRED and target.replicas[0] in valid:
@@ -290,19 +220,19 @@ def _written_isr(
     An unclean leader's own ISR comes first; 3.0-3.1 could overwrite it with the target ISR.
     """
     may_write = bool(target.isr) or settings.elr_enabled
-    wanted = target.isr if may_write and target.isr != partition.isr else None
+    target_isr = target.isr if may_write and target.isr != partition.isr else None
     if settings.release < Release(3, 2):
-        return wanted or forced
-    return forced or wanted
+        return target_isr or forced
+    return forced or target_isr
 
 
 def _bumps(
     settings: ControllerConfig, partition: PartitionRegistration, target: _Target, isr: tuple[int, ...] | None
 ) -> bool:
-    """A.9: whether the present leader is repeated to bump its epoch: replicas lost, or, in old ways, the ISR shrank.
+    """Whether the present leader is repeated to bump its epoch: replicas lost, or, in old ways, the ISR shrank.
 
     Shrinking bumps before 3.6, below metadata version 3.6-IV0, and in migration. From 3.8 (KAFKA-16624) the ISR
-    that is written counts, before the one wanted.
+    that is written counts, before the one that was asked for.
     """
     if not set(partition.replicas) <= set(target.replicas):
         return True
@@ -344,7 +274,7 @@ def _changed(after: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]
 
 
 def fence_2_8(partition: PartitionRegistration, broker: int) -> PartitionChangeRecord | None:
-    """A.8, 2.8: a broker is fenced or shuts down; None if it is not in the ISR.
+    """What 2.8 writes when a broker is fenced or shuts down; None if it is not in the ISR.
 
     The last ISR member stays in it, leaderless, and is written again each time. If `broker` only followed, the
     leader is repeated. A new leader is the first replica in the new ISR; 2.8.0 to 2.8.2 do not ask whether it
@@ -361,7 +291,7 @@ def fence_2_8(partition: PartitionRegistration, broker: int) -> PartitionChangeR
 
 
 def unfence_2_8(partition: PartitionRegistration, broker: int) -> PartitionChangeRecord | None:
-    """A.8, 2.8: a broker comes back and leads each leaderless partition whose ISR holds it."""
+    """What 2.8 writes when a broker comes back: it leads each leaderless partition whose ISR holds it."""
     leads = partition.leader == NO_LEADER and broker in partition.isr
     return PartitionChangeRecord(leader=broker) if leads else None
 
@@ -374,7 +304,7 @@ def kraft_elect_request(
     *,
     topic_allows_unclean: bool = False,
 ) -> ElectionAnswer:
-    """A.8: the answer to an election request, 3.0 on.
+    """The answer to an election request, 3.0 on.
 
     3.0 always tries to move to the preferred replica, goes unclean if the topic allows it, and answers
     LEADER_NOT_AVAILABLE; only from 3.1 does it tell that no election was needed.
@@ -405,7 +335,7 @@ def kraft_new_partition(
     *,
     manual: bool = False,
 ) -> PartitionRegistration | Refused:
-    """B: the birth state: the active replicas in order, led by the first, all epochs 0.
+    """The birth state: the active replicas in order, led by the first, all epochs 0.
 
     2.8 takes the whole assignment as the ISR (KAFKA-13083). `manual`: the request named the replicas.
     """

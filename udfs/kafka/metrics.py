@@ -1,4 +1,4 @@
-"""The controller's gauges and its automatic rebalance. Sections H.5 and H.7 of the algorithm reference."""
+"""The controller's gauges and its automatic rebalance, after kafka.controller.KafkaController and ControllerContext."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class LedPartition:
 
 
 def leader_imbalance(partitions: Collection[LedPartition]) -> dict[int, float]:
-    """H.5: per preferred broker the share, 0 to 1, of its partitions that another broker (or none) leads."""
+    """Per preferred broker the share, 0 to 1, of its partitions that another broker (or none) leads."""
     preferred = sorted({partition.replicas[0] for partition in partitions})
     ratios = {}
     for broker in preferred:
@@ -28,12 +28,12 @@ def leader_imbalance(partitions: Collection[LedPartition]) -> dict[int, float]:
 
 
 def rebalance_triggered(ratios: dict[int, float], percentage: int = 10) -> list[int]:
-    """H.5: brokers whose imbalance sets off automatic preferred elections: strictly above the percentage."""
+    """Brokers whose imbalance sets off automatic preferred elections: strictly above the percentage."""
     return sorted(broker for broker, ratio in ratios.items() if ratio > percentage / 100)
 
 
 def preferred_imbalance_count(release: Release, partitions: Iterable[LedPartition]) -> int:
-    """H.7: PreferredReplicaImbalanceCount. A leaderless partition counts; from 0.10 not one being deleted.
+    """PreferredReplicaImbalanceCount. A leaderless partition counts; from 0.10 not one being deleted.
 
     From 2.4 a preferred replica still being added counts only once it is in the ISR.
     """
@@ -52,7 +52,7 @@ def _is_joining(partition: LedPartition) -> bool:
 def offline_partitions_count(
     release: Release, partitions: Iterable[LedPartition], alive: Collection[int], shutting_down: Collection[int] = ()
 ) -> int:
-    """H.7: OfflinePartitionsCount through 2.0, which asks who is alive (0.8.0: live), not for states.
+    """OfflinePartitionsCount through 2.0, which asks who is alive (0.8.0: live), not for states.
 
     From 0.10 topics queued for deletion do not count. From 2.1 it is `offline_counter`: ValueError.
     """
@@ -66,7 +66,7 @@ def offline_partitions_count(
 
 
 def offline_counter(transitions: Iterable[tuple[str, str]], start: int = 0) -> Iterator[int]:
-    """H.7: OfflinePartitionsCount (2.1 on) after each partition transition; leave out topics under deletion.
+    """OfflinePartitionsCount (2.1 on) after each partition transition; leave out topics under deletion.
 
     >>> list(offline_counter([("NewPartition", "OfflinePartition"), ("OfflinePartition", "OfflinePartition")]))
     [1, 1]

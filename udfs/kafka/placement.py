@@ -1,4 +1,4 @@
-"""Where new partitions are placed. Section H.1 to H.3 of the algorithm reference.
+"""Where new partitions are placed. After kafka.admin.AdminUtils and, for KRaft, StripedReplicaPlacer.
 
 Kafka starts at random; here each random number is an argument, so that a placement can be replayed.
 Errors are ValueError.
@@ -27,7 +27,7 @@ def place_rack_unaware(
     next_replica_shift: int | None = None,
     start_partition: int = 0,
 ) -> Assignment:
-    """H.1: leaders in turn; followers shifted one further on each lap. Without a shift it equals the start.
+    """Leaders in turn; followers shifted one further on each lap. Without a shift it equals the start.
 
     `brokers` in the order Kafka had: sorted ids for its tools, the controller's cache order for requests (0.10.1 on).
 
@@ -51,7 +51,7 @@ def place_rack_aware(
     next_replica_shift: int | None = None,
     start_partition: int = 0,
 ) -> Assignment:
-    """H.2 (0.10.0, KIP-36): as H.1 over the rack-alternated list, skipping used racks while unused ones are left.
+    """As `place_rack_unaware`, over the rack-alternated list (0.10.0 on, KIP-36), skipping used racks while unused ones are left.
 
     `racks` is the rack of each broker; every broker needs one.
     """
@@ -74,7 +74,7 @@ def place_rack_aware(
 
 
 def rack_alternated_list(racks: Mapping[int, str]) -> tuple[int, ...]:
-    """H.2: one broker per rack in turn; racks by name, the brokers of a rack by id.
+    """One broker per rack in turn; racks by name, the brokers of a rack by id.
 
     >>> rack_alternated_list({0: "a", 1: "a", 2: "b"})
     (0, 2, 1)
@@ -104,7 +104,7 @@ def _probe(first: int, shift: int, replica: int, brokers: int) -> int:
 
 
 def next_start_index(brokers: Sequence[int], first_replica: int) -> int:
-    """H.1: where adding partitions starts (0.10.0 on): the first broker not below partition 0's first replica, else 0.
+    """Where adding partitions starts (0.10.0 on): the first broker not below partition 0's first replica, else 0.
 
     >>> next_start_index([1, 3, 5], 2), next_start_index([1, 3, 5], 6)
     (1, 0)
@@ -144,7 +144,7 @@ class StripedBroker:
 def place_striped(
     brokers: Collection[StripedBroker], partitions: int, replication_factor: int, draw: Draw
 ) -> tuple[tuple[int, ...], ...]:
-    """H.3: KRaft's placement, in creation order; `draw` gives each random number Kafka takes, in order.
+    """KRaft's placement, in creation order; `draw` gives each random number Kafka takes, in order.
 
     Drawn: an offset per nonempty list (racks by name, fenced before unfenced), one for the racks, then shuffles.
     With several racks Kafka's own order of the lists follows a hash table, so without the draws only properties can

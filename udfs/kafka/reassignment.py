@@ -1,6 +1,6 @@
 """Moving a partition to other brokers: the lists kept while it lasts, and the steps it takes.
 
-Section E of the algorithm reference. ZooKeeper mode: `reassign_to` (KIP-455, 2.4 on) and `zk_reassign_trace`
+After kafka.controller.KafkaController (ZooKeeper), PartitionReassignmentReplicas (KRaft) and KIP-455. ZooKeeper mode: `reassign_to` (KIP-455, 2.4 on) and `zk_reassign_trace`
 (0.8.0-3.9). KRaft: the `kraft_reassign_*` functions, 3.0 on; completion happens inside partition changes.
 """
 
@@ -22,7 +22,7 @@ class ReassignmentLists:
 
 
 def reassign_to(lists: ReassignmentLists, target: Sequence[int]) -> ReassignmentLists:
-    """E.3: the lists after a request in ZooKeeper mode, 2.4 on; the latest request wins.
+    """The lists after a request in ZooKeeper mode, 2.4 on; the latest request wins.
 
     The origin is what was there before the pending reassignment. Cancelling is asking for the origin;
     its order may differ from the original one.
@@ -40,13 +40,13 @@ def reassign_to(lists: ReassignmentLists, target: Sequence[int]) -> Reassignment
 
 
 def kraft_reassign_plan(current: Sequence[int], target: Sequence[int]) -> ReassignmentLists:
-    """E.4: what a KRaft request asks for. `current` is the full list, unfinished additions included."""
+    """What a KRaft request asks for. `current` is the full list, unfinished additions included."""
     removing = tuple(sorted(set(current) - set(target)))
     return ReassignmentLists((*target, *removing), tuple(sorted(set(target) - set(current))), removing)
 
 
 def kraft_reassign_lists(pending: ReassignmentLists, target: Sequence[int]) -> ReassignmentLists:
-    """E.4: the lists right after a KRaft request. An empty new list does not replace a pending one (3.0 on).
+    """The lists right after a KRaft request. An empty new list does not replace a pending one (3.0 on).
 
     So a request for the original replicas can leave `adding` and `removing` overlapping.
     """
@@ -64,7 +64,7 @@ class Completed:
 
 
 def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_isr: Sequence[int]) -> Completed | None:
-    """E.4: the outcome if the reassignment is complete with that ISR, else None; tested on every change.
+    """The outcome if the reassignment is complete with that ISR, else None; tested on every change.
 
     3.0-3.7 waits for the added replicas only, 3.8 on for all (KAFKA-15665). Relaxed after 4.1 (KAFKA-19975, merged
     December 2025; here trunk only): a lagging replica that was there before blocks only a shrinking reassignment.
@@ -85,7 +85,7 @@ def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_i
 
 
 def kraft_reassign_revert(lists: ReassignmentLists, isr: Sequence[int]) -> Completed:
-    """E.4: a cancelled KRaft reassignment, before the partition change that carries it out.
+    """A cancelled KRaft reassignment, before the partition change that carries it out.
 
     If only added replicas are in sync the first remaining one becomes the ISR, unclean: refused with
     INVALID_REPLICA_ASSIGNMENT unless the topic allows unclean elections.
@@ -132,7 +132,7 @@ def zk_reassign_trace(
     alive: Collection[int],
     catch_up_order: Sequence[int] = (),
 ) -> Reassignment:
-    """E.1-E.3: the steps of one undisturbed reassignment in ZooKeeper mode.
+    """The steps of one undisturbed reassignment in ZooKeeper mode.
 
     `catch_up_order` is the order in which the leader takes new replicas into the ISR; one that does not show up
     leaves the reassignment pending. Up to 2.3 the order of the widened assignment is arbitrary in Kafka.
@@ -195,7 +195,7 @@ def _start(
 def _move_leader(
     release: Release, at: ReassignmentStep, target: Sequence[int], alive: Collection[int]
 ) -> ReassignmentStep | str:
-    """The leader at the end: kept with a refreshed epoch (0.8.0: as it is), or elected by A.3; else the error."""
+    """The leader at the end: kept with a refreshed epoch (0.8.0: as it is), or elected by `elect_reassigned`; else the error."""
     if at.leader in target and at.leader in alive:
         bump = 1 if release >= Release(0, 8, 1) else 0
         return ReassignmentStep("leader epoch refreshed", at.assignment, at.leader, at.isr, at.leader_epoch + bump)

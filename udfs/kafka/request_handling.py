@@ -1,4 +1,4 @@
-"""Whether a broker obeys a controller's request. Section G of the algorithm reference, ZooKeeper mode.
+"""Whether a broker obeys a controller's request. ZooKeeper mode, after kafka.server.ReplicaManager.
 
 `known` is the largest controller epoch the broker has seen. Leader epoch -1 in a request means "not given",
 -2 "delete, whatever your epoch" (StopReplica, 2.6 on).
@@ -50,7 +50,7 @@ def leader_and_isr(
     topic_id_matches: bool | None = True,
     from_migrating_kraft: bool = False,
 ) -> Answer:
-    """G.1: one partition of a LeaderAndIsr request; the local leader epoch starts at -1.
+    """One partition of a LeaderAndIsr request; the local leader epoch starts at -1.
 
     `topic_id_matches` None: the broker has no topic id yet, which from 3.0 lets an equal epoch through.
     `from_migrating_kraft`: sent by a KRaft controller while it migrates from ZooKeeper (3.4-3.9), likewise.
@@ -82,7 +82,7 @@ def stop_replica(
     own_broker_epoch: int | None = None,
     request_broker_epoch: int | None = None,
 ) -> Answer:
-    """G.2: one partition of a StopReplica request; before 2.6 it has no leader epoch (None).
+    """One partition of a StopReplica request; before 2.6 it has no leader epoch (None).
 
     2.6-3.4.0 refuses an equal epoch, which left stray replicas behind (KAFKA-13972, fixed in 3.4.1 and 3.5.0).
     """
@@ -108,7 +108,7 @@ def update_metadata(
     own_broker_epoch: int | None = None,
     request_broker_epoch: int | None = None,
 ) -> Answer:
-    """G.3: an UpdateMetadata request; it never changes the leader epoch of a hosted replica."""
+    """An UpdateMetadata request; it never changes the leader epoch of a hosted replica."""
     known = known_controller_epoch
     refused = _refusal(release, known, request_controller_epoch, own_broker_epoch, request_broker_epoch)
     if refused:

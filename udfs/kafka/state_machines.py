@@ -1,6 +1,6 @@
 """Partition and replica states of the ZooKeeper controller: legal transitions, what they send, where they start.
 
-Section D of the algorithm reference. KRaft has neither machine. Unknown partitions and replicas are NonExistent.
+After kafka.controller.PartitionState and ReplicaState. KRaft has neither machine. Unknown partitions and replicas are NonExistent.
 An illegal transition is logged as an error and changes nothing.
 """
 
@@ -58,14 +58,14 @@ _REPLICA_0_8_1: tuple[Transition, ...] = (
 
 
 def partition_transitions(release: Release) -> tuple[Transition, ...]:
-    """D.1: the legal (from, to) pairs of partitions. 0.8.0 may not go Offline twice."""
+    """The legal (from, to) pairs of partitions. 0.8.0 may not go Offline twice."""
     if release < Release(0, 8, 1):
         return tuple(pair for pair in _PARTITION_0_8_1 if pair != ("OfflinePartition", "OfflinePartition"))
     return _PARTITION_0_8_1
 
 
 def replica_transitions(release: Release) -> tuple[Transition, ...]:
-    """D.2: the legal (from, to) pairs of replicas. From 2.3 also Offline to Ineligible (KAFKA-3143)."""
+    """The legal (from, to) pairs of replicas. From 2.3 also Offline to Ineligible (KAFKA-3143)."""
     if release < Release(0, 8, 1):
         return _REPLICA_0_8_0
     if release < Release(2, 3):
@@ -83,7 +83,7 @@ def is_legal(release: Release, was: str, now: str) -> bool:
 
 
 def replica_requests(release: Release) -> dict[str, tuple[str, ...]]:
-    """D.2: what a replica's transition into a state sends. From 2.6 StopReplica carries a leader epoch."""
+    """What a replica's transition into a state sends. From 2.6 StopReplica carries a leader epoch."""
     requests = {
         "NewReplica": ("LeaderAndIsr(isNew=true) to that replica if leadership known", "UpdateMetadata"),
         "OnlineReplica": ("LeaderAndIsr unless it came from NewReplica", "UpdateMetadata"),
@@ -100,14 +100,14 @@ def replica_requests(release: Release) -> dict[str, tuple[str, ...]]:
 
 
 def starting_partition_state(leader: int | None, leader_online: bool) -> str:
-    """A.7: how a new controller classes a partition; `leader` None means that no leadership is stored."""
+    """How a new controller classes a partition; `leader` None means that no leadership is stored."""
     if leader is None:
         return "NewPartition"
     return "OnlinePartition" if leader_online else "OfflinePartition"
 
 
 def starting_replica_state(release: Release, broker_live: bool) -> str:
-    """D.2: how a new controller classes a replica. Dead ones are Ineligible in 0.8.1-2.2, else Offline."""
+    """How a new controller classes a replica. Dead ones are Ineligible in 0.8.1-2.2, else Offline."""
     if broker_live:
         return "OnlineReplica"
     return "ReplicaDeletionIneligible" if Release(0, 8, 1) <= release < Release(2, 3) else "OfflineReplica"

@@ -10,10 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from schemas.kafka_values import NO_LEADER
-from udfs.kafka import kraft_elections as kraft
 from udfs.kafka.elections import Elected, Strategy, zk_elect
 from udfs.kafka.invariants import check_sequence
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, explain, lacking
+from udfs.kafka.kraft_elections import partition_change
+from udfs.kafka.kraft_partition import (
+    ControllerConfig,
+    ElectionKind,
+    PartitionRegistration,
+    RequestedChange,
+    apply_change,
+)
 from udfs.kafka.plausible_choices import Outcome, check_choice, in_words
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.stored_state import Cluster, StoredState
@@ -117,12 +124,12 @@ def _judge(
     if not is_kraft:
         return check_choice(lambda online: _zk(row, release, online, is_allowed), logged, certain, possible)
     kinds = [
-        kraft.ElectionKind.ONLINE,
-        kraft.ElectionKind.PREFERRED,
-        *([kraft.ElectionKind.UNCLEAN] if is_allowed else []),
+        ElectionKind.ONLINE,
+        ElectionKind.PREFERRED,
+        *([ElectionKind.UNCLEAN] if is_allowed else []),
     ]
 
-    def judged_as(kind: kraft.ElectionKind) -> Judgement:
+    def judged_as(kind: ElectionKind) -> Judgement:
         return check_choice(lambda online: _kraft(row, release, online, kind, elr_enabled), logged, certain, possible)
 
     judgements = [judged_as(kind) for kind in kinds]
@@ -150,7 +157,7 @@ def _zk(row: Row, release: Release, online: Collection[int], is_allowed: bool) -
     return (result.leader, result.isr) if isinstance(result, Elected) else None
 
 
-def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.ElectionKind, elr_enabled: bool) -> Outcome:
+def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKind, elr_enabled: bool) -> Outcome:
     """What the KRaft controller decides if just these brokers are acceptable.
 
     The ISR that a change asked for is not logged; it is taken to be what was written, or for an unclean outcome
@@ -158,7 +165,7 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Elec
     """
     old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
     leaving = [r for r in old if r not in new]
-    before = kraft.PartitionRegistration(
+    before = PartitionRegistration(
         replicas=tuple(old),
         isr=tuple(isr_before),
         leader=row["previous_leader"],
@@ -168,9 +175,9 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: kraft.Elec
     )
     after = tuple(row["isr"] or ())
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
-    config = kraft.ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
-    requested = kraft.RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
-    done = kraft.apply_change(before, kraft.partition_change(config, before, online, kind, requested))
+    config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
+    requested = RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
+    done = apply_change(before, partition_change(config, before, online, kind, requested))
     return (done.leader, done.isr) if done.leader != NO_LEADER else None
 
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import yaml
 
 from udfs.errors import BadInput
-from udfs.logs.sources import Limits
+from udfs.logs.limits import Limits
 
 
 @dataclass(frozen=True)

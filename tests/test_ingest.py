@@ -24,7 +24,7 @@ from udfs.arrow.schema import SCHEMA
 from udfs.arrow.templates import clear_templates
 from udfs.errors import BadInput
 from udfs.logs.formats import format_named
-from udfs.logs.streams import Range, groups, open_ranges
+from udfs.logs.ranges import Range, groups, open_ranges
 from udfs.rules.lookup import candidates
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from jobs.settings import Settings, TopicSettings, load
 from udfs.errors import BadInput
-from udfs.logs.sources import Limits
+from udfs.logs.limits import Limits
 
 
 def written(folder: Path, text: str) -> str:

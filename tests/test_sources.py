@@ -21,9 +21,10 @@ import pyarrow as pa
 import pytest
 
 from udfs.errors import BadInput
-from udfs.logs import sources
+from udfs.logs.byte_streams import damage_of
+from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, find, node_of_path
-from udfs.logs.sources import Limits, Opened, Refusal, damage_of, expand, open_source
+from udfs.logs.sources import Opened, Refusal, expand, open_source
 from udfs.logs.sources import walk_bundle as walk
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"
@@ -235,12 +236,12 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-def contents(path: str, limits: Limits = sources.LIMITS) -> dict[str, bytes]:
+def contents(path: str, limits: Limits = LIMITS) -> dict[str, bytes]:
     """Member -> its bytes, of what is not refused."""
     return {f.source.member: f.stream.read() for f in walk(path, None, limits) if isinstance(f, Opened)}
 
 
-def refusals(path: str, limits: Limits = sources.LIMITS) -> list[str]:
+def refusals(path: str, limits: Limits = LIMITS) -> list[str]:
     return [found.sentence for found in walk(path, None, limits) if isinstance(found, Refusal)]
 
 

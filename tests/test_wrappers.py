@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from udfs.logs import framing
+from udfs.logs.channel_text import ChannelText
 from udfs.logs.formats import Format, format_of
 from udfs.logs.framing import OtherBytes, frames
-from udfs.logs.wrappers import WRAPPERS, Text, rendered, unwrapped
+from udfs.logs.json_lines import rendered
+from udfs.logs.wrappers import WRAPPERS, unwrapped
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)"
 TWO = b'[2024-03-01 00:00:00,000] ERROR x \xc3\xa9 "q" \\ a (state.change.logger)'
@@ -118,7 +120,7 @@ def test_each_wrapper_takes_its_own_sample_off() -> None:
         assert wrapper.fits.search(wrapper.sample)
 
 
-def _whole(data: bytes) -> Text:
+def _whole(data: bytes) -> ChannelText:
     (found,) = unwrapped(io.BytesIO(data), "", "", 1 << 20)
     return found[1]
 
@@ -274,7 +276,7 @@ def test_a_record_of_several_lines_in_one_object() -> None:
 
 
 def test_an_object_that_never_ends_does_not_hold_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("udfs.logs.wrappers.OPEN_OBJECT", 1000)
+    monkeypatch.setattr("udfs.logs.json_lines.OPEN_OBJECT", 1000)
     whole = json.dumps({"message": text(ONE)}).encode() + b"\n"
     data = whole * 5 + b'{"message": [1,\n' + whole.replace(b"}", b",") * 9 + whole * 5
     found = format_of(whole)

@@ -24,7 +24,7 @@ from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from udfs.errors import BadInput
 from udfs.logs.paths import Source, find
-from udfs.logs.streams import known_streams
+from udfs.logs.survey import known_streams
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from jobs.ingest.accounts import COUNTED, LogFileRow
 from schemas.ingest import LOG_FILES
-from udfs.logs.streams import Range, Survey, ranges
+from udfs.logs.ranges import Range, ranges
+from udfs.logs.survey import Survey
 
 
 @dataclass

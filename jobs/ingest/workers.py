@@ -12,7 +12,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.settings import Settings
 from udfs.arrow.schema import SCHEMA
-from udfs.logs.streams import KnownStreams, Range, Survey, groups, survey
+from udfs.logs.ranges import Range, groups
+from udfs.logs.survey import KnownStreams, Survey, survey
 from udfs.logs.worker_setup import prepare
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from udfs.arrow.parse import read_range
         from udfs.logs.formats import format_named
-        from udfs.logs.streams import open_ranges
+        from udfs.logs.ranges import open_ranges
 
         prepare()
         for batch in batches:

@@ -66,7 +66,7 @@ class Inputs:
         try:
             yield
             if stream is not None:
-                from udfs.logs.sources import damage_of
+                from udfs.logs.byte_streams import damage_of
 
                 if damage := damage_of(stream):
                     self.trouble(f"This file is damaged: {log.name} ({damage}); what could be read of it was merged.")

@@ -38,7 +38,7 @@ from jobs.ingest.workers import PARSED, read_ranges, survey_all
 from jobs.session import session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS
-from udfs.logs.streams import Range, ranges
+from udfs.logs.ranges import Range, ranges
 from udfs.logs.worker_setup import prepare
 
 
@@ -54,7 +54,7 @@ def framed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from udfs.logs.formats import format_named
         from udfs.logs.framing import OtherBytes, frames
-        from udfs.logs.streams import open_range
+        from udfs.logs.ranges import open_range
 
         prepare()  # as in the ingest
         for batch in batches:
@@ -74,7 +74,7 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from udfs.arrow.parse import read_range
         from udfs.logs.formats import format_named
-        from udfs.logs.streams import open_range
+        from udfs.logs.ranges import open_range
 
         prepare()  # as in the ingest
         for batch in batches:
@@ -93,7 +93,7 @@ def a_block(tasks: list[Range]) -> pa.RecordBatch:
     """The rows of the block of a middling number of rows, of the first block of each range."""
     from udfs.arrow.parse import read_range
     from udfs.logs.formats import format_named
-    from udfs.logs.streams import open_range
+    from udfs.logs.ranges import open_range
 
     found = []
     for task in tasks:

@@ -34,7 +34,7 @@ def measure(folder: Path) -> None:
     from jobs.ingest.workers import read_ranges, survey_all
     from jobs.session import expected_bytes, session
     from jobs.settings import Settings
-    from udfs.logs.streams import ranges
+    from udfs.logs.ranges import ranges
 
     paths = sorted(str(path) for path in folder.rglob("*") if path.is_file())
     began = time.monotonic()

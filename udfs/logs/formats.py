@@ -6,8 +6,9 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from udfs.logs.encodings import decoded, encoding_of
 from udfs.logs.layouts import LAYOUTS, Layout, count_heads, count_starts
-from udfs.logs.wrappers import WRAPPERS, decoded, encoding_of, unwrapped
+from udfs.logs.wrappers import WRAPPERS, unwrapped
 
 DEPTH = 3
 """Wrappers that are looked for one inside of the other."""

@@ -17,9 +17,10 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from udfs.logs.channel_text import NO_POSITIONS, ChannelText, SourcePositions
 from udfs.logs.formats import Format
 from udfs.logs.layouts import GLUE, REACH, Head, Layout, last_time, read_head
-from udfs.logs.wrappers import NO_PLACES, Places, Text, unwrapped
+from udfs.logs.wrappers import unwrapped
 
 BLOCK = 4 << 20
 """Bytes read at once, and what becomes one batch. A record longer than that is still one; memory grows with it."""
@@ -149,9 +150,9 @@ class _Pieced:
     """Places in a stream whose text was unwrapped."""
 
     def __init__(self) -> None:
-        self._places = NO_PLACES
+        self._places = NO_POSITIONS
 
-    def add(self, places: Places) -> None:
+    def add(self, places: SourcePositions) -> None:
         """Append the places of a text."""
         self._places = self._places.plus(places)
 
@@ -185,10 +186,10 @@ class _Framer:
         self._is_begun = False  # whether data[0] starts a record
         self._is_line_begin = not before  # whether data[0] is a line's first byte
         self._batch = b""
-        self._waiting: list[Text] = []
+        self._waiting: list[ChannelText] = []
         self._waiting_size = 0
 
-    def pieces(self, text: Text | None) -> Iterator[Frames | OtherBytes]:
+    def pieces(self, text: ChannelText | None) -> Iterator[Frames | OtherBytes]:
         """Take a block of an unwrapped text; None: there is no more.
 
         Beside a huge record blocks wait until they are as long, for it is copied with each of them.
@@ -332,7 +333,7 @@ def _openings(layout: Layout, text: Bytes, data: bytes, places: Longs) -> Longs:
 
 
 def _behind_glue(data: bytes, text: Bytes, begin: int, stop: int) -> Longs:
-    """Places in [begin, stop) that have glue before them and are none; not the first of all."""
+    """Positions in [begin, stop) that have glue before them and are none; not the first of all."""
     begin = max(begin, 1)
     if all(data.find(glue, begin - 1, stop) < 0 for glue in (b"\0", b"\xbf")):  # either stands before a start
         return np.zeros(0, np.int64)
@@ -344,7 +345,7 @@ def _behind_glue(data: bytes, text: Bytes, begin: int, stop: int) -> Longs:
 
 
 def _torn(layout: Layout, text: Bytes, data: bytes, begin: int, stop: int) -> Longs:
-    """Places in [begin, stop), not the first of all, at which a first line begins in spite of what is before it."""
+    """Positions in [begin, stop), not the first of all, at which a first line begins in spite of what is before it."""
     if layout.torn is None:
         return np.zeros(0, np.int64)
     begin = max(begin, 1)

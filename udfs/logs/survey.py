@@ -1,4 +1,4 @@
-"""Log streams surveyed in one pass, known again by their content, and cut into the ranges that tasks read.
+"""Log streams surveyed in one pass, and known again by their content.
 
 What the survey's hash recognises: the same bytes under another name, compressed, or in a bundle; and a stream that has
 grown, also from the middle of a record or from a copy that was cut short. What it does not: a shorter copy that comes
@@ -14,53 +14,53 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO, Self, cast
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
-from udfs.errors import BadInput, Failed
+from udfs.errors import BadInput
+from udfs.logs.byte_streams import damage_of
 from udfs.logs.dst import AmbiguousTimeFinder
 from udfs.logs.formats import Format, format_of, is_complete, splittable
 from udfs.logs.framing import OtherBytes, frames
-from udfs.logs.paths import Source, find, node_of_path
-from udfs.logs.sources import LIMITS, VETTED, Limits, Opened, Refusal, damage_of, open_source, walk_bundle
+from udfs.logs.limits import LIMITS, Limits
+from udfs.logs.paths import Source, node_of_path
+from udfs.logs.sources import Opened, Refusal, walk_bundle
 from udfs.logs.timestamps import ClockChanges
 from udfs.rules.prefixes import read_prefix
-
-__all__ = [
-    "BadInput",
-    "Limits",
-    "Range",
-    "Source",
-    "Survey",
-    "find",
-    "groups",
-    "known_streams",
-    "node_of_path",
-    "open_range",
-    "open_ranges",
-    "ranges",
-    "survey",
-]
 
 SEGMENT = 32 << 20
 """Bytes of a range that one task reads; a multiple of the bytes read at once."""
 
-_BLOCK = 1 << 20
+
+READ_BYTES = 1 << 20
+
+
 _SAMPLE = 256 << 10
+
+
 _LINE = 256 << 10  # of a longer unfinished line only the begin and the end are kept
+
+
 _LEVEL = re.compile(  # what a record's first line has, in UTF-8 or UTF-16
     b"|".join(
         b"\\0?".join(re.findall(b".", word)) for word in (b"INFO", b"WARN", b"ERR", b"TRACE", b"DEBUG", b"CreateTime")
     )
 )
+
+
 _WINDOW = 64 << 10  # bytes looked at where a block has a level for the first time, and at its end
+
+
 _PATIENCE = 64 << 20  # bytes of a stream in which each block is looked at; after that one in 16
+
 
 ZoneOf = Callable[[int | None, str], str]
 """The time zone of a stream by the node that wrote it (None: not known) and its name."""
+
+
 KnownStreams = Mapping[int, Mapping[str, str]]
 """length -> digest -> file_id of the streams seen before."""
 
@@ -116,7 +116,7 @@ def _survey(found: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
     size, lines = 0, 0
     line_counts: list[int] = []
     checks: list[int] = []
-    buffer = bytearray(_BLOCK)
+    buffer = bytearray(READ_BYTES)
     view = memoryview(buffer)
     try:
         end = stream.seek(0, io.SEEK_END) if found.seekable else None
@@ -238,7 +238,7 @@ class _Reader:
         if self.format is None and (level := _LEVEL.search(text)):
             begin = text.rfind(b"\n", 0, level.start()) + 1
             windows = (text[begin : begin + _WINDOW], text[-_WINDOW:])
-            if self._size < _PATIENCE or self._size // _BLOCK % 16 == 0:
+            if self._size < _PATIENCE or self._size // READ_BYTES % 16 == 0:
                 self.format, sample = next(((f, w) for w in windows if (f := format_of(w))), (None, b""))
         if self.format is not None:
             node = _node_of(sample, self.format)
@@ -299,201 +299,3 @@ def known_streams(rows: Collection[tuple[int, str, str]]) -> dict[int, dict[str,
     for size, digest, file_id in rows:
         known.setdefault(size, {})[digest] = file_id
     return known
-
-
-# -------------------------------------------------------------------------------------------------------------- ranges
-
-
-@dataclass(frozen=True)
-class Range:
-    """What one task reads: the records that start in [start, end) of a stream; `end` None: to its end."""
-
-    file_id: str
-    path: str
-    member: str
-    format: str
-    zone: str
-    start: int
-    end: int | None
-    limit: int  # bytes of the stream that are not held back
-    first_line: int
-    size: int  # bytes of the stream that the survey saw
-    inode: int
-    checks: tuple[int, ...]  # CRC-32 of each SEGMENT from `start` to `end`, of what is not cut: to `size`
-    clock_changes: ClockChanges
-    direct: bool
-
-    @property
-    def source(self) -> Source:
-        """Where the stream is."""
-        return Source(self.path, self.member)
-
-    def to_row(self) -> dict[str, Any]:
-        """Values that an Arrow table can hold, see RANGE_COLUMNS."""
-        return {
-            **asdict(self),
-            "checks": list(self.checks),
-            "clock_changes": [part for turn in self.clock_changes for part in turn],
-        }
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """The inverse of `to_row`."""
-        clock_changes = row["clock_changes"]
-        pairs = tuple(zip(clock_changes[::2], clock_changes[1::2], strict=True))
-        return cls(**{**row, "checks": tuple(row["checks"]), "clock_changes": pairs})
-
-
-RANGE_COLUMNS = {  # name -> Arrow's type
-    **dict.fromkeys(("file_id", "path", "member", "format", "zone"), "string"),
-    **dict.fromkeys(("start", "end", "limit", "first_line", "size", "inode"), "int64"),
-    **dict.fromkeys(("checks", "clock_changes"), "list<int64>"),
-    "direct": "bool",
-}
-
-
-def ranges(surveyed: Survey, file_id: str, zone: str | None = None) -> list[Range]:
-    """A stream cut into ranges; what cannot be cut is read in one piece. `zone` None: the survey's."""
-    if surveyed.format is None or surveyed.status == "refused":
-        return []
-    limit = surveyed.size - surveyed.held_back
-    apart = surveyed.splittable
-    starts = [i * SEGMENT for i in range(len(surveyed.line_counts))] if apart else [0]
-    ends: list[int | None] = [*starts[1:], None]
-    return [
-        Range(
-            file_id,
-            surveyed.source.path,
-            surveyed.source.member,
-            surveyed.format,
-            zone or surveyed.zone,
-            start,
-            end,
-            limit,
-            surveyed.line_counts[i] + 1,
-            surveyed.size,
-            surveyed.inode,
-            surveyed.checks[i : i + 1] if apart else surveyed.checks,
-            surveyed.clock_changes,
-            surveyed.direct,
-        )
-        for i, (start, end) in enumerate(zip(starts, ends, strict=True))
-        if start < limit or start == 0
-    ]
-
-
-def groups(tasks: Sequence[Range]) -> list[list[Range]]:
-    """Ranges to be read together by one `open_ranges`, the largest groups first.
-
-    All of a bundle that has to be read from its begin are one group, for it is decompressed once for each; others are
-    put together up to a SEGMENT, for opening a bundle costs as much as its list of members is long.
-    """
-    found: dict[tuple[str, bool], list[list[Range]]] = {}
-    for task in sorted(tasks, key=lambda task: (task.path, task.direct)):  # stable: else as given
-        of_path = found.setdefault((task.path, task.direct), [])
-        if not of_path or (task.direct and _weight(of_path[-1]) + _weight([task]) > SEGMENT):
-            of_path.append([])
-        of_path[-1].append(task)
-    return sorted((group for of_path in found.values() for group in of_path), key=lambda group: -_weight(group))
-
-
-def _weight(tasks: Sequence[Range]) -> int:
-    """Bytes that the tasks read."""
-    return sum((task.limit if task.end is None else task.end) - task.start for task in tasks)
-
-
-class Bounded(io.RawIOBase):
-    """The bytes of a stream from just before a range to the stream's limit; what is left out is held back.
-
-    Knows at the end whether the range's bytes are those that the survey saw.
-    """
-
-    def __init__(self, stream: BinaryIO, task: Range, closes: bool) -> None:
-        self._stream, self._task, self._closes = stream, task, closes
-        self._at = max(task.start - 1, 0)
-        if self._at:
-            stream.seek(self._at)
-        self._checks: list[int] = []
-
-    def readable(self) -> bool:
-        """Always."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes; empty at the end."""
-        left = max(self._task.limit - self._at, 0)
-        return self._read(left if size < 0 else min(size, left))
-
-    def _read(self, size: int) -> bytes:
-        data = self._stream.read(size)
-        rest, at = memoryview(data), self._at
-        while rest:
-            i, done = divmod(at - self._task.start, SEGMENT)
-            part = rest[: SEGMENT - done]
-            if i >= 0:
-                self._checks += [0] * (i + 1 - len(self._checks))
-                self._checks[i] = zlib.crc32(part, self._checks[i])
-            else:
-                part = rest[:1]
-            rest, at = rest[len(part) :], at + len(part)
-        self._at += len(data)
-        return data
-
-    def changed(self) -> bool:
-        """Whether the file was cut or written anew since the survey. Reads what is left of the range for that."""
-        task = self._task
-        end = task.size if task.end is None else task.end
-        while self._at < end and self._read(min(end - self._at, _BLOCK)):
-            pass
-        wanted = len(task.checks)
-        return self._at < end or (self._checks[:wanted] != list(task.checks))
-
-    def close(self) -> None:
-        """Close the stream, too, if it is nobody else's."""
-        if self._closes:
-            self._stream.close()
-        super().close()
-
-
-def open_range(task: Range) -> BinaryIO:
-    """The stream of one range, positioned as `framing.frames` wants it. For several of one file: `open_ranges`."""
-    return cast(BinaryIO, Bounded(open_source(Source(_path_now(task), task.member), VETTED), task, True))
-
-
-def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> Iterator[tuple[Range, BinaryIO]]:
-    """The streams of several ranges of one file, in one pass over it up to the last, in the order of its members.
-
-    Each is to be read before the next one is asked for. Raises Failed when the file is not what the survey saw; one
-    that was renamed since then is found in its folder.
-    """
-    waiting: dict[str, list[Range]] = {}
-    for task in tasks:
-        waiting.setdefault(task.member, []).append(task)
-    changed = f"This file changed while it was read: {path}; run again."
-    for found in walk_bundle(_path_now(tasks[0]), waiting.keys(), limits) if tasks else ():
-        if isinstance(found, Refusal):
-            continue
-        for task in sorted(waiting.pop(found.source.member), key=lambda task: task.start):
-            stream = Bounded(found.stream, task, False)
-            yield task, cast(BinaryIO, stream)
-            if stream.changed():
-                raise Failed(changed)
-        if not waiting:
-            return
-    if waiting:
-        raise Failed(changed)
-
-
-def _path_now(task: Range) -> str:
-    """Where the file of a range is now: appenders rename a log when its hour is over."""
-    folder = os.path.dirname(task.path)
-    try:
-        if not task.inode or os.stat(task.path).st_ino == task.inode:
-            return task.path
-    except OSError:
-        pass
-    try:
-        with os.scandir(folder) as entries:
-            return next((entry.path for entry in entries if entry.inode() == task.inode), task.path)
-    except OSError:
-        return task.path

@@ -1,0 +1,127 @@
+"""Text of one channel and where each piece of it is from: line, offset and number of bytes in the stream on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Longs = npt.NDArray[np.int64]
+
+
+_NO_NUMBERS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True)
+class SourcePositions:
+    """Where the pieces of a text are from. `begins` are positions in the text, whose length is `length`.
+
+    A piece may be empty. A position inside of a piece is counted from its end, for unwrapping takes from the begin: as
+    many bytes of it are left in the stream as in the text, if it has so many. So it is the same wherever texts are cut.
+    """
+
+    length: int
+    begins: Longs
+    lines: Longs
+    offsets: Longs
+    sizes: Longs
+
+    def within(self, positions: Longs) -> tuple[Longs, Longs]:
+        """The number of the piece of each position, and how many of its bytes in the stream are before."""
+        piece = np.searchsorted(self.begins, positions, side="right") - 1
+        ends = np.append(self.begins[1:], self.length)[piece]
+        begins, sizes = self.begins[piece], self.sizes[piece]
+        inside = np.maximum(sizes - (ends - positions), 0)
+        inside = np.where(positions == begins, 0, inside)
+        return piece, np.where(positions >= self.length, sizes, inside)
+
+    def lines_of(self, positions: Longs) -> Longs:
+        """The numbers of the lines that hold the positions."""
+        return self.lines[self.within(positions)[0]]
+
+    def offsets_of(self, positions: Longs) -> Longs:
+        """The positions as they are in the stream."""
+        piece, inside = self.within(positions)
+        found: Longs = self.offsets[piece] + inside
+        return found
+
+    def volumes(self, positions: Longs) -> Longs:
+        """How many bytes of these pieces are before each position; none are before the first one."""
+        if not len(self.begins):
+            return np.zeros(len(positions), np.int64)
+        piece, inside = self.within(positions)
+        found: Longs = (np.cumsum(self.sizes) - self.sizes)[piece] + inside
+        return np.where(positions == 0, 0, found) if self.length else found
+
+    def after(self, position: int) -> SourcePositions:
+        """What is left behind a position."""
+        if position == 0:
+            return self
+        if position >= self.length:
+            return NO_POSITIONS
+        (piece,), (inside,) = self.within(np.array([position]))
+        offsets, sizes = self.offsets[piece:].copy(), self.sizes[piece:].copy()
+        offsets[0] += inside
+        sizes[0] -= inside
+        begins = np.maximum(self.begins[piece:] - position, 0)
+        return SourcePositions(self.length - position, begins, self.lines[piece:], offsets, sizes)
+
+    def plus(self, more: SourcePositions) -> SourcePositions:
+        """The places of two texts, one behind the other."""
+        if not len(self.begins):
+            return more
+        return SourcePositions(
+            self.length + more.length,
+            np.append(self.begins, more.begins + self.length),
+            np.append(self.lines, more.lines),
+            np.append(self.offsets, more.offsets),
+            np.append(self.sizes, more.sizes),
+        )
+
+    def regrouped(self, begins: Longs) -> tuple[Longs, Longs, Longs]:
+        """Lines, offsets and sizes of other pieces of the same text, which begin at `begins`, the first one at 0."""
+        volumes = self.volumes(begins)
+        total = int(self.sizes.sum())
+        return self.lines_of(begins), self.offsets_of(begins), np.diff(np.append(volumes, total))
+
+
+NO_POSITIONS = SourcePositions(0, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+
+
+@dataclass(frozen=True)
+class ChannelText:
+    """A text of one channel, and where it is from."""
+
+    data: bytes
+    places: SourcePositions
+
+
+def channel_text(data: bytes, begins: Longs, lines: Longs, offsets: Longs, sizes: Longs) -> ChannelText:
+    return ChannelText(data, SourcePositions(len(data), begins, lines, offsets, sizes))
+
+
+def line_begins(data: bytes) -> Longs:
+    """Where the lines of a text begin that is not empty."""
+    begins = np.append(0, np.flatnonzero(np.frombuffer(data, np.uint8) == 10) + 1)
+    return begins[:-1] if begins[-1] == len(data) else begins
+
+
+def joined_texts(texts: list[ChannelText]) -> ChannelText:
+    places = NO_POSITIONS
+    for text in texts:
+        places = places.plus(text.places)
+    return ChannelText(b"".join([text.data for text in texts]), places)
+
+
+def text_until(text: ChannelText, stop: int) -> ChannelText:
+    """The text before a position."""
+    if stop == len(text.data):
+        return text
+    places = text.places
+    (piece,), (inside,) = places.within(np.array([stop]))
+    keep = piece + 1 if places.begins[piece] < stop else piece
+    sizes = places.sizes[:keep].copy()
+    if keep > piece:
+        sizes[-1] = inside
+    return channel_text(text.data[:stop], places.begins[:keep], places.lines[:keep], places.offsets[:keep], sizes)

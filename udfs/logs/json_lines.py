@@ -1,0 +1,276 @@
+"""JSON around log lines: Docker's json-file, and objects of log shippers, one or several a line or over several lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Longs, channel_text, line_begins
+from udfs.logs.loggers import full_logger
+from udfs.rules.regex import late
+
+OPEN_OBJECT = 8 << 20
+"""Bytes after which a JSON object that has not ended is taken for text that only begins like one."""
+
+
+_STRING = rb'"((?:[^"\\\n]++|\\.)*+)"'
+
+
+_DOCKER = late(rb'^\{"log":' + _STRING + rb',"stream":"(\w+)"[^\n]*\}\r?$', re.MULTILINE)
+
+
+class DockerJson:
+    """Docker's json-file: an object a line, whose `log` is a line, or a part of one if it has no line end."""
+
+    def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
+        """The lines by `stream`."""
+        data = text.data
+        if not data:
+            return
+        begins = line_begins(data)
+        lines, offsets, sizes = text.places.regrouped(begins)
+        found = _DOCKER.findall(data)
+        logs: list[bytes]
+        if len(found) == len(begins):
+            logs, streams = [log for log, _ in found], [stream for _, stream in found]
+        else:
+            ends = [*begins[1:].tolist(), len(data)]
+            pairs = [self._line(data[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)]
+            logs, streams = [log for log, _ in pairs], [stream for _, stream in pairs]
+        for channel in sorted(set(streams)):
+            mine = [i for i, stream in enumerate(streams) if stream == channel]
+            some = [logs[i] for i in mine]
+            bare, lengths = _unescaped(some)
+            yield (
+                channel.decode(),
+                channel_text(bare, np.cumsum(lengths) - lengths, lines[mine], offsets[mine], sizes[mine]),
+            )
+
+    @staticmethod
+    def _line(line: bytes) -> tuple[bytes, bytes]:
+        """Escaped text and stream of one line; of one that is no such object, the line and no stream."""
+        if m := _DOCKER.match(line):
+            return m[1], m[2]
+        if not line.startswith(b"{"):
+            return json.dumps(line.decode("utf-8", "surrogateescape"))[1:-1].encode(), b""
+        try:
+            told = json.loads(line)
+            log, stream = told["log"], told.get("stream", "")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return json.dumps(line.decode("utf-8", "surrogateescape"))[1:-1].encode(), b""
+        return json.dumps(str(log))[1:-1].encode(), str(stream).encode("utf-8", "backslashreplace")
+
+
+def _unescaped(strings: list[bytes]) -> tuple[bytes, Longs]:
+    """JSON strings, given without their quotes, as one text, and the length of each; broken ones as they are."""
+    whole = _unescape(b"".join(strings))
+    if whole is not None and all(s.endswith(b"\\n") for s in strings):
+        ends = np.flatnonzero(np.frombuffer(whole, np.uint8) == 10) + 1
+        if len(ends) == len(strings):
+            return whole, np.diff(ends, prepend=0)
+    texts = [s if (text := _unescape(s)) is None else text for s in strings]
+    return b"".join(texts), np.fromiter(map(len, texts), np.int64, len(texts))
+
+
+_decode = json.JSONDecoder(strict=False).decode
+
+
+def _unescape(string: bytes) -> bytes | None:
+    if b"\\" not in string and b'"' not in string:
+        return string
+    try:
+        return _utf8(_decode('"' + string.decode("utf-8", "surrogateescape") + '"'))
+    except ValueError:
+        return None
+
+
+def _utf8(text: str) -> bytes:
+    """Bytes of what JSON told; halves of surrogate pairs as they are."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+
+
+class JsonObjects:
+    """JSON objects, one or several a line or over several lines: log events, or envelopes around lines."""
+
+    def __init__(self) -> None:
+        self._rest = ChannelText(b"", NO_POSITIONS)
+
+    def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
+        """Each object's text, by the file that it says to be from. What is no object stays as it is."""
+        data = self._rest.data + text.data
+        places = self._rest.places.plus(text.places)
+        units: list[tuple[int, str, bytes]] = []  # begin, channel, text
+        position = 0
+        while position < len(data):
+            lead = _LEAD.match(data, position)
+            opening = lead.end() if lead else position
+            begin = data.rfind(b"\n", position, opening) + 1
+            if begin > position:  # lines that are empty, or only begin or end a list
+                units.append((position, "", b""))
+                position = begin
+            if opening == len(data) or data[opening] != 0x7B:  # a line that is no object
+                stop = data.find(b"\n", position) + 1 or len(data)
+                if stop > position:
+                    units.append((position, "", data[position:stop]))
+                position = stop
+                continue
+            told, end = _object(data, opening)
+            if end is None and not last and len(data) - position < OPEN_OBJECT:
+                break
+            if told is None or end is None:
+                end = data.find(b"\n", position) + 1 or len(data)
+                units.append((position, "", data[position:end]))
+            else:
+                while end < len(data) and data[end] in _BETWEEN and data[end - 1] != 10:
+                    end += 1
+                units.append((position, *rendered(told)))
+            position = end
+        self._rest = ChannelText(data[position:], places.after(position))
+        if not units:
+            return
+        begins = np.array([begin for begin, _, _ in units], np.int64)
+        volumes = np.append(places.volumes(begins), places.volumes(np.array([position])))
+        lines, offsets, sizes = places.lines_of(begins), places.offsets_of(begins), np.diff(volumes)
+        by_channel: dict[str, list[int]] = {}
+        current = ""
+        for i, (_, channel, some) in enumerate(units):
+            current = current if not channel and not some else channel
+            by_channel.setdefault(current, []).append(i)
+        for channel, mine in by_channel.items():
+            texts = [units[i][2] for i in mine]
+            lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+            yield (
+                channel,
+                channel_text(b"".join(texts), np.cumsum(lengths) - lengths, lines[mine], offsets[mine], sizes[mine]),
+            )
+
+
+_LEAD = late(rb"[\s,\[\]]*+")
+
+
+_LIKELY = late(rb'\{\s*+(?:["}]|\Z)')
+
+
+_TO_END = late(r"\s*\Z")
+
+
+_BETWEEN = b" \t\r\n,[]"
+
+
+_scan = json.JSONDecoder().raw_decode
+
+
+def _object(data: bytes, begin: int) -> tuple[dict[str, Any] | None, int | None]:
+    """The JSON object at `begin` and where it ends; no object if it is broken, no end if more of it may follow.
+
+    Read from its line or a little of the text at first, for what breaks is counted from the begin of what is read.
+    """
+    line = data.find(b"\n", begin, begin + 65536) + 1 - begin
+    for reach in (line if line > 0 else 4096, 1 << 18, len(data)):
+        some = data[begin : begin + reach]
+        is_all = begin + reach >= len(data)
+        told, size = _object_in(some)
+        if size is not None or is_all:
+            break
+    return told, None if size is None else begin + size
+
+
+def _object_in(data: bytes) -> tuple[dict[str, Any] | None, int | None]:
+    """The same for a text that begins with an object."""
+    if not _LIKELY.match(data):
+        return None, 1
+    characters = data.decode("latin-1")
+    try:
+        told, end = _scan(characters, 0)
+        if "\\u" in characters[:end] or not data[:end].isascii():
+            told = json.loads(data[:end].decode("utf-8", "surrogateescape"))
+    except json.JSONDecodeError as error:
+        is_open = error.msg.startswith("Unterminated") or _TO_END.match(characters, error.pos) is not None
+        return None, None if is_open else 1
+    except (RecursionError, ValueError):
+        return None, 1
+    return (told, end) if isinstance(told, dict) else (None, 1)
+
+
+def _first(told: Mapping[str, Any], *paths: str) -> Any:
+    """The first of some values that is there; `a.b` is a key, or a key in an object."""
+    for path in paths:
+        if path in told:
+            return told[path]
+        if "." in path:
+            outer, _, inner = path.partition(".")
+            if isinstance(told.get(outer), dict):
+                found = _first(told[outer], inner)
+                if found is not None:
+                    return found
+    return None
+
+
+def rendered(told: Mapping[str, Any]) -> tuple[str, bytes]:
+    """Channel and text of a JSON object: its text if that is all it has, else a line in Apache's layout.
+
+    >>> rendered({"time": "2024-02-29 23:59:59", "level": "INFO", "logger": "a.B", "message": "x\\n y"})
+    ('', b'[2024-02-29 23:59:59] INFO x (a.B)\\n y\\n')
+    """
+    channel = _first(told, "log.file.path", "source", "kubernetes.pod.name", "kubernetes.pod_name", "container_name")
+    name = channel if isinstance(channel, str) else ""
+    message = _first(told, "message", "log", "msg", "MESSAGE", "text", "log.message")
+    text = message if isinstance(message, str) else json.dumps(message if message is not None else told)
+    level = _first(told, "level", "log.level", "severity", "levelname", "priority")
+    if level is None:
+        return name, _utf8(text if text.endswith("\n") else text + "\n")
+    logger = _first(told, "logger", "logger_name", "loggerName", "log.logger", "loggerFqcn", "category", "class")
+    at = _time(told)
+    if isinstance(level, str) and level.strip().isalpha() and at and (isinstance(logger, str) or not _STAMPED(text)):
+        first, *more = text.rstrip("\r\n").split("\n")
+        named = f" ({_full(logger, first)})" if isinstance(logger, str) else ""
+        traces = ("stack_trace", "thrown.extendedStackTrace", "thrown", "throwable", "exception.stacktrace",
+                  "exception", "error.stack_trace", "stacktrace")  # fmt: skip
+        trace = _first(told, *traces)
+        if isinstance(trace, list):
+            trace = "\n".join(map(str, trace))
+        if trace:
+            more += (trace if isinstance(trace, str) else json.dumps(trace)).rstrip("\r\n").split("\n")
+        line = f"[{at}] {level.strip().upper()} {first.rstrip(chr(13))}{named}"
+        return name, _utf8("\n".join([line, *more, ""]))
+    return name, _utf8(text if text.endswith("\n") else text + "\n")
+
+
+def _full(logger: str, message: str) -> str:
+    """A logger as it is named in the code; some layouts write its class alone."""
+    if "." in logger and not re.match(r"\w\.\w\.", logger):
+        return logger
+    return full_logger(_utf8(logger), _utf8(message)).decode("utf-8", "surrogateescape")
+
+
+_STAMPED = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d").match
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _time(told: Mapping[str, Any]) -> str:
+    """When an event was, as it says itself; numbers are seconds or milliseconds since 1970. Empty if it does not."""
+    seconds = _first(told, "instant.epochSecond")
+    nanos = _first(told, "instant.nanoOfSecond")
+    if isinstance(seconds, int):
+        millis = seconds * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0)
+    else:
+        at = _first(told, "timestamp", "@timestamp", "timeMillis", "epochMillis", "time", "ts", "asctime", "datetime")
+        if isinstance(at, str):
+            return at.strip() if _STAMPED(at.strip()) else ""
+        if isinstance(at, bool) or not isinstance(at, int | float):
+            return ""
+        millis = int(at * 1000) if abs(at) < 1e11 else int(at)
+    try:
+        return (_EPOCH + timedelta(milliseconds=millis)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+    except (OverflowError, ValueError):
+        return ""

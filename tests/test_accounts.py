@@ -66,7 +66,8 @@ def account(**fields: str) -> dict[str, str]:
 def stream(*accounts: dict[str, str]) -> tuple[dict[str, Any], StreamSummary]:
     """A stream's row after some accounts."""
     row: dict[str, Any] = {
-        **dict.fromkeys(COUNTED, 0), "path": "/logs/broker-9/kafka.log", "findings": ["a"], "first_at": None, "last_at": None,
+        **dict.fromkeys(COUNTED, 0), "path": "/logs/broker-9/kafka.log", "findings": ["a"],
+        "first_at": None, "last_at": None,
     }  # fmt: skip
     summary = StreamSummary()
     for one in accounts:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.conftest import DATA
-from tests.proofs.prove_faults import FAULTS, logs_of, run
+from tests.proofs.faults import FAULTS
+from tests.proofs.prove_faults import logs_of, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

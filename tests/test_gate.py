@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 
     from tests.conftest import Frame
 
+STREAM = (
+    "file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes "
+    "| held_back_bytes | event_lines | reject_lines\n"
+)
 SOUND = {
-    "log_files": """
-        file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines
-        a       | /a   | 100        | 60          | 10           | 5            | 20          | 0               | 5               | 1000        | 20
-        b       | /b   | 10         | 0           | 0            | 0            | 10          | 0               | 0               | 0           | 0
+    "log_files": STREAM
+    + """
+        a | /a | 100 | 60 | 10 | 5 | 20 | 0 | 5 | 1000 | 20
+        b | /b | 10  | 0  | 0  | 0 | 10 | 0 | 0 | 0    | 0
     """,
     "partition_timeline": """
         topic | partition | incarnation | leader_epoch | ordinal | since    | until    | evidence
@@ -78,13 +82,13 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
     ),
     "a byte nobody accounts for": (
         "log_files",
-        """file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines
+        STREAM + """
         a | /logs/a | 100 | 60 | 10 | 5 | 20 | 0 | 4 | 1 | 0""",
         "bytes_accounted", 1, '"path":"/logs/a","size_bytes":100',
     ),
     "more than 2% rejects": (
         "log_files",
-        """file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines
+        STREAM + """
         a | /logs/a | 100 | 100 | 0 | 0 | 0 | 0 | 0 | 979 | 21""",
         "reject_ratio", 1, '"reject_lines":21',
     ),
@@ -130,7 +134,6 @@ def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     assert failure.examples[0] in words
 
 
-STREAM = "file_id | path | size_bytes | event_bytes | detail_bytes | reject_bytes | other_bytes | duplicate_bytes | held_back_bytes | event_lines | reject_lines\n"
 WRITTEN = {  # log_files, events, rejects -> streams that differ from what was written
     "as the account says": ("a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1", "a | 50\na | 20", "a | 30", []),
     "nothing in scope": ("a | /a | 100 | 0 | 0 | 0 | 100 | 0 | 0 | 0 | 0", "", "", []),
@@ -208,7 +211,8 @@ def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None
         'unless it is damaged - 1 row does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
         f"    {told[0]}",
         f"    {told[1]}",
-        "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the --conf file.",
+        "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the "
+        "--conf file.",
     ]
     lost = Outcome(
         "7",

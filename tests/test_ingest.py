@@ -142,7 +142,11 @@ def test_a_record_without_an_end_is_held_back(spark: SparkSession, tmp_path: Pat
     """Half a line at the end of a growing file waits for the next run; a stack trace belongs to its record."""
     log = tmp_path / "broker-1" / "state-change.log"
     log.parent.mkdir()
-    whole = "[2026-11-21 10:00:00,000] ERROR [Controller id=1 epoch=1] Initiated state change for partition pay-in-0 from OfflinePartition to OnlinePartition failed (state.change.logger)\nkafka.common.StateChangeFailedException\n\tat kafka.controller\n"
+    whole = (
+        "[2026-11-21 10:00:00,000] ERROR [Controller id=1 epoch=1] Initiated state change for partition pay-in-0 from "
+        "OfflinePartition to OnlinePartition failed (state.change.logger)\n"
+        "kafka.common.StateChangeFailedException\n\tat kafka.controller\n"
+    )
     unknown = "[2026-11-21 10:00:01,000] INFO [Controller id=1 epoch=1] Nobody ever wrote this (state.change.logger)\n"
     log.write_text(f"a line before all\n{whole}{unknown}[2026-11-2")
     nights = Nights(spark, tmp_path / "warehouse")
@@ -188,7 +192,7 @@ def test_files_that_are_no_logs_leave_nothing(spark: SparkSession, small: Path, 
 def test_what_cannot_be_read_tonight_is_noted_and_read_another_night(
     spark: SparkSession, small: Path, tmp_path: Path
 ) -> None:
-    """A copy that was cut short: what is before the cut is read, the rest when it is there. One with nothing: a finding."""
+    """A truncated copy: what is before its end is read, the rest when it is there. One with nothing: a finding."""
     nights = Nights(spark, tmp_path / "warehouse")
     log = (small / "broker-1" / "controller.log").read_bytes()
     cut, lost = tmp_path / "in" / "controller.log.gz", tmp_path / "in" / "state-change.log.gz"
@@ -233,7 +237,10 @@ def test_an_overlapping_excerpt_adds_its_new_records(spark: SparkSession, small:
     nights = Nights(spark, tmp_path / "warehouse")
     nights.read(small)
     lines = (small / "broker-1" / "controller.log").read_text().splitlines(keepends=True)
-    new = "[2026-11-21 10:06:00,001] INFO [Controller id=1] New broker startup callback for 2 (kafka.controller.KafkaController)\n"
+    new = (
+        "[2026-11-21 10:06:00,001] INFO [Controller id=1] New broker startup callback for 2 "
+        "(kafka.controller.KafkaController)\n"
+    )
     tail = tmp_path / "broker-1" / "tail.log"
     tail.parent.mkdir()
     tail.write_text("".join([*lines[3:], new]))
@@ -252,13 +259,14 @@ def test_an_overlapping_excerpt_adds_its_new_records(spark: SparkSession, small:
 
 
 def test_zones_are_the_nodes(spark: SparkSession, tmp_path: Path) -> None:
-    """Broker 3 lives in Berlin, where a time is repeated; told so later, its log is read again and nothing comes twice."""
+    """Broker 3 is in Berlin, where a time is repeated; its zone set later, its log is read again, none twice."""
     log = tmp_path / "logs" / "state-change.log"
     log.parent.mkdir()
     log.write_text(
         "".join(
-            f"[2026-10-25 {time}] ERROR [Broker id=3] Ignoring LeaderAndIsr request from controller 1 with correlation id {i} epoch 2 for "
-            "partition pay-in-0 as the local replica for the partition is in an offline log directory (state.change.logger)\n"
+            f"[2026-10-25 {time}] ERROR [Broker id=3] Ignoring LeaderAndIsr request from controller 1 with correlation "
+            f"id {i} epoch 2 for partition pay-in-0 as the local replica for the partition is in an offline log "
+            "directory (state.change.logger)\n"
             for i, time in enumerate(("01:59:00,000", "02:30:00,000", "02:10:00,000", "03:00:00,000"))
         )
     )
@@ -284,7 +292,8 @@ def test_what_is_there_and_who_wrote_it(spark: SparkSession, small: Path, tmp_pa
     both.parent.mkdir()
     both.write_text(
         "".join(
-            f"[2026-11-21 1{i}:00:00,000] TRACE [Broker id={node}] Stopped fetchers as part of become-follower for 1 partitions (state.change.logger)\n"
+            f"[2026-11-21 1{i}:00:00,000] TRACE [Broker id={node}] Stopped fetchers as part of become-follower for 1 "
+            "partitions (state.change.logger)\n"
             for i, node in enumerate((1, 1, 2, 1))
         )
     )
@@ -312,17 +321,19 @@ def test_what_is_there_and_who_wrote_it(spark: SparkSession, small: Path, tmp_pa
 def test_old_rejects_become_events(
     spark: SparkSession, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without two rules their records are rejects; with them, and without the files, all is as if they had been there."""
+    """Without two rules their records are rejects; with them, and without the files, all is as if these had been."""
     clean, nights = Nights(spark, tmp_path / "clean"), Nights(spark, tmp_path / "warehouse")
     with (small / "broker-1" / "state-change.log").open("a") as file:
         file.write(
             "[2026-11-21 10:05:01,000] TRACE [Controller id=1 epoch=1] Nobody wrote this (state.change.logger)\n"
         )
     clean.read(small)
-    taken = {"partition_state_change", "broker_failure"}
+    removed = {"partition_state_change", "broker_failure"}
     with monkeypatch.context() as patch:
-        some = lambda *told: [rule for rule in candidates(*told) if rule.event_type not in taken]  # noqa: E731 - one use
-        patch.setattr("udfs.arrow.templates.candidates", some)
+        patch.setattr(
+            "udfs.arrow.templates.candidates",
+            lambda *scope: [rule for rule in candidates(*scope) if rule.event_type not in removed],
+        )
         patch.setattr("jobs.ingest.ingest.read_ranges", read_in_the_driver)
         clear_templates()
         nights.read(small)

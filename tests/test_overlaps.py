@@ -96,7 +96,10 @@ def _line(token: re.Match[str], node: str) -> str:
     elif token["text"] == "9":
         message = f"INFO [Controller id={node} epoch=1] Nobody wrote this (state.change.logger)"
     else:
-        message = f"TRACE [Controller id={node} epoch=1] Changed state of replica {node} for partition orders-{token['text'] or 0} from NewReplica to OnlineReplica (state.change.logger)"
+        message = (
+            f"TRACE [Controller id={node} epoch=1] Changed state of replica {node} for partition "
+            f"orders-{token['text'] or 0} from NewReplica to OnlineReplica (state.change.logger)"
+        )
     return f"[{at}] {message}{_FURTHER[token['further']]}"
 
 

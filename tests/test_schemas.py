@@ -20,30 +20,48 @@ from schemas.tables import BY_NAME, DERIVED, SOURCES
 
 ROOT = Path(__file__).resolve().parents[1]
 
-CONTRACT = {  # names that other programs read; `cluster` is in every table but `runs`
-    "log_files": "file_id node_ids role path also_seen_as kind size_bytes event_bytes detail_bytes reject_bytes other_bytes"
-    " duplicate_bytes held_back_bytes event_lines reject_lines first_at last_at kafka_versions time_zone status run_id",
-    "events": "file_id line node_id at level logger event_type controller_id controller_epoch correlation_id broker_id topic"
-    " topic_id partition leader leader_epoch partition_epoch isr replicas partitions fields message detail",
+# names that other programs read; `cluster` is in every table but `runs`
+CONTRACT = {
+    "log_files": (
+        "file_id node_ids role path also_seen_as kind size_bytes event_bytes detail_bytes reject_bytes "
+        "other_bytes duplicate_bytes held_back_bytes event_lines reject_lines first_at last_at kafka_versions "
+        "time_zone status run_id"
+    ),
+    "events": (
+        "file_id line node_id at level logger event_type controller_id controller_epoch correlation_id "
+        "broker_id topic topic_id partition leader leader_epoch partition_epoch isr replicas partitions "
+        "fields message detail"
+    ),
     "log_coverage": "node_id kind since until records",
     "rejects": "file_id line reason raw",
-    "partition_timeline": "topic partition incarnation topic_id leader leader_epoch partition_epoch controller_epoch isr"
-    " replicas since until availability made_by inferred evidence",
-    "controller_timeline": "controller_id controller_epoch since active_since until failover_ms ended_by overlap_ms evidence",
+    "partition_timeline": (
+        "topic partition incarnation topic_id leader leader_epoch partition_epoch controller_epoch isr "
+        "replicas since until availability made_by inferred evidence"
+    ),
+    "controller_timeline": (
+        "controller_id controller_epoch since active_since until failover_ms ended_by overlap_ms evidence"
+    ),
     "broker_timeline": "broker epoch since until started_as ended_by evidence",
     "topic_timeline": "topic incarnation topic_id since deletion_started until partitions evidence",
-    "elections": "topic partition incarnation at strategy trigger controller_epoch previous_leader leader leader_epoch"
-    " isr_before replicas live_brokers unclean succeeded latency_ms lost_records_min lost_records_max evidence",
-    "offline_partitions": "topic partition incarnation since until duration_ms cause cause_broker last_leader last_isr"
-    " healed_by failed_elections evidence",
-    "isr_changes": "topic partition incarnation at kind made_by added removed isr leader lag evidence",
-    "isr_churn": "topic partition incarnation follower hour shrinks expands flaps leader_changes worst_out_ms churning".replace(
-        " incarnation", ""
+    "elections": (
+        "topic partition incarnation at strategy trigger controller_epoch previous_leader leader leader_epoch "
+        "isr_before replicas live_brokers unclean succeeded latency_ms lost_records_min lost_records_max "
+        "evidence"
     ),
-    "reassignments": "topic partition incarnation since until original_replicas target_replicas adding_replicas"
-    " removing_replicas phase state blocked_by evidence",
-    "control_requests": "controller_id controller_epoch correlation_id kind broker partitions sent_at received_at responded_at"
-    " error stale evidence",
+    "offline_partitions": (
+        "topic partition incarnation since until duration_ms cause cause_broker last_leader last_isr "
+        "healed_by failed_elections evidence"
+    ),
+    "isr_changes": "topic partition incarnation at kind made_by added removed isr leader lag evidence",
+    "isr_churn": "topic partition follower hour shrinks expands flaps leader_changes worst_out_ms churning",
+    "reassignments": (
+        "topic partition incarnation since until original_replicas target_replicas adding_replicas "
+        "removing_replicas phase state blocked_by evidence"
+    ),
+    "control_requests": (
+        "controller_id controller_epoch correlation_id kind broker partitions sent_at received_at "
+        "responded_at error stale evidence"
+    ),
     "clock_offsets": "node_id hour offset_ms_min offset_ms_max pairs",
     "verdicts": "rule subject topic partition at verdict expected actual missing_inputs explanation evidence",
     "runs": "run_id started_at finished_at version inputs table_versions rows expectations status",
@@ -167,5 +185,8 @@ def test_help_imports_no_spark(command: str) -> None:
 
 def test_this_file_started_no_jvm() -> None:
     """The first test run alone would otherwise cost a session."""
-    code = "import sys; sys.path.insert(0, 'tests'); import test_schemas; from pyspark import SparkContext; print(SparkContext._gateway)"
+    code = (
+        "import sys; sys.path.insert(0, 'tests'); import test_schemas; "
+        "from pyspark import SparkContext; print(SparkContext._gateway)"
+    )
     assert python(code) == "None\n"

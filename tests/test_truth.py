@@ -114,7 +114,7 @@ def test_evidence_is_there(name: str, request: pytest.FixtureRequest) -> None:
 
 
 def test_reassignments(zk: Run, kraft: Run) -> None:
-    """Truth: orders-0 to -3, payments-0 to -5, orders-5 and audit.events-v1-0, all done; in KRaft a hanging one was cancelled."""
+    """Truth: orders-0 to -3, payments-0 to -5, orders-5 and audit.events-v1-0, all done; in KRaft one was cancelled."""
     moved = [f"orders-{p}" for p in (0, 1, 2, 3, 5)] + [f"payments-{p}" for p in range(6)] + ["audit.events-v1-0"]
 
     def names(rows: list[dict[str, Any]], state: str) -> list[str]:

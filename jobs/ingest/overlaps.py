@@ -16,8 +16,8 @@ streams share records, though neither is a prefix of the other. What makes two r
   the first record of one of them and ends with the last one of one of them, as a common piece of one stream must,
   or that both begin with, or that is longer than chance could make it.
 - A last record that is truncated in its further lines is the same record as the one that continues it.
-- A file that was replaced by another with the same beginning, one kilobyte or more: records of the common beginning have
-  the same times, so they were logged once, and count once; all that follow are new. (The file itself is a new stream.)
+- A file that was replaced by another with the same beginning, one kilobyte or more: records of the common beginning
+  have the same times, so they were logged once, and count once; all that follow are new. (The file is a new stream.)
 - Records without a time (of a metadata snapshot) are never compared, nor are streams of different clusters. Times are
   those that ingest read: an excerpt that begins in a repeated hour may be an hour off, and is then not recognised.
 

@@ -25,7 +25,7 @@ _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 @contextmanager
 def sole_writer(root: str, *, wait: bool, say: Callable[[str], None]) -> Iterator[None]:
-    """Hold the warehouse in a folder, which is made if it does not exist; if nothing is in it at the end, it is removed.
+    """Hold the warehouse in a folder, which is made if it does not exist, and removed if nothing is in it at the end.
 
     While another process holds it, wait, and say for which; raises Failed instead if `wait` is false.
     """

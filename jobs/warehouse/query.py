@@ -86,7 +86,7 @@ def check_export(table: str, form: str, output: str | None) -> None:
 
 
 def export_table(spark: SparkSession, root: str, table: str, form: str, output: str | None) -> None:
-    """Write a table out, in the order of its key; row by row or batch by batch, so that memory does not grow with it."""
+    """Write a table out in the order of its key, row by row or batch by batch: memory does not grow with it."""
     warehouse = open_warehouse(spark, root, create=False)
     rows = warehouse.read(table).orderBy(*BY_NAME[table].key)
     if form == "parquet":

@@ -1,9 +1,10 @@
-"""A night that brings news of some topics, beside the same night that rebuilds its cluster as a whole.
+"""A night that brings new input of some topics, beside the same night that rebuilds its cluster as a whole.
 
     PYTHONPATH=. python tests/benchmarks/nights.py [--size-mb 150] [--rounds 1]
 
-Logs are made of a capture, each copy a day with topics of its own (`generate_logs.py`). The first night has all days but the last,
-which the second brings. Printed are CPU seconds of the process tree by step, for the second night in both ways.
+Logs are made of a capture, each copy a day with topics of its own (`generate_logs.py`). The first night has all days
+but the last, which the second brings. Printed are CPU seconds of the process tree by step, for the second night in both
+ways.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@
 - count: the same, counted;
 - transport floor: the text sent to a Python worker and dropped there;
 - framing: our range readers with line numbers and byte offsets, nothing parsed;
-- way back: as many rows as parsing gives, one parsed block again and again, handed to Spark and dropped: neither framed nor parsed;
+- way back: as many rows as parsing gives, one parsed block again and again, handed to Spark and dropped: neither
+  framed nor parsed;
 - dropped: framing and parsing to typed columns in the worker, and nothing handed to Spark;
 - parse: the same, the ingest's own reader, into a noop sink;
 - Delta: the same, written to a Delta table of the columns of `events`; what that takes beyond `parse` is the writing.
@@ -180,7 +181,8 @@ def main() -> None:
         print(f"{size:.0f} MB, {asked.rounds} rounds, CPU seconds of the process tree: median (least-most)")
         for name, median in medians.items():
             print(
-                f"{name:16} {median:7.2f} ({min(spent[name]):.2f}-{max(spent[name]):.2f})  {size / median:7.1f} MB/CPU-s  "
+                f"{name:16} {median:7.2f} ({min(spent[name]):.2f}-{max(spent[name]):.2f})  "
+                f"{size / median:7.1f} MB/CPU-s  "
                 f"{statistics.median(walls[name]):6.2f} s wall  x scan {medians['text scan'] / median:.3f}  "
                 f"x count {medians['count'] / median:.3f}  x transport {medians['transport floor'] / median:.3f}"
             )

@@ -1,7 +1,7 @@
 """Where the reader's time goes, in one process and without Spark: `reader.py [--size-mb 200] [--rounds 3]`.
 
-Each stage is measured with all stages before it: reading the bytes, framing, finding forms, cutting out the columns.
-CPU seconds, the least of some rounds after one to warm up, in which the forms are learned; that first one is given, too.
+Each stage is measured with all stages before it: reading the bytes, framing, matching templates, slicing the columns.
+CPU seconds, the least of some rounds after one to warm up, in which the templates are learned; that is printed, too.
 """
 
 from __future__ import annotations

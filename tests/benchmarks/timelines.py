@@ -10,12 +10,13 @@ folder for each size. It measures
 - statements: the projection of events to what they say (`to_observations`), their incarnation included;
 - floor: the same, repartitioned by partition and sorted in the order of time, the least that windows over them cost;
 - by number: the same as the timeline does it, by one number for the partition, and in the order of partition epochs;
-- least: these grouped into states with start, leader, ISR and evidence, and one window for the end: what no timeline goes without;
+- least: these grouped into states with start, leader, ISR and evidence, and one window for the end, without which no
+  timeline can be;
 - states: what comes out of `to_states`, without what `evidence_kinds` costs;
 - timeline: from events to PARTITION_TIMELINE.
 
-CPU seconds of the whole process tree into a noop sink, rounds interleaved, the first dropped, medians. `--explain` prints
-how often each costly operator is in their plans.
+CPU seconds of the whole process tree into a noop sink, rounds interleaved, the first dropped, medians. `--explain`
+prints how often each costly operator is in their plans.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ BEGAN, STEP_MICROS = datetime(2026, 11, 21, 11), 1000
 NUMBERED = EvidenceKinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
 """What there is in these events besides numbered states: nothing."""
 
-# event type, nodes that write one each (0: the controller's, 1: the leader's, 3: the replicas', 5: all), whether of a leader's change, too
+# event type; which nodes write one each (0: the controller, 1: the leader, 3: the replicas, 5: all); whether also of a
+# leader's change
 LINES = (
     ("partition_state_change", 0, False),
     ("leader_and_isr_request_sent", 0, False),
@@ -118,7 +120,9 @@ def make_events(spark: SparkSession, rows: int, partitions: int, once: bool) -> 
     at = F.timestamp_micros(F.lit(int(BEGAN.timestamp() * 1e6)) + F.col("id") * STEP_MICROS + F.col("n") * 300)
     values = {
         "cluster": F.lit("default"),
-        "file_id": F.concat(F.when(F.col("own"), "server").otherwise("state-change"), F.lit("-0123456789abcdef-"), "node_id"),
+        "file_id": F.concat(
+            F.when(F.col("own"), "server").otherwise("state-change"), F.lit("-0123456789abcdef-"), "node_id"
+        ),
         "line": F.col("id") * 20 + F.col("n"),
         "byte_offset": (F.col("id") * 20 + F.col("n")) * BYTES_PER_ROW,
         "size_bytes": F.lit(BYTES_PER_ROW),
@@ -134,7 +138,10 @@ def make_events(spark: SparkSession, rows: int, partitions: int, once: bool) -> 
         "replicas": F.when(~F.col("own") & (F.col("event_type") != "partition_state_change"), F.col("replicas")),
         "message": F.concat_ws(
             " ", F.lit("[Broker id=1] LeaderAndIsrPartitionState(isNew=false, topicName="), "topic", "partition",
-            F.lit("controllerEpoch=1, leader=0, leaderEpoch=0, isr=[0], zkVersion=0, addingReplicas=[], removingReplicas=[])"),
+            F.lit(
+                "controllerEpoch=1, leader=0, leaderEpoch=0, isr=[0], zkVersion=0, addingReplicas=[], "
+                "removingReplicas=[])"
+            ),
         ),
     }  # fmt: skip
     events = lines.select(

@@ -3,8 +3,8 @@
     PYTHONPATH=. python tests/proofs/prove_fuzz.py [EDITS [SEED]]
 
 An edit cuts, duplicates, swaps or inserts bytes in a piece of a log of the captures (of `data/`, where they are not
-there). Touched are the records whose bytes it changes, the one before them, whose further lines they may become, and the
-one behind it; in a metadata dump the whole batch. All others must be read as before, at their new place. Prints its
+there). Touched are the records whose bytes it changes, the one before them, whose further lines they may become, and
+the one behind it; in a metadata dump the whole batch. All others must be read as before, at their new place. Prints its
 figures and how to repeat what failed; exits with 1 if anything did.
 """
 
@@ -38,8 +38,9 @@ PLACES = ["line", "byte_offset"]
 JUNK = (
     b"\n", b"\r\n", b"\n\n\n", b"\0" * 40, b"\xef\xbb\xbf", b"\xff\xfe\xc3", b"\x1b[31m", b"[", b"] INFO ", b"\t",
     b"[2026-11-21 10:00:00,000] ", b"\n[2026-02-31 25:61:00,000] INFO a (state.change.logger)\n", b"(", b")\n",
-    b" (kafka.controller.KafkaController)\n", b"\n[2026-11-21 10:00:00,000] TRACE x (state.change.logger)\n", b"\xe2\x80\xa8",
-    b"\n\tat kafka.controller.KafkaController.run(KafkaController.scala:1)\n", b"9" * 30, b"{" * 50, b'"', b"\\", b",", b"-",
+    b" (kafka.controller.KafkaController)\n", b"\n[2026-11-21 10:00:00,000] TRACE x (state.change.logger)\n",
+    b"\xe2\x80\xa8", b"\n\tat kafka.controller.KafkaController.run(KafkaController.scala:1)\n", b"9" * 30, b"{" * 50,
+    b'"', b"\\", b",", b"-",
 )  # fmt: skip
 
 

@@ -1,11 +1,12 @@
-"""A run that is killed at any commit, then run again, gives the tables that one clean run gives; so do two runs at once.
+"""A run that is killed at any commit, then run again, gives the tables of one clean run; so do two runs at once.
 
     PYTHONPATH=. python tests/proofs/prove_kill.py [STRIDE]
 
-A first night of a small cluster creates the warehouse; a second one brings grown logs, an excerpt that overlaps, and one
-that goes on where a published record was cut. Each night is killed with SIGKILL, the JVM and the workers with it, before
-and during the first commit, before and during the second, and so on (each STRIDE-th of them). Tables are compared by
-the hash of their sorted rows, run ids aside. Prints a line for each kill, and how many tables differ; exits with 1 if one does.
+A first night of a small cluster creates the warehouse; a second one brings appended logs, an excerpt that overlaps, and
+one that continues a truncated record that was published. Each night is killed with SIGKILL, the JVM and the workers
+with it, before and during the first commit, before and during the second, and so on (each STRIDE-th of them). Tables are
+compared by the hash of their sorted rows, run ids aside. Prints a line for each kill, and how many tables differ; exits
+with 1 if one does.
 """
 
 from __future__ import annotations
@@ -118,18 +119,19 @@ def night(spark: SparkSession, root: Path, logs: Path) -> None:
 
 
 def second_night(logs: Path) -> None:
-    """The logs of the second night: grown ones, an excerpt of one, and what follows a record that was cut."""
+    """The logs of the second night: appended ones, an excerpt of one, and the rest of a truncated record."""
     append(logs, MORE)
     whole = (logs / "broker-1" / "controller.log").read_bytes().splitlines(keepends=True)
     (logs / "broker-1" / "excerpt.log").write_bytes(b"".join(whole[3:6]))
-    cut = (logs / "broker-1" / "cut.log").read_bytes()
-    (logs / "broker-1" / "goes-on.log").write_bytes(cut + b"\tat kafka.controller.KafkaController.elect\n")
-    (logs / "broker-1" / "cut.log").unlink()
+    truncated = (logs / "broker-1" / "truncated.log").read_bytes()
+    (logs / "broker-1" / "goes-on.log").write_bytes(truncated + b"\tat kafka.controller.KafkaController.elect\n")
+    (logs / "broker-1" / "truncated.log").unlink()
 
 
-CUT = (
-    b"[2026-11-21 10:04:00,000] ERROR [Controller id=1 epoch=1] Controller 1 epoch 1 failed to change state for partition "
-    b"pay-in-0 from OfflinePartition to OnlinePartition (state.change.logger)\nkafka.common.StateChangeFailedException\n"
+TRUNCATED = (
+    b"[2026-11-21 10:04:00,000] ERROR [Controller id=1 epoch=1] Controller 1 epoch 1 failed to change state for "
+    b"partition pay-in-0 from OfflinePartition to OnlinePartition (state.change.logger)\n"
+    b"kafka.common.StateChangeFailedException\n"
 )
 
 
@@ -140,9 +142,9 @@ def kills(
     clean = scratch / f"{name}-clean"
     _copy(before, clean)
     first = start(0, "never", logs, clean)
-    said, wrong = first.communicate()
-    assert first.returncode == 0, wrong
-    commits = int(said.rpartition("commits ")[2])
+    output, errors = first.communicate()
+    assert first.returncode == 0, errors
+    commits = int(output.rpartition("commits ")[2])
     expected = hashes(clean)
     one_night = threading.Lock()
 
@@ -157,18 +159,18 @@ def kills(
             return None
         with one_night:
             night(spark, root, logs)
-        found = hashes(root)
+        actual = hashes(root)
         shutil.rmtree(root)
-        differ = sorted(table for table in expected.keys() | found.keys() if expected.get(table) != found.get(table))
+        differ = sorted(table for table in expected.keys() | actual.keys() if expected.get(table) != actual.get(table))
         print(f"{name}, {moment} commit {number} of {commits}: {', '.join(differ) or 'nothing'} differs", flush=True)
         return differ
 
     with ThreadPoolExecutor(2) as pool:  # the next one starts while the last one is run again
         runs = [pool.submit(kill, n, moment) for n in range(1, commits + 1, stride) for moment in MOMENTS]
-        found = [differ for differ in (run.result() for run in runs) if differ is not None]
-    differing = sum(map(len, found))
-    print(f"{name}: {commits} commits, killed {len(found)} times, {differing} tables differ")
-    return len(found), differing
+        results = [differ for differ in (run.result() for run in runs) if differ is not None]
+    differing = sum(map(len, results))
+    print(f"{name}: {commits} commits, killed {len(results)} times, {differing} tables differ")
+    return len(results), differing
 
 
 def two_at_once(spark: SparkSession, logs: Path, scratch: Path) -> int:
@@ -179,8 +181,8 @@ def two_at_once(spark: SparkSession, logs: Path, scratch: Path) -> int:
     for process in runs:
         process.communicate()
     codes: list[int] = [process.returncode for process in runs]
-    one, two = map(hashes, roots)
-    differ = sorted(table for table in one.keys() | two.keys() if one.get(table) != two.get(table))
+    alone, together = map(hashes, roots)
+    differ = sorted(table for table in alone.keys() | together.keys() if alone.get(table) != together.get(table))
     print(f"two at once: exit codes {codes}, {len(differ)} tables differ {' '.join(differ)}")
     return len(differ) + sum(map(abs, codes))
 
@@ -200,7 +202,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, session() as spark:
         scratch, logs = Path(folder), Path(folder) / "logs"
         append(logs, SMALL)
-        (logs / "broker-1" / "cut.log").write_bytes(CUT)
+        (logs / "broker-1" / "truncated.log").write_bytes(TRUNCATED)
         done, differ = kills(spark, "first night", None, logs, scratch, stride)
         before = scratch / "before"
         night(spark, before, logs)

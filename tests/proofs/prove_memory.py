@@ -1,4 +1,6 @@
-"""Does memory stay the same however much is read? `prove_memory.py [--sizes-mb 100 1000 5000] [--gz-mb 2000] [--folder DIR]`
+"""Does memory stay the same however much is read?
+
+    PYTHONPATH=. python tests/proofs/prove_memory.py [--sizes-mb 100 1000 5000] [--gz-mb 2000] [--folder DIR]
 
 Logs of each size, made from data/zk-2.4.1, and one `.gz` of so many decompressed bytes are each read by a session of
 their own, as the ingest does: survey, then all records typed, into a noop sink. Printed is the most resident memory

@@ -1,11 +1,11 @@
-"""What must not change the tables does not, and with less evidence nothing false is said.
+"""What must not change the tables does not, and with less evidence no row becomes false.
 
     PYTHONPATH=. python tests/proofs/prove_metamorphic.py [CAPTURE ...]
 
 Logs of a capture are changed in ways of which it is known what the tables must be then: the same (other names, other
-order, night by night, gzip, other zones), the same within the bounds of the clocks (one node's clock shifted, with drift),
-or nothing but the truth (a node's logs gone, no DEBUG and TRACE, a third of the time, one file). All are clusters of one warehouse.
-Prints a line for each change and table; exits with 1 if one is not as it must be.
+order, night by night, gzip, other zones), the same within the bounds of the clocks (one node's clock shifted, with
+drift), or nothing but the truth (a node's logs gone, no DEBUG and TRACE, a third of the time, one file). All are
+clusters of one warehouse. Prints a line for each change and table; exits with 1 if one is not as it must be.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ RECORD = re.compile(rb"(?m)^(?=\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] )")
 FOLD = datetime(2026, 10, 25, 1, tzinfo=UTC)
 """When clocks in Berlin show 02:00 to 03:00 a second time."""
 LOOSE_MS, LOOSE_SHARE = 300, 0.05
-"""What goes by the order of two nodes' times may become unknown within the bounds of a shifted clock. Of bounds no closer than that,
-and of differences in up to that share of a table's rows, is asked only that the tables are true; of no other tables than these."""
+"""What goes by the order of two nodes' times may become unknown within the bounds of a shifted clock. With bounds no
+closer than that, and differences in up to that share of a table's rows, these tables need only be true."""
 LOOSE = ("partition_timeline", "elections", "offline_partitions", "isr_changes", "verdicts")
 ZONES = ("UTC", "Europe/Berlin", "Asia/Kolkata", "America/New_York", "Europe/Berlin")
 
@@ -154,7 +154,7 @@ def until(data: bytes, share: float) -> bytes:
 class Change:
     """Logs of a cluster, night by night, and what is asked of their tables.
 
-    `node`: whose clock was shifted, then times may differ by the width of its bounds. `by`: how far all times were moved.
+    `node`: whose clock was shifted, then times may differ by the width of its bounds. `by`: how far all times moved.
     `is_less`: there is less evidence, what is said must be true; but if a clock was shifted, and nothing that is left
     compares it, its node keeps it, and that is said. Names are shuffled by a seed, so are the files' places.
     """
@@ -182,7 +182,12 @@ def changes_of(logs: Logs) -> dict[str, Change]:
         ),
         "five nights": Change([{name: until(data, (i + 1) / 5) for name, data in logs.items()} for i in range(5)]),
         "half of it gzipped": Change(
-            [{name + ".gz" * (i % 2): gzip.compress(data) if i % 2 else data for i, (name, data) in enumerate(logs.items())}]
+            [
+                {
+                    name + ".gz" * (i % 2): gzip.compress(data) if i % 2 else data
+                    for i, (name, data) in enumerate(logs.items())
+                }
+            ]
         ),
         "zones, while summer time ends": Change([in_zones(moved(logs, by))], by=by, in_zones=True),
         "clock of the first node +5 min, +100 ppm": Change([shifted(logs, nodes[0], 300, 100)], node=nodes[0]),
@@ -231,7 +236,7 @@ def told(row: Row, change: Change) -> tuple[str, tuple[int | None, ...]]:
 def differences(
     before: Iterable[Row], after: Iterable[Row], change: Change, width_ms: float
 ) -> tuple[int, float, list[str]]:
-    """How many rows of either have no equal among the others, by how many ms times of equal ones differ, and some of the rows."""
+    """How many rows of either have no equal among the others, by how many ms times of equal ones differ; examples."""
     sides: list[defaultdict[str, list[tuple[int | None, ...]]]] = [defaultdict(list), defaultdict(list)]
     for side, rows in zip(sides, (before, after), strict=True):
         for row in rows:

@@ -1,11 +1,11 @@
-"""Night by night, rebuilding only topics with news, the tables become those of one run over all logs.
+"""Night by night, rebuilding only topics with new input, the tables become those of one run over all logs.
 
     PYTHONPATH=. python tests/proofs/prove_nights.py [--nights N] [--as-it-is] [CAPTURE ...]
 
-Logs of a capture are cut by time into nights, the later ones short. What is rebuilt is found out even though the logs are small,
-and only that is, however much. In captures all topics change all the time, so they are made quiet, too: after the first night only
-lines are left that name one topic, another one each night, or none, and each night is hours after the one before. Prints a line
-for each night and table; exits with 1 if a row differs.
+Logs of a capture are divided by time into nights, the later ones short. What is rebuilt is found out even though the
+logs are small, and only that is, however much. In captures all topics change all the time, so they are made quiet, too:
+after the first night only lines are left that name one topic, another one each night, or none, and each night is hours
+after the one before. Prints a line for each night and table; exits with 1 if a row differs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def by(data: bytes, at: datetime) -> bytes:
 
 
 def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
-    """The same without records that name other topics than the one whose night it is, and nights apart; the first has all."""
+    """The same without records that name topics other than that night's, and nights apart; the first has all."""
     names = {name: re.compile(rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w.])") for name in topics}
     ends = [stamp(cut)[:24] for cut in cuts]
 

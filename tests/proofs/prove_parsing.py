@@ -19,7 +19,7 @@ from udfs.logs.formats import format_of
 
 
 def prove(capture: Path) -> bool:
-    """Whether all files of a capture are read alike and have no reject; prints how many bytes they are, or what is wrong."""
+    """Whether all files of a capture are read alike and have no reject; prints their size, or what is wrong."""
     size = rejects = 0
     for path in sorted([*(capture / "logs").rglob("*.log*"), *capture.glob("metadata-dump.txt")]):
         data = path.read_bytes()

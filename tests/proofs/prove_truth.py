@@ -1,9 +1,9 @@
 """Every capture against its truth: `python tests/proofs/prove_truth.py [--keep DIR] [CAPTURE...]` prints the scores.
 
 Runs `nightly` over each capture of ../shared/captures (or data/, where that is absent), KRaft ones from their logs and
-again from their metadata dump alone. Fails if a table scores a precision below 1.0, if a record of a wholly scoped logger
-is unknown, or if a decision of a proven release is called violated; those are printed. `--keep DIR` keeps the warehouses
-and scored tables there; those that are there already are scored as they are.
+again from their metadata dump alone. Fails if a table scores a precision below 1.0, if no rule matches a record of a
+logger wholly in scope, or if a decision of a proven release is called violated; those are printed. `--keep DIR` keeps
+the warehouses and scored tables there; those that are there already are scored as they are.
 """
 
 from __future__ import annotations

@@ -4,11 +4,11 @@
 ../shared/captures (or data/, where that is absent) with the code of a checkout: FOLDER/CAPTURE from its logs, and
 FOLDER/CAPTURE-dump from the metadata dump of a KRaft one. Warehouses that are there already are left as they are.
 
-`python tests/proofs/same_tables.py compare BEFORE AFTER [--sentences] [--partial]` compares two such folders by content: the
-published rows of each table, as multisets. Ids of streams stand for their paths; columns and values that were renamed
-are mapped (RENAMED_COLUMNS, RENAMED_VALUES); `runs` is left out. Sentences (SENTENCES) are compared only with
-`--sentences`; with `--partial` AFTER may lack warehouses. Exits with 1 if a row differs, and prints the first of each
-table.
+`python tests/proofs/same_tables.py compare BEFORE AFTER [--sentences] [--partial]` compares two such folders by
+content: the published rows of each table, as multisets. Ids of streams stand for their paths; columns and values that were
+renamed are mapped (RENAMED_COLUMNS, RENAMED_VALUES); `runs` is left out. Sentences (SENTENCES) are compared only with
+`--sentences`; with `--partial` AFTER may lack warehouses. Exits with 1 if a row differs, and prints the first ones of
+each table.
 """
 
 from __future__ import annotations
@@ -38,7 +38,29 @@ PER_RUN = {("log_files", "run_id")}
 """Columns that differ from run to run."""
 RENAMED_COLUMNS = {("rejects", "skeleton"): "signature"}
 """By table and old name the new name of a column."""
-RENAMED_VALUES: dict[tuple[str, str], dict[str, str]] = {}
+RENAMED_VALUES = {
+    ("verdicts", "rule"): {
+        "J1": "leader_in_isr",
+        "J2": "one_leader_per_leader_epoch",
+        "J3": "partition_epoch_grows",
+        "J4": "controller_epoch_grows",
+        "J5": "one_controller_per_epoch",
+        "J6": "stored_controller_epoch_never_falls",
+        "J7": "isr_within_replicas",
+        "J8": "clean_candidate_first",
+        "J9": "unclean_leader_alone",
+        "J10": "preferred_leader_elected",
+        "J12": "epoch_increments",
+        "J13": "legal_transition",
+        "J14": "elected_leader_online",
+        "J15": "new_partition_state",
+        "J17": "received_state_was_stored",
+        "J19": "isr_joiner_online",
+        "J20": "offline_gauge_matches",
+        "J21": "elr_disjoint_from_isr",
+        "J23": "broker_epoch_grows",
+    }
+}
 """By table and column the new value of an old one."""
 
 

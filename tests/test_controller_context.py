@@ -28,7 +28,7 @@ BROKERS = [
 ]
 
 
-def told(release: str, *topics: DescribedTopic, kraft: bool = False, **more: Any) -> ClusterState:
+def cluster(release: str, *topics: DescribedTopic, kraft: bool = False, **more: Any) -> ClusterState:
     base = ClusterState(Tool(Release.parse(release), kraft), ControllerTerm(1, 7, is_known=True), topics, BROKERS)
     return replace(base, **more)
 
@@ -44,43 +44,43 @@ PARTITIONS: dict[str, tuple[str, DescribedTopic, dict[str, Any], str | None]] = 
     "no leader": ("2.4", one(-1, 3), {}, "OfflinePartition"),
     "a dead leader is still stored (KAFKA-3143)": ("2.2", one(3, 3), {}, "OfflinePartition"),
     "its leader's log directory failed": ("2.4", one(1, 1), {"offline_dirs": {1: frozenset({("a", 0)})}}, "OfflinePartition"),
-    "nobody tells of its leader": ("2.4", one(9, 9), {}, None),
+    "its leader is unknown": ("2.4", one(9, 9), {}, None),
     "no state known": ("2.4", one(None), {}, None),
-    "no state known, but a transition": ("2.4", one(None), {"logged": {("a", 0): "NewPartition"}}, "NewPartition"),
+    "no state known, but a transition": ("2.4", one(None), {"logged_states": {("a", 0): "NewPartition"}}, "NewPartition"),
     # without TRACE only transitions to New and Online are logged (2.6 on): the last one may be outdated
-    "at INFO what follows counts": ("2.6", one(-1, 3), {"logged": {("a", 0): "OnlinePartition"}}, "OfflinePartition"),
-    "at TRACE transitions count": ("2.6", one(1, 1), {"logged": {("a", 0): "OfflinePartition", ("a", 0, 1): "OnlineReplica"}}, "OfflinePartition"),
+    "at INFO what follows counts": ("2.6", one(-1, 3), {"logged_states": {("a", 0): "OnlinePartition"}}, "OfflinePartition"),
+    "at TRACE transitions count": ("2.6", one(1, 1), {"logged_states": {("a", 0): "OfflinePartition", ("a", 0, 1): "OnlineReplica"}}, "OfflinePartition"),
     "under deletion nothing follows": ("2.4", replace(one(1, 1), deleting=True), {}, None),
-    "under deletion a transition tells": ("2.4", replace(one(1, 1), deleting=True), {"logged": {("a", 0): "NonExistentPartition"}}, "NonExistentPartition"),
+    "under deletion a transition counts": ("2.4", replace(one(1, 1), deleting=True), {"logged_states": {("a", 0): "NonExistentPartition"}}, "NonExistentPartition"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", PARTITIONS)
 def test_partition_state(case: str) -> None:
     release, topic, more, expected = PARTITIONS[case]
-    assert partition_state(told(release, topic, **more), topic, topic.partitions[0]) == expected
+    assert partition_state(cluster(release, topic, **more), topic, topic.partitions[0]) == expected
 
 
 REPLICAS: dict[str, tuple[str, DescribedTopic, int, dict[str, Any], str | None]] = {  # release, topic, broker, more evidence -> state
     "alive": ("2.4", one(1, 1, 3), 1, {}, "OnlineReplica"),
     "dead": ("2.4", one(1, 1, 3), 3, {}, "OfflineReplica"),
-    "dead when the reign began, through 2.2": ("2.2", one(1, 1, 3), 3, {"gone_before": frozenset({3})}, "ReplicaDeletionIneligible"),
-    "dead when the reign began, from 2.3 on": ("2.3", one(1, 1, 3), 3, {"gone_before": frozenset({3})}, "OfflineReplica"),
+    "dead when the term began, through 2.2": ("2.2", one(1, 1, 3), 3, {"gone_before": frozenset({3})}, "ReplicaDeletionIneligible"),
+    "dead when the term began, from 2.3 on": ("2.3", one(1, 1, 3), 3, {"gone_before": frozenset({3})}, "OfflineReplica"),
     "its log directory failed": ("2.4", one(2, 2, 1), 1, {"offline_dirs": {1: frozenset({("a", 0)})}}, "OfflineReplica"),
     "another's log directory failed": ("2.4", one(2, 2, 1), 1, {"offline_dirs": {1: frozenset({("a", 1)})}}, "OnlineReplica"),
     "being added": ("2.4", one(2, 1, 2, adding=(1,), reassigning=True), 1, {}, "NewReplica"),
     "leads in controlled shutdown": ("2.4", one(2, 1, 2), 2, {}, "OnlineReplica"),
     "the only one in controlled shutdown": ("2.4", one(-1, 2), 2, {}, "OnlineReplica"),
     "follows in controlled shutdown: did it lead when it was asked for?": ("2.4", one(1, 1, 2), 2, {}, None),
-    "the transition tells": ("2.4", one(1, 1, 2), 2, {"logged": {("a", 0, 2): "OfflineReplica"}}, "OfflineReplica"),
-    "nobody tells": ("2.4", one(1, 1, 9), 9, {}, None),
+    "the transition counts": ("2.4", one(1, 1, 2), 2, {"logged_states": {("a", 0, 2): "OfflineReplica"}}, "OfflineReplica"),
+    "unknown": ("2.4", one(1, 1, 9), 9, {}, None),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REPLICAS)
 def test_replica_state(case: str) -> None:
     release, topic, broker, more, expected = REPLICAS[case]
-    assert replica_state(told(release, topic, **more), topic, topic.partitions[0], broker) == expected
+    assert replica_state(cluster(release, topic, **more), topic, topic.partitions[0], broker) == expected
 
 
 THREE = DescribedTopic("t", (DescribedPartition(0, leader=1, replicas=(1,)), DescribedPartition(1, leader=-1, replicas=(3,)), DescribedPartition(2, leader=3, replicas=(3,))))  # fmt: skip
@@ -98,13 +98,13 @@ OFFLINE: dict[
 @pytest.mark.parametrize("case", OFFLINE)
 def test_offline_partition_count(case: str) -> None:
     release, kraft, topic, more, expected = OFFLINE[case]
-    assert offline_partition_count(told(release, topic, kraft=kraft, **more)) == expected
+    assert offline_partition_count(cluster(release, topic, kraft=kraft, **more)) == expected
 
 
 def test_context_as_data() -> None:
     moving = one(1, 3, 1, adding=(3,), reassigning=True)
     going = DescribedTopic("b", (DescribedPartition(0, leader=1, isr=(1,), replicas=(1, 3)),), deleting=True)
-    data = as_data(told("2.4", moving, going, deletion_requested=frozenset({"b"})))
+    data = as_data(cluster("2.4", moving, going, deletion_requested=frozenset({"b"})))
     assert data["live_brokers"] == {"1": 11, "2": 12}
     assert data["shutting_down_broker_ids"] == [2]
     assert (data["controller_id"], data["epoch"], data["all_topics"]) == (1, 7, ["a", "b"])
@@ -116,7 +116,7 @@ def test_context_as_data() -> None:
 
 
 def test_kraft_has_no_states() -> None:
-    data = as_data(told("4.1", one(-1, 1, 3), kraft=True))
+    data = as_data(cluster("4.1", one(-1, 1, 3), kraft=True))
     assert data["partitions"]["a-0"]["partition_state"] is None
     assert data["partitions"]["a-0"]["replica_states"] is None
     assert data["replicas_on_offline_dirs"] is None
@@ -125,7 +125,7 @@ def test_kraft_has_no_states() -> None:
 
 
 def test_context_as_text() -> None:
-    text = lines(told("2.4", one(1, 3, 1, adding=(3,), reassigning=True), offline_dirs={1: frozenset({("a", 3)})}))
+    text = lines(cluster("2.4", one(1, 3, 1, adding=(3,), reassigning=True), offline_dirs={1: frozenset({("a", 3)})}))
     assert text == [
         "controllerId: 1",
         "epoch: 7",
@@ -143,6 +143,6 @@ def test_context_as_text() -> None:
     ]
 
 
-def test_nobody_reigns() -> None:
-    assert lines(told("2.4", reign=ControllerTerm(is_known=True)))[:2] == ["controllerId: none", "epoch: unknown"]
-    assert lines(told("2.4", reign=ControllerTerm(), brokers=[]))[:3] == ["controllerId: unknown", "epoch: unknown", "liveBrokers: unknown"]  # fmt: skip
+def test_no_controller() -> None:
+    assert lines(cluster("2.4", term=ControllerTerm(is_known=True)))[:2] == ["controllerId: none", "epoch: unknown"]
+    assert lines(cluster("2.4", term=ControllerTerm(), brokers=[]))[:3] == ["controllerId: unknown", "epoch: unknown", "liveBrokers: unknown"]  # fmt: skip

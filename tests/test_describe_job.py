@@ -13,7 +13,14 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import main
-from jobs.describe.describe import holding, moment_of, to_assigned, to_configs, to_moves, to_said
+from jobs.describe.describe import (
+    holding,
+    moment_of,
+    to_assignments,
+    to_configs,
+    to_context_lines,
+    to_reassignments_around,
+)
 from schemas.findings import REASSIGNMENTS
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE
@@ -54,8 +61,8 @@ def test_bad_usage(tmp_path: Path) -> None:
     assert "--at 'noon' is no time; give one such as" in refused("--at", "noon")
     assert "--at '0000-00-00 00:00:00,000' is no time" in refused("--at", "0000-00-00 00:00:00,000")
     two = ("--unavailable-partitions", "--at-min-isr-partitions")
-    assert f"One filter at a time: {' or '.join(two)}" in refused("--at", "02:14", *two)
-    assert "One view at a time: --brokers or --context" in refused("--at", "02:14", "--context", "--brokers")
+    assert f"Only one filter at a time: {' or '.join(two)}" in refused("--at", "02:14", *two)
+    assert "Only one view at a time: --brokers or --context" in refused("--at", "02:14", "--context", "--brokers")
     assert "--context shows the whole cluster; leave --topic out" in refused(
         "--at", "02:14", "--context", "--topic", "a"
     )
@@ -106,7 +113,7 @@ def test_reassignments_around(frame: Frame, same: Same) -> None:
         a     | 1         | 0           | 12:00 |       | stuck
         a     | 2         | 0           | 12:30 |       | in_progress
     """)  # fmt: skip
-    same(to_moves(moves, NOON), """
+    same(to_reassignments_around(moves, NOON), """
         topic | partition | since | state
         a     | 0         | 11:00 | completed
         a     | 0         | 12:01 | completed
@@ -115,8 +122,8 @@ def test_reassignments_around(frame: Frame, same: Same) -> None:
     """)  # fmt: skip
 
 
-def test_what_was_last_said(frame: Frame, same: Same) -> None:
-    reigns = frame(CONTROLLER_TIMELINE, """
+def test_last_lines_and_values(frame: Frame, same: Same) -> None:
+    terms = frame(CONTROLLER_TIMELINE, """
         controller_id | controller_epoch | since | until
         1             | 7                | 11:00 |
     """)  # fmt: skip
@@ -134,7 +141,7 @@ def test_what_was_last_said(frame: Frame, same: Same) -> None:
         11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=b
     """)  # fmt: skip
     # of the lines of one time the later in the file counts; a standby controller's replay does not
-    same(to_said(events, reigns, NOON, datetime(2026, 11, 21, 11)), """
+    same(to_context_lines(events, terms, NOON, datetime(2026, 11, 21, 11)), """
         kind     | topic | partition | broker | value            | at
         state    | a     | 0         |        | OfflinePartition | 11:01
         state    | a     | 0         | 3      | OfflineReplica   | 11:02
@@ -152,7 +159,7 @@ def test_what_was_last_said(frame: Frame, same: Same) -> None:
         11:59 | reassignment_assignment_updated  | b     | 0         | 3,1,2    |
         12:01 | reassignment_assignment_updated  | b     | 0         | 3        |
     """)  # fmt: skip
-    same(to_assigned(writes, NOON), """
+    same(to_assignments(writes, NOON), """
         topic | partition | replicas | at
         a     | 0         | 1,2      | 11:00
         b     | 0         | 3,1,2    | 11:59
@@ -225,11 +232,11 @@ def test_outside_of_the_logs(zk: Run) -> None:
     early = describe(zk, "--at", "2026-11-21T11:00")
     assert early.stdout == ""
     assert early.stderr.splitlines()[1:] == [
-        "Its logs begin at 2026-11-21T11:44:15.962Z: nothing is known of 2026-11-21T11:00:00.000Z."
+        "Its logs begin at 2026-11-21T11:44:15.962Z: nothing is known about 2026-11-21T11:00:00.000Z."
     ]
     late = describe(zk, "--at", "2026-12-01", "--topic", "a-1")
     assert len(late.stdout.splitlines()) == 4
-    assert "Its logs end then: what changed until 2026-12-01T00:00:00.000Z is not known." in late.stderr
+    assert "Its logs end then; changes until 2026-12-01T00:00:00.000Z are not known." in late.stderr
 
 
 def test_what_the_tables_do_not_have(zk: Run) -> None:
@@ -239,8 +246,8 @@ def test_what_the_tables_do_not_have(zk: Run) -> None:
         return result.stderr
 
     assert said("--cluster", "eu") == "kafka-rewind: There is no cluster eu in the warehouse; it has default.\n"
-    assert "Topic 'order' did not exist at 2026-11-21T11:47:40.000Z, as far as the logs tell; nor at" in said("--topic", "order")  # fmt: skip
-    assert "--topic 'a(' is no regular expression" in said("--topic", "a(")
+    assert "According to the logs, topic 'order' did not exist at 2026-11-21T11:47:40.000Z; nor did it at" in said("--topic", "order")  # fmt: skip
+    assert "--topic 'a(' is not a regular expression" in said("--topic", "a(")
 
 
 # ---- the page -------------------------------------------------------------------------------------------------------

@@ -14,11 +14,11 @@ from udfs.describe.kafka_topics import (
     DescribedTopic,
     Tool,
     as_data,
+    as_received,
     lines,
     passes,
-    seen,
     select,
-    whole,
+    with_gaps_filled,
 )
 from udfs.kafka.releases import Release
 
@@ -103,7 +103,7 @@ def test_releases_in_between(release: str, like: str) -> None:
 
 
 def test_topics_by_name_partitions_by_number_from_0() -> None:
-    topics = [DescribedTopic("b", (P0,)), whole(DescribedTopic("a", (P1,)))]
+    topics = [DescribedTopic("b", (P0,)), with_gaps_filled(DescribedTopic("a", (P1,)))]
     assert printed(tool("2.4"), *topics) == [
         "Topic: a>PartitionCount: 2>ReplicationFactor: unknown>Configs: unknown",
         ">Topic: a>Partition: 0>Leader: unknown>Replicas: unknown>Isr: unknown",
@@ -182,7 +182,7 @@ def test_filter(case: str) -> None:
     release, only, leader, isr, replicas, least, expected = PASSES[case]
     at, p = tool(release), partition(leader, isr, replicas)
     topic = DescribedTopic("a", (p,), min_insync_replicas=least)
-    assert passes(at, topic, seen(at, p, ALIVE), only, ALIVE) is expected
+    assert passes(at, topic, as_received(at, p, ALIVE), only, ALIVE) is expected
     chosen = select(at, [topic], only, ALIVE)
     assert chosen.topics == (((topic, (p,)),) if expected else ())
     assert chosen.undecided == (expected is None)
@@ -215,7 +215,7 @@ SEEN = {  # release, KRaft -> leader and ISR as the tool is told, of a stored le
 
 @pytest.mark.parametrize(("release", "kraft"), SEEN)
 def test_a_dead_leader(release: str, kraft: bool) -> None:
-    told = seen(tool(release, kraft=kraft), DEAD, ALIVE)
+    told = as_received(tool(release, kraft=kraft), DEAD, ALIVE)
     assert (told.leader, told.isr) == SEEN[release, kraft]
 
 

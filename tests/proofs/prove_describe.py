@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.describe.describe import BEGIN, MICROSECOND, assignments_written, holding, take
+from jobs.describe.describe import EPOCH, MICROSECOND, assignments_written, holding, snapshot_at
 from jobs.nightly.run import nightly
 from jobs.session import session
 from jobs.settings import Settings
@@ -132,7 +132,7 @@ def freezes(capture: Path) -> list[tuple[int, int]]:
 # ---- what is described ----------------------------------------------------------------------------------------------
 def moment(ms: int) -> datetime:
     """Epoch ms as the tables' UTC."""
-    return BEGIN + timedelta(milliseconds=ms)
+    return EPOCH + timedelta(milliseconds=ms)
 
 
 def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list[Seen]:
@@ -174,7 +174,7 @@ def agrees(row: Seen, truth: Seen) -> bool | None:
     """Whether what is described is what was; None if nothing of it is wrong, but some is said to be unknown."""
     if row is None or truth is None:
         return None if row is None else False
-    if any(told is not None and told != true for told, true in zip(row, truth, strict=True)):
+    if any(value is not None and value != actual for value, actual in zip(row, truth, strict=True)):
         return False
     return True if None not in row else None
 
@@ -183,17 +183,17 @@ def whole_answers(warehouse: Warehouse, points: Sequence[Point]) -> tuple[int, i
     """Partitions of whole answers that differ from the points' way, of how many; states implied otherwise than logged, of how many."""
     wrong = partitions = otherwise = states = 0
     for point in points[:WHOLE_ANSWERS]:
-        asked = Moment(utc=(moment(point.ms) - BEGIN) // MICROSECOND)
-        told = take(warehouse, asked, Settings(), with_controller=True).evidence
-        shown = [(t, p) for t in told.topics for p in t.partitions if p.since is not None]
-        same = described(warehouse, [Point((t.name, p.partition), point.ms, None) for t, p in shown], told.tool)
+        asked = Moment(utc=(moment(point.ms) - EPOCH) // MICROSECOND)
+        state = snapshot_at(warehouse, asked, Settings(), with_controller=True).state
+        shown = [(t, p) for t in state.topics for p in t.partitions if p.since is not None]
+        same = described(warehouse, [Point((t.name, p.partition), point.ms, None) for t, p in shown], state.tool)
         partitions += len(shown)
         wrong += sum(_seen(p) != row for (_, p), row in zip(shown, same, strict=True))
-        if told.traced:
+        if state.logs_replica_transitions:
             for t, p in shown:
-                pairs = [(told.logged.get((t.name, p.partition)), context.implied_partition_state(told, t, p))]
+                pairs = [(state.logged_states.get((t.name, p.partition)), context.implied_partition_state(state, t, p))]
                 pairs += [
-                    (told.logged.get((t.name, p.partition, b)), context.implied_replica_state(told, t, p, b))
+                    (state.logged_states.get((t.name, p.partition, b)), context.implied_replica_state(state, t, p, b))
                     for b in p.replicas or ()
                 ]
                 known = [(logged, implied) for logged, implied in pairs if logged is not None and implied is not None]

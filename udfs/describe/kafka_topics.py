@@ -1,8 +1,9 @@
 """What `kafka-topics --describe` printed, from release to release, of a cluster's state at one moment.
 
 0.8.0 had `kafka-list-topic`, and from 0.8.1 on the tool read ZooKeeper itself; from 2.2 on it could ask a broker instead,
-and `--zookeeper` was on its way out (gone in 3.0). So it is described as ZooKeeper told it up to 2.1, and as a broker told
-it from 2.2 on. Where Kafka knew a value and the logs do not tell it, `unknown` stands, a word Kafka never printed here.
+and `--zookeeper` was on its way out (gone in 3.0). So up to 2.1 it is described as ZooKeeper had it,
+and from 2.2 on as a broker had it. Where Kafka knew a value that is not in the logs, `unknown` stands, a word that Kafka
+never printed here.
 
 Two things are not Kafka's: topics are in the order of their names (from 2.2 on a hash table's order, before by name), and
 an ISR is in the order of broker ids (Kafka keeps the order of joining, which no table has).
@@ -30,7 +31,7 @@ Alive = Mapping[int, bool]
 
 @dataclass(frozen=True)
 class DescribedPartition:
-    """One partition at a moment. None: the logs do not tell; leader -1: none."""
+    """One partition at a moment. None: not in the logs; leader -1: none."""
 
     partition: int
     leader: int | None = None
@@ -58,7 +59,7 @@ class DescribedTopic:
     partitions: tuple[DescribedPartition, ...] = ()
     topic_id: str | None = None
     configs: Mapping[str, str] | None = None
-    """Overrides that the logs tell; None if no line tells of any."""
+    """Overrides in the logs; None if no line has any."""
     min_insync_replicas: int | None = None
     deleting: bool = False
     """Whether its deletion had begun."""
@@ -75,15 +76,15 @@ class Tool:
 
     @property
     def asks_brokers(self) -> bool:
-        """Whether it is told by a broker, not by ZooKeeper."""
+        """Whether it asks a broker, not ZooKeeper."""
         return self.kraft or self.release >= Release(2, 2)
 
 
-def seen(tool: Tool, p: DescribedPartition, alive: Alive) -> DescribedPartition:
-    """A partition as the tool is told of it.
+def as_received(tool: Tool, p: DescribedPartition, alive: Alive) -> DescribedPartition:
+    """A partition as the tool receives it.
 
-    ZooKeeper tells what is stored, be the leader -1 or dead. A broker of a ZooKeeper cluster tells of no leader that is not
-    alive, and before 2.4 (KAFKA-8442) of no ISR either where there is no leader.
+    ZooKeeper has what is stored, be the leader -1 or dead. A broker of a ZooKeeper cluster names no leader that is not
+    alive, and before 2.4 (KAFKA-8442) no ISR either where there is no leader.
     """
     if not tool.asks_brokers or tool.kraft or p.leader is None:
         return p
@@ -92,11 +93,11 @@ def seen(tool: Tool, p: DescribedPartition, alive: Alive) -> DescribedPartition:
     return replace(p, leader=NO_LEADER, isr=() if tool.release < Release(2, 4) else p.isr)
 
 
-def whole(topic: DescribedTopic) -> DescribedTopic:
+def with_gaps_filled(topic: DescribedTopic) -> DescribedTopic:
     """A topic with a partition of which nothing is known in each gap of its numbers: partitions are numbered from 0 on.
 
     >>> topic = DescribedTopic("a", (DescribedPartition(2), DescribedPartition(1)))
-    >>> [p.partition for p in whole(topic).partitions]
+    >>> [p.partition for p in with_gaps_filled(topic).partitions]
     [0, 1, 2]
     """
     known = {p.partition: p for p in topic.partitions}
@@ -107,7 +108,7 @@ def whole(topic: DescribedTopic) -> DescribedTopic:
 # ---- which partitions -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Selection:
-    """Topics with those of their partitions that a filter lets through, and of how many the logs do not tell whether it does."""
+    """Topics with those of their partitions that a filter lets through; `undecided`: of how many the logs leave it open."""
 
     only: str | None
     topics: tuple[tuple[DescribedTopic, tuple[DescribedPartition, ...]], ...]
@@ -121,7 +122,7 @@ def select(tool: Tool, topics: Iterable[DescribedTopic], only: str | None, alive
         return Selection(None, tuple((topic, topic.partitions) for topic in in_order))
     kept, undecided = [], 0
     for topic in in_order:
-        verdicts = [(p, passes(tool, topic, seen(tool, p, alive), only, alive)) for p in topic.partitions]
+        verdicts = [(p, passes(tool, topic, as_received(tool, p, alive), only, alive)) for p in topic.partitions]
         undecided += sum(verdict is None for _, verdict in verdicts)
         if partitions := tuple(p for p, verdict in verdicts if verdict):
             kept.append((topic, partitions))
@@ -129,7 +130,7 @@ def select(tool: Tool, topics: Iterable[DescribedTopic], only: str | None, alive
 
 
 def passes(tool: Tool, topic: DescribedTopic, p: DescribedPartition, only: str, alive: Alive) -> bool | None:
-    """Whether a filter lets a partition, as `seen`, through; None if the logs do not tell."""
+    """Whether a filter lets a partition, as received, through; None if the logs leave it open."""
     if only == UNAVAILABLE:
         return _is_unavailable(p, alive)
     if only == UNDER_REPLICATED:
@@ -146,7 +147,7 @@ def passes(tool: Tool, topic: DescribedTopic, p: DescribedPartition, only: str, 
 
 
 def _is_unavailable(p: DescribedPartition, alive: Alive) -> bool | None:
-    """No leader, or one that is not there."""
+    """No leader, or one that is not alive."""
     if p.leader is None:
         return None
     if p.leader == NO_LEADER:
@@ -176,7 +177,7 @@ def lines(tool: Tool, selection: Selection, alive: Alive) -> list[str]:
             continue
         if not filtered and tool.release >= Release(0, 8, 1):
             printed.append(topic_line(tool, topic))
-        printed += [partition_line(tool, topic, seen(tool, p, alive), filtered=filtered) for p in partitions]
+        printed += [partition_line(tool, topic, as_received(tool, p, alive), filtered=filtered) for p in partitions]
     return printed
 
 
@@ -191,14 +192,14 @@ def topic_line(tool: Tool, topic: DescribedTopic) -> str:
         ("ReplicationFactor", UNKNOWN if factor is None else str(factor)),
         ("Configs", _configs(topic.configs)),
     ]
-    if _says_deletion(tool, topic):
+    if _shows_deletion(tool, topic):
         cells.append(("MarkedForDeletion", "true"))
     blank = " " if tool.release >= Release(2, 4) else ""
     return "\t".join(f"{name}:{blank}{value}" for name, value in cells)
 
 
 def partition_line(tool: Tool, topic: DescribedTopic, p: DescribedPartition, *, filtered: bool = False) -> str:
-    """The line about a partition: reassignments are seen from 2.6 on (KAFKA-9688), eligible leader replicas from 3.8 on."""
+    """The line about a partition: reassignments from 2.6 on (KAFKA-9688), eligible leader replicas from 3.8 on."""
     cells = [
         ("Topic", topic.name),
         ("Partition", str(p.partition)),
@@ -212,19 +213,19 @@ def partition_line(tool: Tool, topic: DescribedTopic, p: DescribedPartition, *, 
         cells += [("Adding Replicas", _ids(p.adding)), ("Removing Replicas", _ids(p.removing))]
     if tool.release >= Release(3, 8):
         cells += [("Elr", _elr(tool, p)), ("LastKnownElr", _last_known_elr(tool, p))]
-    if filtered and _says_deletion(tool, topic):
+    if filtered and _shows_deletion(tool, topic):
         cells.append(("MarkedForDeletion", "true"))
     return "".join(f"\t{name}: {value}" for name, value in cells)
 
 
 def _leader(tool: Tool, leader: int | None) -> str:
-    """ZooKeeper stores -1 for none, and that is what was printed; a broker told of no leader at all."""
+    """ZooKeeper stores -1 for none, and that is what was printed; a broker names none."""
     if leader is None:
         return UNKNOWN
     return "none" if tool.asks_brokers and leader == NO_LEADER else str(leader)
 
 
-def _says_deletion(tool: Tool, topic: DescribedTopic) -> bool:
+def _shows_deletion(tool: Tool, topic: DescribedTopic) -> bool:
     """0.11 on (KAFKA-4291), where the tool looks into ZooKeeper."""
     return topic.deleting and tool.release >= Release(0, 11) and not tool.asks_brokers
 
@@ -238,7 +239,7 @@ def _ids(ids: Sequence[int] | None) -> str:
 
 
 def _elr(tool: Tool, p: DescribedPartition) -> str:
-    """Brokers of a cluster with ZooKeeper do not know the request that tells them."""
+    """Brokers of a cluster with ZooKeeper do not know the request that asks for them."""
     return _ids(p.elr) if tool.kraft else "N/A"
 
 

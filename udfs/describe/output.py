@@ -1,4 +1,4 @@
-"""A picture of a cluster in words and as data: topics, brokers, the controller, or what it held in memory."""
+"""A snapshot of a cluster in words and as data: topics, brokers, the controller, or what it held in memory."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ BROKERS, CONTROLLER, CONTEXT = "brokers", "controller", "context"
 """What can be shown instead of topics."""
 
 
-def as_text(picture: Snapshot, selection: Selection, view: str | None) -> list[str]:
+def as_text(snapshot: Snapshot, selection: Selection, view: str | None) -> list[str]:
     """Lines for people; none where nothing is known."""
-    told = picture.evidence
-    if picture.is_before:
+    cluster = snapshot.state
+    if snapshot.is_before:
         return []
     if view == BROKERS:
-        return [broker_line(told.tool, broker) for broker in told.brokers]
+        return [broker_line(cluster.tool, broker) for broker in cluster.brokers]
     if view == CONTROLLER:
-        return [controller_line(told.reign)]
+        return [controller_line(cluster.term)]
     if view == CONTEXT:
-        return controller_context.lines(told)
-    return describe.lines(told.tool, selection, told.alive)
+        return controller_context.lines(cluster)
+    return describe.lines(cluster.tool, selection, cluster.alive)
 
 
 def broker_line(tool: Tool, broker: BrokerStatus) -> str:
@@ -40,87 +40,94 @@ def broker_line(tool: Tool, broker: BrokerStatus) -> str:
     return "\t".join(f"{name}: {value}" for name, value in cells)
 
 
-def controller_line(reign: ControllerTerm) -> str:
-    """`Controller: 3  Epoch: 1  Since: ...  ActiveSince: ...`, with tabs; `none` between two reigns."""
-    if reign.controller_id is None:
-        return f"Controller: {'none' if reign.is_known else UNKNOWN}"
+def controller_line(term: ControllerTerm) -> str:
+    """`Controller: 3  Epoch: 1  Since: ...  ActiveSince: ...`, with tabs; `none` between two controller terms."""
+    if term.controller_id is None:
+        return f"Controller: {'none' if term.is_known else UNKNOWN}"
     return "\t".join(
         [
-            f"Controller: {reign.controller_id}",
-            f"Epoch: {reign.controller_epoch}",
-            f"Since: {reign.since}",
-            f"ActiveSince: {reign.active_since or UNKNOWN}",
+            f"Controller: {term.controller_id}",
+            f"Epoch: {term.controller_epoch}",
+            f"Since: {term.since}",
+            f"ActiveSince: {term.active_since or UNKNOWN}",
         ]
     )
 
 
-def as_data(picture: Snapshot, selection: Selection, view: str | None) -> dict[str, Any]:
+def as_data(snapshot: Snapshot, selection: Selection, view: str | None) -> dict[str, Any]:
     """The same for programs. Null is unknown; `known` is false before the logs begin."""
-    told = picture.evidence
+    cluster = snapshot.state
     head = {
-        "cluster": picture.cluster,
-        "asked": iso(picture.asked),
-        "at": iso(picture.at),
-        "known": not picture.is_before,
-        "logs_since": iso(picture.first),
-        "logs_until": iso(picture.last),
-        "kafka_version": None if told.tool.release == TRUNK else str(told.tool.release),
-        "kraft": None if picture.is_before else told.tool.kraft,
-        "remarks": list(remarks(picture, selection, view))[1:],
+        "cluster": snapshot.cluster,
+        "asked": iso(snapshot.asked),
+        "at": iso(snapshot.at),
+        "known": not snapshot.is_before,
+        "logs_since": iso(snapshot.first),
+        "logs_until": iso(snapshot.last),
+        "kafka_version": None if cluster.tool.release == TRUNK else str(cluster.tool.release),
+        "kraft": None if snapshot.is_before else cluster.tool.kraft,
+        "remarks": list(remarks(snapshot, selection, view))[1:],
     }
     if view == BROKERS:
-        return head | {"brokers": [_broker(b) for b in ([] if picture.is_before else told.brokers)]}
+        return head | {"brokers": [_broker(b) for b in ([] if snapshot.is_before else cluster.brokers)]}
     if view == CONTROLLER:
-        return head | {"controller": _controller(told.reign)}
+        return head | {"controller": _controller(cluster.term)}
     if view == CONTEXT:
-        return head | {"context": None if picture.is_before else controller_context.as_data(told)}
-    return head | {"topics": [describe.as_data(told.tool, topic, some) for topic, some in selection.topics]}
+        return head | {"context": None if snapshot.is_before else controller_context.as_data(cluster)}
+    return head | {
+        "topics": [describe.as_data(cluster.tool, topic, partitions) for topic, partitions in selection.topics]
+    }
 
 
 def _broker(broker: BrokerStatus) -> dict[str, Any]:
     return {"broker": broker.broker, "state": broker.state, "epoch": broker.epoch, "since": broker.since}
 
 
-def _controller(reign: ControllerTerm) -> dict[str, Any] | None:
-    if not reign.is_known:
+def _controller(term: ControllerTerm) -> dict[str, Any] | None:
+    if not term.is_known:
         return None
     names = ("controller_id", "controller_epoch", "since", "active_since")
-    return {name: getattr(reign, name) for name in names}
+    return {name: getattr(term, name) for name in names}
 
 
-def remarks(picture: Snapshot, selection: Selection, view: str | None) -> Iterator[str]:
-    """What is to be known of an answer, a sentence each; the first says of what and when it is."""
-    told = picture.evidence
-    release = "kafka-topics" if told.tool.release == TRUNK else f"kafka-topics {told.tool.release}"
-    form = f", as {release} would print it" if view is None and not picture.is_before else ""
-    yield f"Cluster {picture.cluster} at {iso(picture.at)}{form}."
-    if picture.is_before:
-        yield f"Its logs begin at {iso(picture.first)}: nothing is known of {iso(picture.asked)}."
+def remarks(snapshot: Snapshot, selection: Selection, view: str | None) -> Iterator[str]:
+    """What a reader has to know about the output, a sentence each; the first names the cluster and the moment."""
+    cluster = snapshot.state
+    release = "kafka-topics" if cluster.tool.release == TRUNK else f"kafka-topics {cluster.tool.release}"
+    form = f", as {release} would print it" if view is None and not snapshot.is_before else ""
+    yield f"Cluster {snapshot.cluster} at {iso(snapshot.at)}{form}."
+    if snapshot.is_before:
+        yield f"Its logs begin at {iso(snapshot.first)}: nothing is known about {iso(snapshot.asked)}."
         return
-    if picture.asked > picture.last:
-        yield f"Its logs end then: what changed until {iso(picture.asked)} is not known."
-    yield from picture.notes
+    if snapshot.asked > snapshot.last:
+        yield f"Its logs end then; changes until {iso(snapshot.asked)} are not known."
+    yield from snapshot.notes
     if view is None:
-        yield from _remarks_on_topics(told.tool, selection)
-    elif view == BROKERS and not told.alive:
-        yield "No controller's log tells which brokers were there."
+        yield from _remarks_on_topics(cluster.tool, selection)
+    elif view == BROKERS and not cluster.alive:
+        yield "No controller log shows which brokers were alive."
 
 
 def _remarks_on_topics(tool: Tool, selection: Selection) -> Iterator[str]:
-    blank = [f"{topic.name}-{p.partition}" for topic, some in selection.topics for p in some if p.leader is None]
+    blank = [
+        f"{topic.name}-{p.partition}" for topic, partitions in selection.topics for p in partitions if p.leader is None
+    ]
     if blank:
-        yield f"No line tells the state of {_some(blank)} by then."
+        yield f"The logs do not show the state of {_first(blank)} at that time."
     if selection.undecided:
-        why = "min.insync.replicas may be missing, give it with --conf" if selection.only in (AT_MIN_ISR, UNDER_MIN_ISR) else "see the answer without a filter"  # fmt: skip
-        many = f"{selection.undecided:,} partition{'s are' if selection.undecided > 1 else ' is'}"
-        yield f"{many} left out because the logs do not tell whether the filter lets them through ({why})."
+        needs_min_isr = selection.only in (AT_MIN_ISR, UNDER_MIN_ISR)
+        hint = (
+            "if min.insync.replicas is missing, give it with --conf" if needs_min_isr else "run it without the filter"
+        )
+        partitions = f"{selection.undecided:,} partition{'s are' if selection.undecided > 1 else ' is'}"
+        yield f"{partitions} left out: the logs do not show whether the filter applies ({hint})."
     if tool.asks_brokers and selection.only is None:
         for topic, _ in selection.topics:
             if topic.deleting:
-                yield f"Topic {topic.name} was being deleted, and brokers no longer told of it: it is left out."
+                yield f"Topic {topic.name} is left out: it was being deleted, and brokers no longer listed it."
 
 
-def _some(values: Sequence[str], most: int = 5) -> str:
+def _first(values: Sequence[str], most: int = 5) -> str:
     """`a, b and 3 more`."""
     shown = ", ".join(values[:most])
     return f"{shown} and {len(values) - most:,} more" if len(values) > most else shown

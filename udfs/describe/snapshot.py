@@ -20,27 +20,27 @@ from udfs.describe.controller_context import (
     ReplicaId,
     alive_of,
 )
-from udfs.describe.kafka_topics import Alive, DescribedPartition, DescribedTopic, Tool, whole
+from udfs.describe.kafka_topics import Alive, DescribedPartition, DescribedTopic, Tool, with_gaps_filled
 from udfs.kafka.releases import TRUNK, Release
 
 Row = Mapping[str, Any]
 
 SAME_NAME = ("compression.type", "min.insync.replicas", "unclean.leader.election.enable")
-"""Settings that have one name as a topic's and as all brokers' default."""
+"""Settings that a topic and the brokers' default have under one name."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A cluster at one moment, as far as its logs tell."""
+    """A cluster at one moment, as far as its logs show."""
 
     cluster: str
     asked: datetime
     first: datetime
     last: datetime
     """First and last record of the logs."""
-    evidence: ClusterState
+    state: ClusterState
     notes: tuple[str, ...] = ()
-    """What the reader has to know of the logs, a sentence each."""
+    """What is missing in the logs around that moment, a sentence each."""
 
     @property
     def at(self) -> datetime:
@@ -49,7 +49,7 @@ class Snapshot:
 
     @property
     def is_before(self) -> bool:
-        """Whether the logs had not begun, so that nothing is known."""
+        """Whether the moment is before the first record, so that nothing is known."""
         return self.asked < self.first
 
 
@@ -63,9 +63,9 @@ def iso(at: datetime | None) -> str | None:
 
 
 def tool_of(by_messages: tuple[str, bool] | None, versions: Iterable[str]) -> Tool:
-    """The kafka-topics that fits: of the newest release that any node had named by then, else of the one that messages tell.
+    """The kafka-topics that fits: of the newest release that a node had logged by then, else the lowest that messages allow.
 
-    `by_messages`: that release, and whether the cluster ran KRaft; where nothing tells, the newest stands.
+    `by_messages`: that release, and whether the cluster ran KRaft; None: unknown, then it is the newest one.
 
     >>> str(tool_of(("2.4", False), ["2.3.1", "2.8.2", "unknown"]).release)
     '2.8.2'
@@ -78,88 +78,89 @@ def tool_of(by_messages: tuple[str, bool] | None, versions: Iterable[str]) -> To
 # ---- topics ---------------------------------------------------------------------------------------------------------
 def topics_of(
     tool: Tool,
-    lives: Iterable[Row],
+    incarnations: Iterable[Row],
     partitions: Iterable[Row],
-    moves: Iterable[Row],
-    assigned: Iterable[Row],
+    reassignments: Iterable[Row],
+    assignments: Iterable[Row],
     configs: Sequence[Row],
     paths: Mapping[str, str],
-    default_least: Callable[[str], int | None],
+    default_min_isr: Callable[[str], int | None],
     at: datetime,
 ) -> list[DescribedTopic]:
     """Topics by name, from rows of TOPIC_TIMELINE and PARTITION_TIMELINE that hold at a moment.
 
-    `moves`: rows of REASSIGNMENTS, of each partition at least the last before and the first after. `assigned`: the assignment
-    that a ZooKeeper controller last wrote of each partition (topic, partition, replicas, at). `configs`: what was last said
-    of each setting (topic, name, value, at; topic null: all brokers' default; name null: all of a topic's overrides).
-    `paths`: by file id. `default_least`: a topic's `min.insync.replicas` where no line tells it.
+    `reassignments`: rows of REASSIGNMENTS, of each partition at least the last before and the first after.
+    `assignments`: the last one of each partition that a ZooKeeper controller wrote (topic, partition, replicas, at).
+    `configs`: the last value of each setting (topic, name, value, at; topic null: the default of all brokers; name null:
+    all overrides of a topic). `paths`: by file id. `default_min_isr`: a topic's `min.insync.replicas` where no line has it.
     """
     current: dict[str, Row] = {}
-    for life in sorted(lives, key=lambda row: row["incarnation"]):
-        if life["topic"] != METADATA_LOG:
-            current[life["topic"]] = life
-    moved: dict[tuple[str, int, int], list[Row]] = {}
-    for row in moves:
-        moved.setdefault((row["topic"], row["partition"], row["incarnation"]), []).append(row)
-    written = {(row["topic"], row["partition"]): row for row in assigned}
-    known: dict[str, list[DescribedPartition]] = {name: [] for name in current}
+    for incarnation in sorted(incarnations, key=lambda row: row["incarnation"]):
+        if incarnation["topic"] != METADATA_LOG:
+            current[incarnation["topic"]] = incarnation
+    reassignments_of: dict[tuple[str, int, int], list[Row]] = {}
+    for row in reassignments:
+        reassignments_of.setdefault((row["topic"], row["partition"], row["incarnation"]), []).append(row)
+    last_writes = {(row["topic"], row["partition"]): row for row in assignments}
+    partitions_of: dict[str, list[DescribedPartition]] = {name: [] for name in current}
     for row in partitions:
         if row["topic"] in current and current[row["topic"]]["incarnation"] == row["incarnation"]:
-            own_moves = moved.get((row["topic"], row["partition"], row["incarnation"]), [])
-            write = written.get((row["topic"], row["partition"]))
-            is_of_before = write is not None and write["at"] < current[row["topic"]]["since"]
-            known[row["topic"]].append(partition_of(tool, row, own_moves, None if is_of_before else write, paths, at))
+            around = reassignments_of.get((row["topic"], row["partition"], row["incarnation"]), [])
+            write = last_writes.get((row["topic"], row["partition"]))
+            if write is not None and write["at"] < current[row["topic"]]["since"]:
+                write = None  # of an incarnation before
+            partitions_of[row["topic"]].append(partition_of(tool, row, around, write, paths, at))
     shared = [row for row in configs if row["topic"] is None]
     own: dict[str, list[Row]] = {}
     for row in configs:
         if row["topic"] in current and row["at"] >= current[row["topic"]]["since"]:
             own.setdefault(row["topic"], []).append(row)
-    found = []
-    for name, life in sorted(current.items()):
-        told = configs_of(shared, own.get(name, []))
-        logged = (told or {}).get("min.insync.replicas", "")
+    topics = []
+    for name, incarnation in sorted(current.items()):
+        topic_configs = configs_of(shared, own.get(name, []))
+        min_isr = (topic_configs or {}).get("min.insync.replicas", "")
         topic = DescribedTopic(
             name,
-            tuple(known[name]),
-            topic_id=life["topic_id"],
-            since=iso(life["since"]),
-            configs=told,
-            min_insync_replicas=int(logged) if logged.isdecimal() else default_least(name),
-            deleting=life["deletion_started"] is not None and life["deletion_started"] <= at,
+            tuple(partitions_of[name]),
+            topic_id=incarnation["topic_id"],
+            since=iso(incarnation["since"]),
+            configs=topic_configs,
+            min_insync_replicas=int(min_isr) if min_isr.isdecimal() else default_min_isr(name),
+            deleting=incarnation["deletion_started"] is not None and incarnation["deletion_started"] <= at,
         )
-        found.append(whole(topic))
-    return found
+        topics.append(with_gaps_filled(topic))
+    return topics
 
 
 def partition_of(
-    tool: Tool, row: Row, moves: Sequence[Row], written: Row | None, paths: Mapping[str, str], at: datetime
+    tool: Tool, row: Row, reassignments: Sequence[Row], last_write: Row | None, paths: Mapping[str, str], at: datetime
 ) -> DescribedPartition:
-    """A partition, from its row of PARTITION_TIMELINE at a moment, its rows of REASSIGNMENTS around it, and the last assignment written.
+    """A partition, from its row of PARTITION_TIMELINE at a moment and its rows of REASSIGNMENTS around it.
 
-    ZooKeeper stores the assignment apart from the state, and it changes between two states: what was written after the
-    state counts before what was said of the state.
+    ZooKeeper stores the assignment apart from the state, and it changes between two states: an assignment written after
+    the state (`last_write`) counts before the one that came with the state.
     """
 
     def ids(values: Sequence[int] | None) -> tuple[int, ...] | None:
         return None if values is None else tuple(values)
 
-    begun = [move for move in moves if move["since"] <= at]
-    last = max(begun, key=lambda move: move["since"], default=None)
-    now = last if last is not None and (last["until"] is None or last["until"] > at) else None
+    started = [move for move in reassignments if move["since"] <= at]
+    last = max(started, key=lambda move: move["since"], default=None)
+    ongoing = last if last is not None and (last["until"] is None or last["until"] > at) else None
     replicas = row["replicas"]
-    if written is not None and (replicas is None or written["at"] >= row["since"]):
-        replicas = written["replicas"]
-    elif replicas is None and now is None and not tool.kraft:
-        replicas = _assignment_between(last, moves, at)
+    if last_write is not None and (replicas is None or last_write["at"] >= row["since"]):
+        replicas = last_write["replicas"]
+    elif replicas is None and ongoing is None and not tool.kraft:
+        replicas = _assignment_between(last, reassignments, at)
     return DescribedPartition(
         row["partition"],
         leader=row["leader"],
         isr=ids(row["isr"]),
         replicas=ids(replicas),
         elr=ids(row["elr"]),
-        adding=tuple(now["adding_replicas"] or ()) if now else (),
-        removing=tuple(now["removing_replicas"] or ()) if now else (),
-        reassigning=now is not None,
+        adding=tuple(ongoing["adding_replicas"] or ()) if ongoing else (),
+        removing=tuple(ongoing["removing_replicas"] or ()) if ongoing else (),
+        reassigning=ongoing is not None,
         leader_epoch=row["leader_epoch"],
         partition_epoch=row["partition_epoch"],
         since=iso(row["since"]),
@@ -168,43 +169,44 @@ def partition_of(
     )
 
 
-def _assignment_between(last: Row | None, moves: Iterable[Row], at: datetime) -> Any:
-    """The assignment while nothing moves: what the last reassignment led to, else what the next one began with; None unknown.
+def _assignment_between(last: Row | None, reassignments: Iterable[Row], at: datetime) -> Any:
+    """The assignment between reassignments: what the last one led to, else what the next one began with; None unknown.
 
-    With ZooKeeper nothing else changes it, and the controller logs each (KRaft is silent about those that only remove).
+    With ZooKeeper nothing else changes it, and the controller logs each; KRaft does not log those that only remove.
     """
     if last is not None:
         return last["target_replicas"] if last["state"] == "completed" else last["original_replicas"]
-    following = min((m for m in moves if m["since"] > at), key=lambda move: move["since"], default=None)
+    following = min((m for m in reassignments if m["since"] > at), key=lambda move: move["since"], default=None)
     return following["original_replicas"] if following is not None else None
 
 
 def configs_of(shared: Iterable[Row], own: Iterable[Row]) -> dict[str, str] | None:
-    """A topic's settings: the brokers' defaults under its own; None if no line tells any.
+    """A topic's settings: the brokers' defaults under its own; None if no line has any.
 
     >>> configs_of([], [{"name": None, "value": "Map(a -> 1, b -> 2)"}])
     {'a': '1', 'b': '2'}
     """
-    found: dict[str, str] = {}
-    is_told = False
+    configs: dict[str, str] = {}
+    is_logged = False
     for row in [*(row for row in shared if row["name"] in SAME_NAME), *own]:
         if row["value"] is None:
             continue
-        is_told = True
+        is_logged = True
         if row["name"] is None:
-            found.update(re.findall(r"([\w.]+) -> ([^,)]*)", row["value"]))
+            configs.update(re.findall(r"([\w.]+) -> ([^,)]*)", row["value"]))
         elif row["value"].strip() == "null":
-            found.pop(row["name"], None)
+            configs.pop(row["name"], None)
         else:
-            found[row["name"]] = row["value"].strip()
-    return found if is_told else None
+            configs[row["name"]] = row["value"].strip()
+    return configs if is_logged else None
 
 
 def without_fenced_leaders(tool: Tool, topics: Iterable[DescribedTopic], alive: Alive) -> list[DescribedTopic]:
-    """The same without leaders that KRaft had fenced: it takes the office with the same commit, though a line may be late.
+    """The same without leaders that KRaft had fenced: the commit that fences a broker takes its leaderships away.
 
-    Nobody leads if all replicas are fenced (an ISR of one stays, or is empty with eligible leader replicas: unknown); else
-    another may, in a state that no line tells: leader, ISR and assignment are unknown.
+    The line about the partition may come later. Nobody leads if all replicas are fenced; the ISR then is unknown, as an
+    ISR of one stays but is empty with eligible leader replicas. Else another may lead: leader, ISR and assignment are
+    unknown.
     """
     if not tool.kraft:
         return list(topics)
@@ -222,7 +224,7 @@ def _unfenced(p: DescribedPartition, alive: Alive) -> DescribedPartition:
 
 
 # ---- brokers and the controller -------------------------------------------------------------------------------------
-def reign_of(row: Row | None, at: datetime) -> ControllerTerm:
+def controller_term_of(row: Row | None, at: datetime) -> ControllerTerm:
     """The controller, from the last row of CONTROLLER_TIMELINE that had begun."""
     if row is None:
         return ControllerTerm()
@@ -233,81 +235,86 @@ def reign_of(row: Row | None, at: datetime) -> ControllerTerm:
     )
 
 
-def evidence_of(
+def cluster_state_of(
     tool: Tool,
-    reign: Row | None,
-    spans: Iterable[Row],
+    term: Row | None,
+    registrations: Iterable[Row],
     topics: Sequence[DescribedTopic],
-    said: Sequence[Row],
+    context_lines: Sequence[Row],
     at: datetime,
 ) -> ClusterState:
     """What a controller's context is made of.
 
-    `reign`, `spans`: the last row of CONTROLLER_TIMELINE, and of BROKER_TIMELINE for each broker, that had begun. `said`: the
-    last lines that tell what the controller held (kind, topic, partition, broker, value, at; see jobs.describe.describe).
+    `term`, `registrations`: the last row of CONTROLLER_TIMELINE, and of BROKER_TIMELINE for each broker, that had begun.
+    `context_lines`: the last lines on what the controller held (kind, topic, partition, broker, value, at), as
+    `jobs.describe.describe.to_context_lines` gives them.
     """
-    now = reign_of(reign, at)
-    began = reign["since"] if reign is not None and now.controller_id is not None else None
-    by_broker = {span["broker"]: span for span in spans}
-    leaving = {r["broker"]: r["at"] for r in said if r["kind"] == "leaving"}
-    epochs = _epochs(said, began)
+    controller = controller_term_of(term, at)
+    began = term["since"] if term is not None and controller.controller_id is not None else None
+    by_broker = {row["broker"]: row for row in registrations}
+    leaving = {r["broker"]: r["at"] for r in context_lines if r["kind"] == "leaving"}
+    epochs = _epochs(context_lines, began)
     members = [
-        broker_of(span, leaving.get(broker), epochs.get(broker), None if tool.kraft else began, at)
-        for broker, span in by_broker.items()
+        broker_of(row, leaving.get(broker), epochs.get(broker), None if tool.kraft else began, at)
+        for broker, row in by_broker.items()
     ]
     assigned = {replica for topic in topics for p in topic.partitions for replica in p.replicas or ()}
     members += [BrokerStatus(broker, "unknown") for broker in assigned - set(by_broker)]
-    there = alive_of(members)
-    topics = without_fenced_leaders(tool, topics, there)
+    alive = alive_of(members)
+    topics = without_fenced_leaders(tool, topics, alive)
     dirs: dict[int, set[PartitionId]] = {}
     states: dict[PartitionId | ReplicaId, str] = {}
-    for r in said:
+    for r in context_lines:
         broker = r["broker"]
-        if r["kind"] == "offline_dir" and there.get(broker) and r["at"] >= by_broker[broker]["since"]:
+        if r["kind"] == "offline_dir" and alive.get(broker) and r["at"] >= by_broker[broker]["since"]:
             dirs.setdefault(broker, set()).add((r["topic"], r["partition"]))
         elif r["kind"] == "state":
             place = (r["topic"], r["partition"])
             states[place if broker is None else (*place, broker)] = r["value"]
     return ClusterState(
         tool,
-        now,
+        controller,
         topics,
         sorted(members, key=lambda b: b.broker),
         offline_dirs={broker: frozenset(ids) for broker, ids in dirs.items()},
-        logged=states,
-        deletion_requested=_asked_to_go(topics, said),
-        gone_before=frozenset(n for n, span in by_broker.items() if began and span["until"] and span["until"] <= began),
+        logged_states=states,
+        deletion_requested=_deletions_requested(topics, context_lines),
+        gone_before=frozenset(
+            broker for broker, row in by_broker.items() if began and row["until"] and row["until"] <= began
+        ),
     )
 
 
 def broker_of(
-    span: Row, leaving: datetime | None, epoch: int | None, reign: datetime | None, at: datetime
+    row: Row, leaving: datetime | None, epoch: int | None, began: datetime | None, at: datetime
 ) -> BrokerStatus:
-    """A broker by its last registration. A new ZooKeeper controller knows nothing of shutdowns asked of the one before it.
+    """A broker by its last registration. A new ZooKeeper controller does not know which shutdowns the last one granted.
 
-    `leaving`: when a controlled shutdown of it was last begun; `epoch`: as the controller printed it; `reign`: its begin.
+    `leaving`: when its last controlled shutdown began; `epoch`: as the controller printed it; `began`: when the controller
+    term did.
     """
-    if span["until"] is not None and span["until"] <= at:
-        return BrokerStatus(span["broker"], "gone", None, iso(span["until"]))
-    asked = leaving is not None and leaving >= span["since"] and (reign is None or leaving >= reign)
-    known = span["epoch"] if span["epoch"] is not None else epoch
-    return BrokerStatus(span["broker"], "shutting_down" if asked else "alive", known, iso(span["since"]))
+    if row["until"] is not None and row["until"] <= at:
+        return BrokerStatus(row["broker"], "gone", None, iso(row["until"]))
+    is_leaving = leaving is not None and leaving >= row["since"] and (began is None or leaving >= began)
+    broker_epoch = row["epoch"] if row["epoch"] is not None else epoch
+    return BrokerStatus(row["broker"], "shutting_down" if is_leaving else "alive", broker_epoch, iso(row["since"]))
 
 
-def _epochs(said: Iterable[Row], began: datetime | None) -> dict[int, int]:
-    """Broker epochs as a ZooKeeper controller printed them last; no other reign's."""
-    printed = [(r["at"], r["value"]) for r in said if r["kind"] == "epochs" and began is not None and r["at"] >= began]
+def _epochs(context_lines: Iterable[Row], began: datetime | None) -> dict[int, int]:
+    """Broker epochs as a ZooKeeper controller printed them last in its term, which began then."""
+    of_term = [r for r in context_lines if r["kind"] == "epochs" and began is not None and r["at"] >= began]
+    printed = [(r["at"], r["value"]) for r in of_term]
     last = max(printed)[1] if printed else ""
     return {int(broker): int(epoch) for broker, epoch in re.findall(r"(\d+) -> (\d+)", last)}
 
 
-def _asked_to_go(topics: Iterable[DescribedTopic], said: Iterable[Row]) -> frozenset[str]:
-    """Topics whose deletion was asked for since they are there."""
-    asked = [
+def _deletions_requested(topics: Iterable[DescribedTopic], context_lines: Iterable[Row]) -> frozenset[str]:
+    """Topics whose deletion was asked for since they exist."""
+    requests = [
         (name, iso(r["at"]) or "")
-        for r in said
+        for r in context_lines
         if r["kind"] == "deleting"
         for name in re.findall(r"[\w.-]+", r["value"] or "")
     ]
     since = {topic.name: topic.since or "" for topic in topics}
-    return frozenset(name for name, at in asked if name in since and at >= since[name])
+    return frozenset(name for name, at in requests if name in since and at >= since[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -27,13 +28,18 @@ SEE_TRACE = "(--debug shows the trace)"
 
 def exit_code(error: Exception) -> int:
     """The exit code of a command that ends with an exception."""
-    return BAD_INPUT if isinstance(error, BadInput) else FAILED
+    return BAD_INPUT if isinstance(error, BadInput) or _of_worker(error)[0] is BadInput else FAILED
 
 
 def explain(error: Exception) -> str:
     """What went wrong, in one sentence, and what can be done about it where we know."""
     if isinstance(error, (BadInput, Failed)):
         return str(error)
+    if sentence := _of_worker(error)[1]:
+        return sentence
+    if is_full_disk(error):
+        where = f": {error.filename}" if isinstance(error, OSError) and error.filename else ""
+        return f"The disk is full{where}; free some space on it and run it again {SEE_TRACE}"
     if isinstance(error, OSError):
         what = error.strerror or str(error)
         return f"{what}: {error.filename} {SEE_TRACE}" if error.filename else f"{what} {SEE_TRACE}"
@@ -52,6 +58,23 @@ def explain(error: Exception) -> str:
     else:
         reason = " ".join([type(error).__name__, *str(error).strip().splitlines()[:1]])
     return f"This is a bug in Kafka Rewind: {reason}; please run it with `kafka-rewind --debug` and report the trace."
+
+
+def _of_worker(error: Exception) -> tuple[type[Exception] | None, str]:
+    """The class and the sentence of a BadInput or Failed that a Python worker raised; Spark has them as text."""
+    for line in str(error).splitlines():
+        name, _, sentence = line.strip().partition(": ")
+        for kind in (BadInput, Failed):
+            if sentence and name == f"{kind.__module__}.{kind.__name__}":
+                return kind, sentence
+    return None, ""
+
+
+def is_full_disk(error: Exception) -> bool:
+    """Whether an error, Python's own or one of Spark's, is that of a full disk."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOSPC
+    return is_from_spark(error) and os.strerror(errno.ENOSPC) in str(error)
 
 
 def is_from_spark(error: Exception) -> bool:

@@ -15,9 +15,25 @@ ENDINGS = {  # exception -> exit code, sentence
     NoJava("Install Java."): (FAILED, "Install Java."),
     OSError(28, "No space left on device", "/w/events"): (
         FAILED,
-        "No space left on device: /w/events (--debug shows the trace)",
+        "The disk is full: /w/events; free some space on it and run it again (--debug shows the trace)",
     ),
-    OSError(28, "No space left on device"): (FAILED, "No space left on device (--debug shows the trace)"),
+    OSError(28, "No space left on device"): (
+        FAILED,
+        "The disk is full; free some space on it and run it again (--debug shows the trace)",
+    ),
+    OSError(13, "Permission denied", "/w"): (FAILED, "Permission denied: /w (--debug shows the trace)"),
+    SparkRuntimeException("Job aborted.\nCaused by: java.io.IOException: No space left on device"): (
+        FAILED,
+        "The disk is full; free some space on it and run it again (--debug shows the trace)",
+    ),
+    PythonException("Job aborted.\n  File x\nudfs.errors.Failed: This file changed while it was read: f; run again."): (
+        FAILED,
+        "This file changed while it was read: f; run again.",
+    ),
+    PythonException("Job aborted.\n  File x\nudfs.errors.BadInput: Give a folder.\n\tat a.B"): (
+        BAD_INPUT,
+        "Give a folder.",
+    ),
     MemoryError(): (FAILED, "Python ran out of memory (--debug shows the trace)"),
     Py4JNetworkError("Answer from Java side is empty"): (
         FAILED,

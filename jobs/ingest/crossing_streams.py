@@ -15,7 +15,7 @@ LONG_RUN = 16
 """Equal records in a row that no two nodes log by chance, whatever stands at the ends (a truncated record, say)."""
 NARROW_MICROS = 1_000_000
 """Streams that cross for no longer may just meet: time stamps of some layouts have no more than seconds."""
-Pair = tuple[str, str]
+StreamPair = tuple[str, str]
 """Two streams, the smaller file id first."""
 
 
@@ -69,14 +69,14 @@ class StreamSpan:
     is_new: bool
 
 
-def crossing_pairs(spans: Iterable[StreamSpan]) -> set[Pair]:
+def crossing_pairs(spans: Iterable[StreamSpan]) -> set[StreamPair]:
     """Streams that cross in time and of which one is new; not those of different nodes."""
     groups: defaultdict[tuple[str, ...], defaultdict[int | None, list[StreamSpan]]]
     groups = defaultdict(lambda: defaultdict(list))
     for span in spans:
         for node in span.nodes or (None,):
             groups[span.group][node].append(span)
-    pairs: set[Pair] = set()
+    pairs: set[StreamPair] = set()
     for by_node in groups.values():
         unnamed = by_node.pop(None, [])
         for named in by_node.values() if by_node else ([],):
@@ -84,8 +84,8 @@ def crossing_pairs(spans: Iterable[StreamSpan]) -> set[Pair]:
     return pairs
 
 
-def _crossing(spans: list[StreamSpan]) -> set[Pair]:
-    pairs: set[Pair] = set()
+def _crossing(spans: list[StreamSpan]) -> set[StreamPair]:
+    pairs: set[StreamPair] = set()
     open_spans: list[StreamSpan] = []
     for span in sorted(spans, key=lambda span: span.first_at):
         open_spans = [other for other in open_spans if other.last_at >= span.first_at]
@@ -96,7 +96,7 @@ def _crossing(spans: list[StreamSpan]) -> set[Pair]:
     return pairs
 
 
-def ordered(a: str, b: str) -> Pair:
+def ordered(a: str, b: str) -> StreamPair:
     """Two file ids as a pair."""
     return min(a, b), max(a, b)
 
@@ -122,13 +122,13 @@ class StreamExtent:
         return max(last_at for _, last_at in self.loggers.values())
 
 
-def common_times(pair: Pair, extents: Mapping[str, StreamExtent]) -> tuple[int, int]:
+def common_times(pair: StreamPair, extents: Mapping[str, StreamExtent]) -> tuple[int, int]:
     """The first and the last time, microseconds, that two streams have in common."""
     a, b = (extents[file_id] for file_id in pair)
     return max(a.first_at, b.first_at), min(a.last_at, b.last_at)
 
 
-def windows(pairs: Iterable[Pair], extents: Mapping[str, StreamExtent]) -> dict[str, tuple[int, int]]:
+def windows(pairs: Iterable[StreamPair], extents: Mapping[str, StreamExtent]) -> dict[str, tuple[int, int]]:
     """By stream the times, first and last, between which it crosses any other."""
     times: dict[str, tuple[int, int]] = {}
     for pair in pairs:
@@ -139,7 +139,7 @@ def windows(pairs: Iterable[Pair], extents: Mapping[str, StreamExtent]) -> dict[
     return times
 
 
-def is_wide(pair: Pair, extents: Mapping[str, StreamExtent]) -> bool:
+def is_wide(pair: StreamPair, extents: Mapping[str, StreamExtent]) -> bool:
     """Whether two streams cross for more than NARROW_MICROS."""
     since, until = common_times(pair, extents)
     return until - since > NARROW_MICROS

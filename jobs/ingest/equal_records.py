@@ -13,7 +13,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.ingest.crossing_streams import ComparedStream, Pair, StreamExtent, StreamMatch, is_wide, ordered
+from jobs.ingest.crossing_streams import ComparedStream, StreamExtent, StreamMatch, StreamPair, is_wide, ordered
 from schemas.spark import FLAG, INT, LONG, TEXT, struct
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def within(records: DataFrame, times: Mapping[str, tuple[int, int]]) -> DataFram
     )
 
 
-def to_copies(records: DataFrame, pairs: set[Pair]) -> DataFrame:
+def to_copies(records: DataFrame, pairs: set[StreamPair]) -> DataFrame:
     """Records, the columns KEY, PLACE, node, is_new -> KEYs that two crossing streams have.
 
     KEY, file_id, copies (how often the stream has it), first, last (byte offsets), node, is_new; and of the other
@@ -156,7 +156,7 @@ class TruncatedRecord:
 
 
 def truncated_records(
-    records: DataFrame, pairs: set[Pair], extents: Mapping[str, StreamExtent]
+    records: DataFrame, pairs: set[StreamPair], extents: Mapping[str, StreamExtent]
 ) -> list[TruncatedRecord]:
     """Last records of streams that end where their stream ends, and what continues them in a crossing stream.
 
@@ -213,7 +213,7 @@ class _Run:
 
 def matches_of(
     records: DataFrame, copies: DataFrame, extents: Mapping[str, StreamExtent], truncated: list[TruncatedRecord]
-) -> dict[Pair, StreamMatch]:
+) -> dict[StreamPair, StreamMatch]:
     """How the equal records of any two streams lie in them. A truncated record counts as equal to the one that
     continues it.
     """
@@ -221,7 +221,7 @@ def matches_of(
     wide = {pair: is_wide(pair, extents) for pair in runs}
     unsure = [pair for pair, run in runs.items() if not (run.same_node and wide[pair])]
     counts = _counts(records, {pair: runs[pair].places for pair in unsure})
-    matches: dict[Pair, StreamMatch] = {}
+    matches: dict[StreamPair, StreamMatch] = {}
     for pair, run in runs.items():
         places = [run.places[file_id] for file_id in pair]
         begins = [first == extents[f].first for f, (first, _, _) in zip(pair, places, strict=True)]
@@ -238,12 +238,12 @@ def matches_of(
     return matches
 
 
-def _runs(copies: DataFrame, truncated: list[TruncatedRecord]) -> dict[Pair, _Run]:
+def _runs(copies: DataFrame, truncated: list[TruncatedRecord]) -> dict[StreamPair, _Run]:
     """By pair of streams their equal records, truncated ones included."""
     measures = [F.expr("max(coalesce(node = other_node, false))")]
     for side in ("", "other_"):
         measures += [F.min(f"{side}first"), F.max(f"{side}last"), F.sum(f"{side}copies")]
-    runs: dict[Pair, _Run] = {}
+    runs: dict[StreamPair, _Run] = {}
     for row in copies.where("file_id < other_id").groupBy("file_id", "other_id").agg(*measures).collect():
         runs[row[0], row[1]] = _Run(row[2], {row[0]: list(row[3:6]), row[1]: list(row[6:9])})
     for record in truncated:
@@ -254,7 +254,9 @@ def _runs(copies: DataFrame, truncated: list[TruncatedRecord]) -> dict[Pair, _Ru
     return runs
 
 
-def _counts(records: DataFrame, runs: Mapping[Pair, Mapping[str, list[int]]]) -> dict[tuple[Pair, str], int]:
+def _counts(
+    records: DataFrame, runs: Mapping[StreamPair, Mapping[str, list[int]]]
+) -> dict[tuple[StreamPair, str], int]:
     """For any two streams how many records each has in its run, equal ones and others."""
     if not runs:
         return {}

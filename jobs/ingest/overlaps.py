@@ -39,7 +39,15 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.ingest.crossing_streams import ComparedStream, Pair, StreamSpan, crossing_pairs, is_overlap, ordered, windows
+from jobs.ingest.crossing_streams import (
+    ComparedStream,
+    StreamPair,
+    StreamSpan,
+    crossing_pairs,
+    is_overlap,
+    ordered,
+    windows,
+)
 from jobs.ingest.equal_records import (
     KEY,
     PLACE,
@@ -140,7 +148,7 @@ def find_overlaps(
 
 
 def _to_dropped(
-    records: DataFrame, copies: DataFrame, accepted: list[Pair], truncated: list[TruncatedRecord]
+    records: DataFrame, copies: DataFrame, accepted: list[StreamPair], truncated: list[TruncatedRecord]
 ) -> DataFrame:
     """The records that do not stay, of new streams and published ones: PLACE, is_new, is_event, size_bytes, head_bytes.
 

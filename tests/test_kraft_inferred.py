@@ -1,4 +1,5 @@
-"""States inferred from the steps of a KRaft controller. Cases are those of the capture kraft-4.1.0-chaos, values its truth's."""
+"""States inferred from the steps of a KRaft controller. Cases are those of the capture kraft-4.1.0-chaos, values its
+truth's."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ CASES = {  # before, steps, the next logged state (leader, leader epoch, partiti
     ),
     # a-1-2: a reassignment to broker 4, which was dead already and is fenced; it comes back after an unclean shutdown
     "a reassignment, a loss, and eligibility lost": (
-        KraftState(4, 4, 13, [0, 4]), steps(assigned([4], 4, [4]), fenced(4), unclean_restart(2), unclean_restart(4)), KraftState(-1, 6, 16, []),
+        KraftState(4, 4, 13, [0, 4]), steps(assigned([4], 4, [4]), fenced(4), unclean_restart(2), unclean_restart(4)),
+        KraftState(-1, 6, 16, []),
         [(4, 5, 14, [4]), (-1, 6, 15, []), (-1, 6, 16, [])],
     ),
     "further steps: the next state may be of after or before them": (
@@ -60,7 +62,8 @@ CASES = {  # before, steps, the next logged state (leader, leader epoch, partiti
     ),
     # a-1-2: its own record, by a controller's clock that is ahead
     "a record that made the state before": (
-        KraftState(4, 4, 13, [0, 4], [0, 1, 4]), steps(assigned([0, 1, 4]), assigned([4], 4, [4])), KraftState(4, 5, 14, [4]),
+        KraftState(4, 4, 13, [0, 4], [0, 1, 4]), steps(assigned([0, 1, 4]), assigned([4], 4, [4])),
+        KraftState(4, 5, 14, [4]),
         [(4, 5, 14, [4])],
     ),
     "an ISR that is not logged shows nothing": (
@@ -70,9 +73,13 @@ CASES = {  # before, steps, the next logged state (leader, leader epoch, partiti
         KraftState(3, 0, 7, [3]), steps(fenced(3), unfenced(2), assigned([2, 3, 4])), KraftState(-1, 1, 9, []),
         [(-1, 1, 8, []), (-1, 1, 9, [])],
     ),
-    "somebody else wrote, too: nothing is sure": (KraftState(3, 0, 7, [3]), steps(fenced(3)), KraftState(-1, 1, 9, []), []),
+    "somebody else wrote, too: nothing is sure": (
+        KraftState(3, 0, 7, [3]), steps(fenced(3)), KraftState(-1, 1, 9, []), [],
+    ),
     "they lead elsewhere": (KraftState(3, 0, 7, [3]), steps(fenced(3), assigned([2, 3])), KraftState(2, 1, 9, [2]), []),
-    "who is not in sync is fenced without a change": (KraftState(3, 0, 7, [3]), steps(fenced(2)), KraftState(3, 0, 9, [3]), []),
+    "who is not in sync is fenced without a change": (
+        KraftState(3, 0, 7, [3]), steps(fenced(2)), KraftState(3, 0, 9, [3]), [],
+    ),
     "who follows a leader with others in sync is not decided here": (
         KraftState(3, 0, 7, [3, 4]), steps(fenced(3), assigned([4, 2])), KraftState(4, 1, 9, [4]), [],
     ),
@@ -81,7 +88,8 @@ CASES = {  # before, steps, the next logged state (leader, leader epoch, partiti
         [(0, 6, 14, [0, 4]), (0, 6, 15, [0, 4])],
     ),
     "a record that completes a reassignment, logged in full": (
-        KraftState(0, 4, 10, [0, 2]), steps(assigned([1, 2], 1, [1, 2])), KraftState(1, 5, 11, [1, 2], [1, 2]), [(1, 5, 11, [1, 2])],
+        KraftState(0, 4, 10, [0, 2]), steps(assigned([1, 2], 1, [1, 2])),
+        KraftState(1, 5, 11, [1, 2], [1, 2]), [(1, 5, 11, [1, 2])],
     ),
     "the next state has another assignment than the record": (
         KraftState(3, 0, 5, [3, 4]), steps(assigned([3, 4, 2])), KraftState(3, 0, 6, [3, 4], [3, 4]), [],
@@ -101,10 +109,13 @@ CASES = {  # before, steps, the next logged state (leader, leader epoch, partiti
         KraftState(3, 0, 7, [3]), steps(fenced(3), unfenced(3), assigned([3, 4])), KraftState(-1, 1, 9, []), [],
     ),
     "a return changes nothing for who leads": (
-        KraftState(4, 4, 13, [0, 4]), steps(unfenced(2), assigned([4], 4, [4])), KraftState(4, 5, 14, None), [(4, 5, 14, [4])],
+        KraftState(4, 4, 13, [0, 4]), steps(unfenced(2), assigned([4], 4, [4])),
+        KraftState(4, 5, 14, None), [(4, 5, 14, [4])],
     ),
     "nothing logged afterwards, others in sync": (KraftState(0, 0, 1, [0, 2]), steps(fenced(0)), None, []),
-    "nothing logged afterwards, and first another step": (KraftState(0, 0, 1, [0]), steps(assigned([0, 1]), fenced(0)), None, []),
+    "nothing logged afterwards, and first another step": (
+        KraftState(0, 0, 1, [0]), steps(assigned([0, 1]), fenced(0)), None, [],
+    ),
 }  # fmt: skip
 
 

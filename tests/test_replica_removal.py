@@ -1,4 +1,5 @@
-"""Replicas that a ZooKeeper controller takes offline: the Column form against the plain one (`test_elections` has the releases)."""
+"""Replicas that a ZooKeeper controller takes offline: the Column form against the plain one (`test_elections` has
+the releases)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""States inferred from replicas that a ZooKeeper controller took offline. A removal is written as its time and replica."""
+"""States inferred from replicas that a ZooKeeper controller took offline. A removal is written as its time and
+replica."""
 
 from __future__ import annotations
 

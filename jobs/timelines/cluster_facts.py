@@ -1,5 +1,5 @@
-"""What is said of a cluster as a whole, and each of its partitions' states goes by: which evidence there is, whose logs
-are there and when, how KRaft keeps the last in sync, which controllers say what they made of a replica that went away.
+"""What holds of a cluster as a whole, and each of its partitions' states goes by: which evidence there is, whose logs
+are there and when, how KRaft keeps the last in sync, which controllers log what came of a replica that went offline.
 """
 
 from __future__ import annotations
@@ -36,28 +36,29 @@ class EvidenceKinds:
 
 
 def evidence_kinds(events: DataFrame) -> EvidenceKinds:
-    """What kinds of evidence there are, found in one pass."""
+    """Which kinds of evidence events hold, looked up in one pass."""
     kind, message = F.col("event_type"), F.col("message")
-    told = (kind.isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
-    told = told & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
-    led = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
-    changed = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
-    found = {
+    is_state = (kind.isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
+    is_unnumbered = is_state & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
+    is_leader = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
+    is_change = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
+    conditions = {
         "kraft": kind.startswith("kraft"),
         "dumps": kind.isin(*RECORDS),
         "removals": is_replica_offline(),
-        "unnumbered": told | led | changed,
+        "unnumbered": is_unnumbered | is_leader | is_change,
         "assigned": is_new_assignment(),
         "reassigned": is_reassignment(),
     }
-    there = [F.max(F.coalesce(one, F.lit(False))).alias(name) for name, one in found.items()]
-    row = events.agg(*there).collect()[0]
-    return EvidenceKinds(**{name: bool(row[name]) for name in found})
+    any_row = [F.max(F.coalesce(condition, F.lit(False))).alias(name) for name, condition in conditions.items()]
+    row = events.agg(*any_row).collect()[0]
+    return EvidenceKinds(**{name: bool(row[name]) for name in conditions})
 
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """Of the clusters whose `events` and `coverage` (LOG_COVERAGE) are given, times on their clocks; worked out when asked for."""
+    """Of clusters with these `events` and `coverage` (LOG_COVERAGE), times on their clocks; worked out when asked
+    for."""
 
     events: DataFrame
     coverage: DataFrame
@@ -79,65 +80,71 @@ class ClusterFacts:
         """See `to_kraft_clusters`."""
         return checkpointed(to_kraft_clusters(self.events))
 
-    def without_result(self, removals: DataFrame) -> DataFrame:
-        """Rows of replicas that ZooKeeper's controllers took offline -> those of which no line says what came of it."""
-        reigns = self.events.where(F.col("event_type") == REMOVAL_RESULT).select("cluster", "controller_epoch")
+    def without_result(self, offline_replicas: DataFrame) -> DataFrame:
+        """Rows of replicas that ZooKeeper's controllers took offline -> those of which no line logs what came of it."""
+        terms = self.events.where(F.col("event_type") == REMOVAL_RESULT).select("cluster", "controller_epoch")
         nodes = self.events.where(is_removal_result_until_1_0()).select("cluster", "node_id")
-        return removals.join(F.broadcast(reigns.distinct()), ["cluster", "controller_epoch"], "left_anti").join(
+        return offline_replicas.join(F.broadcast(terms.distinct()), ["cluster", "controller_epoch"], "left_anti").join(
             F.broadcast(nodes.distinct()), ["cluster", "node_id"], "left_anti"
         )
 
 
 REMOVAL_RESULT = "replica_removed_from_isr"
-"""Event by which a reign tells what it made of a replica that went away (from 1.1 on)."""
+"""Event by which a controller's term logs what came of a replica that went offline (from 1.1 on)."""
 
 
 def is_removal_result_until_1_0() -> Column:
-    """Whether an event tells what a controller until 1.0 made of a replica that went away: its node tells all of them."""
+    """Whether a controller until 1.0 logs what came of a replica that went offline: its node logs all of them."""
     return F.col("event_type").startswith("controller_isr_remov")
 
 
 def is_replica_offline() -> Column:
-    """Whether an event is a ZooKeeper controller's word that it took a replica offline."""
+    """Whether a ZooKeeper controller logs that it took a replica offline."""
     return (F.col("event_type") == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica")
 
 
 def to_kraft_clusters(events: DataFrame) -> DataFrame:
-    """Clusters whose controllers run KRaft: cluster, and `keeps_last_member`: whether a lost last member stays in the ISR; null unknown.
+    """Clusters whose controllers run KRaft: cluster, and `keeps_last_member`: whether a lost last member stays in the
+    ISR.
 
-    It stays without eligible leader replicas, which no release before 4.0 turns on; one that is printed proves them.
+    Null unknown. It stays without eligible leader replicas, which no release before 4.0 turns on (KIP-966); one that is
+    printed proves them.
     """
-    elr = F.col("event_type").startswith("kraft") & (F.size(ids_of("elr")) > 0)
+    has_elr = F.col("event_type").startswith("kraft") & (F.size(ids_of("elr")) > 0)
     major = F.regexp_extract(F.col("fields")["kafka_version"], r"^(\d+)", 1).try_cast("int")
-    told = events.where("event_type = 'kafka_version' OR event_type LIKE 'kraft%'").groupBy("cluster")
+    clusters = events.where("event_type = 'kafka_version' OR event_type LIKE 'kraft%'").groupBy("cluster")
     return (
-        told.agg(
-            F.max(F.col("event_type").startswith("kraft")).alias("kraft"),
-            F.max(elr).alias("elr"),
+        clusters.agg(
+            F.max(F.col("event_type").startswith("kraft")).alias("is_kraft"),
+            F.max(has_elr).alias("has_elr"),
             F.max(F.when(F.col("event_type") == "kafka_version", major)).alias("major"),
         )
-        .where("kraft")
-        .select("cluster", F.when(F.col("elr"), False).when(F.col("major") < 4, True).alias("keeps_last_member"))
+        .where("is_kraft")
+        .select("cluster", F.when(F.col("has_elr"), False).when(F.col("major") < 4, True).alias("keeps_last_member"))
     )
 
 
 def to_server_coverage(events: DataFrame, coverage: DataFrame) -> DataFrame:
-    """Spans in which each node's own log (not its controller's) is there, at INFO: cluster, leader, covered_since, covered_until, first_logged.
+    """Spans in which each node's own log (not its controller's) is there, at INFO: one kept at WARN lacks changes of
+    ISRs.
 
-    One that is kept at WARN says nothing of ISRs.
+    Columns: cluster, leader (the node), covered_since, covered_until, first_logged (its first line at INFO).
     """
     own = events.where(
         "node_id IS NOT NULL AND coalesce(level, '') NOT IN ('WARN', 'ERROR', 'FATAL') "
         "AND logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'"
     ).select("cluster", F.col("node_id").alias("leader"), "at", day_of("at").alias("day"))
     spans = coverage.where("kind = 'server'").select(
-        "cluster", F.col("node_id").alias("leader"), F.col("since").alias("covered_since"), F.col("until").alias("covered_until")
-    )  # fmt: skip
+        "cluster",
+        F.col("node_id").alias("leader"),
+        F.col("since").alias("covered_since"),
+        F.col("until").alias("covered_until"),
+    )
     by_day = spans.withColumn("day", days("covered_since", "covered_until"))
-    told = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where(
+    lines = own.join(F.broadcast(by_day), ["cluster", "leader", "day"]).where(
         "at BETWEEN covered_since AND covered_until"
     )
-    return told.groupBy("cluster", "leader", "covered_since", "covered_until").agg(F.min("at").alias("first_logged"))
+    return lines.groupBy("cluster", "leader", "covered_since", "covered_until").agg(F.min("at").alias("first_logged"))
 
 
 def day_of(time: Column | str) -> Column:
@@ -146,18 +153,19 @@ def day_of(time: Column | str) -> Column:
 
 
 def days(since: Column | str, until: Column | str) -> Column:
-    """A row for each day of a span, which is not null: over months there are many spans, and a time is looked for in those of its day."""
+    """A row for each day of a span, which is not null: there may be many spans, and a time is looked up in those of
+    its day."""
     return F.explode(F.sequence(day_of(since), day_of(until)))
 
 
 def is_new_assignment() -> Column:
-    """Whether an event is a ZooKeeper controller's word of a new partition's assignment."""
+    """Whether a ZooKeeper controller logs a new partition's assignment."""
     is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
     return is_new & F.col("replicas").isNotNull()
 
 
 def is_reassignment() -> Column:
-    """Whether an event tells of a partition's reassignment: a controller's line, or a record of a metadata dump."""
+    """Whether an event is part of a partition's reassignment: a controller's line, or a record of a metadata dump."""
     return F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
         F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
         & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
@@ -165,5 +173,5 @@ def is_reassignment() -> Column:
 
 
 def is_assignment_write() -> Column:
-    """Whether an event is a ZooKeeper controller's word that it wrote an assignment: a step of a reassignment."""
+    """Whether a ZooKeeper controller logs that it wrote an assignment: a step of a reassignment."""
     return F.col("event_type") == "reassignment_assignment_updated"

@@ -1,8 +1,9 @@
-"""EVENTS -> what each line says of one partition's committed state: the evidence that timelines are made of.
+"""EVENTS -> what each line states of one partition's committed state: the evidence that timelines are made of.
 
-Most name a partition epoch, the counter that orders a partition's states; before Kafka 1.1 few do. Intentions (`Shrinking
-ISR`, requests that failed) are no statements, nor is leader -2, which only marks a topic under deletion. Until 2.3 a leader
-writes a changed ISR itself, at once: there its line tells of a change, unless the next one says that it was refused.
+Most name a partition epoch, the counter that orders a partition's states; before Kafka 1.1 few do. Intentions
+(`Shrinking ISR`, requests that failed) are no observations, nor is leader -2, which only marks a topic under deletion.
+Until 2.3 a leader writes a changed ISR itself, at once: there its line is a change, unless the next one logs that it
+was refused.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ OBSERVATIONS = T.StructType(
         column("topic", TEXT, "Topic name."),
         column("topic_id", TEXT, "Topic id; null if the line does not give it."),
         column("partition", INT, "Partition."),
-        column("at", TIME, "When it was said."),
-        column("node_id", INT, "Who said it."),
-        column("file_id", TEXT, "Where."),
-        column("line", LONG, "On which line."),
-        column("leader", INT, "Leader; -1 none; null not said."),
-        column("leader_epoch", INT, "Leader epoch; null not said."),
-        column("partition_epoch", INT, "Partition epoch; null not said."),
-        column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
-        column("isr", IDS, "In-sync replicas, sorted; null not said."),
-        column("replicas", IDS, "Assignment; null not said."),
-        column("elr", IDS, "Eligible leader replicas, sorted; null not said."),
-        column("last_known_elr", IDS, "Last known eligible leader replicas, sorted; null not said."),
+        column("at", TIME, "When it was logged."),
+        column("node_id", INT, "Node that logged it."),
+        column("file_id", TEXT, "File."),
+        column("line", LONG, "Line."),
+        column("leader", INT, "Leader; -1 none; null not logged."),
+        column("leader_epoch", INT, "Leader epoch; null not logged."),
+        column("partition_epoch", INT, "Partition epoch; null not logged."),
+        column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
+        column("isr", IDS, "In-sync replicas, sorted; null not logged."),
+        column("replicas", IDS, "Assignment; null not logged."),
+        column("elr", IDS, "Eligible leader replicas, sorted; null not logged."),
+        column("last_known_elr", IDS, "Last known eligible leader replicas, sorted; null not logged."),
         column("by_leader", FLAG, "The leader's own report of an ISR change that was accepted."),
         column("keeps_leader", FLAG, "Leader and leader epoch are those of the partition epoch before; null unknown."),
         column("keeps_isr", FLAG, "So is the ISR; null unknown."),
@@ -45,12 +46,12 @@ OBSERVATIONS = T.StructType(
     ]
 )
 
-UNNUMBERED = (
-    "controller_isr_removed",
-    "reassignment_isr_listener_fired",
-)  # until 1.0: as FULL_STATE_EVENTS, without partition epoch
-REFRESHED = "leader_epoch_updated"  # the controller raised the leader epoch, and changed nothing else
-RECORDS = ("metadata_partition", "metadata_partition_change")  # of a metadata dump
+UNNUMBERED = ("controller_isr_removed", "reassignment_isr_listener_fired")
+"""Events until 1.0: as FULL_STATE_EVENTS, without partition epoch."""
+REFRESHED = "leader_epoch_updated"
+"""The controller raised the leader epoch, and changed nothing else."""
+RECORDS = ("metadata_partition", "metadata_partition_change")
+"""Records of a metadata dump."""
 
 
 def ids_of(name: str) -> Column:
@@ -70,9 +71,9 @@ def number_of(name: str) -> Column:
     return F.col("fields")[name].try_cast("int")
 
 
-def in_order(replicas: Column) -> Column:
-    """The assignment that a line prints; null where it prints another: a set (0.10's brokers, in the order of its hashes),
-    or the one that a reassignment is about to write."""
+def assignment_in_order(replicas: Column) -> Column:
+    """The assignment that a line prints; null where it prints another: a set (0.10's brokers, in the order of its
+    hashes), or the one that a reassignment is about to write."""
     message, kind = F.col("message"), F.col("event_type")
     received = (kind == "leader_and_isr_request_received") & message.contains(" PartitionState(")
     cached = (kind == "metadata_cache_updated") & message.contains("AllReplicas:")
@@ -94,19 +95,17 @@ def _select(events: DataFrame, **columns: Column) -> DataFrame:
 
 
 def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True) -> DataFrame:
-    """EVENTS -> OBSERVATIONS, one row per partition state that a line tells, whole or in part.
+    """EVENTS -> OBSERVATIONS, one row per partition state that a line states, in full or in part.
 
     `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps.
     """
     by_leader = F.col("event_type").isin(*LEADER_STATE_EVENTS)
     changed = F.when(F.col("event_type") == "isr_updated", True)
-    said = _select(
-        events.where(
-            F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS) & F.col("partition_epoch").isNotNull()
-        ),
+    observations = _select(
+        events.where(F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS) & F.col("partition_epoch").isNotNull()),
         leader=F.when(by_leader, F.coalesce("node_id", "broker_id")).otherwise(F.col("leader")),
         isr=sorted_ids(F.col("isr")),
-        replicas=in_order(F.col("replicas")),
+        replicas=assignment_in_order(F.col("replicas")),
         elr=F.when(~by_leader, ids_of("elr")),
         last_known_elr=F.when(~by_leader, ids_of("last_known_elr")),
         controller_epoch=F.when(~by_leader, F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch"))),
@@ -114,14 +113,16 @@ def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True
         keeps_leader=changed,
     )
     if kraft:
-        said = said.unionByName(_changes(events)).unionByName(_before_elections(events))
+        observations = observations.unionByName(_changes(events)).unionByName(_before_elections(events))
     if dumps:
-        said = said.unionByName(_from_dump(events))
-    return said.where((F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull())
+        observations = observations.unionByName(_from_dump(events))
+    return observations.where(
+        (F.col("leader").isNull() | (F.col("leader") > -2)) & F.col("partition_epoch").isNotNull()
+    )
 
 
 def _changes(events: DataFrame) -> DataFrame:
-    """OBSERVATIONS of lines that tell of KRaft's changes: the state after and the state before."""
+    """OBSERVATIONS of lines about KRaft's changes: the state after and the state before."""
     changes = events.where(F.col("event_type").isin(*STATE_CHANGE_EVENTS))
     after = _select(
         changes,
@@ -138,7 +139,8 @@ def _changes(events: DataFrame) -> DataFrame:
 
 
 def _before_elections(events: DataFrame) -> DataFrame:
-    """OBSERVATIONS of `Setting new leader ... Previous partition: ...` (KRaft, 4.0 on): the state that the election found."""
+    """OBSERVATIONS of `Setting new leader ... Previous partition: ...` (KRaft, 4.0 on): the state before the
+    election."""
     printed = events.where(F.col("event_type").startswith("kraft_leader_elected")).where(
         "fields['previous_partition_epoch'] IS NOT NULL AND topic_id IS NOT NULL"
     )
@@ -151,7 +153,7 @@ def _before_elections(events: DataFrame) -> DataFrame:
 
 
 def _state_before(events: DataFrame, prefix: str) -> DataFrame:
-    """OBSERVATIONS of the state that a change found, which its line prints in further fields of that prefix."""
+    """OBSERVATIONS of the state before a change, which its line prints in further fields of that prefix."""
     return _select(
         events,
         leader=number_of(f"{prefix}leader"),
@@ -166,17 +168,17 @@ def _state_before(events: DataFrame, prefix: str) -> DataFrame:
 
 
 def to_unnumbered_observations(events: DataFrame) -> DataFrame:
-    """EVENTS -> OBSERVATIONS without partition epoch, as Kafka printed them until 1.0: one row per state that a line tells.
+    """EVENTS -> OBSERVATIONS without partition epoch, as Kafka printed them until 1.0: one row per logged state.
 
-    Where leader and ISR are null, the line says that the controller raised the leader epoch and kept both.
+    Where leader and ISR are null, the controller raised the leader epoch and kept both.
     """
-    told = F.col("event_type").isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
-    refreshed = F.col("event_type") == REFRESHED
+    is_state = F.col("event_type").isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
+    is_refresh = F.col("event_type") == REFRESHED
     return _select(
-        events.where((told | refreshed) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),
-        leader=F.when(~refreshed, F.col("leader")),
-        isr=F.when(~refreshed, sorted_ids(F.col("isr"))),
-        replicas=in_order(F.col("replicas")),
+        events.where((is_state | is_refresh) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),
+        leader=F.when(~is_refresh, F.col("leader")),
+        isr=F.when(~is_refresh, sorted_ids(F.col("isr"))),
+        replicas=assignment_in_order(F.col("replicas")),
         elr=F.lit(None).cast(IDS),
         controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
     )
@@ -190,8 +192,10 @@ CHANGES_BY_LEADER = T.StructType(
             if field.name not in ("elr", "last_known_elr", "by_leader") and not field.name.startswith("keeps_")
         ),
         column("incarnation", INT, "Incarnation of the topic."),
-        column("was", IDS, "ISR before, sorted."),
-        column("written", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."),
+        column("isr_before", IDS, "ISR before, sorted."),
+        column(
+            "is_accepted", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."
+        ),
     ]
 )
 
@@ -199,43 +203,43 @@ CHANGES_BY_LEADER = T.StructType(
 def to_changes_by_leader(events: DataFrame) -> DataFrame:
     """EVENTS with `incarnation` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
 
-    A change belongs to the newest leader epoch under which its writer was told to lead by then; null if no line tells.
-    So is it while nothing tells the writer's release. Lines of 2.4 on are left out: there they are intentions.
+    A change belongs to the newest leader epoch under which its writer was sent to lead by then; null if no line shows
+    it. So is it while no line shows the writer's release. Lines of 2.4 on are left out: there they are intentions.
     """
-    changing = F.col("event_type").isin("isr_shrinking", "isr_expanding", "isr_update_rejected_by_zk")
-    leads = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
-    lines = events.where((changing | leads) & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
-    mine = ["cluster", "topic", "partition", "incarnation", "node_id"]
-    order = Window.partitionBy(*mine).orderBy("at", "line", "file_id")
+    is_change = F.col("event_type").isin("isr_shrinking", "isr_expanding", "isr_update_rejected_by_zk")
+    is_leader = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
+    lines = events.where((is_change | is_leader) & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
+    writer = ["cluster", "topic", "partition", "incarnation", "node_id"]
+    order = Window.partitionBy(*writer).orderBy("at", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    next_change = Window.partitionBy(*mine, "changing").orderBy("at", "line", "file_id")
+    next_change = Window.partitionBy(*writer, "is_change").orderBy("at", "line", "file_id")
     from_2_4 = F.col("message").contains("LeaderAndIsrPartitionState(")
     until_0_11 = F.col("message").startswith("Partition [")
-    marked = (
-        lines.withColumn("changing", changing)
+    changes = (
+        lines.withColumn("is_change", is_change)
         .withColumns(
             {
-                "led": F.max(F.when(leads, F.col("leader_epoch"))).over(so_far),
-                "writes": F.last(F.when(leads, ~from_2_4).when(until_0_11, True), ignorenulls=True).over(so_far),
-                "refused": F.coalesce(
+                "led_epoch": F.max(F.when(is_leader, F.col("leader_epoch"))).over(so_far),
+                "writes": F.last(F.when(is_leader, ~from_2_4).when(until_0_11, True), ignorenulls=True).over(so_far),
+                "is_refused": F.coalesce(
                     F.lead("event_type").over(next_change) == "isr_update_rejected_by_zk", F.lit(False)
                 ),
-                "cached": F.lead("partition_epoch").over(next_change),
+                "epoch_before": F.lead("partition_epoch").over(next_change),
             }
         )
-        .where("changing AND coalesce(writes, true) AND event_type <> 'isr_update_rejected_by_zk'")
+        .where("is_change AND coalesce(writes, true) AND event_type <> 'isr_update_rejected_by_zk'")
     )
-    return marked.select(
+    return changes.select(
         *(
             {
                 "leader": F.col("node_id").alias("leader"),
-                "leader_epoch": F.col("led").alias("leader_epoch"),
-                "partition_epoch": F.when(F.col("refused"), F.col("cached")).alias("partition_epoch"),
+                "leader_epoch": F.col("led_epoch").alias("leader_epoch"),
+                "partition_epoch": F.when(F.col("is_refused"), F.col("epoch_before")).alias("partition_epoch"),
                 "controller_epoch": F.lit(None).cast("int").alias("controller_epoch"),
                 "isr": sorted_ids(F.col("isr")).alias("isr"),
                 "replicas": F.lit(None).cast(IDS).alias("replicas"),
-                "was": ids_of("old_isr").alias("was"),
-                "written": (~F.col("refused")).alias("written"),
+                "isr_before": ids_of("old_isr").alias("isr_before"),
+                "is_accepted": (~F.col("is_refused")).alias("is_accepted"),
             }.get(name, F.col(name))
             for name in CHANGES_BY_LEADER.fieldNames()
         )
@@ -243,7 +247,8 @@ def to_changes_by_leader(events: DataFrame) -> DataFrame:
 
 
 def with_quorum_epoch(events: DataFrame) -> DataFrame:
-    """EVENTS -> those of metadata dumps, each with its batch's `controller_epoch`: only 2.8 repeats it in the records."""
+    """EVENTS -> those of metadata dumps, each with its batch's `controller_epoch`: only 2.8 repeats it in the
+    records."""
     so_far = (
         Window.partitionBy("cluster", "file_id")
         .orderBy("line")
@@ -253,56 +258,57 @@ def with_quorum_epoch(events: DataFrame) -> DataFrame:
     return events.where("logger = 'kafka-dump-log'").withColumn("controller_epoch", epoch)
 
 
-def once(records: DataFrame) -> DataFrame:
+def records_once(records: DataFrame) -> DataFrame:
     """Partition records of dumps -> each offset once: every node's dump holds the same records."""
-    same = Window.partitionBy("cluster", "topic_id", "partition", F.col("fields")["offset"]).orderBy("file_id", "line")
-    return records.withColumn("nth", F.row_number().over(same)).where("nth = 1").drop("nth")
+    same_record = Window.partitionBy("cluster", "topic_id", "partition", F.col("fields")["offset"]).orderBy(
+        "file_id", "line"
+    )
+    return records.withColumn("nth", F.row_number().over(same_record)).where("nth = 1").drop("nth")
 
 
 def _from_dump(events: DataFrame) -> DataFrame:
-    """OBSERVATIONS of a metadata dump: each change record adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader."""
-    records = once(events.where(F.col("event_type").isin(*RECORDS)))
+    """OBSERVATIONS of a metadata dump: each change record adds 1 to the partition epoch, and 1 to the leader epoch if
+    it names a leader."""
     names = (
         events.where("event_type = 'metadata_topic'")
         .groupBy("cluster", "topic_id")
         .agg(F.min("topic").alias("topic"))
         .alias("names")
     )
-    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(
-        F.col("fields")["offset"].cast("long"), "line"
-    )
+    records = records_once(events.where(F.col("event_type").isin(*RECORDS))).drop("topic")
+    return _select(_replayed(records).join(F.broadcast(names), ["cluster", "topic_id"]))
+
+
+def _replayed(records: DataFrame) -> DataFrame:
+    """Partition records of a dump, each once -> the same with the state after each: a record holds only what it
+    changes."""
+    place = F.col("fields")["offset"].cast("long")
+    order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(place, "line")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    born = F.col("event_type") == "metadata_partition"
-    steps = records.drop("topic").withColumns(
+    is_creation = F.col("event_type") == "metadata_partition"
+    changes = records.withColumns(
         {
-            "led": F.col("leader").isNotNull(),
-            "life": F.sum(born.cast("int")).over(so_far),
+            "names_leader": F.col("leader").isNotNull(),
+            "creation": F.sum(is_creation.cast("int")).over(so_far),
         }
     )
-    in_life = Window.partitionBy("cluster", "topic_id", "partition", "life").orderBy(
-        F.col("fields")["offset"].cast("long"), "line"
-    )
-    before = in_life.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    told = steps.withColumns(
-        {
-            "start_leader_epoch": F.first("leader_epoch", ignorenulls=True).over(before),
-            "start_partition_epoch": F.first("partition_epoch", ignorenulls=True).over(before),
-            **{
-                name: F.when(born, F.coalesce(ids_of(name), F.array().cast(IDS))).otherwise(ids_of(name))
-                for name in ("elr", "last_known_elr")
-            },
-        }
-    ).withColumns(
-        {
-            "leader": F.last("leader", ignorenulls=True).over(before),
+    of_creation = Window.partitionBy("cluster", "topic_id", "partition", "creation").orderBy(place, "line")
+    before = of_creation.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    none = F.array().cast(IDS)
+    eligible = {
+        name: F.when(is_creation, F.coalesce(ids_of(name), none)).otherwise(ids_of(name))
+        for name in ("elr", "last_known_elr")
+    }
+    starts = {
+        f"start_{name}": F.first(name, ignorenulls=True).over(before) for name in ("leader_epoch", "partition_epoch")
+    }
+    elections = F.sum(F.when(~is_creation & F.col("names_leader"), 1).otherwise(0)).over(before)
+    writes = F.sum(F.when(is_creation, 0).otherwise(1)).over(before)
+    return changes.withColumns(starts | eligible).withColumns(
+        {name: F.last(name, ignorenulls=True).over(before) for name in ("leader", "replicas", "elr", "last_known_elr")}
+        | {
             "isr": F.last(sorted_ids(F.col("isr")), ignorenulls=True).over(before),
-            "replicas": F.last("replicas", ignorenulls=True).over(before),
-            "elr": F.last("elr", ignorenulls=True).over(before),
-            "last_known_elr": F.last("last_known_elr", ignorenulls=True).over(before),
-            "leader_epoch": F.col("start_leader_epoch")
-            + F.sum(F.when(~born & F.col("led"), 1).otherwise(0)).over(before).cast("int"),
-            "partition_epoch": F.col("start_partition_epoch")
-            + F.sum(F.when(born, 0).otherwise(1)).over(before).cast("int"),
+            "leader_epoch": F.col("start_leader_epoch") + elections.cast("int"),
+            "partition_epoch": F.col("start_partition_epoch") + writes.cast("int"),
         }
     )
-    return _select(told.join(F.broadcast(names), ["cluster", "topic_id"]))

@@ -1,4 +1,4 @@
-"""Evidence of states without partition epoch -> states in order, by `udfs.reconstruct.partition_history` in the workers.
+"""Observations without partition epoch -> states in order, by `udfs.reconstruct.partition_history` in the workers.
 
 Rows stream in the order of their partition's history; one leader epoch of one partition is held in memory at a time.
 """
@@ -9,43 +9,44 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.row_streams import map_rows
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
-from udfs.reconstruct.partition_history import Said, State, history
+from udfs.reconstruct.partition_history import EpochObservation, OrderedState, ordered_states
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KEY = [field.name for field in PARTITION_KEY]
 
-SAID = T.StructType(
+EPOCH_OBSERVATIONS = T.StructType(
     [
         *PARTITION_KEY,
-        column("topic_id", TEXT, "Topic id; null not said."),
-        column("at", TIME, "First line that says so."),
+        column("topic_id", TEXT, "Topic id; null not logged."),
+        column("at", TIME, "First line of it."),
         column("line", LONG, "Settles ties of `at` among one leader's changes."),
         column("leader_epoch", INT, "Leader epoch; null: a change by `leader` in an unknown one."),
-        column("partition_epoch", INT, "Partition epoch; null not said."),
+        column("partition_epoch", INT, "Partition epoch; null not logged."),
         column("leader", INT, "Leader; null: as in the leader epoch before."),
         column("isr", IDS, "ISR, sorted; null: as in the leader epoch before."),
-        column("was", IDS, "Of a leader's change the ISR before, sorted."),
-        column("written", FLAG, "False: a change that was refused."),
+        column("isr_before", IDS, "Of a leader's change the ISR before, sorted."),
+        column("is_accepted", FLAG, "False: a change that the store refused."),
         column("covered_since", TIME, "From when the leader's own log is there around `at`; null: it is not."),
         column("covered_until", TIME, "Until when."),
-        column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
-        column("replicas", IDS, "Assignment that was told first; null not said."),
-        column("told_at", TIME, "When it was told."),
-        column("inferred", FLAG, "No line says it, but it follows; null: a line says it."),
+        column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
+        column("replicas", IDS, "Assignment that was logged first; null not logged."),
+        column("replicas_at", TIME, "When that assignment was logged."),
+        column("inferred", FLAG, "No line states it, but it follows; null: a line states it."),
         EVIDENCE_COLUMN,
     ]
 )
 
-ORDERED = T.StructType(
+STATES_BY_STEP = T.StructType(
     [
         *PARTITION_KEY,
-        column("topic_id", TEXT, "Topic id; null not said."),
+        column("topic_id", TEXT, "Topic id; null not logged."),
         column("ordinal", LONG, "Number of the state in its incarnation, from 0."),
         column("leader_epoch", INT, "Leader epoch."),
         column("partition_epoch", INT, "Partition epoch; null unknown."),
@@ -53,69 +54,88 @@ ORDERED = T.StructType(
         column("isr", IDS, "ISR, sorted."),
         column("by_leader", FLAG, "Whether the leader made it."),
         column("at", TIME, "First proof."),
-        column("controller_epoch", INT, "Epoch of the deciding controller; null not said."),
-        column("replicas", IDS, "Assignment that was told first; null not said."),
-        column("told_at", TIME, "When it was told."),
-        column("inferred", FLAG, "No line says it, but it follows; null: a line says it."),
+        column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
+        column("replicas", IDS, "Assignment that was logged first; null not logged."),
+        column("replicas_at", TIME, "When that assignment was logged."),
+        column("inferred", FLAG, "No line states it, but it follows; null: a line states it."),
         EVIDENCE_COLUMN,
     ]
 )
 
 
-def to_ordered_states(said: DataFrame, most_evidence: int) -> DataFrame:
-    """SAID -> ORDERED; evidence of a state is at most `most_evidence` lines, the earliest first."""
-    ordered = said.select(*SAID.names).repartition(*KEY).sortWithinPartitions(*KEY, "leader_epoch", "at", "line")
-    return map_rows(ordered, lambda rows: ordered_rows(rows, most_evidence), ORDERED)
+def to_ordered_states(observations: DataFrame, most_evidence: int) -> DataFrame:
+    """EPOCH_OBSERVATIONS -> STATES_BY_STEP; evidence of a state is at most `most_evidence` lines, the earliest
+    first."""
+    rows = observations.select(*EPOCH_OBSERVATIONS.names).repartition(*KEY)
+    in_order = rows.sortWithinPartitions(*KEY, "leader_epoch", "at", "line")
+    return map_rows(in_order, lambda rows: ordered_rows(rows, most_evidence), STATES_BY_STEP)
+
+
+def to_rival_leaders(observations: DataFrame, most_evidence: int) -> DataFrame:
+    """EPOCH_OBSERVATIONS -> a row per leader epoch for which lines name several leaders; `to_ordered_states` leaves it
+    out.
+
+    Columns: KEY, leader_epoch, at, evidence, contradiction.
+    """
+    leaders = F.array_sort(F.collect_set("leader"))
+    lines = F.slice(F.array_distinct(F.flatten(F.collect_list("evidence"))), 1, most_evidence)
+    in_words = F.concat_ws(" or ", F.transform("leaders", lambda leader: F.concat(F.lit("leader "), leader)))
+    return (
+        observations.where("leader_epoch IS NOT NULL")
+        .groupBy(*KEY, "leader_epoch")
+        .agg(leaders.alias("leaders"), F.min("at").alias("at"), lines.alias("evidence"))
+        .where("size(leaders) > 1")
+        .withColumn("contradiction", in_words)
+        .drop("leaders")
+    )
 
 
 def ordered_rows(rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator[dict[str, Any]]:
-    """Rows of SAID, sorted, times in microseconds -> rows of ORDERED."""
+    """Rows of EPOCH_OBSERVATIONS, sorted, times in microseconds -> rows of STATES_BY_STEP."""
     for key, group in groupby(rows, key=lambda row: tuple(row[name] for name in KEY)):
         yield from _states(dict(zip(KEY, key, strict=True)), group, most_evidence)
 
 
 def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator[dict[str, Any]]:
-    """One incarnation's states. What a state's proofs carry along is kept while their leader epoch is being worked on."""
-    carried: dict[int, dict[str, Any]] = {}
+    """One incarnation's states. Rows are held while their leader epoch is being worked on."""
+    held: dict[int, dict[str, Any]] = {}
 
-    def told() -> Iterator[Said]:
-        blind: set[int] = set()  # leaders with changes of unknown leader epoch: their log is as good as none
+    def observations() -> Iterator[EpochObservation]:
+        # leaders with changes of unknown leader epoch: their log is as good as none
+        uncovered: set[int] = set()
         for number, row in enumerate(rows):
             if row["leader_epoch"] is None:
-                blind.add(row["leader"])
+                uncovered.add(row["leader"])
                 continue
-            carried[number] = row
-            seen = (
-                None
-                if row["covered_since"] is None or row["leader"] in blind
-                else (row["covered_since"], row["covered_until"])
-            )
-            yield Said(
+            held[number] = row
+            is_covered = row["covered_since"] is not None and row["leader"] not in uncovered
+            yield EpochObservation(
                 row["leader_epoch"],
                 row["at"],
                 row["leader"],
                 _ids(row["isr"]),
                 row["partition_epoch"],
-                _ids(row["was"]),
-                row["written"] is not False,
-                seen,
+                _ids(row["isr_before"]),
+                row["is_accepted"] is not False,
+                (row["covered_since"], row["covered_until"]) if is_covered else None,
                 number,
             )
 
     leader_epoch = -1
-    for ordinal, state in enumerate(history(told())):
+    for ordinal, state in enumerate(ordered_states(observations())):
         if state.leader_epoch != leader_epoch:
             leader_epoch = state.leader_epoch
-            for number in [n for n, row in carried.items() if row["leader_epoch"] < leader_epoch]:
-                del carried[number]
-        yield key | {"ordinal": ordinal} | _row(state, [carried[n] for n in state.proofs], most_evidence)
+            for number in [n for n, row in held.items() if row["leader_epoch"] < leader_epoch]:
+                del held[number]
+        yield key | {"ordinal": ordinal} | _row(state, [held[n] for n in state.proofs], most_evidence)
 
 
-def _row(state: State, proofs: list[dict[str, Any]], most_evidence: int) -> dict[str, Any]:
+def _row(state: OrderedState, proofs: list[dict[str, Any]], most_evidence: int) -> dict[str, Any]:
+    """A state with what its proofs have besides: topic id, assignment, controller epoch, lines."""
     in_time = sorted(proofs, key=lambda row: row["at"])
     epochs = [row["controller_epoch"] for row in in_time if row["controller_epoch"] is not None]
-    told = [(row["told_at"], row["replicas"]) for row in proofs if row["replicas"] is not None]
-    told_at, replicas = min(told, default=(None, None))
+    assignments = [(row["replicas_at"], row["replicas"]) for row in proofs if row["replicas"] is not None]
+    replicas_at, replicas = min(assignments, default=(None, None))
     lines = [line for row in in_time for line in row["evidence"] or ()]
     return {
         "topic_id": next((row["topic_id"] for row in in_time if row["topic_id"] is not None), None),
@@ -127,7 +147,7 @@ def _row(state: State, proofs: list[dict[str, Any]], most_evidence: int) -> dict
         "at": state.since,
         "controller_epoch": min(epochs, default=None),
         "replicas": replicas,
-        "told_at": told_at,
+        "replicas_at": replicas_at,
         "inferred": (bool(in_time) and all(row.get("inferred") for row in in_time)) or None,
         "evidence": lines[:most_evidence],
     }

@@ -1,4 +1,5 @@
-"""States inferred from a KRaft controller's steps, against the truth: `python tests/proofs/prove_inferred.py [CAPTURE...]`.
+"""States inferred from a KRaft controller's steps, against the truth: `python tests/proofs/prove_inferred.py
+[CAPTURE...]`.
 
 Of each partition's true states some are left out at random, and the others logged up to 0.4 s late; what
 `udfs.reconstruct.kraft_inferred` makes of the controller's own lines (no Spark, no project rules) between them must be
@@ -33,8 +34,8 @@ from udfs.reconstruct.kraft_inferred import (
 ROUNDS, SEED, LATE_MS, SKEW_MS = 200, 20261121, 400, 1000
 Place = tuple[str, int, int]
 RECORD = re.compile(
-    r"assignment change PartitionChangeRecord\(partitionId=(\d+), topicId=([\w-]+), isr=(null|\[.*?\]), leader=(-?\d+), "
-    r"replicas=(null|\[.*?\])"
+    r"assignment change PartitionChangeRecord\(partitionId=(\d+), topicId=([\w-]+), isr=(null|\[.*?\]), "
+    r"leader=(-?\d+), replicas=(null|\[.*?\])"
 )
 TURN = re.compile(r"registration for broker (\d+):.*fenced=(1|-1)")
 REGISTRATION = re.compile(r"new incarnation of broker (\d+)\..*Generated [1-9]\d* record")
@@ -120,8 +121,9 @@ def main(names: Sequence[str]) -> int:
         )
         wrong += right_clock[False]
         print(
-            f"{capture.name}: {right_clock.total()} inferences, {right_clock[False]} wrong; with the controller's clock "
-            f"{SKEW_MS} ms behind {behind.total()}, {behind[False]} wrong, ahead {ahead.total()}, {ahead[False]} wrong"
+            f"{capture.name}: {right_clock.total()} inferences, {right_clock[False]} wrong; "
+            f"with the controller's clock {SKEW_MS} ms behind {behind.total()}, {behind[False]} wrong, "
+            f"ahead {ahead.total()}, {ahead[False]} wrong"
         )
     print("proven" if not wrong else f"{wrong} wrong")
     return 1 if wrong else 0

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def zk_remove_replica(leadership: Column, replica: Column) -> dict[str, Column]:
-    """`leader`, `leader_epoch` and `isr` after a replica went offline that is in the ISR (of others nothing is written).
+    """`leader`, `leader_epoch` and `isr` after a replica went offline that is in the ISR (of others nothing is
+    written).
 
     `leadership`: a struct with these three fields. The last member stays in the ISR, without leading.
     """

@@ -1,9 +1,9 @@
 """States that a KRaft controller committed and no line states: what its own steps leave no choice about.
 
 A controller at INFO shows a lost leader only by fencing it, replicas that lose their eligibility only by the number of
-records that a new registration cleans up, and a step of a reassignment by its record, without the epochs. Each such step
-adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader (also none); see PartitionChangeBuilder,
-ReplicationControlManager (3.0 on) and, for eligible leader replicas, KIP-966.
+records that a new registration cleans up, and a step of a reassignment by its record, without the epochs. Each such
+step adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader (also none); see
+PartitionChangeBuilder, ReplicationControlManager (3.0 on) and, for eligible leader replicas, KIP-966.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from schemas.kafka_values import NO_LEADER
 
 ASSIGNMENT_CHANGED, FENCED, UNFENCED = "assignment_changed", "fenced", "unfenced"
 UNCLEAN_RESTART = "unclean_restart"
-"""A registration after an unclean shutdown, from 4.0 on: the broker is no eligible leader replica any more (KIP-966)."""
+"""A registration after an unclean shutdown, from 4.0 on: the broker is no eligible leader replica any more
+(KIP-966)."""
 
 
 class ControllerStep(NamedTuple):
@@ -41,7 +42,8 @@ class ControllerStep(NamedTuple):
 
 
 class KraftState(NamedTuple):
-    """A partition as far as lines state it; None for what they do not. `eligible`: replicas surely eligible as leader."""
+    """A partition as far as lines state it; None for what they do not. `eligible`: replicas surely eligible as
+    leader."""
 
     leader: int | None
     leader_epoch: int | None

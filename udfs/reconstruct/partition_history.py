@@ -2,9 +2,9 @@
 
 With ZooKeeper a state is written either by the controller, which raises the leader epoch with every write, or by the
 leader, which changes the ISR and nothing else. So the states of one incarnation are ordered by (leader epoch, step):
-step 0 is the controller's write, step k the leader's k-th change, and each change names the ISR that it starts from. The
-partition epoch (the version of the state's znode) counts all writes from 0: it is known as far as the chain of changes
-reaches without a hole from the partition's creation, or from a line that prints it. Elsewhere it stays unknown.
+step 0 is the controller's write, step k the leader's k-th change, and each change names the ISR that it starts from.
+The partition epoch (the version of the state's znode) counts all writes from 0: it is known as far as the chain of
+changes reaches without a hole from the partition's creation, or from a line that prints it. Elsewhere it stays unknown.
 """
 
 from __future__ import annotations
@@ -14,24 +14,26 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice, pairwise
 
+from schemas.kafka_values import NO_LEADER
+
 Isr = tuple[int, ...]
 """In-sync replicas, sorted."""
 
-MOST_MARKS = 100
-"""Printed partition epochs of one leader epoch that are tried to find the place of its chain; they agree or never will."""
+MOST_PRINTED = 100
+"""Printed partition epochs of one leader epoch that are tried to place its chain; they agree or never will."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What one line, or several that agree, say of one leader epoch of one partition. One of:
+class EpochObservation:
+    """What one line, or several that agree, states of one leader epoch of one partition. One of:
 
     - a state: leader and ISR, and its partition epoch if the line prints it;
-    - the leader's own change of the ISR from `was` to `isr`; `written` is false if the store refused it, and then
-      `partition_epoch` is the one that the leader took for that of `was`;
-    - only that the controller wrote this leader epoch and changed nothing else: neither leader nor ISR are given.
+    - the leader's own change of the ISR from `isr_before` to `isr`; `is_accepted` is false if the store refused it, and
+      then `partition_epoch` is the one that the leader took for that of `isr_before`;
+    - only that the controller wrote this leader epoch and changed nothing else: leader and ISR are None.
 
-    `at` is in microseconds. `seen` is the span around `at` in which the leader's own log is there, None if it is not. `key`
-    is the caller's name for it.
+    `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
+    not. `key` is the caller's name for it.
     """
 
     leader_epoch: int
@@ -39,14 +41,14 @@ class Said:
     leader: int | None = None
     isr: Isr | None = None
     partition_epoch: int | None = None
-    was: Isr | None = None
-    written: bool = True
-    seen: tuple[int, int] | None = None
+    isr_before: Isr | None = None
+    is_accepted: bool = True
+    coverage: tuple[int, int] | None = None
     key: int = 0
 
 
 @dataclass(frozen=True)
-class State:
+class OrderedState:
     """One committed state, the `step`-th of its leader epoch from 0, and the keys of what proves it.
 
     `since` is the time of its own first proof. The partition epoch is None where it is not known.
@@ -67,31 +69,36 @@ class _Step:
     """A state in the making; `change` is the leader's line that made it, None for the controller's write or unknown."""
 
     isr: Isr
-    change: Said | None = None
+    change: EpochObservation | None = None
     after_hole: bool = False
 
 
 @dataclass
-class _Term:
-    """What is known of one leader epoch: its states in order, as told by the leader's changes, and all other statements."""
+class _LeaderTerm:
+    """What is known of one leader epoch: its states in order, as the leader's changes have them, and all other
+    observations.
+
+    `began` is the time of its first line, `coverage` the span of the leader's own log around it.
+    """
 
     leader_epoch: int
     leader: int
     steps: list[_Step]
-    told: list[Said]
+    observations: list[EpochObservation]
     began: int
-    seen: tuple[int, int] | None
-    start: int | None = None
+    coverage: tuple[int, int] | None
 
     @property
-    def marks(self) -> set[tuple[Isr, int]]:
+    def printed_epochs(self) -> set[tuple[Isr, int]]:
         """ISRs that lines print together with their partition epoch."""
-        return {(s.isr, s.partition_epoch) for s in self.told if s.isr is not None and s.partition_epoch is not None}
+        return {
+            (o.isr, o.partition_epoch) for o in self.observations if o.isr is not None and o.partition_epoch is not None
+        }
 
     def fits(self, start: int) -> bool:
         """Whether no printed partition epoch speaks against the first state having partition epoch `start`."""
         length = self.length
-        for isr, epoch in self.marks:
+        for isr, epoch in self.printed_epochs:
             if epoch < start or (epoch - start < length and self.steps[epoch - start].isr != isr):
                 return False
         return True
@@ -102,75 +109,85 @@ class _Term:
         return next((n for n, step in enumerate(self.steps) if step.after_hole), len(self.steps))
 
     @property
-    def begun_in_sight(self) -> bool:
-        """Whether no change of the ISR can have escaped before the first that is told; without a leader nobody changes it."""
-        return self.leader < 0 or (self.seen is not None and self.seen[0] <= self.began)
+    def is_covered_from_start(self) -> bool:
+        """Whether no change of the ISR can be missing before the first logged one; without a leader nobody changes
+        it."""
+        return self.leader < 0 or (self.coverage is not None and self.coverage[0] <= self.began)
 
-    def in_sight(self, end: int) -> bool:
-        """Whether no change of the ISR can have escaped up to a time."""
-        return self.leader < 0 or (self.begun_in_sight and self.seen is not None and end <= self.seen[1])
+    def is_covered_to(self, end: int) -> bool:
+        """Whether no change of the ISR can be missing up to a time."""
+        return self.leader < 0 or (self.is_covered_from_start and self.coverage is not None and end <= self.coverage[1])
 
     def anchor(self) -> int | None:
         """The first state's partition epoch by printed ones alone.
 
-        None if they leave a choice or contradict the chain, or if they may speak of a state that is not in it.
+        None if they leave a choice or contradict the chain, or if they may belong to a state that is not in it.
         """
-        if not self.in_sight(max((s.at for s in self.told), default=self.began)):
+        if not self.is_covered_to(max((o.at for o in self.observations), default=self.began)):
             return None
-        marks = sorted(self.marks, key=lambda mark: mark[1])
+        printed = sorted(self.printed_epochs, key=lambda isr_and_epoch: isr_and_epoch[1])
+        if not printed:
+            return None
         steps = self.steps[: self.length]
-        starts = {marks[0][1] - n for n, step in enumerate(steps) if step.isr == marks[0][0]} if marks else set()
-        for isr, epoch in marks[1:MOST_MARKS]:
+        isr, epoch = printed[0]
+        starts = {epoch - n for n, step in enumerate(steps) if step.isr == isr}
+        for isr, epoch in printed[1:MOST_PRINTED]:
             if len(starts) < 2:
                 break
             starts = {s for s in starts if epoch - s >= len(steps) or (epoch >= s and steps[epoch - s].isr == isr)}
         return starts.pop() if len(starts) == 1 and self.fits(max(starts)) else None
 
 
-def history(said: Iterable[Said]) -> Iterator[State]:
-    """States in order, from all that is said of one incarnation, in the order of (leader epoch, time, line).
+def ordered_states(observations: Iterable[EpochObservation]) -> Iterator[OrderedState]:
+    """States in order, from all observations of one incarnation, in the order of (leader epoch, time, line).
 
     Two leader epochs are held in memory at a time.
 
-    >>> born = Said(0, at=1, leader=1, isr=(1, 2), seen=(0, 9))
-    >>> left = Said(0, at=5, leader=1, was=(1, 2), isr=(1,), seen=(0, 9))
-    >>> lost = Said(1, at=8, leader=-1, isr=(1,))
-    >>> [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in history([born, left, lost])]
+    >>> born = EpochObservation(0, at=1, leader=1, isr=(1, 2), coverage=(0, 9))
+    >>> left = EpochObservation(0, at=5, leader=1, isr_before=(1, 2), isr=(1,), coverage=(0, 9))
+    >>> lost = EpochObservation(1, at=8, leader=-1, isr=(1,))
+    >>> [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in ordered_states([born, left, lost])]
     [(0, 0, 1, (1, 2)), (0, 1, 1, (1,)), (1, 2, -1, (1,))]
     """
-    before: _Term | None = None
-    counted: int | None = None  # partition epoch of the controller's next write, if all writes so far are known
-    for leader_epoch, group in groupby(said, key=lambda s: s.leader_epoch):
+    before: _LeaderTerm | None = None
+    # partition epoch of the controller's next write, if all writes so far are known
+    next_epoch: int | None = None
+    for leader_epoch, group in groupby(observations, key=lambda o: o.leader_epoch):
         term = _term(leader_epoch, list(group))
         if before is None:
-            counted = 0 if leader_epoch == 0 and term is not None else None
+            next_epoch = 0 if leader_epoch == 0 and term is not None else None
         else:
-            states, counted, sure = _close(before, counted, term)
+            states, next_epoch, is_certain = _close(before, next_epoch, term)
             yield from states
-            if term is not None and not term.steps and sure:  # refreshed: the leader epoch, and nothing else
-                term.leader, term.seen = before.leader, before.seen
+            # refreshed: the leader epoch, and nothing else
+            if term is not None and not term.steps and is_certain:
+                term.leader, term.coverage = before.leader, before.coverage
                 term.steps.append(_Step(states[-1].isr))
-                term.told = [replace(s, leader=term.leader, isr=states[-1].isr) for s in term.told]
+                term.observations = [replace(o, leader=term.leader, isr=states[-1].isr) for o in term.observations]
         before = term if term is not None and term.steps else None
     if before is not None:
-        yield from _close(before, counted, None)[0]
+        yield from _close(before, next_epoch, None)[0]
 
 
-def _term(leader_epoch: int, rows: list[Said]) -> _Term | None:
-    """A leader epoch as far as its own lines tell it: without steps if they say nothing of its ISR. None: they contradict."""
-    leaders = {s.leader for s in rows if s.leader is not None}
+def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None:
+    """A leader epoch by its own lines: without steps if they lack its ISR; None if they name several leaders."""
+    leaders = {o.leader for o in rows if o.leader is not None}
     if len(leaders) > 1:
         return None
-    told = [s for s in rows if s.was is None and (s.isr is not None or not leaders)]
-    steps = _chain([s for s in rows if s.was is not None]) or [_Step(s.isr) for s in told[:1] if s.isr is not None]
+    states = [o for o in rows if o.isr_before is None and (o.isr is not None or not leaders)]
+    steps = _chain([o for o in rows if o.isr_before is not None])
+    if not steps:
+        steps = [_Step(o.isr) for o in states[:1] if o.isr is not None]
     # what the leader took for the version of its ISR is as good as a printed one
-    told += [replace(s, isr=s.was, was=None) for s in rows if not s.written and s.partition_epoch is not None]
-    first = min((s for s in rows if s.leader is not None), key=lambda s: (s.at, s.seen is None), default=None)
-    seen = first.seen if first is not None else None
-    return _Term(leader_epoch, leaders.pop() if leaders else -1, steps, told, min(s.at for s in rows), seen)
+    refused = [o for o in rows if not o.is_accepted and o.partition_epoch is not None]
+    states += [replace(o, isr=o.isr_before, isr_before=None) for o in refused]
+    first = min((o for o in rows if o.leader is not None), key=lambda o: (o.at, o.coverage is None), default=None)
+    coverage = first.coverage if first is not None else None
+    leader = leaders.pop() if leaders else NO_LEADER
+    return _LeaderTerm(leader_epoch, leader, steps, states, min(o.at for o in rows), coverage)
 
 
-def _chain(changes: list[Said]) -> list[_Step]:
+def _chain(changes: list[EpochObservation]) -> list[_Step]:
     """The states that the leader's changes pass through.
 
     A change that starts where the one before it had started proves that one was never written: the store refused it, or
@@ -178,80 +195,88 @@ def _chain(changes: list[Said]) -> list[_Step]:
     """
     steps: list[_Step] = []
     for change in changes:
-        if change.was is None or change.isr is None:
+        if change.isr_before is None or change.isr is None:
             continue
         if not steps:
-            steps.append(_Step(change.was))
-        elif steps[-1].isr != change.was:
-            if len(steps) > 1 and not steps[-1].after_hole and steps[-2].isr == change.was:
+            steps.append(_Step(change.isr_before))
+        elif steps[-1].isr != change.isr_before:
+            if len(steps) > 1 and not steps[-1].after_hole and steps[-2].isr == change.isr_before:
                 steps.pop()
             else:
-                steps.append(_Step(change.was, after_hole=True))
-        if change.written:
+                steps.append(_Step(change.isr_before, after_hole=True))
+        if change.is_accepted:
             steps.append(_Step(change.isr, change))
     return steps
 
 
-def _close(term: _Term, counted: int | None, following: _Term | None) -> tuple[list[State], int | None, bool]:
-    """States of one leader epoch, the partition epoch of the write after them if that is known, and whether the last is sure."""
-    start = counted if counted is not None and term.begun_in_sight and term.fits(counted) else None
+def _close(
+    term: _LeaderTerm, next_epoch: int | None, following: _LeaderTerm | None
+) -> tuple[list[OrderedState], int | None, bool]:
+    """States of one leader epoch, the partition epoch of the write after them if known, and whether the last is
+    certain."""
+    start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
     if start is None:
         start = term.anchor()
-    adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
-    sure = following is not None and adjacent and term.in_sight(following.began)
-    if following is not None and adjacent and following.steps and len(term.steps) == term.length:
-        anchored = following.anchor()
-        if start is not None and anchored is not None:
-            room = anchored - start
-            while len(term.steps) > max(room, 1) and term.steps[-1].change is not None:
-                term.steps.pop()  # the next write's version leaves no room for it: it never reached the store
+    is_adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
+    is_certain = following is not None and is_adjacent and term.is_covered_to(following.began)
+    if following is not None and is_adjacent and following.steps and len(term.steps) == term.length:
+        following_start = following.anchor()
+        if start is not None and following_start is not None:
+            # a step for which the next write's version leaves no room never reached the store
+            while len(term.steps) > max(following_start - start, 1) and term.steps[-1].change is not None:
+                term.steps.pop()
         elif term.steps[-1].change is not None and not set(following.steps[0].isr) <= set(term.steps[-1].isr):
-            term.steps.pop()  # the controller found another ISR, or elected one who was not in it: who knows
-            sure = False
-    states, whole = _states(term, start)
+            # the controller read another ISR, or elected a replica that was not in it: which one is unknown
+            term.steps.pop()
+            is_certain = False
+    states, is_gapless = _states(term, start)
+    is_certain = is_certain and is_gapless
     last = states[-1].partition_epoch
-    return states, last + 1 if sure and whole and last is not None else None, sure and whole
+    return states, last + 1 if is_certain and last is not None else None, is_certain
 
 
 @dataclass
-class _Place:
-    """A state as it will be put out: what proves it, its partition epoch if known, and the time that orders those without."""
+class _DraftState:
+    """A state in the making: what proves it, its partition epoch if known, and the time that orders those without."""
 
     step: _Step
-    proofs: list[Said]
+    proofs: list[EpochObservation]
     at: int
     epoch: int | None = None
 
 
-def _states(term: _Term, start: int | None) -> tuple[list[State], bool]:
-    """A leader epoch's states in order, its first with partition epoch `start`; and whether none before the last is missing."""
+def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], bool]:
+    """A leader epoch's states in order, the first with partition epoch `start`; and whether none before the last is
+    missing."""
     length = term.length
-    places = _places(term, start)
-    chain = len(places)
-    index = _Index(places)
-    for said in term.told:
-        if said.isr is not None:
-            index.put(said, said.isr)
-    places.sort(key=lambda p: (p.epoch is None, p.epoch or 0) if start is not None else (False, 0))
-    if start is None and len(places) > chain:
-        places.sort(key=lambda p: p.at)
+    drafts = _drafts(term, start)
+    chain = len(drafts)
+    index = _DraftIndex(drafts)
+    for observation in term.observations:
+        if observation.isr is not None:
+            index.put(observation, observation.isr)
+    if start is not None:
+        drafts.sort(key=lambda draft: (draft.epoch is None, draft.epoch or 0))
+    elif len(drafts) > chain:
+        drafts.sort(key=lambda draft: draft.at)
     states = []
-    for number, place in enumerate(places):
-        proofs = place.proofs
-        if not proofs:  # the first state, told only by the change that ended it
+    for number, draft in enumerate(drafts):
+        proofs = draft.proofs
+        # the first state, which only the change that ended it shows
+        if not proofs:
             proofs = list(islice((step.change for step in term.steps if step.change is not None), 1))
-        since = min((p.at for p in proofs), default=term.began)
-        by_leader = place.step.change is not None
-        keys = tuple(p.key for p in proofs)
+        since = min((proof.at for proof in proofs), default=term.began)
+        by_leader = draft.step.change is not None
+        keys = tuple(proof.key for proof in proofs)
         states.append(
-            State(term.leader_epoch, number, place.epoch, term.leader, place.step.isr, by_leader, since, keys)
+            OrderedState(term.leader_epoch, number, draft.epoch, term.leader, draft.step.isr, by_leader, since, keys)
         )
     return states, len(states) == length == len(term.steps)
 
 
-def _places(term: _Term, start: int | None) -> list[_Place]:
+def _drafts(term: _LeaderTerm, start: int | None) -> list[_DraftState]:
     """The states of the chain; only those before its first hole get a partition epoch."""
-    places, length = [], term.length
+    drafts, length = [], term.length
     for number, (step, after) in enumerate(pairwise([*term.steps, None])):
         if step is None:
             continue
@@ -259,36 +284,36 @@ def _places(term: _Term, start: int | None) -> list[_Place]:
         if proof is None and step.after_hole and after is not None:
             proof = after.change
         epoch = start + number if start is not None and number < length else None
-        places.append(_Place(step, [proof] if proof else [], proof.at if proof else term.began, epoch))
-    return places
+        drafts.append(_DraftState(step, [proof] if proof else [], proof.at if proof else term.began, epoch))
+    return drafts
 
 
-class _Index:
-    """Places by what a statement can tell of them."""
+class _DraftIndex:
+    """Draft states by what an observation can state of them."""
 
-    def __init__(self, places: list[_Place]) -> None:
-        self.places = places
-        self.by_epoch = {place.epoch: place for place in places if place.epoch is not None}
-        self.by_isr: dict[Isr, list[_Place]] = {}
-        for place in places:
-            self.by_isr.setdefault(place.step.isr, []).append(place)
+    def __init__(self, drafts: list[_DraftState]) -> None:
+        self.drafts = drafts
+        self.by_epoch = {draft.epoch: draft for draft in drafts if draft.epoch is not None}
+        self.by_isr: dict[Isr, list[_DraftState]] = {}
+        for draft in drafts:
+            self.by_isr.setdefault(draft.step.isr, []).append(draft)
 
-    def put(self, said: Said, isr: Isr) -> None:
-        """Add a statement to the state that it tells: the latest with its ISR that had begun by then, or a new one."""
-        epoch = said.partition_epoch
+    def put(self, observation: EpochObservation, isr: Isr) -> None:
+        """Add an observation to its state: the latest with its ISR that had begun by then, or a new one."""
+        epoch = observation.partition_epoch
         if epoch is not None and epoch in self.by_epoch:
-            self.by_epoch[epoch].proofs.append(said)
+            self.by_epoch[epoch].proofs.append(observation)
             return
         alike = self.by_isr.setdefault(isr, [])
-        begun = alike[: bisect_right(alike, said.at, key=lambda place: place.at)] or alike[:1]
+        begun = alike[: bisect_right(alike, observation.at, key=lambda draft: draft.at)] or alike[:1]
         if begun and (epoch is None or begun[-1].epoch is None):
-            begun[-1].proofs.append(said)
+            begun[-1].proofs.append(observation)
             if epoch is not None and len(alike) == 1:
                 begun[-1].epoch = epoch
                 self.by_epoch[epoch] = begun[-1]
             return
-        place = _Place(_Step(isr), [said], said.at, epoch)
-        self.places.append(place)
-        insort(alike, place, key=lambda place: place.at)
+        draft = _DraftState(_Step(isr), [observation], observation.at, epoch)
+        self.drafts.append(draft)
+        insort(alike, draft, key=lambda draft: draft.at)
         if epoch is not None:
-            self.by_epoch[epoch] = place
+            self.by_epoch[epoch] = draft

@@ -1,4 +1,5 @@
-"""`udfs.reconstruct.zk_inferred` on columns: evaluated only where there are removals, so that other states cost nothing."""
+"""`udfs.reconstruct.zk_inferred` on columns: evaluated only where there are removals, so that other states cost
+nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,74 @@
+"""Which assignment a state began with. ZooKeeper stores assignments apart from states; of KRaft's see
+`kraft_assignments`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.states.columns import ASSIGNED_STATES, STATES
+from jobs.timelines.topics import HISTORY, INCARNATION
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from jobs.timelines.states.partition_evidence import PartitionEvidence
+
+
+def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFrame:
+    """ORDERED_STATES -> ASSIGNED_STATES, with what is known of their partitions' assignments; `keeps_replicas` is
+    still null."""
+    new_replicas, reassigned = F.lit(None).cast("array<int>"), F.lit(False)
+    writes = F.lit(None).cast("array<timestamp>")
+    if evidence.new_assignments is not None:
+        assigned = evidence.new_assignments.groupBy(*INCARNATION).agg(F.min_by("replicas", "at").alias("new_replicas"))
+        states = states.join(F.broadcast(assigned), INCARNATION, "left")
+        new_replicas = F.col("new_replicas")
+    if evidence.reassignments is not None:
+        states = states.join(F.broadcast(evidence.reassignments), ["cluster", "topic", "partition"], "left")
+        reassigned, writes = F.coalesce("reassigned", F.lit(False)), F.col("writes")
+    columns = {
+        "new_replicas": new_replicas,
+        "reassigned": reassigned,
+        "writes": writes,
+        "keeps_replicas": F.lit(None).cast("boolean"),
+    }
+    return states.withColumns(columns).select(*ASSIGNED_STATES.names)
+
+
+def with_start_and_replicas(states: DataFrame) -> DataFrame:
+    """ASSIGNED_STATES -> STATES: each as old as the first proof of it or any later one, with the assignment it began
+    with.
+
+    A partition that was never reassigned has one assignment; of others only what is logged of a state counts.
+    """
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
+    whole = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    least = F.min("replicas").over(whole)
+    is_only = ~F.col("reassigned") & (least == F.max("replicas").over(whole))
+    timed = states.withColumns(
+        {
+            "only_replicas": F.when(is_only & F.coalesce("keeps_replicas", F.lit(True)), least),
+            "topic_id": F.max("topic_id").over(whole),
+            "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
+            "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
+        }
+    )
+    first = F.when(_is_of_state(), F.col("replicas"))
+    of_creation = F.when(~F.col("reassigned"), F.col("new_replicas"))
+    return timed.withColumn("replicas", F.coalesce(first, "only_replicas", of_creation)).select(*STATES.names)
+
+
+def _is_of_state() -> Column:
+    """Whether the assignment that was logged first with a state is the one it began with.
+
+    KRaft's assignments are part of the states. ZooKeeper stores them apart, and they change within states: a controller
+    that sends a state prints with it the assignment of that moment, up to 1.1 even with states of its cache that are
+    over. So it must have been logged before the state was over, and before the first assignment written in it.
+    """
+    is_in_time = F.coalesce(F.col("replicas_at") <= F.col("next_since"), F.lit(True))
+    is_rewritten = F.exists("writes", lambda at: (at > F.col("since")) & (at <= F.col("replicas_at")))
+    is_kraft = F.col("keeps_replicas").isNotNull()
+    return is_kraft | (is_in_time & ~F.coalesce(is_rewritten, F.lit(False)))

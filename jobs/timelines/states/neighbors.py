@@ -1,0 +1,97 @@
+"""What a state has from its neighbours: parts that are known to be kept, and what contradicts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.topics import HISTORY
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, WindowSpec
+
+STATED = ("leader", "leader_epoch", "isr")
+"""What lines may contradict each other about."""
+KEPT_BY = {
+    "keeps_leader": ("leader", "leader_epoch"),
+    "keeps_isr": ("isr",),
+    "keeps_elr": ("elr",),
+    "keeps_last_known_elr": ("last_known_elr",),
+}
+"""Flags of observations, and what is then as in the partition epoch before."""
+
+
+def filled(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) -> DataFrame:
+    """Carry values both ways along runs of adjacent partition epochs that are known to have kept them.
+
+    Also `highest_before` and `lowest_after`, of leader epochs that lines state. The flags go.
+    """
+    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("partition_epoch"))
+    before, so_far = (Window.unboundedPreceding, -1), (Window.unboundedPreceding, Window.currentRow)
+    is_adjacent = (
+        (F.lag("partition_epoch").over(order) + 1 == F.col("partition_epoch"))
+        & F.col("contradiction").isNull()
+        & F.lag("contradiction").over(order).isNull()
+    )
+
+    def nearest(name: str, ends: Column, frame: WindowSpec) -> Column:
+        """The value nearest in a frame, if no run ends before it."""
+        stop = F.when(F.col(name).isNotNull() | ends, F.struct(name))
+        return F.last(stop, ignorenulls=True).over(frame)[name]
+
+    kept = [(flag, name) for flag, names in flags.items() for name in names]
+    in_runs = states.withColumns(
+        {flag: F.coalesce(F.col(flag) & is_adjacent, F.lit(False)) for flag in flags}
+        | {"highest_before": F.max("leader_epoch").over(order.rowsBetween(*before))}
+    )
+    forward = order.rowsBetween(*so_far)
+    carried = in_runs.withColumns(
+        {f"{name}_before": nearest(name, ~F.col(flag), forward) for flag, name in kept}
+        | {f"{flag}_next": F.lead(flag, 1, False).over(order) for flag in flags}
+    )
+    backward = backwards.rowsBetween(*so_far)
+    carried_back = carried.withColumns(
+        {f"{name}_after": nearest(name, ~F.col(f"{flag}_next"), backward) for flag, name in kept}
+        | {"lowest_after": F.min("leader_epoch").over(backwards.rowsBetween(*before))}
+    )
+    return carried_back.withColumns(
+        {name: F.coalesce(name, f"{name}_before", f"{name}_after") for _, name in kept}
+    ).drop(
+        *flags,
+        *(f"{flag}_next" for flag in flags),
+        *(f"{name}_before" for _, name in kept),
+        *(f"{name}_after" for _, name in kept),
+    )
+
+
+def checked(states: DataFrame) -> DataFrame:
+    """Rows of `filled` -> the same with `contradiction`; of contradictory states nothing else is left.
+
+    A leader epoch has one leader, and it never falls from one partition epoch to the next. It has also one controller
+    epoch: a leader writes the one it was elected under, but a controller of a later term may send the same state as its
+    own.
+    """
+    in_epoch = Window.partitionBy(HISTORY, "leader_epoch")
+    least, most = F.min("leader").over(in_epoch), F.max("leader").over(in_epoch)
+    epoch, highest, lowest = F.col("leader_epoch"), F.col("highest_before"), F.col("lowest_after")
+    contradiction = F.coalesce(
+        "contradiction",
+        F.when(epoch < highest, F.concat_ws(" ", F.lit("leader epoch"), epoch, F.lit("after"), highest)),
+        F.when(epoch > lowest, F.concat_ws(" ", F.lit("leader epoch"), epoch, F.lit("before"), lowest)),
+        F.when(
+            epoch.isNotNull() & (least < most),
+            F.concat(F.lit("leaders "), least, F.lit(", "), most, F.lit(" in one leader epoch")),
+        ),
+    )
+    is_consistent = F.col("contradiction").isNull()
+    of_epoch = F.min(F.when(is_consistent, F.col("controller_epoch"))).over(in_epoch)
+    return (
+        states.withColumn("contradiction", contradiction)
+        .withColumn("controller_epoch", F.when(epoch.isNotNull(), of_epoch).otherwise(F.col("controller_epoch")))
+        .withColumns({name: F.when(is_consistent, F.col(name)) for name in STATED})
+        .drop("highest_before", "lowest_after")
+    )

@@ -1,0 +1,159 @@
+"""What lines log of partitions, gathered before states are made of it; each row with the incarnation of its topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.session import checkpointed
+from jobs.timelines.cluster_facts import (
+    ClusterFacts,
+    is_assignment_write,
+    is_new_assignment,
+    is_reassignment,
+    is_replica_offline,
+)
+from jobs.timelines.controllers import by_active_controller
+from jobs.timelines.observations import (
+    number_of,
+    sorted_ids,
+    to_changes_by_leader,
+    to_observations,
+    to_unnumbered_observations,
+)
+from jobs.timelines.topics import INCARNATION, to_numbered_incarnations, with_history, with_incarnation
+from udfs.reconstruct.kraft_inferred import ASSIGNMENT_CHANGED, FENCED, UNCLEAN_RESTART, UNFENCED
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class KraftEvidence:
+    """What active KRaft controllers did; `step` is a `udfs.reconstruct.kraft_inferred_columns.CONTROLLER_STEP`."""
+
+    broker_steps: DataFrame
+    """Rows of EVENTS with `step`: brokers fenced, unfenced, or registered after an unclean shutdown."""
+    partition_steps: DataFrame
+    """Rows of EVENTS with `incarnation` and `step`: records of changed assignments."""
+    fencings: DataFrame
+    """cluster, leader, `fencings`: when the broker was fenced, all times in order."""
+
+
+@dataclass(frozen=True)
+class ZkEvidence:
+    """Replicas that ZooKeeper's controllers took offline without logging what came of it."""
+
+    offline_replicas: DataFrame
+    """Rows of EVENTS with `incarnation`."""
+    deletions: DataFrame
+    """Rows of EVENTS with `incarnation`: deletions of topics that began."""
+
+
+@dataclass(frozen=True)
+class UnnumberedEvidence:
+    """What lines log without partition epoch: Kafka until 2.3."""
+
+    observations: DataFrame
+    """OBSERVATIONS without partition epoch, with `incarnation`."""
+    changes: DataFrame
+    """CHANGES_BY_LEADER."""
+    incarnations: DataFrame
+    """INCARNATION of those partitions: all their states are put in order without partition epochs."""
+
+
+@dataclass(frozen=True)
+class PartitionEvidence:
+    """What lines log of partitions; None for a kind of which events hold nothing."""
+
+    incarnations: DataFrame
+    """`jobs.timelines.topics.to_numbered_incarnations`."""
+    observations: DataFrame
+    """OBSERVATIONS with HISTORY, each with its partition epoch."""
+    kraft: KraftEvidence | None
+    zk: ZkEvidence | None
+    unnumbered: UnnumberedEvidence | None
+    new_assignments: DataFrame | None
+    """Rows of EVENTS with `incarnation`: assignments that ZooKeeper's controllers gave new partitions."""
+    reassignments: DataFrame | None
+    """cluster, topic, partition, `reassigned`, `writes`."""
+
+
+def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> PartitionEvidence:
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, kind by kind."""
+    kinds = facts.kinds
+    steps, reassignments = _controller_steps(events), _reassignments(events, topics)
+    observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps)
+    without_epoch = to_unnumbered_observations(events) if kinds.unnumbered else None
+    incarnations = checkpointed(to_numbered_incarnations(topics))
+    kraft = zk = unnumbered = None
+    if kinds.kraft:
+        steps = by_active_controller(steps, controllers)
+        kraft = KraftEvidence(
+            broker_steps=steps.where(F.col("step.kind") != ASSIGNMENT_CHANGED),
+            partition_steps=with_incarnation(
+                steps.where((F.col("step.kind") == ASSIGNMENT_CHANGED) & F.col("topic").isNotNull()), incarnations
+            ),
+            fencings=steps.where(F.col("step.kind") == FENCED)
+            .groupBy("cluster", F.col("step.broker").alias("leader"))
+            .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
+        )
+    if kinds.removals:
+        offline_replicas = facts.without_result(events.where(is_replica_offline()))
+        deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
+        zk = ZkEvidence(with_incarnation(offline_replicas, incarnations), with_incarnation(deletions, incarnations))
+    if without_epoch is not None:
+        changes = to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), incarnations))
+        states, changes = checkpointed(with_incarnation(without_epoch, incarnations)), checkpointed(changes)
+        changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
+        to_order = states.select(*INCARNATION).union(changed).distinct()
+        unnumbered = UnnumberedEvidence(states, changes, checkpointed(to_order))
+    return PartitionEvidence(
+        incarnations=incarnations,
+        observations=with_history(observations, incarnations),
+        kraft=kraft,
+        zk=zk,
+        unnumbered=unnumbered,
+        new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
+        reassignments=reassignments if kinds.reassigned else None,
+    )
+
+
+def _controller_steps(events: DataFrame) -> DataFrame:
+    """EVENTS -> a row per step that a KRaft controller logs, active or not: its event's columns, and `step`."""
+    kind = (
+        F.when(F.col("event_type") == "kraft_partition_assignment_changed", ASSIGNMENT_CHANGED)
+        .when(F.col("event_type") == "kraft_broker_fenced", FENCED)
+        .when(F.col("event_type") == "kraft_broker_unfenced", UNFENCED)
+        .when(
+            (F.col("event_type") == "kraft_broker_registering") & (number_of("cleanup_record_count") > 0),
+            UNCLEAN_RESTART,
+        )
+    )
+    logged = events.where(
+        "event_type IN ('kraft_partition_assignment_changed', 'kraft_broker_fenced', 'kraft_broker_unfenced', "
+        "'kraft_broker_registering')"
+    )
+    of_record = kind == ASSIGNMENT_CHANGED
+    step = F.struct(
+        F.unix_micros("at").alias("at"), "node_id", "file_id", "line", kind.alias("kind"),
+        F.when(~of_record, F.coalesce(number_of("broker"), F.col("broker_id"))).alias("broker"),
+        F.when(of_record & (F.col("leader") >= -1), F.col("leader")).alias("leader"),
+        F.when(of_record, sorted_ids(F.col("isr"))).alias("isr"),
+        F.when(of_record, F.col("replicas")).alias("replicas"),
+    )  # fmt: skip
+    return logged.withColumn("step", step).where(kind.isNotNull())
+
+
+def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """Partitions that any controller's log or dump shows being reassigned, and when a ZooKeeper controller had written
+    an assignment: cluster, topic, partition, `reassigned`, `writes`."""
+    names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
+    return (
+        events.where(is_reassignment())
+        .join(F.broadcast(names), ["cluster", "topic_id"], "left")
+        .groupBy("cluster", F.coalesce("topic", "name").alias("topic"), "partition")
+        .agg(F.lit(True).alias("reassigned"), F.collect_set(F.when(is_assignment_write(), F.col("at"))).alias("writes"))
+    )

@@ -1,0 +1,73 @@
+"""States of incarnations of which lines lack the partition epoch: Kafka until 2.3, ordered by how they follow each
+other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.session import checkpointed
+from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
+from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_states, to_rival_leaders
+from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, of_first_assignment
+from jobs.timelines.topics import HISTORY, INCARNATION, with_history_of_incarnation
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from jobs.timelines.states.partition_evidence import UnnumberedEvidence
+
+
+def with_unnumbered_states(
+    numbered: DataFrame, unnumbered: UnnumberedEvidence, incarnations: DataFrame, coverage: DataFrame
+) -> DataFrame:
+    """States by partition epoch -> ORDERED_STATES: of incarnations with lines that lack it, the states of all lines
+    together.
+
+    `coverage`: `jobs.timelines.cluster_facts.to_server_coverage`.
+    """
+    to_order = unnumbered.incarnations
+    complete = numbered.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
+    observations = _epoch_observations(complete.join(to_order, INCARNATION, "left_semi"), unnumbered, coverage)
+    observations = checkpointed(observations)
+    in_order = to_ordered_states(observations, MOST_EVIDENCE).unionByName(
+        to_rival_leaders(observations, MOST_EVIDENCE), allowMissingColumns=True
+    )
+    by_steps = with_history_of_incarnation(in_order, incarnations)
+    in_epoch = Window.partitionBy(HISTORY, "leader_epoch")
+    of_one_term = by_steps.withColumn("controller_epoch", F.min("controller_epoch").over(in_epoch))
+    by_number = numbered.join(to_order, INCARNATION, "left_anti")
+    return by_number.unionByName(of_one_term, allowMissingColumns=True).select(*ORDERED_STATES.names)
+
+
+def _epoch_observations(numbered: DataFrame, unnumbered: UnnumberedEvidence, coverage: DataFrame) -> DataFrame:
+    """Complete states by partition epoch, and what lines log without one -> EPOCH_OBSERVATIONS."""
+    no_change = {"isr_before": F.lit(None).cast("array<int>"), "is_accepted": F.lit(True)}
+    states = (
+        unnumbered.observations.groupBy(*INCARNATION, "leader_epoch", "leader", "isr")
+        .agg(
+            F.max("topic_id").alias("topic_id"),
+            F.min("at").alias("at"),
+            F.min("line").alias("line"),
+            F.min("controller_epoch").alias("controller_epoch"),
+            first_assignment().alias("first_assignment"),
+            evidence().alias("evidence"),
+        )
+        .withColumns(no_change | of_first_assignment())
+    )
+    rows = (
+        numbered.withColumns(no_change)
+        .withColumn("line", F.lit(0).cast("long"))
+        .unionByName(states, allowMissingColumns=True)
+        .unionByName(unnumbered.changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
+    )
+    is_at_the_time = F.col("at").between(F.col("spans.covered_since"), F.col("spans.covered_until"))
+    is_leader = (F.col("rows.cluster") == F.col("spans.cluster")) & (F.col("rows.leader") == F.col("spans.leader"))
+    names = (name if name.startswith("covered_") else f"rows.{name}" for name in EPOCH_OBSERVATIONS.names)
+    return (
+        rows.alias("rows")
+        .join(F.broadcast(coverage).alias("spans"), is_leader & is_at_the_time, "left")
+        .select(*(F.col(name) for name in names))
+    )

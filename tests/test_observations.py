@@ -1,4 +1,4 @@
-"""What a line says of a partition's state; events written by hand, one frame for all cases."""
+"""What a line states of a partition; events written by hand, one frame for all cases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ decided    | 0         | partition_state_change          | 0       |           |
 resent     | 0         | leader_and_isr_request_sent     | 0       |           | 5                | 2      | 1            | 3               | 2,3     | 2,3      | state_controller_epoch=4
 # the assignment that a reassignment is about to write is not that of the state
 coming     | 0         | reassignment_leader_and_isr_sent | 0      |           | 4                | 2      | 1            | 3               | 2,3     | 2,4      |
-# a change of state that names no partition epoch is no statement
+# a change of state that names no partition epoch is no observation
 planned    | 0         | partition_state_change          | 0       |           | 4                |        |              |                 |         | 2,3      | to_state=NewPartition
 # neither is a topic under deletion, nor an intention
 deleted    | 0         | update_metadata_request_sent    | 0       |           | 4                | -2     | 1            | 3               | 2       | 2,3      |
@@ -35,7 +35,7 @@ started    | 0         | partition_leader_epoch_started  | 2       | 2         |
 # the node is not known by its prefix, but by the text
 unsigned   | 0         | isr_updated                     |         | 2         |                  |        |              | 5               | 2       |          |
 """
-SAID = """
+OBSERVED = """
 topic      | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | by_leader | keeps_leader | keeps_isr
 decided    | 2      | 1            | 3               | 4                | 2,3 | 2,3      |           |              |
 resent     | 2      | 1            | 3               | 4                | 2,3 | 2,3      |           |              |
@@ -48,10 +48,10 @@ unsigned   | 2      |              | 5               |                  | 2   | 
 
 
 def test_logged_states(frame: Frame, same: Same) -> None:
-    same(to_observations(frame(EVENTS, LOGGED)), SAID)
+    same(to_observations(frame(EVENTS, LOGGED)), OBSERVED)
 
 
-# `isr: [1, 2] -> [2], leader: 1 -> 2, ...` tells two states; a part that is absent was kept
+# `isr: [1, 2] -> [2], leader: 1 -> 2, ...` states both; a part that is absent was kept
 CHANGES = """
 topic | partition | event_type                      | leader | leader_epoch | partition_epoch | isr | fields
 moved | 0         | kraft_partition_changed         | 2      | 4            | 8               | 2   | old_leader=1; old_leader_epoch=3; old_partition_epoch=7; old_isr=[1, 2]; elr=[1]; old_elr=[]
@@ -72,7 +72,7 @@ lost  | 3      | 4            | 8               | 3   |     |                | f
 """
 
 
-def test_change_lines_tell_the_state_before_and_after(frame: Frame, same: Same) -> None:
+def test_change_lines_state_before_and_after(frame: Frame, same: Same) -> None:
     same(to_observations(frame(EVENTS, CHANGES)), CHANGED)
 
 
@@ -82,7 +82,7 @@ topic     | partition | event_type                      | node_id | controller_e
 sent      | 0         | leader_and_isr_request_sent     | 0       | 4                | 2      | 1            |                 | 3,2 |          | Controller 0 epoch 4 sending LeaderAndIsr request (Leader:2,ISR:3,2 | state_controller_epoch=3
 removed   | 0         | controller_isr_removed          | 0       |                  | -1     | 2            |                 | 2   |          | New leader and ISR |
 refreshed | 0         | leader_epoch_updated            | 0       |                  |        | 3            |                 |     |          | Updated leader epoch |
-# these are told by their number, or say no state
+# these have a partition epoch, or are no state
 numbered  | 0         | leader_and_isr_request_sent     | 0       | 4                | 2      | 1            | 7               | 2   |          | Sending |
 numbered  | 0         | leader_epoch_updated            | 0       | 4                |        | 1            | 7               |     |          | Updated |
 deleted   | 0         | update_metadata_request_sent    | 0       | 4                | -2     | 1            |                 | 2   |          | Sending |
@@ -93,7 +93,7 @@ list      | 0         | leader_and_isr_request_received | 2       | 4           
 cached    | 0         | metadata_cache_updated          | 2       | 4                | 2      | 1            |                 | 2   | 3,2      | Broker 2 cached leader info (AllReplicas:3,2) for partition cached-0 |
 cached_09 | 0         | metadata_cache_updated          | 2       | 4                | 2      | 1            |                 | 2   | 3,2      | Broker 2 cached leader info (AllReplicas:3,2) for partition [cached_09,0] |
 """
-SAID_WITHOUT_NUMBER = """
+OBSERVED_WITHOUT_EPOCH = """
 topic     | leader | leader_epoch | controller_epoch | isr | replicas
 sent      | 2      | 1            | 3                | 2,3 |
 removed   | -1     | 2            |                  | 2   |
@@ -106,30 +106,30 @@ cached_09 | 2      | 1            | 4                | 2   | 3,2
 
 
 def test_states_without_partition_epoch(frame: Frame, same: Same) -> None:
-    same(to_unnumbered_observations(frame(EVENTS, UNNUMBERED)), SAID_WITHOUT_NUMBER)
+    same(to_unnumbered_observations(frame(EVENTS, UNNUMBERED)), OBSERVED_WITHOUT_EPOCH)
 
 
-# All written by node 1 of partition 0. It leads where it was told so; its lines lie in two files.
+# All written by node 1 of partition 0. It leads where it was sent so; its lines lie in two files.
 WRITTEN = """
 topic   | at       | file_id | event_type                      | leader | leader_epoch | partition_epoch | isr | message | fields
 plain   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
 plain   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition plain-0 broker=1] Shrinking ISR from 2,1 to 1 | old_isr=2,1
-# told to lead anew, and refused by the store
+# sent to lead anew, and refused by the store
 refused | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
 refused | 10:00:02 | s       | leader_and_isr_request_received | 1      | 6            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
 refused | 10:00:03 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition refused-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
 refused | 10:00:04 | s       | leader_and_isr_request_received | 2      | 7            |                 | 2   | PartitionState(controllerEpoch=1, isNew=false) |
 refused | 10:00:05 | l       | isr_update_rejected_by_zk       |        |              | 9               |     | [Partition refused-0 broker=1] Cached zkVersion [9] not equal to that in zookeeper, skip updating ISR |
-# from 2.4 on it is an intention: another line tells the outcome
+# from 2.4 on it is an intention: another line logs the outcome
 later   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | LeaderAndIsrPartitionState(topicName='later', isNew=false) |
 later   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition later-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
-# nobody tells its release: a change of unknown leader epoch, so that what its writer does not say means nothing
+# no line shows its release: a change of unknown leader epoch, so that what its writer does not log means nothing
 unknown | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition unknown-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
-# the shape of 0.8 tells it, but not the leader epoch
+# the shape of 0.8 shows it, but not the leader epoch
 old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
 """
 CHANGED_BY_LEADER = """
-topic   | leader | leader_epoch | partition_epoch | was | isr | written
+topic   | leader | leader_epoch | partition_epoch | isr_before | isr | is_accepted
 plain   | 1      | 4            |                 | 1,2 | 1   | true
 refused | 1      | 6            | 9               | 1,2 | 1   | false
 unknown | 1      |              |                 | 1,2 | 1   | true
@@ -142,8 +142,8 @@ def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None
     same(to_changes_by_leader(events), CHANGED_BY_LEADER)
 
 
-# KRaft names the topic by its id alone where it prints the state that an election found
-FOUND = """
+# KRaft names the topic by its id alone where it prints the state before an election
+ELECTED = """
 topic | topic_id | partition | event_type                  | leader | leader_epoch | partition_epoch | isr | fields
 pay   | T1       | 3         | kraft_topic_created         |        |              |                 |     |
       | T1       | 3         | kraft_leader_elected_elr    | 3      |              |                 |     | previous_leader=-1; previous_leader_epoch=4; previous_partition_epoch=8; previous_isr=[]; previous_elr=[3, 1]; previous_replicas=[3, 1, 2]
@@ -151,10 +151,10 @@ pay   | T1       | 3         | kraft_topic_created         |        |           
 """
 
 
-def test_the_state_that_an_election_found(frame: Frame, same: Same) -> None:
+def test_the_state_before_an_election(frame: Frame, same: Same) -> None:
     """A topic id that no line names stays out."""
     same(
-        to_observations(frame(EVENTS, FOUND)),
+        to_observations(frame(EVENTS, ELECTED)),
         "topic | partition | leader | leader_epoch | partition_epoch | isr | elr | replicas\n"
         "pay | 3 | -1 | 4 | 8 | [] | 1,3 | 3,1,2",
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # ---- topics ---------------------------------------------------------------------------------------------------------
 TOPIC_EVENTS = """
 topic   | at       | event_type                   | topic_id | partition
-# without ids: the controller's word that a deletion is complete ends an incarnation, whatever brokers still say
+# without ids: the controller's line that a deletion is complete ends an incarnation, whatever brokers still log
 twice   | 10:00:00 | partition_state_change       |          | 0
 twice   | 10:00:01 | partition_state_change       |          | 2
 twice   | 10:05:00 | topic_deletion_started       |          |
@@ -36,7 +36,7 @@ gone    | 10:00:00 | partition_state_change       |          | 0
 gone    | 10:05:00 | topic_deletion_started       |          |
 gone    | 10:06:00 | topic_deletion_completed     |          |
 gone    | 10:06:01 | metadata_cache_partition_deleted |      | 0
-# nobody reports the deletion: 2 had dropped it and is told of it again, 3's epochs went back; the same rebirth, so one more life
+# no line of the deletion: 2 had dropped it and is sent it again, 3's epochs went back; created again once, so one more incarnation
 unseen  | 10:00:00 | metadata_cache_updated       |          | 0
 unseen  | 10:05:00 | metadata_cache_partition_deleted |      | 0
 unseen  | 10:07:00 | metadata_cache_updated       |          | 0
@@ -86,13 +86,13 @@ def server_coverage(events: DataFrame) -> DataFrame:
 
 
 # ---- partitions -----------------------------------------------------------------------------------------------------
-# All of partition 0. `told` is a state told in full, `isr` one that the leader reports by its ISR alone.
+# All of partition 0. Some lines state all of a state; `isr_updated` is the leader's, and states the ISR alone.
 PARTITION_EVENTS = """
 topic    | at       | node_id | event_type                  | topic_id | partition | controller_epoch | leader | leader_epoch | partition_epoch | isr     | replicas | fields
-# several nodes tell of one state: one row, as old as the first proof
+# several nodes log one state: one row, as old as the first proof
 several  | 10:00:02 | 2       | leader_and_isr_request_received |      | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
 several  | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 2,1     | 1,2      |
-# nobody tells of a state before the next one is proved: it is no younger than that
+# no line of a state before the next one is proved: it is no younger than that
 late     | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
 late     | 10:00:05 | 2       | metadata_cache_updated      |          | 0         | 1                | 2      | 1            | 1               | 1,2     | 1,2      |
 late     | 10:00:03 | 1       | partition_state_change      |          | 0         | 1                | 1      | 2            | 2               | 1,2     | 1,2      |
@@ -120,19 +120,19 @@ again    | 10:00:04 | 1       | partition_state_change      |          | 0      
 reborn   | 10:00:01 | 100     | kraft_partition_created     | R1       | 0         |                  | 1      | 0            | 0               | 1       | 1        |
 reborn   | 10:00:02 | 100     | kraft_topic_removed         | R1       |           |                  |        |              |                 |         |          |
 reborn   | 10:00:03 | 100     | kraft_partition_created     | R2       | 0         |                  | 2      | 0            | 0               | 2       | 2        |
-# a broker is late with the old one's state: its id says which one it means
+# a broker is late with the old one's state: its id shows which one it means
 reborn   | 10:00:04 | 1       | partition_leader_epoch_started | R1    | 0         |                  |        | 0            | 0               | 1       |          |
 # under deletion is no state
 deleting | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1       | 1        |
 deleting | 10:00:02 | 1       | update_metadata_request_sent |         | 0         | 1                | -2     | 0            | 0               | 1       | 1        |
-# two nodes tell different states of 1; and what follows stands in an order that no controller writes. None of them is a row
+# two nodes log different states of 1; and what follows stands in an order that no controller writes. None of them is a row
 unsure   | 10:00:01 | 1       | partition_state_change      |          | 0         | 1                | 1      | 0            | 0               | 1,2     | 1,2      |
 unsure   | 10:00:02 | 1       | partition_state_change      |          | 0         | 1                | 1      | 1            | 1               | 1,2     | 1,2      |
 unsure   | 10:00:03 | 2       | metadata_cache_updated      |          | 0         | 1                | 2      | 1            | 1               | 1,2     | 1,2      |
 unsure   | 10:00:04 | 1       | partition_state_change      |          | 0         | 1                | 1      | 3            | 2               | 1,2     | 1,2      |
 unsure   | 10:00:05 | 2       | metadata_cache_updated      |          | 0         | 1                | 1      | 2            | 3               | 1,2     | 1,2      |
 unsure   | 10:00:06 | 1       | partition_state_change      |          | 0         | 1                | 1      | 4            | 4               | 1,2     | 1,2      |
-# no line tells what became of it when its replicas were taken offline to be deleted, but that they were
+# no line states what became of it when its replicas were taken offline to be deleted, but that they were
 silent   | 10:00:01 | 1       | partition_state_change      |          | 0         | 2                | -1     | 3            | 6               | 4,5     | 4,5      |
 silent   | 10:00:02 | 1       | topic_deletion_started      |          |           |                  |        |              |                 |         |          |
 silent   | 10:00:03 | 1       | replica_state_change        |          | 0         | 2                |        |              |                 |         |          | replica=5; to_state=OfflineReplica
@@ -153,7 +153,7 @@ rivals   | 10:00:02 | 1       | partition_state_change      |          | 0      
 rivals   | 10:00:03 | 1       | partition_state_change      |          | 0         | 1                | 2      | 1            | 4               | 1,2     | 1,2      |
 rivals   | 10:00:04 | 1       | partition_state_change      |          | 0         | 1                | 3      | 1            | 6               | 1,2     | 1,2      |
 rivals   | 10:00:05 | 1       | partition_state_change      |          | 0         | 1                | 1      | 2            | 7               | 1,2     | 1,2      |
-# so where the leader epoch of the first follows only from the state after it, which is said to have kept it
+# so where the leader epoch of the first follows only from the state after it, which is logged to have kept it
 usurped  | 10:00:01 | 1       | isr_updated                 |          | 0         |                  |        |              | 7               | 1,2     |          |
 usurped  | 10:00:02 | 2       | isr_updated                 |          | 0         |                  |        |              | 8               | 2       |          |
 usurped  | 10:00:03 | 3       | metadata_cache_updated      |          | 0         | 1                | 2      | 4            | 8               | 2       | 1,2      |
@@ -244,7 +244,7 @@ def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: S
     )
 
 
-def test_statements_are_sent_and_sorted_by_partition_once(states: tuple[DataFrame, DataFrame], frame: Frame) -> None:
+def test_observations_are_sent_and_sorted_by_partition_once(states: tuple[DataFrame, DataFrame], frame: Frame) -> None:
     """Where there is nothing but numbered states: one exchange, no row through Python, no join of large sides."""
     events, topics = frame(EVENTS, PARTITION_EVENTS), states[1]
     kinds = EvidenceKinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
@@ -281,7 +281,7 @@ usurped | 8              | 10:00:02 | leaders 1, 2 in one leader epoch          
 """
 
 
-def test_contradictions_are_told(states: tuple[DataFrame, DataFrame], same: Same) -> None:
+def test_contradictions(states: tuple[DataFrame, DataFrame], same: Same) -> None:
     same(to_contradictions(states[0]), CONTRADICTIONS)
 
 
@@ -289,7 +289,7 @@ def test_eligible_leader_replicas_are_carried_along(states: tuple[DataFrame, Dat
     same(states[0].where("topic = 'kraft'"), "partition_epoch | elr | topic_id\n0 | [] | K\n1 | 2 | K\n2 | 2 | K")
 
 
-# Until 1.0 no line names a partition epoch. Broker 1 leads, and says what it writes; 9 is the controller.
+# Until 1.0 no line names a partition epoch. Broker 1 leads, and logs what it writes; 9 is the controller.
 STEPS = """
 at       | node_id | file_id | logger              | event_type                      | leader | leader_epoch | isr   | replicas | message | fields
 10:00:00 | 9       | c       | state.change.logger | partition_state_change          |        |              |       | 1,2,3    | changed | to_state=NewPartition
@@ -328,14 +328,14 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
-# ZooKeeper keeps assignments apart from states, which they may change within: what is first told of a state counts, ...
+# ZooKeeper keeps assignments apart from states, which they may change within: what is first logged of a state counts, ...
 ASSIGNED = """
 topic     | at       | node_id | event_type                      | leader | leader_epoch | partition_epoch | isr | replicas
 kept      | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
 kept      | 10:00:02 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
 kept      | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
 kept      | 10:00:04 | 1       | partition_state_change          | 1      | 1            | 1               | 1,2 | 1,2,3
-# ... but not if another was written in that state before it was told,
+# ... but not if another was written in that state before it was logged,
 written   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
 written   | 10:00:02 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
 written   | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
@@ -344,7 +344,7 @@ over      | 10:00:01 | 1       | partition_state_change          | 1      | 0   
 over      | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   | 1,2
 over      | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
 over      | 10:00:04 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
-# a partition that was never reassigned has one, whenever it is told
+# a partition that was never reassigned has one, whenever it is logged
 unmoved   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
 unmoved   | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   |
 unmoved   | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2
@@ -369,9 +369,9 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
         "none": F.lit(None).cast("int"),
         "some": F.when(F.col("event_type") == "partition_state_change", epoch),
     }
-    told = frame(EVENTS, ASSIGNED).withColumn("partition", F.lit(0))
+    lines = frame(EVENTS, ASSIGNED).withColumn("partition", F.lit(0))
     parts = [
-        told.withColumns({"cluster": F.lit(name), "partition_epoch": as_told}) for name, as_told in printed.items()
+        lines.withColumns({"cluster": F.lit(name), "partition_epoch": column}) for name, column in printed.items()
     ]
     events = parts[0].unionByName(parts[1]).unionByName(parts[2])
     topics = to_topic_timeline(events)
@@ -386,23 +386,23 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
         same(timeline.where(F.col("cluster") == name), BEGUN_WITH)
 
 
-# What KRaft leaves unsaid. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
-UNSAID = """
+# What KRaft does not log. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
+NOT_LOGGED = """
 cluster | topic | at       | node_id | file_id | logger | event_type                       | topic_id | leader | leader_epoch | partition_epoch | isr | replicas | fields
 a       |       | 10:00:00 | 100     | f       | o.a.k  | kraft_controller_elected         |          |        |              |                 |     |          |
 a       |       | 10:00:03 | 100     | f       | o.a.k  | kraft_broker_fenced              |          |        |              |                 |     |          | broker=1
 a       | lost  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | L        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | lost  | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 1               |     |          |
-# fenced at 10:00:03, 1 became eligible. Of `gone` it is no longer when that is told: the loss lies between
+# fenced at 10:00:03, 1 became eligible. Of `gone` it is no longer when that is logged: the loss lies between
 a       | gone  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | G        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | gone  | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | G        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[]; elr=[]
 a       | still | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | S        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | still | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | S        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[1]; elr=[]
-# a reassignment's record tells what only follows from it: the loss before it, and the ISR that 2 does not tell of the state it made
+# what follows from a reassignment's record: the loss before it, and the ISR that 2 does not log of the state it made
 a       | moved | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | M        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | moved | 10:00:05 | 100     | f       | o.a.k  | kraft_partition_assignment_changed | M      |        |              |                 |     | 2,1      | adding_replicas=[2]
 a       | moved | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 2               |     |          |
-# deleted before anybody tells that it was lost; 1 told the state itself, and was heard until then
+# deleted before any line of its loss; 1 logged the state itself, and its log covers the time until then
 a       | cut   | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | C        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | cut   | 10:00:02 | 1       | f       | o.a.k  | become_leader_skipped_already_leader | C    | 1      | 0            | 0               | 1   | 1        |
 a       | cut   | 10:00:06 | 100     | f       | o.a.k  | kraft_topic_removed              | C        |        |              |                 |     |          |
@@ -418,10 +418,10 @@ b       | two   | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epo
 b       | quiet | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | Q        | 5      | 0            | 0               | 5   | 5        |
 b       | quiet | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 3               | 5   | 5        |
 b       |       | 10:00:09 | 5       | f       | o.a.k  | broker_stopped                   |          |        |              |                 |     |          |
-# 6 is heard from 10:00:07 on: it may have shrunk and expanded the ISR
+# the log of 6 covers the time from 10:00:07 on: it may have shrunk and expanded the ISR
 b       | blind | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | B        | 6      | 0            | 0               | 6   | 6        |
 b       | blind | 10:00:07 | 6       | f       | o.a.k  | become_leader_skipped_already_leader |      | 6      | 0            | 2               | 6   | 6        |
-# 5 says that it expanded the ISR: before, it was another
+# 5 logs that it expanded the ISR: before, it was another
 b       | loud  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | D        | 5      | 0            | 0               | 5,6 | 5,6      |
 b       | loud  | 10:00:07 | 5       | f       | o.a.k  | isr_updated                      |          |        |              | 2               | 5,6 |          |
 b       | loud  | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 2               | 5,6 | 5,6      |
@@ -456,8 +456,8 @@ loud  | 2               | 5      | 0            | 5,6 | []  | 10:00:07 | false
 """
 
 
-def test_what_kraft_leaves_unsaid(frame: Frame, same: Same) -> None:
-    events = frame(EVENTS, UNSAID).withColumns(
+def test_what_kraft_does_not_log(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, NOT_LOGGED).withColumns(
         {
             "partition": F.when(F.col("topic").isNotNull(), 0),
             "controller_epoch": F.when(F.col("event_type") == "kraft_controller_elected", 1),
@@ -512,7 +512,7 @@ taken     | 1               |
 """
 
 
-def test_replicas_may_be_taken_away_without_a_word(frame: Frame, same: Same) -> None:
+def test_replicas_may_be_removed_without_a_line(frame: Frame, same: Same) -> None:
     events = frame(EVENTS, REMOVED).withColumns(
         {
             "partition": F.when(F.col("topic").isNotNull(), 0),

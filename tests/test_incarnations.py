@@ -1,4 +1,4 @@
-"""When a topic without an id was created again; times are seconds here, written as such."""
+"""Recreations of a topic without an id; times are seconds here."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from udfs.reconstruct.incarnations import MAX_CLOCK_DIFFERENCE_US, incarnation_s
 
 SECOND = 1_000_000
 
-Case = tuple[list[int], list[tuple[int, int]], list[int], list[float]]
-# logged deletions, signs (last line of the incarnation before, first of the new), births -> starts, all in s
-CASES: dict[str, Case] = {
+CASES: dict[str, tuple[list[int], list[tuple[int, int]], list[int], list[float]]] = {
+    # reported deletions, signs (last line on the incarnation before, first on the new one), births -> starts, all in s
     "no deletion, no sign": ([], [], [], []),
-    "a logged deletion ends an incarnation at once": ([100], [], [], [100.000001]),
-    "signs of a logged deletion add nothing": ([100], [(90, 120), (95, 110)], [], [100.000001]),
-    "a broker whose clock is 3 s ahead of the controller's": ([100], [(102, 120)], [], [100.000001]),
+    "a reported deletion ends an incarnation at once": ([100], [], [], [100.000001]),
+    "signs of a reported deletion add nothing": ([100], [(90, 120), (95, 110)], [], [100.000001]),
+    "a broker whose clock is 3 s ahead of the report's": ([100], [(102, 120)], [], [100.000001]),
     "and one that is 3 s behind it": ([100], [(90, 98)], [], [100.000001]),
     "signs that share a moment are one recreation": ([], [(90, 120), (95, 121)], [], [120]),
     "signs that do not are two": ([], [(90, 120), (150, 190)], [], [120, 190]),
-    "one is logged, the other not": ([100], [(90, 120), (150, 190)], [], [100.000001, 190]),
+    "one is reported, the other not": ([100], [(90, 120), (150, 190)], [], [100.000001, 190]),
     "it begins with the first birth that all signs allow": ([], [(90, 120), (95, 121)], [10, 92, 117, 118, 130], [117]),
-    "births before the last line of the incarnation before do not count": ([], [(90, 120)], [10, 90], [120]),
+    "births before the last line on the incarnation before do not count": ([], [(90, 120)], [10, 90], [120]),
 }
 
 

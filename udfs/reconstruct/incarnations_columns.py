@@ -8,4 +8,5 @@ from pyspark.sql import types as T
 from udfs.reconstruct import incarnations
 
 incarnation_starts = F.udf(incarnations.incarnation_starts, T.ArrayType(T.LongType()), useArrow=False)
-"""`incarnations.incarnation_starts` of three columns, in microseconds: an array of times, of structs `after, at`, of times."""
+"""`incarnations.incarnation_starts` of three columns: arrays of times in microseconds, and of structs `after, at` of
+such."""

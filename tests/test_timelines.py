@@ -370,9 +370,7 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
         "some": F.when(F.col("event_type") == "partition_state_change", epoch),
     }
     lines = frame(EVENTS, ASSIGNED).withColumn("partition", F.lit(0))
-    parts = [
-        lines.withColumns({"cluster": F.lit(name), "partition_epoch": column}) for name, column in printed.items()
-    ]
+    parts = [lines.withColumns({"cluster": F.lit(name), "partition_epoch": column}) for name, column in printed.items()]
     events = parts[0].unionByName(parts[1]).unionByName(parts[2])
     topics = to_topic_timeline(events)
     states = to_states(

@@ -102,7 +102,9 @@ def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True
     by_leader = F.col("event_type").isin(*LEADER_STATE_EVENTS)
     changed = F.when(F.col("event_type") == "isr_updated", True)
     observations = _select(
-        events.where(F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS) & F.col("partition_epoch").isNotNull()),
+        events.where(
+            F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS) & F.col("partition_epoch").isNotNull()
+        ),
         leader=F.when(by_leader, F.coalesce("node_id", "broker_id")).otherwise(F.col("leader")),
         isr=sorted_ids(F.col("isr")),
         replicas=assignment_in_order(F.col("replicas")),
@@ -172,7 +174,9 @@ def to_unnumbered_observations(events: DataFrame) -> DataFrame:
 
     Where leader and ISR are null, the controller raised the leader epoch and kept both.
     """
-    is_state = F.col("event_type").isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
+    is_state = (
+        F.col("event_type").isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
+    )
     is_refresh = F.col("event_type") == REFRESHED
     return _select(
         events.where((is_state | is_refresh) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),

@@ -2,12 +2,12 @@
 
 `python tests/benchmarks/timelines.py [--rows 1000000] [--partitions 30000] [--rounds 3] [--once] [--driver-memory 4g]
 [--events FOLDER]` makes events as the ingest writes them of a ZooKeeper cluster of five brokers at 2.4, all at TRACE:
-a state that the controller writes is told by 13 lines (its own change, three requests to replicas and one to all,
-three receipts, five caches), a leader's change of its ISR by 7. With `--once` only one line tells of each state; so
+a state that the controller writes is logged by 13 lines (its own change, three requests to replicas and one to all,
+three receipts, five caches), a leader's change of its ISR by 7. With `--once` only one line logs each state; so
 `--partitions 1 --once` is one hot partition. Making them is not measured; in FOLDER they stay for the next call, a
 folder for each size. It measures
 
-- statements: the projection of events to what they say (`to_observations`), their incarnation included;
+- observations: the projection of events to what they state (`to_observations`), their incarnation included;
 - floor: the same, repartitioned by partition and sorted in the order of time, the least that windows over them cost;
 - by number: the same as the timeline does it, by one number for the partition, and in the order of partition epochs;
 - least: these grouped into states with start, leader, ISR and evidence, and one window for the end, without which no
@@ -73,7 +73,7 @@ LINES = (
 )
 
 
-def told(once: bool) -> Column:
+def log_lines(once: bool) -> Column:
     """Of a state: array of (event type, node, of the state change log); `epoch` is odd for a leader's change."""
 
     def line(kind: str, node: Column | int) -> Column:
@@ -92,8 +92,8 @@ def told(once: bool) -> Column:
         lines = [line(kind, node) for node in writers[who]]
         by_leader += [] if of_leader is False else lines
         by_controller += [] if of_leader is True else lines
-    some = slice(0, 1 if once else None)
-    return F.when(F.col("epoch") % 2 == 1, F.array(*by_leader[some])).otherwise(F.array(*by_controller[some]))
+    first = slice(0, 1 if once else None)
+    return F.when(F.col("epoch") % 2 == 1, F.array(*by_leader[first])).otherwise(F.array(*by_controller[first]))
 
 
 def make_events(spark: SparkSession, rows: int, partitions: int, once: bool) -> DataFrame:
@@ -110,8 +110,8 @@ def make_events(spark: SparkSession, rows: int, partitions: int, once: bool) -> 
     leader = F.get("replicas", F.floor(F.col("epoch") / 2).cast("int") % 3)
     lines = (
         known.withColumn("leader", leader)
-        .select("*", F.posexplode(told(once)).alias("n", "told"))
-        .select("*", "told.*")
+        .select("*", F.posexplode(log_lines(once)).alias("n", "line"))
+        .select("*", "line.*")
         .withColumn("own", F.col("event_type") == "isr_updated")
     )
     isr = F.when(F.col("epoch") % 2 == 1, F.array_remove("replicas", F.get("replicas", F.lit(2)))).otherwise(
@@ -175,7 +175,7 @@ def make_tables(spark: SparkSession, events: DataFrame, partitions: int) -> tupl
         ],
     ]
     topics, controllers, coverage = (
-        spark.createDataFrame(some, schema) for some, schema in zip(rows, schemas, strict=True)
+        spark.createDataFrame(values, schema) for values, schema in zip(rows, schemas, strict=True)
     )
     return topics, controllers, coverage
 
@@ -185,7 +185,7 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
     events = spark.read.parquet(folder)
     topics, controllers, coverage = make_tables(spark, events, partitions)
 
-    def statements() -> DataFrame:
+    def observations() -> DataFrame:
         return with_incarnation(to_observations(events, kraft=False, dumps=False), topics)
 
     def by_number() -> DataFrame:
@@ -203,9 +203,9 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
         return states.withColumn("until", F.lag("at").over(backwards))
 
     return {
-        "statements": statements,
+        "observations": observations,
         "floor": lambda: (
-            statements()
+            observations()
             .repartition(*INCARNATION)
             .sortWithinPartitions(*INCARNATION, "at", "node_id", "file_id", "line")
         ),
@@ -239,7 +239,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--partitions", type=int, default=30_000)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--once", action="store_true", help="one line tells of each state")
+    parser.add_argument("--once", action="store_true", help="one line logs each state")
     parser.add_argument("--driver-memory", default="4g")
     parser.add_argument("--events", type=Path, help="where events are kept from call to call")
     parser.add_argument("--only", help="measure these alone, separated by commas")

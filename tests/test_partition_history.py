@@ -190,8 +190,7 @@ def test_a_state_names_what_proves_it() -> None:
 # ---- any history ----------------------------------------------------------------------------------------------------
 @st.composite
 def incarnations(draw: st.DrawFn) -> list[tuple[int, int, int, tuple[int, ...], tuple[int, ...] | None]]:
-    """Leader epoch, partition epoch, leader, ISR, and of the leader's own changes the ISR before, of a whole
-    incarnation."""
+    """Leader epoch, partition epoch, leader, ISR, and of the leader's own changes the ISR before."""
     brokers = (1, 2, 3)
     isr: tuple[int, ...] = brokers
     leader, epoch = 1, 0

@@ -1,5 +1,4 @@
-"""Replicas that a ZooKeeper controller takes offline: the Column form against the plain one (`test_elections` has
-the releases)."""
+"""Replicas that a ZooKeeper controller takes offline: the Column form against the plain one."""
 
 from __future__ import annotations
 

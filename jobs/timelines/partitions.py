@@ -16,6 +16,7 @@ from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
+from jobs.timelines.states.columns import is_complete
 from jobs.timelines.states.kraft import with_states_between
 from jobs.timelines.states.kraft_assignments import with_kept_replicas
 from jobs.timelines.states.kraft_steps import with_states_of_steps
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
 
 def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> DataFrame:
-    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> STATES (`jobs.timelines.states.columns`), one row per logged or
-    inferred state.
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> STATES (`states.columns`), one row per logged or inferred state.
 
     The topics may be some of the clusters', then events of others need not be there; `facts` are those of whole
     clusters. `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line states them, or lines contradict each
@@ -74,7 +74,7 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
     """STATES, TOPIC_TIMELINE -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known."""
     # as `to_states` leaves its rows
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
-    complete = states.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
+    complete = states.where(is_complete())
     timed = with_until(complete, topics).withColumns(
         {
             "previous_leader_epoch": F.lead("leader_epoch").over(backwards),

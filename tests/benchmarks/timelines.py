@@ -110,8 +110,8 @@ def make_events(spark: SparkSession, rows: int, partitions: int, once: bool) -> 
     leader = F.get("replicas", F.floor(F.col("epoch") / 2).cast("int") % 3)
     lines = (
         known.withColumn("leader", leader)
-        .select("*", F.posexplode(log_lines(once)).alias("n", "line"))
-        .select("*", "line.*")
+        .select("*", F.posexplode(log_lines(once)).alias("n", "log_line"))
+        .select("*", "log_line.*")
         .withColumn("own", F.col("event_type") == "isr_updated")
     )
     isr = F.when(F.col("epoch") % 2 == 1, F.array_remove("replicas", F.get("replicas", F.lit(2)))).otherwise(

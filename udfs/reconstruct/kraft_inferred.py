@@ -20,10 +20,10 @@ UNCLEAN_RESTART = "unclean_restart"
 
 
 class ControllerStep(NamedTuple):
-    """What the active controller did: changed an assignment, fenced or unfenced a broker, or registered one after an
-    unclean shutdown.
+    """What the active controller did with one partition's assignment, or with one broker.
 
-    `at` in microseconds. Steps sort in the order of the controller's log.
+    `kind` is ASSIGNMENT_CHANGED, FENCED, UNFENCED or UNCLEAN_RESTART. `at` in microseconds. Steps sort in the order of
+    the controller's log.
     """
 
     at: int
@@ -79,7 +79,8 @@ def after_step(state: KraftState, step: ControllerStep, keeps_last_member: bool)
         raise ValueError(f"{state} lacks leader, leader epoch or ISR; steps are counted from a complete state")
     if step.kind == ASSIGNMENT_CHANGED:
         if step.replicas is not None and step.replicas == state.replicas:
-            return state  # the record that made it, by clocks that differ: a list is printed only where it changes
+            # the record that made it, by clocks that differ: a list is printed only where it changes
+            return state
         isr = state.isr if step.isr is None else step.isr
         return KraftState(
             state.leader if step.leader is None else step.leader,
@@ -98,9 +99,9 @@ def after_step(state: KraftState, step: ControllerStep, keeps_last_member: bool)
         return state
     if state.leader != step.broker or len(state.isr) > 1 or step.kind == UNCLEAN_RESTART:
         return None
-    kept = state.isr if keeps_last_member else []
+    isr = state.isr if keeps_last_member else []
     eligible = state.eligible if keeps_last_member else state.eligible | {state.leader}
-    return KraftState(NO_LEADER, state.leader_epoch + 1, state.partition_epoch + 1, kept, None, eligible)
+    return KraftState(NO_LEADER, state.leader_epoch + 1, state.partition_epoch + 1, isr, None, eligible)
 
 
 def written_by(state: KraftState, steps: Iterable[ControllerStep], keeps_last_member: bool) -> list[KraftInferredState]:

@@ -75,8 +75,7 @@ class _Step:
 
 @dataclass
 class _LeaderTerm:
-    """What is known of one leader epoch: its states in order, as the leader's changes have them, and all other
-    observations.
+    """One leader epoch: its states in order, as the leader's changes have them, and all other observations.
 
     `began` is the time of its first line, `coverage` the span of the leader's own log around it.
     """
@@ -110,8 +109,7 @@ class _LeaderTerm:
 
     @property
     def is_covered_from_start(self) -> bool:
-        """Whether no change of the ISR can be missing before the first logged one; without a leader nobody changes
-        it."""
+        """Whether no change of the ISR can be missing before the first logged one; without a leader there is none."""
         return self.leader < 0 or (self.coverage is not None and self.coverage[0] <= self.began)
 
     def is_covered_to(self, end: int) -> bool:
@@ -212,8 +210,7 @@ def _chain(changes: list[EpochObservation]) -> list[_Step]:
 def _close(
     term: _LeaderTerm, next_epoch: int | None, following: _LeaderTerm | None
 ) -> tuple[list[OrderedState], int | None, bool]:
-    """States of one leader epoch, the partition epoch of the write after them if known, and whether the last is
-    certain."""
+    """States of one leader epoch, the partition epoch of the next write if known, and whether the last is certain."""
     start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
     if start is None:
         start = term.anchor()
@@ -246,8 +243,7 @@ class _DraftState:
 
 
 def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], bool]:
-    """A leader epoch's states in order, the first with partition epoch `start`; and whether none before the last is
-    missing."""
+    """States in order, the first with partition epoch `start`, and whether none before the last is missing."""
     length = term.length
     drafts = _drafts(term, start)
     chain = len(drafts)

@@ -1,5 +1,4 @@
-"""States that a ZooKeeper controller wrote without logging them: replicas that went offline, taken out of the ISR one
-by one.
+"""States that a ZooKeeper controller wrote without logging them: replicas that went offline left the ISR one by one.
 
 From 1.1 to 2.5 the controller shows such a write only in the requests that follow, with the last state of a batch, and
 of a topic queued for deletion not at all. But it logs each replica that it took offline, and what that does to the
@@ -74,12 +73,12 @@ def inferred_states(
     removals: Sequence[ReplicaOffline],
     after: tuple[int, int, int, Sequence[int]] | None,
 ) -> list[ZkInferredState]:
-    """The states after a logged one, up to and with the next logged one; each is (leader, leader epoch, partition
-    epoch, ISR).
+    """The states after a logged one, up to and with the next logged one.
 
-    Between two states they count only if the removals lead exactly from one to the other, so that nobody else wrote
-    anything. After the last one (`after` is None), first logged at `since`, they count if it shows the earlier
-    removals; of the later ones the caller has to know that nobody else wrote in between.
+    `before` and `after` are (leader, leader epoch, partition epoch, ISR). Between two states they count only if the
+    removals lead exactly from one to the other, so that nobody else wrote anything. After the last one (`after` is
+    None), first logged at `since`, they count if it shows the earlier removals; of the later ones the caller has to
+    know that nobody else wrote in between.
     """
     if after is None:
         leader, _, _, isr = before

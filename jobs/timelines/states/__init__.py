@@ -1,6 +1,4 @@
-"""Stages that make partitions' states of evidence, one module per kind of evidence; `jobs.timelines.partitions` chains
-them.
+"""Stages that make states of partitions, one module per kind of evidence; `jobs.timelines.partitions` chains them.
 
-Each stage takes the states so far and ends in a column list of `columns`. Evidence is gathered in `partition_evidence`
-before the first stage.
+`partition_evidence` gathers what lines log; each stage takes the states so far and ends in a schema of `columns`.
 """

@@ -1,5 +1,4 @@
-"""Which assignment a state began with. ZooKeeper stores assignments apart from states; of KRaft's see
-`kraft_assignments`."""
+"""Which assignment a state began with. ZooKeeper stores assignments apart from states; KRaft: `kraft_assignments`."""
 
 from __future__ import annotations
 
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 
 
 def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFrame:
-    """ORDERED_STATES -> ASSIGNED_STATES, with what is known of their partitions' assignments; `keeps_replicas` is
-    still null."""
+    """ORDERED_STATES -> ASSIGNED_STATES, with what lines log of their assignments; `keeps_replicas` is still null."""
     new_replicas, reassigned = F.lit(None).cast("array<int>"), F.lit(False)
     writes = F.lit(None).cast("array<timestamp>")
     if evidence.new_assignments is not None:
@@ -39,19 +37,19 @@ def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFram
 
 
 def with_start_and_replicas(states: DataFrame) -> DataFrame:
-    """ASSIGNED_STATES -> STATES: each as old as the first proof of it or any later one, with the assignment it began
-    with.
+    """ASSIGNED_STATES -> STATES: when each began, and with which assignment.
 
-    A partition that was never reassigned has one assignment; of others only what is logged of a state counts.
+    It is as old as the first proof of it or of any later one. A partition that was never reassigned has one assignment;
+    of others only what is logged of a state counts.
     """
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
-    whole = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    least = F.min("replicas").over(whole)
-    is_only = ~F.col("reassigned") & (least == F.max("replicas").over(whole))
+    of_partition = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    least = F.min("replicas").over(of_partition)
+    is_only = ~F.col("reassigned") & (least == F.max("replicas").over(of_partition))
     timed = states.withColumns(
         {
             "only_replicas": F.when(is_only & F.coalesce("keeps_replicas", F.lit(True)), least),
-            "topic_id": F.max("topic_id").over(whole),
+            "topic_id": F.max("topic_id").over(of_partition),
             "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
             "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
         }

@@ -37,8 +37,8 @@ NUMBERED_STATES = T.StructType(
 """States by partition epoch, one row each."""
 
 ORDERED_STATES = T.StructType([*NUMBERED_STATES, column("ordinal", LONG, "Orders the states of an incarnation.")])
-"""The same, and states without partition epoch: one row per HISTORY and ordinal; where both are null, a
-contradiction."""
+"""The same, and states without partition epoch: one row per HISTORY and ordinal; null in rows of contradictions
+only."""
 
 ASSIGNED_STATES = T.StructType(
     [
@@ -49,7 +49,7 @@ ASSIGNED_STATES = T.StructType(
         column("keeps_replicas", FLAG, "KRaft: whether no replica can have been removed before; null for ZooKeeper."),
     ]
 )
-"""The same with what is known of their partition's assignments."""
+"""The same with what lines log of their partition's assignments."""
 
 STATES = T.StructType(
     [
@@ -58,6 +58,11 @@ STATES = T.StructType(
     ]
 )
 """What `jobs.timelines.partitions.to_states` ends in; `replicas` is the assignment that the state began with."""
+
+
+def is_complete() -> Column:
+    """Whether leader, leader epoch and ISR of a state are known."""
+    return F.col("leader").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
 
 
 def first_assignment() -> Column:

@@ -33,14 +33,14 @@ def with_states_between(states: DataFrame, facts: ClusterFacts, fencings: DataFr
       where it is none afterwards, it was lost in the partition epoch between (and that it was eligible was taken back
       after).
     """
-    known = _with_state_before(states, facts, fencings).withColumns(
+    with_before = _with_state_before(states, facts, fencings).withColumns(
         {"fenced_at": _fenced_at(), "lost_isr": _isr_of_lost_leader()}
     )
     epochs = F.sequence(_before("partition_epoch") + 1, F.col("partition_epoch") - 1)
     unchanged = F.transform(epochs, lambda epoch: _state_at(epoch, F.col("at")))
     loss = F.array(_state_at(F.col("partition_epoch") - 1, F.col("fenced_at")))
     no_replicas = F.array().cast("array<int>")
-    inferred = known.withColumns(
+    inferred = with_before.withColumns(
         {
             "inserted": F.when(_is_unchanged_between(), unchanged).when(_is_loss_between(), loss),
             "inferred": F.col("lost_isr").isNotNull(),
@@ -53,8 +53,7 @@ def with_states_between(states: DataFrame, facts: ClusterFacts, fencings: DataFr
 
 
 def _with_state_before(states: DataFrame, facts: ClusterFacts, fencings: DataFrame) -> DataFrame:
-    """States with `before`, the state before, `leader_before`, when that leader was fenced, and the `coverage` of
-    the leader's log."""
+    """States with `before` (the state before), `leader_before`, its `fencings`, and the leader's `coverage`."""
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     before = F.struct("leader", "leader_epoch", "partition_epoch", "isr", "at", "evidence")
     kraft_clusters = facts.kraft_clusters.withColumn("is_kraft", F.lit(True))
@@ -69,6 +68,7 @@ def _with_state_before(states: DataFrame, facts: ClusterFacts, fencings: DataFra
 
 
 def _before(name: str) -> Column:
+    """A value of the state before."""
     return F.col("before")[name]
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 def with_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: DataFrame) -> DataFrame:
     """ASSIGNED_STATES -> the same with `keeps_replicas`."""
-    kept = to_kept_replicas(states, kraft_clusters, fencings)
-    return states.drop("keeps_replicas").join(kept, [HISTORY, "ordinal"], "left")
+    keeps_replicas = to_kept_replicas(states, kraft_clusters, fencings)
+    return states.drop("keeps_replicas").join(keeps_replicas, [HISTORY, "ordinal"], "left")
 
 
 def to_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: DataFrame) -> DataFrame:
@@ -40,7 +40,7 @@ def to_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: Dat
     in_sync_later = F.forall(
         "members", lambda r: F.coalesce(F.element_at("last_in_sync", r) >= F.col("ordinal"), F.lit(False))
     )
-    known = (
+    with_before = (
         in_kraft.withColumns(
             {
                 "before": F.lag(F.struct("leader", "leader_epoch", "at")).over(order),
@@ -56,7 +56,7 @@ def to_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: Dat
     is_proven = F.coalesce("is_logged_later", F.lit(False)) | F.coalesce(in_sync_later, F.lit(False))
     in_run = Window.partitionBy(HISTORY, "run").orderBy("ordinal")
     keeps_replicas = F.max("is_proven").over(in_run.rowsBetween(Window.unboundedPreceding, Window.currentRow))
-    return known.withColumns({"run": F.sum(starts_run).over(so_far), "is_proven": is_proven}).select(
+    return with_before.withColumns({"run": F.sum(starts_run).over(so_far), "is_proven": is_proven}).select(
         HISTORY, "ordinal", keeps_replicas.alias("keeps_replicas")
     )
 
@@ -73,8 +73,10 @@ def _last_in_sync(states: DataFrame) -> DataFrame:
 
 
 def _is_no_removal() -> Column:
-    """Whether the step from the state before cannot have removed a replica: the leader epoch stays, or rises because
-    the leader was fenced, comes back, or gives way in sync."""
+    """Whether no replica can have been removed since the state before.
+
+    The leader epoch stays, or rises because the leader was fenced, comes back, or gives way in sync.
+    """
     epoch, epoch_before = F.col("leader_epoch"), F.col("before.leader_epoch")
     leader, leader_before = F.col("leader"), F.col("before.leader")
     is_fenced = F.exists("fencings", lambda fencing: (fencing >= F.col("before.at")) & (fencing <= F.col("at")))

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.evidence import MOST_EVIDENCE
-from jobs.timelines.states.columns import NUMBERED_STATES, with_inserted
+from jobs.timelines.states.columns import NUMBERED_STATES, is_complete, with_inserted
 from jobs.timelines.topics import HISTORY, INCARNATION
 from udfs.reconstruct.kraft_inferred import ASSIGNMENT_CHANGED
 from udfs.reconstruct.kraft_inferred_columns import CONTROLLER_STEP, KRAFT_STATE, inferred_after
@@ -28,16 +28,12 @@ def with_states_of_steps(states: DataFrame, topics: DataFrame, facts: ClusterFac
     a leader alone in sync counts as lost once it was fenced for good, if it logged that state itself, its log is there
     until then, and the topic was not gone.
     """
-    known = _with_steps(_with_state_after(states), topics, facts, steps)
+    with_steps = _with_steps(_with_state_after(states), topics, facts, steps)
     after = F.when(F.col("after").isNotNull(), F.struct(*(F.col("after")[name] for name in KRAFT_STATE.names)))
-    reached = known.withColumn(
+    reached = with_steps.withColumn(
         "reached", inferred_after(F.struct(*KRAFT_STATE.names), _steps_that_count(), after, "keeps_last_member")
     )
     return with_inserted(_completed(reached), NUMBERED_STATES)
-
-
-def _is_complete() -> Column:
-    return F.col("leader").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
 
 
 def _with_state_after(states: DataFrame) -> DataFrame:
@@ -46,15 +42,14 @@ def _with_state_after(states: DataFrame) -> DataFrame:
     after = F.struct(
         *KRAFT_STATE.names,
         F.unix_micros("at").alias("at"),
-        _is_complete().alias("is_complete"),
+        is_complete().alias("is_complete"),
         F.col("contradiction").isNull().alias("is_consistent"),
     )
     return states.withColumn("after", F.lead(after).over(order))
 
 
 def _with_steps(states: DataFrame, topics: DataFrame, facts: ClusterFacts, steps: KraftEvidence) -> DataFrame:
-    """Rows of `_with_state_after` with `steps` up to the next state, `keeps_last_member`, and `coverage` of the
-    leader's log.
+    """Rows of `_with_state_after` with `steps` up to the next state, `keeps_last_member`, and the leader's `coverage`.
 
     `steps` is null where none count: of states in part, or contradicting, and while `keeps_last_member` is unknown.
     """
@@ -71,7 +66,7 @@ def _with_steps(states: DataFrame, topics: DataFrame, facts: ClusterFacts, steps
         return F.coalesce(F.filter(name, lambda step: (step["at"] > since) & (step["at"] <= until)), none)
 
     between = F.array_sort(F.concat(in_time("of_brokers"), in_time("of_partition")))
-    counts = _is_complete() & F.col("contradiction").isNull() & F.col("keeps_last_member").isNotNull()
+    counts = is_complete() & F.col("contradiction").isNull() & F.col("keeps_last_member").isNotNull()
     return (
         states.join(F.broadcast(facts.kraft_clusters), "cluster", "left")
         .join(F.broadcast(of_brokers), "cluster", "left")
@@ -84,8 +79,7 @@ def _with_steps(states: DataFrame, topics: DataFrame, facts: ClusterFacts, steps
 
 
 def _steps_that_count() -> Column:
-    """Of `steps` those to infer states from: towards the next state all of them; after the last one those of a lost
-    leader."""
+    """Of `steps` those to infer states from: up to the next state all, after the last one those of a lost leader."""
     after = F.col("after")
     has_record = F.exists("steps", lambda step: step["kind"] == ASSIGNMENT_CHANGED)
     leads_on = ~after["is_complete"] | (after["partition_epoch"] > F.col("partition_epoch") + 1) | has_record
@@ -107,8 +101,7 @@ def _steps_that_count() -> Column:
 
 
 def _completed(states: DataFrame) -> DataFrame:
-    """Rows with `reached` -> the same with `inserted`; the state that steps lead to is completed, and dated by its
-    step."""
+    """Rows with `reached` -> the same with `inserted`; the state that steps lead to is completed and dated by them."""
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     after = F.col("after")
     only_between = F.filter(
@@ -122,7 +115,7 @@ def _completed(states: DataFrame) -> DataFrame:
     parts = {name: F.coalesce(name, inferred[name]) for name in ("leader", "leader_epoch", "isr", "replicas")}
     return both.withColumns(
         {
-            "inferred": F.col("inferred") | (inferred.isNotNull() & ~_is_complete()),
+            "inferred": F.col("inferred") | (inferred.isNotNull() & ~is_complete()),
             **parts,
             "evidence": F.when(is_earlier, with_line).otherwise(F.col("evidence")),
             "at": F.when(is_earlier, F.timestamp_micros(step["at"])).otherwise(F.col("at")),

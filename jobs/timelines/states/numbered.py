@@ -1,4 +1,4 @@
-"""States by partition epoch, the counter of a partition's states: what lines state of each, joined."""
+"""States by partition epoch, the counter of a partition's states: what all lines about each agree on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import evidence
 from jobs.timelines.states.columns import NUMBERED_STATES, first_assignment, of_first_assignment
-from jobs.timelines.states.neighbors import KEPT_BY, STATED, checked, filled
+from jobs.timelines.states.neighbours import KEPT_BY, STATED, with_contradictions, with_kept_values
 from jobs.timelines.topics import HISTORY, with_incarnation_of_history
 
 if TYPE_CHECKING:
@@ -21,17 +21,17 @@ ELIGIBLE = ("elr", "last_known_elr")
 
 
 def to_numbered_states(lines: PartitionEvidence, *, is_kraft: bool) -> DataFrame:
-    """Observations -> NUMBERED_STATES, one row per partition epoch, completed from neighbours that are known to share
-    parts.
+    """Observations -> NUMBERED_STATES, one row per partition epoch, completed from neighbours that kept the same
+    values.
 
     What lines contradict each other about stays null, and `contradiction` gives what they state. Without KRaft's lines
-    only leaders are known to be kept, and there are no eligible leader replicas.
+    only leaders are logged as kept, and there are no eligible leader replicas.
 
     Observations are exchanged and sorted once, by HISTORY and partition epoch.
     """
     flags = KEPT_BY if is_kraft else {"keeps_leader": KEPT_BY["keeps_leader"]}
     grouped = _grouped(lines.observations, flags, is_kraft=is_kraft)
-    states = checked(filled(grouped, flags))
+    states = with_contradictions(with_kept_values(grouped, flags))
     is_consistent = F.col("contradiction").isNull()
     eligible = {name: F.when(is_consistent, F.col(name) if is_kraft else None).cast("array<int>") for name in ELIGIBLE}
     completed = states.withColumns(of_first_assignment() | {"inferred": F.lit(False)} | eligible)

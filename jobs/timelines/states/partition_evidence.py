@@ -1,4 +1,4 @@
-"""What lines log of partitions, gathered before states are made of it; each row with the incarnation of its topic."""
+"""What lines log of partitions, gathered before states are made of it; rows have the incarnation of their topic."""
 
 from __future__ import annotations
 
@@ -148,8 +148,10 @@ def _controller_steps(events: DataFrame) -> DataFrame:
 
 
 def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:
-    """Partitions that any controller's log or dump shows being reassigned, and when a ZooKeeper controller had written
-    an assignment: cluster, topic, partition, `reassigned`, `writes`."""
+    """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`.
+
+    `writes`: when a ZooKeeper controller had written an assignment.
+    """
     names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
     return (
         events.where(is_reassignment())

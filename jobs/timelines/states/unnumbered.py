@@ -1,5 +1,4 @@
-"""States of incarnations of which lines lack the partition epoch: Kafka until 2.3, ordered by how they follow each
-other."""
+"""States whose lines lack the partition epoch, as in Kafka until 2.3: ordered by how they follow each other."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_states, to_rival_leaders
-from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, of_first_assignment
+from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, is_complete, of_first_assignment
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history_of_incarnation
 
 if TYPE_CHECKING:
@@ -23,13 +22,12 @@ if TYPE_CHECKING:
 def with_unnumbered_states(
     numbered: DataFrame, unnumbered: UnnumberedEvidence, incarnations: DataFrame, coverage: DataFrame
 ) -> DataFrame:
-    """States by partition epoch -> ORDERED_STATES: of incarnations with lines that lack it, the states of all lines
-    together.
+    """States by partition epoch -> ORDERED_STATES: those of incarnations with lines that lack it are put in order anew.
 
     `coverage`: `jobs.timelines.cluster_facts.to_server_coverage`.
     """
     to_order = unnumbered.incarnations
-    complete = numbered.where("leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
+    complete = numbered.where(is_complete())
     observations = _epoch_observations(complete.join(to_order, INCARNATION, "left_semi"), unnumbered, coverage)
     observations = checkpointed(observations)
     in_order = to_ordered_states(observations, MOST_EVIDENCE).unionByName(

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import MOST_EVIDENCE
 from jobs.timelines.observations import number_of
-from jobs.timelines.states.columns import NUMBERED_STATES, with_inserted
+from jobs.timelines.states.columns import NUMBERED_STATES, is_complete, with_inserted
 from jobs.timelines.topics import HISTORY, INCARNATION
 from udfs.reconstruct.zk_inferred_columns import ZK_STATE, inferred_states
 
@@ -25,21 +25,21 @@ def with_states_of_removals(states: DataFrame, coverage: DataFrame, evidence: Zk
     After the last logged state they count while the topic is being deleted, if its leader's log is there all the time
     without a change. `coverage`: cluster, leader, `coverage`.
     """
-    known = _with_candidates(states, _removals(evidence)).join(F.broadcast(coverage), ["cluster", "leader"], "left")
+    with_candidates = _with_candidates(states, _removals(evidence))
+    with_coverage = with_candidates.join(F.broadcast(coverage), ["cluster", "leader"], "left")
     is_covered = F.exists(
         "coverage", lambda s: (s["covered_since"] <= F.col("at")) & (s["covered_until"] >= F.col("covered_to"))
     )
     counts = F.col("covered_to").isNull() | F.coalesce(is_covered, F.lit(False))
     candidates = F.when(counts, F.col("candidates"))
-    inferred = known.withColumn(
+    inferred = with_coverage.withColumn(
         "reached", inferred_states(_state(), F.unix_micros("at"), candidates, F.col("state_after"))
     )
     return with_inserted(_dated(inferred), NUMBERED_STATES)
 
 
 def _removals(evidence: ZkEvidence) -> DataFrame:
-    """INCARNATION, `removals`, replicas that controllers took offline, in order, and `deleting`, those of them that
-    belong to the topic's deletion."""
+    """INCARNATION, `removals`: replicas taken offline, in order, and `deleting`: those that belong to a deletion."""
     starts = evidence.deletions.groupBy("cluster", "topic", "incarnation", "node_id").agg(F.min("at").alias("started"))
     removal = F.struct(
         F.unix_micros("at").alias("at"),
@@ -63,29 +63,24 @@ def _state() -> Column:
     return F.struct(*ZK_STATE.names)
 
 
-def _is_complete() -> Column:
-    return F.col("leader").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
-
-
 def _with_candidates(states: DataFrame, removals: DataFrame) -> DataFrame:
-    """States with `state_after` (null if it is incomplete), `next_epoch`, and `candidates`: removals up to the next
-    state.
+    """States with `state_after` (null if incomplete), `next_epoch`, and `candidates`: removals up to the next state.
 
     `covered_to`: until when the leader's log has to be there for them to count; null: it does not matter.
     """
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
-    known = states.join(F.broadcast(removals), INCARNATION, "left").withColumns(
+    with_next = states.join(F.broadcast(removals), INCARNATION, "left").withColumns(
         {
             "next_epoch": F.lead("partition_epoch").over(order),
-            "state_after": F.lead(F.when(_is_complete(), _state())).over(order),
+            "state_after": F.lead(F.when(is_complete(), _state())).over(order),
             "next_at": F.unix_micros(F.lead("at").over(order)),
         }
     )
-    is_between = _is_complete() & F.col("state_after").isNotNull()
-    is_last = _is_complete() & F.col("next_epoch").isNull() & (F.size("deleting") > 0)
+    is_between = is_complete() & F.col("state_after").isNotNull()
+    is_last = is_complete() & F.col("next_epoch").isNull() & (F.size("deleting") > 0)
     in_time = F.filter("removals", lambda r: r["at"].between(F.unix_micros("at"), F.col("next_at")))
     last_removal = F.try_element_at("deleting", F.lit(-1))
-    return known.withColumns(
+    return with_next.withColumns(
         {
             "candidates": F.when(is_between, in_time).when(is_last, F.col("deleting")),
             "covered_to": F.when(is_last & (F.col("leader") >= 0), F.timestamp_micros(last_removal["at"])),
@@ -94,8 +89,7 @@ def _with_candidates(states: DataFrame, removals: DataFrame) -> DataFrame:
 
 
 def _dated(states: DataFrame) -> DataFrame:
-    """Rows with `reached` -> the same with `inserted`; a state that is logged late is as old as the removal that
-    made it."""
+    """Rows with `reached` -> the same with `inserted`; a state logged late is as old as the removal that made it."""
     order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
     only_between = F.filter(
         "reached", lambda s: F.col("next_epoch").isNull() | (s["partition_epoch"] < F.col("next_epoch"))

@@ -1,4 +1,4 @@
-"""What a state has from its neighbours: parts that are known to be kept, and what contradicts them."""
+"""What follows from a state's neighbours: values that it kept from them, and contradictions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ KEPT_BY = {
 """Flags of observations, and what is then as in the partition epoch before."""
 
 
-def filled(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) -> DataFrame:
-    """Carry values both ways along runs of adjacent partition epochs that are known to have kept them.
+def with_kept_values(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) -> DataFrame:
+    """Values carried both ways along runs of adjacent partition epochs that are logged to have kept them.
 
     Also `highest_before` and `lowest_after`, of leader epochs that lines state. The flags go.
     """
@@ -43,33 +43,33 @@ def filled(states: DataFrame, flags: Mapping[str, tuple[str, ...]]) -> DataFrame
         stop = F.when(F.col(name).isNotNull() | ends, F.struct(name))
         return F.last(stop, ignorenulls=True).over(frame)[name]
 
-    kept = [(flag, name) for flag, names in flags.items() for name in names]
+    by_flag = [(flag, name) for flag, names in flags.items() for name in names]
     in_runs = states.withColumns(
         {flag: F.coalesce(F.col(flag) & is_adjacent, F.lit(False)) for flag in flags}
         | {"highest_before": F.max("leader_epoch").over(order.rowsBetween(*before))}
     )
     forward = order.rowsBetween(*so_far)
     carried = in_runs.withColumns(
-        {f"{name}_before": nearest(name, ~F.col(flag), forward) for flag, name in kept}
+        {f"{name}_before": nearest(name, ~F.col(flag), forward) for flag, name in by_flag}
         | {f"{flag}_next": F.lead(flag, 1, False).over(order) for flag in flags}
     )
     backward = backwards.rowsBetween(*so_far)
     carried_back = carried.withColumns(
-        {f"{name}_after": nearest(name, ~F.col(f"{flag}_next"), backward) for flag, name in kept}
+        {f"{name}_after": nearest(name, ~F.col(f"{flag}_next"), backward) for flag, name in by_flag}
         | {"lowest_after": F.min("leader_epoch").over(backwards.rowsBetween(*before))}
     )
     return carried_back.withColumns(
-        {name: F.coalesce(name, f"{name}_before", f"{name}_after") for _, name in kept}
+        {name: F.coalesce(name, f"{name}_before", f"{name}_after") for _, name in by_flag}
     ).drop(
         *flags,
         *(f"{flag}_next" for flag in flags),
-        *(f"{name}_before" for _, name in kept),
-        *(f"{name}_after" for _, name in kept),
+        *(f"{name}_before" for _, name in by_flag),
+        *(f"{name}_after" for _, name in by_flag),
     )
 
 
-def checked(states: DataFrame) -> DataFrame:
-    """Rows of `filled` -> the same with `contradiction`; of contradictory states nothing else is left.
+def with_contradictions(states: DataFrame) -> DataFrame:
+    """Rows of `with_kept_values` -> the same with `contradiction`; of contradictory states nothing else is left.
 
     A leader epoch has one leader, and it never falls from one partition epoch to the next. It has also one controller
     epoch: a leader writes the one it was elected under, but a controller of a later term may send the same state as its

@@ -37,8 +37,7 @@ NUMBERED_STATES = T.StructType(
 """States by partition epoch, one row each."""
 
 ORDERED_STATES = T.StructType([*NUMBERED_STATES, column("ordinal", LONG, "Orders the states of an incarnation.")])
-"""The same, and states without partition epoch: one row per HISTORY and ordinal; null in rows of contradictions
-only."""
+"""The same, and states without partition epoch, one row per HISTORY and ordinal; in rows of contradictions null."""
 
 ASSIGNED_STATES = T.StructType(
     [

@@ -21,8 +21,7 @@ ELIGIBLE = ("elr", "last_known_elr")
 
 
 def to_numbered_states(lines: PartitionEvidence, *, is_kraft: bool) -> DataFrame:
-    """Observations -> NUMBERED_STATES, one row per partition epoch, completed from neighbours that kept the same
-    values.
+    """Observations -> NUMBERED_STATES, one row per partition epoch, completed from neighbours.
 
     What lines contradict each other about stays null, and `contradiction` gives what they state. Without KRaft's lines
     only leaders are logged as kept, and there are no eligible leader replicas.

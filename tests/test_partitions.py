@@ -1,4 +1,4 @@
-"""Timelines from events written by hand. A case is a topic, a cluster or a broker of its own; all of a kind are one frame."""
+"""States of partitions from events written by hand; a case is a topic of its own, all of a kind are one frame."""
 
 from __future__ import annotations
 
@@ -9,71 +9,16 @@ import pytest
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings, TopicSettings
-from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.timelines.topics import to_topic_timeline
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from tests.conftest import Frame, Same
-
-# ---- topics ---------------------------------------------------------------------------------------------------------
-TOPIC_EVENTS = """
-topic   | at       | event_type                   | topic_id | partition
-# without ids: the controller's line that a deletion is complete ends an incarnation, whatever brokers still log
-twice   | 10:00:00 | partition_state_change       |          | 0
-twice   | 10:00:01 | partition_state_change       |          | 2
-twice   | 10:05:00 | topic_deletion_started       |          |
-twice   | 10:06:00 | topic_deletion_completed     |          |
-twice   | 10:06:01 | metadata_cache_partition_deleted |      | 0
-twice   | 10:07:00 | partition_state_change       |          | 0
-gone    | 10:00:00 | partition_state_change       |          | 0
-gone    | 10:05:00 | topic_deletion_started       |          |
-gone    | 10:06:00 | topic_deletion_completed     |          |
-gone    | 10:06:01 | metadata_cache_partition_deleted |      | 0
-# no line of the deletion: 2 had dropped it and is sent it again, 3's epochs went back; created again once, so one more incarnation
-unseen  | 10:00:00 | metadata_cache_updated       |          | 0
-unseen  | 10:05:00 | metadata_cache_partition_deleted |      | 0
-unseen  | 10:07:00 | metadata_cache_updated       |          | 0
-unseen  | 10:00:01 | metadata_cache_updated       |          | 0
-unseen  | 10:07:01 | metadata_cache_updated       |          | 0
-# with ids: an id is an incarnation
-ids     | 10:00:00 | kraft_topic_created          | T1       |
-ids     | 10:00:00 | kraft_partition_created      | T1       | 0
-ids     | 10:05:00 | kraft_topic_removed          | T1       |
-ids     | 10:06:00 | kraft_topic_created          | T2       |
-# KRaft's own log is no topic
-__cluster_metadata | 10:00:00 | log_truncated      |          | 0
-"""
-TOPICS = """
-topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
-twice | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 3          | 1@f:1,1@f:4
-twice | 1           |          | 10:07:00 |                  |          | 3          | 1@f:6
-gone  | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 1          | 1@f:7,1@f:9
-unseen | 0          |          | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 2@f:11,2@f:12
-unseen | 1          |          | 10:07:00 |                  |          | 1          | 2@f:13
-ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:16,1@f:17,1@f:18
-ids   | 1           | T2       | 10:06:00 |                  |          | 1          | 1@f:19
-"""
-
-
-def test_incarnations(frame: Frame, same: Same) -> None:
-    """Of `unseen` lines 11 to 13 are broker 2's, with leader epoch 0, 14 and 15 broker 3's, with 2 and then 0."""
-    ours, epoch = F.col("topic") == "unseen", F.when(F.col("line") == 14, 2).otherwise(0)
-    events = frame(EVENTS, TOPIC_EVENTS).withColumns(
-        {
-            "node_id": F.when(ours, F.when(F.col("line") < 14, 2).otherwise(3)).otherwise(F.col("node_id")),
-            "leader": F.when(ours & (F.col("line") != 12), 1),
-            "leader_epoch": F.when(ours & (F.col("line") != 12), epoch),
-            "controller_epoch": F.when(ours, 1),
-        }
-    )
-    same(to_topic_timeline(events), TOPICS)
 
 
 def server_coverage(events: DataFrame) -> DataFrame:
@@ -85,7 +30,6 @@ def server_coverage(events: DataFrame) -> DataFrame:
     return spans.withColumn("kind", F.lit("server")).select(*LOG_COVERAGE.columns)
 
 
-# ---- partitions -----------------------------------------------------------------------------------------------------
 # All of partition 0. Some lines state all of a state; `isr_updated` is the leader's, and states the ISR alone.
 PARTITION_EVENTS = """
 topic    | at       | node_id | event_type                  | topic_id | partition | controller_epoch | leader | leader_epoch | partition_epoch | isr     | replicas | fields
@@ -526,153 +470,3 @@ def test_replicas_may_be_removed_without_a_line(frame: Frame, same: Same) -> Non
         ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
     )
     same(to_partition_timeline(states, topics, Settings()), KEPT)
-
-
-# ---- controllers ----------------------------------------------------------------------------------------------------
-CONTROLLER_EVENTS = """
-cluster | at       | node_id | event_type               | controller_id | controller_epoch | logger            | file_id
-# ZooKeeper: 1 resigns, 2 is replaced and acts on for 1.5 s, 3 reigns to the end and never says that it is ready
-zk      | 10:00:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
-zk      | 10:00:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
-zk      | 10:05:00 | 1       | controller_resigned      | 1             |                  | kafka.controller  | f
-zk      | 10:05:01 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
-zk      | 10:05:02 | 2       | controller_ready         | 2             | 2                | kafka.controller  | f
-zk      | 10:07:00 | 3       | controller_elected       | 3             | 3                | kafka.controller  | f
-zk      | 10:07:01.5 | 2     | partition_state_change   | 2             | 2                | state.change.logger | f
-zk      | 10:07:02 | 3       | partition_state_change   | 3             | 3                | state.change.logger | f
-zk      | 10:07:10 | 2       | controller_resigned      | 2             |                  | kafka.controller  | f
-# 1's clock is ahead, and nothing compares it: its reign is no younger than the next one
-skew    | 10:05:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
-skew    | 10:05:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
-skew    | 10:01:00 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
-# before 2.1 winning and raising the epoch are two lines; who wins and raises nothing did not reign
-two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
-two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
-two     | 10:01:00 | 5       | controller_elected       | 5             |                  | kafka.controller  | f
-# KRaft: leader of the quorum, then active. 102 lost epoch 6 before another voter followed it, and epoch 7 before it was active
-kraft   | 10:00:00 | 100     | raft_leader_elected      | 100           | 2                | org.apache.kafka.raft.QuorumState | f
-kraft   | 10:00:00.5 | 100   | kraft_controller_elected |               | 2                | org.apache.kafka.controller.QuorumController | f
-kraft   | 10:00:59 | 102     | kraft_controller_epoch_changed | 102     | 5                | org.apache.kafka.controller.QuorumController | f
-kraft   | 10:01:00 | 101     | kraft_controller_elected | 101           | 5                | org.apache.kafka.controller.QuorumController | f
-kraft   | 10:01:30 | 102     | raft_leader_elected      | 102           | 6                | org.apache.kafka.raft.QuorumState | f
-kraft   | 10:01:30.1 | 100   | kraft_controller_epoch_changed | 100     | 6                | org.apache.kafka.controller.QuorumController | f
-kraft   | 10:02:00 | 102     | raft_leader_elected      | 102           | 7                | org.apache.kafka.raft.QuorumState | f
-kraft   | 10:02:01 | 100     | kraft_controller_epoch_changed | 100     | 7                | org.apache.kafka.controller.QuorumController | f
-# a dump: the epoch stands in the batch's line
-dump    | 10:00:00 |         | metadata_batch           |               | 2                | kafka-dump-log    | d
-dump    | 10:00:00 |         | metadata_leader_change   | 100           |                  | kafka-dump-log    | d
-dump    | 10:02:00 |         | metadata_batch           |               | 3                | kafka-dump-log    | d
-dump    | 10:02:00 |         | metadata_leader_change   | 101           |                  | kafka-dump-log    | d
-"""
-REIGNS = """
-cluster | controller_id | controller_epoch | since    | active_since | until    | failover_ms | ended_by | overlap_ms
-zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
-zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
-zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
-skew    | 1             | 1                | 10:01:00 | 10:05:00.25  | 10:01:00 | 250         | replaced | 0
-skew    | 2             | 2                | 10:01:00 |              |          |             |          | 0
-two     | 4             | 7                | 10:00:00 |              |          |             |          | 0
-kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0
-kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0
-kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0
-dump    | 100           | 2                | 10:00:00 |              | 10:02:00 |             | replaced | 0
-dump    | 101           | 3                | 10:02:00 |              |          |             |          | 0
-"""
-
-
-def test_reigns(frame: Frame, same: Same) -> None:
-    """A voter's line names the leader of the new epoch in a further field: here 101 of 5, none of 6, 102 of 7."""
-    named = F.create_map(F.lit(5), F.lit("101"), F.lit(7), F.lit("102"))[F.col("controller_epoch")]
-    fields = F.when(
-        F.col("event_type") == "kraft_controller_epoch_changed", F.create_map(F.lit("new_controller_id"), named)
-    )
-    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), REIGNS)
-
-
-# ---- brokers --------------------------------------------------------------------------------------------------------
-BROKER_EVENTS = """
-cluster | at       | node_id | event_type                      | broker_id | fields
-# ZooKeeper: 1 and 2 are there, 3 comes; 2 dies and returns, 1 bounces, 3 is shut down
-zk      | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2)
-zk      | 10:01:00 | 0       | broker_set_changed              |           | added_brokers=3; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
-zk      | 10:02:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
-zk      | 10:03:00 | 0       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
-zk      | 10:04:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=; bounced_brokers=1; live_brokers=1,2,3
-zk      | 10:05:00 | 0       | controlled_shutdown_started     |           | broker=3
-zk      | 10:06:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=3; bounced_brokers=; live_brokers=1,2
-# 2 was the next controller, and died as such: the one after it does not find it, and sees it come back
-zk      | 10:07:00 | 1       | controller_context_live_brokers |           | live_brokers=Set(1)
-zk      | 10:08:00 | 1       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2
-# KRaft: the active controller's word counts. 101 stands by until 10:10; 100 is restarted at 10:20 and reads its past again
-kraft   | 10:01:00 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true; kind=new
-kraft   | 10:01:01 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
-kraft   | 10:01:02 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
-kraft   | 10:05:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
-kraft   | 10:05:01 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
-kraft   | 10:11:00 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=9
-kraft   | 10:20:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
-kraft   | 10:20:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
-# 3 and 4 had been there before these logs begin; of 2, which is shut down, nothing tells
-kraft   | 10:02:00 | 100     | kraft_broker_registered         |           | broker=3; broker_epoch=7; fenced=true; kind=new_incarnation
-kraft   | 10:02:01 | 100     | kraft_broker_unfenced           |           | broker=3; broker_epoch=7
-kraft   | 10:02:00 | 100     | kraft_broker_fenced             |           | broker=4; broker_epoch=6
-kraft   | 10:02:02 | 100     | kraft_broker_unfenced           |           | broker=4; broker_epoch=6
-kraft   | 10:12:00 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
-kraft   | 10:13:00 | 101     | kraft_broker_controlled_shutdown_granted |  | broker=2
-kraft   | 10:14:00 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
-# 100 was active, but its log is missing. 101, started at 10:03, reads the past until it finds itself: 1 is there, 2 is not
-alone   | 10:03:00 | 101     | kraft_controller_created        |           |
-alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
-alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
-alone   | 10:03:02 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
-alone   | 10:03:02 | 101     | kraft_controller_registered     |           | node_id=101
-alone   | 10:03:03 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
-alone   | 10:03:03 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
-alone   | 10:03:04 | 101     | kraft_controller_registered     |           | node_id=101
-alone   | 10:03:05 | 102     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
-alone   | 10:08:00 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
-# a dump has no clock but its records'. This one is the log from its start; of the next what came later, and a snapshot
-dump    | 10:00:00 |         | metadata_batch                  |           | offset=0
-dump    | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=7; offset=7; fenced=true
-dump    | 10:02:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=-1
-dump    | 10:03:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=0; in_controlled_shutdown_change=1
-dump    | 10:04:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=1
-dump    | 10:05:00 |         | metadata_unfence_broker         | 1         | broker_epoch=7
-later   | 10:01:00 |         | metadata_batch                  |           | offset=90
-later   | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=90; offset=90; fenced=true
-later   | 10:02:00 |         | metadata_unfence_broker         | 1         | broker_epoch=90
-snap    | 10:01:00 |         | metadata_batch                  |           | offset=0
-snap    | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=90; offset=7; fenced=false
-snap    | 10:01:00 |         | metadata_register_broker        | 2         | broker_epoch=91; offset=8; fenced=true
-snap    | 10:02:00 |         | metadata_unfence_broker         | 2         | broker_epoch=91
-"""
-ACTIVE = """
-cluster | controller_id | controller_epoch | since    | until
-kraft   | 100           | 2                | 10:00:00 | 10:10:00
-kraft   | 101           | 3                | 10:10:00 |
-alone   | 100           | 2                | 10:00:00 |
-"""
-SPANS = """
-cluster | broker | epoch | since    | until    | started_as | ended_by
-zk      | 1      |       | 10:00:00 | 10:04:00 |            | bounced
-zk      | 1      |       | 10:04:00 |          | bounced    |
-zk      | 2      |       | 10:00:00 | 10:02:00 |            | session_expired
-zk      | 2      |       | 10:03:00 | 10:07:00 | returned   | session_expired
-zk      | 2      |       | 10:08:00 |          | returned   |
-zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdown
-kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
-kraft   | 1      | 9     | 10:11:00 |          | returned   |
-kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown
-kraft   | 3      | 7     | 10:02:01 |          | returned   |
-kraft   | 4      | 6     | 10:02:02 |          | returned   |
-alone   | 1      | 7     | 10:03:03 | 10:08:00 |            | fenced
-dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced
-dump    | 1      | 7     | 10:05:00 |          | returned   |
-later   | 1      | 90    | 10:02:00 |          |            |
-snap    | 1      | 90    | 10:01:00 |          |            |
-snap    | 2      | 91    | 10:02:00 |          | returned   |
-"""
-
-
-def test_broker_spans(frame: Frame, same: Same) -> None:
-    same(to_broker_timeline(frame(EVENTS, BROKER_EVENTS), frame(CONTROLLER_TIMELINE, ACTIVE)), SPANS)

@@ -1,0 +1,99 @@
+"""When brokers were there, from events written by hand; a case is a broker of its own, all are one frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobs.timelines.brokers import to_broker_timeline
+from schemas.ingest import EVENTS
+from schemas.timelines import CONTROLLER_TIMELINE
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+BROKER_EVENTS = """
+cluster | at       | node_id | event_type                      | broker_id | fields
+# ZooKeeper: 1 and 2 are there, 3 comes; 2 dies and returns, 1 bounces, 3 is shut down
+zk      | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2)
+zk      | 10:01:00 | 0       | broker_set_changed              |           | added_brokers=3; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+zk      | 10:02:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
+zk      | 10:03:00 | 0       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+zk      | 10:04:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=; bounced_brokers=1; live_brokers=1,2,3
+zk      | 10:05:00 | 0       | controlled_shutdown_started     |           | broker=3
+zk      | 10:06:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=3; bounced_brokers=; live_brokers=1,2
+# 2 was the next controller, and died as such: the one after it does not find it, and sees it come back
+zk      | 10:07:00 | 1       | controller_context_live_brokers |           | live_brokers=Set(1)
+zk      | 10:08:00 | 1       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2
+# KRaft: the active controller's word counts. 101 stands by until 10:10; 100 is restarted at 10:20 and reads its past again
+kraft   | 10:01:00 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true; kind=new
+kraft   | 10:01:01 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+kraft   | 10:01:02 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+kraft   | 10:05:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+kraft   | 10:05:01 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+kraft   | 10:11:00 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=9
+kraft   | 10:20:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+kraft   | 10:20:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+# 3 and 4 had been there before these logs begin; of 2, which is shut down, nothing tells
+kraft   | 10:02:00 | 100     | kraft_broker_registered         |           | broker=3; broker_epoch=7; fenced=true; kind=new_incarnation
+kraft   | 10:02:01 | 100     | kraft_broker_unfenced           |           | broker=3; broker_epoch=7
+kraft   | 10:02:00 | 100     | kraft_broker_fenced             |           | broker=4; broker_epoch=6
+kraft   | 10:02:02 | 100     | kraft_broker_unfenced           |           | broker=4; broker_epoch=6
+kraft   | 10:12:00 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
+kraft   | 10:13:00 | 101     | kraft_broker_controlled_shutdown_granted |  | broker=2
+kraft   | 10:14:00 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+# 100 was active, but its log is missing. 101, started at 10:03, reads the past until it finds itself: 1 is there, 2 is not
+alone   | 10:03:00 | 101     | kraft_controller_created        |           |
+alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
+alone   | 10:03:02 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+alone   | 10:03:02 | 101     | kraft_controller_registered     |           | node_id=101
+alone   | 10:03:03 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+alone   | 10:03:03 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+alone   | 10:03:04 | 101     | kraft_controller_registered     |           | node_id=101
+alone   | 10:03:05 | 102     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+alone   | 10:08:00 | 101     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+# a dump has no clock but its records'. This one is the log from its start; of the next what came later, and a snapshot
+dump    | 10:00:00 |         | metadata_batch                  |           | offset=0
+dump    | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=7; offset=7; fenced=true
+dump    | 10:02:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=-1
+dump    | 10:03:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=0; in_controlled_shutdown_change=1
+dump    | 10:04:00 |         | metadata_broker_registration_change | 1     | broker_epoch=7; fenced_change=1
+dump    | 10:05:00 |         | metadata_unfence_broker         | 1         | broker_epoch=7
+later   | 10:01:00 |         | metadata_batch                  |           | offset=90
+later   | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=90; offset=90; fenced=true
+later   | 10:02:00 |         | metadata_unfence_broker         | 1         | broker_epoch=90
+snap    | 10:01:00 |         | metadata_batch                  |           | offset=0
+snap    | 10:01:00 |         | metadata_register_broker        | 1         | broker_epoch=90; offset=7; fenced=false
+snap    | 10:01:00 |         | metadata_register_broker        | 2         | broker_epoch=91; offset=8; fenced=true
+snap    | 10:02:00 |         | metadata_unfence_broker         | 2         | broker_epoch=91
+"""
+ACTIVE = """
+cluster | controller_id | controller_epoch | since    | until
+kraft   | 100           | 2                | 10:00:00 | 10:10:00
+kraft   | 101           | 3                | 10:10:00 |
+alone   | 100           | 2                | 10:00:00 |
+"""
+SPANS = """
+cluster | broker | epoch | since    | until    | started_as | ended_by
+zk      | 1      |       | 10:00:00 | 10:04:00 |            | bounced
+zk      | 1      |       | 10:04:00 |          | bounced    |
+zk      | 2      |       | 10:00:00 | 10:02:00 |            | session_expired
+zk      | 2      |       | 10:03:00 | 10:07:00 | returned   | session_expired
+zk      | 2      |       | 10:08:00 |          | returned   |
+zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdown
+kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
+kraft   | 1      | 9     | 10:11:00 |          | returned   |
+kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown
+kraft   | 3      | 7     | 10:02:01 |          | returned   |
+kraft   | 4      | 6     | 10:02:02 |          | returned   |
+alone   | 1      | 7     | 10:03:03 | 10:08:00 |            | fenced
+dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced
+dump    | 1      | 7     | 10:05:00 |          | returned   |
+later   | 1      | 90    | 10:02:00 |          |            |
+snap    | 1      | 90    | 10:01:00 |          |            |
+snap    | 2      | 91    | 10:02:00 |          | returned   |
+"""
+
+
+def test_broker_spans(frame: Frame, same: Same) -> None:
+    same(to_broker_timeline(frame(EVENTS, BROKER_EVENTS), frame(CONTROLLER_TIMELINE, ACTIVE)), SPANS)

@@ -1,0 +1,72 @@
+"""Terms of controllers from events written by hand; a case is a cluster of its own, all are one frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.timelines.controllers import to_controller_timeline
+from schemas.ingest import EVENTS
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+CONTROLLER_EVENTS = """
+cluster | at       | node_id | event_type               | controller_id | controller_epoch | logger            | file_id
+# ZooKeeper: 1 resigns, 2 is replaced and acts on for 1.5 s, 3 reigns to the end and never says that it is ready
+zk      | 10:00:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
+zk      | 10:00:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
+zk      | 10:05:00 | 1       | controller_resigned      | 1             |                  | kafka.controller  | f
+zk      | 10:05:01 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
+zk      | 10:05:02 | 2       | controller_ready         | 2             | 2                | kafka.controller  | f
+zk      | 10:07:00 | 3       | controller_elected       | 3             | 3                | kafka.controller  | f
+zk      | 10:07:01.5 | 2     | partition_state_change   | 2             | 2                | state.change.logger | f
+zk      | 10:07:02 | 3       | partition_state_change   | 3             | 3                | state.change.logger | f
+zk      | 10:07:10 | 2       | controller_resigned      | 2             |                  | kafka.controller  | f
+# 1's clock is ahead, and nothing compares it: its reign is no younger than the next one
+skew    | 10:05:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
+skew    | 10:05:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
+skew    | 10:01:00 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
+# before 2.1 winning and raising the epoch are two lines; who wins and raises nothing did not reign
+two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
+two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
+two     | 10:01:00 | 5       | controller_elected       | 5             |                  | kafka.controller  | f
+# KRaft: leader of the quorum, then active. 102 lost epoch 6 before another voter followed it, and epoch 7 before it was active
+kraft   | 10:00:00 | 100     | raft_leader_elected      | 100           | 2                | org.apache.kafka.raft.QuorumState | f
+kraft   | 10:00:00.5 | 100   | kraft_controller_elected |               | 2                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:00:59 | 102     | kraft_controller_epoch_changed | 102     | 5                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:01:00 | 101     | kraft_controller_elected | 101           | 5                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:01:30 | 102     | raft_leader_elected      | 102           | 6                | org.apache.kafka.raft.QuorumState | f
+kraft   | 10:01:30.1 | 100   | kraft_controller_epoch_changed | 100     | 6                | org.apache.kafka.controller.QuorumController | f
+kraft   | 10:02:00 | 102     | raft_leader_elected      | 102           | 7                | org.apache.kafka.raft.QuorumState | f
+kraft   | 10:02:01 | 100     | kraft_controller_epoch_changed | 100     | 7                | org.apache.kafka.controller.QuorumController | f
+# a dump: the epoch stands in the batch's line
+dump    | 10:00:00 |         | metadata_batch           |               | 2                | kafka-dump-log    | d
+dump    | 10:00:00 |         | metadata_leader_change   | 100           |                  | kafka-dump-log    | d
+dump    | 10:02:00 |         | metadata_batch           |               | 3                | kafka-dump-log    | d
+dump    | 10:02:00 |         | metadata_leader_change   | 101           |                  | kafka-dump-log    | d
+"""
+REIGNS = """
+cluster | controller_id | controller_epoch | since    | active_since | until    | failover_ms | ended_by | overlap_ms
+zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
+zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
+zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
+skew    | 1             | 1                | 10:01:00 | 10:05:00.25  | 10:01:00 | 250         | replaced | 0
+skew    | 2             | 2                | 10:01:00 |              |          |             |          | 0
+two     | 4             | 7                | 10:00:00 |              |          |             |          | 0
+kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0
+kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0
+kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0
+dump    | 100           | 2                | 10:00:00 |              | 10:02:00 |             | replaced | 0
+dump    | 101           | 3                | 10:02:00 |              |          |             |          | 0
+"""
+
+
+def test_reigns(frame: Frame, same: Same) -> None:
+    """A voter's line names the leader of the new epoch in a further field: here 101 of 5, none of 6, 102 of 7."""
+    named = F.create_map(F.lit(5), F.lit("101"), F.lit(7), F.lit("102"))[F.col("controller_epoch")]
+    fields = F.when(
+        F.col("event_type") == "kraft_controller_epoch_changed", F.create_map(F.lit("new_controller_id"), named)
+    )
+    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), REIGNS)

@@ -1,0 +1,65 @@
+"""Incarnations of topics from events written by hand; a case is a topic of its own, all are one frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.timelines.topics import to_topic_timeline
+from schemas.ingest import EVENTS
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+TOPIC_EVENTS = """
+topic   | at       | event_type                   | topic_id | partition
+# without ids: the controller's line that a deletion is complete ends an incarnation, whatever brokers still log
+twice   | 10:00:00 | partition_state_change       |          | 0
+twice   | 10:00:01 | partition_state_change       |          | 2
+twice   | 10:05:00 | topic_deletion_started       |          |
+twice   | 10:06:00 | topic_deletion_completed     |          |
+twice   | 10:06:01 | metadata_cache_partition_deleted |      | 0
+twice   | 10:07:00 | partition_state_change       |          | 0
+gone    | 10:00:00 | partition_state_change       |          | 0
+gone    | 10:05:00 | topic_deletion_started       |          |
+gone    | 10:06:00 | topic_deletion_completed     |          |
+gone    | 10:06:01 | metadata_cache_partition_deleted |      | 0
+# no line of the deletion: 2 had dropped it and is sent it again, 3's epochs went back; created again once, so one more incarnation
+unseen  | 10:00:00 | metadata_cache_updated       |          | 0
+unseen  | 10:05:00 | metadata_cache_partition_deleted |      | 0
+unseen  | 10:07:00 | metadata_cache_updated       |          | 0
+unseen  | 10:00:01 | metadata_cache_updated       |          | 0
+unseen  | 10:07:01 | metadata_cache_updated       |          | 0
+# with ids: an id is an incarnation
+ids     | 10:00:00 | kraft_topic_created          | T1       |
+ids     | 10:00:00 | kraft_partition_created      | T1       | 0
+ids     | 10:05:00 | kraft_topic_removed          | T1       |
+ids     | 10:06:00 | kraft_topic_created          | T2       |
+# KRaft's own log is no topic
+__cluster_metadata | 10:00:00 | log_truncated      |          | 0
+"""
+TOPICS = """
+topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
+twice | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 3          | 1@f:1,1@f:4
+twice | 1           |          | 10:07:00 |                  |          | 3          | 1@f:6
+gone  | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 1          | 1@f:7,1@f:9
+unseen | 0          |          | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 2@f:11,2@f:12
+unseen | 1          |          | 10:07:00 |                  |          | 1          | 2@f:13
+ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:16,1@f:17,1@f:18
+ids   | 1           | T2       | 10:06:00 |                  |          | 1          | 1@f:19
+"""
+
+
+def test_incarnations(frame: Frame, same: Same) -> None:
+    """Of `unseen` lines 11 to 13 are broker 2's, with leader epoch 0, 14 and 15 broker 3's, with 2 and then 0."""
+    ours, epoch = F.col("topic") == "unseen", F.when(F.col("line") == 14, 2).otherwise(0)
+    events = frame(EVENTS, TOPIC_EVENTS).withColumns(
+        {
+            "node_id": F.when(ours, F.when(F.col("line") < 14, 2).otherwise(3)).otherwise(F.col("node_id")),
+            "leader": F.when(ours & (F.col("line") != 12), 1),
+            "leader_epoch": F.when(ours & (F.col("line") != 12), epoch),
+            "controller_epoch": F.when(ours, 1),
+        }
+    )
+    same(to_topic_timeline(events), TOPICS)

@@ -128,17 +128,17 @@ def to_context_lines(events: DataFrame, controllers: DataFrame, at: datetime, be
     )
     marked = _events_until(own, at, "replicas_marked_offline").withColumn("p", F.explode("partitions"))
     printed = _events_until(events, at, "broker_epochs_updated", "controller_context_broker_epochs")
+    deletions = _events_until(events, at, "topic_deletion_requested")
+    moved = _events_until(own, at, "replica_state_change")
     parts = [
         _context_lines("leaving", _events_until(events, at, "controlled_shutdown_started"), broker=number),
         _context_lines("leaving", kraft, broker=number),
         _context_lines("epochs", printed, value=fields["broker_epochs"]),
-        _context_lines("deleting", _events_until(events, at, "topic_deletion_requested"), value=fields["topics"], each=fields["topics"]),
+        _context_lines("deleting", deletions, value=fields["topics"], each=fields["topics"]),
         _context_lines("state", _events_until(own, at, "partition_state_change"), **place, value=fields["to_state"]),
-        _context_lines(
-            "state", _events_until(own, at, "replica_state_change"), **place, broker=number_of("replica"), value=fields["to_state"]
-        ),
+        _context_lines("state", moved, **place, broker=number_of("replica"), value=fields["to_state"]),
         _context_lines("offline_dir", marked, topic=F.col("p.topic"), partition=F.col("p.partition"), broker=number),
-    ]  # fmt: skip
+    ]
     lines = parts[0]
     for part in parts[1:]:
         lines = lines.unionByName(part)

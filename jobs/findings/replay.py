@@ -1,4 +1,4 @@
-"""Replay: each logged decision against the algorithm of its Kafka release, each partition's states against the invariants.
+"""Replay: each decision against the algorithm of its Kafka release, each partition's states against the invariants.
 
 Spark joins the inputs; rows then stream through `udfs.kafka.verdict_rows` in the workers, sorted where order matters.
 """
@@ -58,7 +58,7 @@ def showing_elr(states: DataFrame) -> DataFrame:
 
 
 def to_caused_states(states: DataFrame, elections: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE, ELECTIONS -> states in stored order, the first of each leader epoch with what elected its leader.
+    """PARTITION_TIMELINE, ELECTIONS -> states in stored order, each first of a leader epoch with its election.
 
     PARTITION_TIMELINE's columns, and null for other states: `trigger`, `live_brokers`. Incarnations stay together.
     """
@@ -73,8 +73,8 @@ def to_caused_states(states: DataFrame, elections: DataFrame) -> DataFrame:
 def to_election_inputs(elections: DataFrame, brokers: DataFrame, events: DataFrame, settings: Settings) -> DataFrame:
     """ELECTIONS, BROKER_TIMELINE, EVENTS -> elections with the rest of what the controller decided by.
 
-    Adds `possibly_online`, `certainly_online` (never null) and `unclean_enabled` (null unknown); `live_brokers` is filled
-    from registrations where the controller did not log it, `shutting_down` with none.
+    Adds `possibly_online`, `certainly_online` (never null) and `unclean_enabled` (null unknown); `live_brokers` is
+    filled from registrations where the controller did not log it, `shutting_down` with none.
     """
     none = F.array().cast(IDS)
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))

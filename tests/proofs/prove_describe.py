@@ -1,13 +1,14 @@
-"""`describe --at` against the truth: `python tests/proofs/prove_describe.py [--keep DIR] [CAPTURE...]`, by name or folder.
+"""`describe --at` against the truth: `python tests/proofs/prove_describe.py [--keep DIR] [CAPTURE...]`.
 
-Of each capture of ../shared/captures (or data/, where that is absent) 1,000 random (partition, moment) points are drawn, and
-leader, ISR and assignment as described are held against what the cluster had committed then. Points nearer to a change than
-the tolerance, max(50 ms, the capture's p95 of `log_minus_commit_ms`), are drawn again. Points while a process was frozen are
-counted apart: it writes nothing, and its lines come when it goes on. Whole answers of some of the moments are compared with
-the points, and the states that a controller's context implies with the transitions it logged.
+Of each capture of ../shared/captures (or data/, where that is absent) 1,000 random (partition, moment) points are
+drawn, and leader, ISR and assignment as described are held against what the cluster had committed then. Points nearer
+to a change than the tolerance, max(50 ms, the capture's p95 of `log_minus_commit_ms`), are drawn again. Points while a
+process was frozen are counted apart: it writes nothing, and its lines come when it goes on. Whole answers of some of
+the moments are compared with the points, and the states that a controller's context implies with the transitions it
+logged.
 
 `--keep DIR` keeps the warehouses there, for the next time. Fails if a point is described otherwise than it was; a point
-whose state the logs do not tell is counted, not failed.
+whose state is not in the logs is counted, not failed.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from udfs.merge.times import Moment
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-POINTS, WHOLE_ANSWERS, SEED = 1000, 3, 20261121
+POINTS, WHOLE_SNAPSHOTS, SEED = 1000, 3, 20261121
 LEAST_TOLERANCE_MS = 50
 AFTERMATH_MS = 10_000
 """How long after a freeze its lines may still come: the session and replica timeouts of the captures, and a second."""
@@ -50,7 +51,7 @@ AFTERMATH_MS = 10_000
 Place = tuple[str, int]
 Ids = tuple[int, ...]
 Seen = tuple[int | None, frozenset[int] | None, Ids | None] | None
-"""Leader (-1 none), ISR and assignment, None for what is not told; or None: there is no such partition."""
+"""Leader (-1 none), ISR and assignment, None for what is unknown; or None: there is no such partition."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class History:
 
 
 def assignments(capture: Path) -> dict[Place, list[tuple[int, Ids]]]:
-    """With ZooKeeper the assignments, each from when on: they are stored apart from the states, and change between them."""
+    """With ZooKeeper the assignments, each from when on: they are stored apart from states and change in between."""
     found: dict[Place, list[tuple[int, Ids]]] = {}
     for line in (capture / "truth.jsonl").read_text().splitlines():
         record = json.loads(line)
@@ -171,7 +172,7 @@ def _seen(p: DescribedPartition) -> Seen:
 
 
 def agrees(row: Seen, truth: Seen) -> bool | None:
-    """Whether what is described is what was; None if nothing of it is wrong, but some is said to be unknown."""
+    """Whether what is described is what was; None if nothing of it is wrong, but some is unknown."""
     if row is None or truth is None:
         return None if row is None else False
     if any(value is not None and value != actual for value, actual in zip(row, truth, strict=True)):
@@ -179,10 +180,13 @@ def agrees(row: Seen, truth: Seen) -> bool | None:
     return True if None not in row else None
 
 
-def whole_answers(warehouse: Warehouse, points: Sequence[Point]) -> tuple[int, int, int, int]:
-    """Partitions of whole answers that differ from the points' way, of how many; states implied otherwise than logged, of how many."""
+def whole_snapshots(warehouse: Warehouse, points: Sequence[Point]) -> tuple[int, int, int, int]:
+    """How many partitions of whole snapshots differ from those of points, and how many implied states from logged.
+
+    Each with the number compared: (differing, partitions, differing, states).
+    """
     wrong = partitions = otherwise = states = 0
-    for point in points[:WHOLE_ANSWERS]:
+    for point in points[:WHOLE_SNAPSHOTS]:
         asked = Moment(utc=(moment(point.ms) - EPOCH) // MICROSECOND)
         state = snapshot_at(warehouse, asked, Settings(), with_controller=True).state
         shown = [(t, p) for t in state.topics for p in t.partitions if p.since is not None]
@@ -206,7 +210,7 @@ def prove(spark: SparkSession, capture: Path, root: Path, scorer: Any) -> list[s
     """One capture: print its line; what is wrong."""
     warehouse = open_warehouse(spark, str(root), create=True)
     if not warehouse.last_run:
-        nightly(warehouse, [str(capture / "logs")], Settings(), "default", lambda said: None)
+        nightly(warehouse, [str(capture / "logs")], Settings(), "default", lambda _: None)
         warehouse = open_warehouse(spark, str(root), create=False)
     truth = scorer.Truth(str(capture))
     late = scorer.recoverable(truth, LEAST_TOLERANCE_MS, 0)["log_minus_commit_ms"]["p95"] or 0
@@ -217,7 +221,7 @@ def prove(spark: SparkSession, capture: Path, root: Path, scorer: Any) -> list[s
     counts = {
         False: [0, 0, 0, 0, 0],
         True: [0, 0, 0, 0, 0],
-    }  # points, equal, not told, wrong, of them only in the assignment
+    }  # points, equal, unknown, wrong, of them only in the assignment
     wrong = []
     for point, row in zip(points, described(warehouse, points, tool), strict=True):
         is_frozen = any(begin <= point.ms <= end for begin, end in frozen)
@@ -232,12 +236,16 @@ def prove(spark: SparkSession, capture: Path, root: Path, scorer: Any) -> list[s
             print(f"truth {point.truth} described {row or 'nothing'}")
         if verdict == 3 and not is_frozen:
             wrong.append(f"{capture.name}: {point.place} at {point.ms}")
-    other, whole, otherwise, states = whole_answers(warehouse, points)
-    print(f"{capture.name}: tolerance {tolerance} ms; " + "; ".join(
-        f"{'while frozen' if is_frozen else 'else'} {n} points: {equal} equal, {unknown} not told, {bad} wrong ({assignment} of them only in the assignment)"
+    other, whole, otherwise, states = whole_snapshots(warehouse, points)
+    by_frozen = "; ".join(
+        f"{n} points {'while frozen' if is_frozen else 'else'}: {equal} equal, {unknown} unknown, "
+        f"{bad} wrong ({assignment} of them only in the assignment)"
         for is_frozen, (n, equal, unknown, bad, assignment) in counts.items()
-    ) + f"; whole answers {whole - other} of {whole} alike; implied states {states - otherwise} of {states} as logged", flush=True)  # fmt: skip
-    return wrong + ([f"{capture.name}: {other} partitions of whole answers differ"] if other else [])
+    )
+    print(f"{capture.name}: tolerance {tolerance} ms; {by_frozen};", end=" ")
+    print(f"whole snapshots {whole - other} of {whole} equal;", end=" ")
+    print(f"implied states {states - otherwise} of {states} as logged", flush=True)
+    return wrong + ([f"{capture.name}: {other} partitions of whole snapshots differ"] if other else [])
 
 
 def main(arguments: list[str]) -> int:

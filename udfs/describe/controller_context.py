@@ -113,8 +113,8 @@ def implied_replica_state(
 ) -> str | None:
     """What follows from the broker; one that is being added is New until the reassignment is done.
 
-    In a controlled shutdown the replicas that followed when it was asked for are Offline, those that led are Online and stay
-    so when others lead (until it asks again): which it was is not in the state of the moment.
+    In a controlled shutdown the replicas that followed when it was asked for are Offline, those that led are Online
+    and stay so when others lead (until it asks again): which it was is not in the state of the moment.
     """
     if broker not in cluster.alive:
         return None
@@ -185,7 +185,7 @@ def ineligible_for_deletion(cluster: ClusterState) -> list[str]:
 
 
 def as_data(cluster: ClusterState) -> dict[str, Any]:
-    """The context under the names of ControllerContext's fields, in snake_case; null is unknown, or (KRaft) not kept."""
+    """The context by the names of ControllerContext's fields, in snake_case; null is unknown, or (KRaft) not kept."""
     zk = not cluster.tool.kraft
     states = {
         f"{t.name}-{p.partition}": {

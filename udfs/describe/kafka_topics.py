@@ -1,12 +1,12 @@
 """What `kafka-topics --describe` printed, from release to release, of a cluster's state at one moment.
 
-0.8.0 had `kafka-list-topic`, and from 0.8.1 on the tool read ZooKeeper itself; from 2.2 on it could ask a broker instead,
-and `--zookeeper` was on its way out (gone in 3.0). So up to 2.1 it is described as ZooKeeper had it,
-and from 2.2 on as a broker had it. Where Kafka knew a value that is not in the logs, `unknown` stands, a word that Kafka
-never printed here.
+0.8.0 had `kafka-list-topic`, and from 0.8.1 on the tool read ZooKeeper itself; from 2.2 on it could ask a broker
+instead, and `--zookeeper` was on its way out (gone in 3.0). So up to 2.1 it is described as ZooKeeper had it, and from
+2.2 on as a broker had it. Where Kafka knew a value that is not in the logs, `unknown` stands, a word that Kafka never
+printed here.
 
-Two things are not Kafka's: topics are in the order of their names (from 2.2 on a hash table's order, before by name), and
-an ISR is in the order of broker ids (Kafka keeps the order of joining, which no table has).
+Two things are not Kafka's: topics are in the order of their names (from 2.2 on a hash table's order, before by name),
+and an ISR is in the order of broker ids (Kafka keeps the order of joining, which no table has).
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def with_gaps_filled(topic: DescribedTopic) -> DescribedTopic:
 # ---- which partitions -----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Selection:
-    """Topics with those of their partitions that a filter lets through; `undecided`: of how many the logs leave it open."""
+    """Topics with those partitions that a filter lets through; `undecided`: of how many the logs leave it open."""
 
     only: str | None
     topics: tuple[tuple[DescribedTopic, tuple[DescribedPartition, ...]], ...]
@@ -244,7 +244,7 @@ def _elr(tool: Tool, p: DescribedPartition) -> str:
 
 
 def _last_known_elr(tool: Tool, p: DescribedPartition) -> str:
-    """KRaft empties it when a partition has a leader again, and fills it only when the last in sync is gone (KIP-966)."""
+    """KRaft empties it when a partition has a leader again, and fills it when the last in sync is gone (KIP-966)."""
     if not tool.kraft:
         return "N/A"
     return "" if p.isr else UNKNOWN

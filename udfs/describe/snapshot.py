@@ -63,7 +63,7 @@ def iso(at: datetime | None) -> str | None:
 
 
 def tool_of(by_messages: tuple[str, bool] | None, versions: Iterable[str]) -> Tool:
-    """The kafka-topics that fits: of the newest release that a node had logged by then, else the lowest that messages allow.
+    """The kafka-topics of the newest release that a node had logged by then, else of the lowest that messages allow.
 
     `by_messages`: that release, and whether the cluster ran KRaft; None: unknown, then it is the newest one.
 
@@ -91,8 +91,9 @@ def topics_of(
 
     `reassignments`: rows of REASSIGNMENTS, of each partition at least the last before and the first after.
     `assignments`: the last one of each partition that a ZooKeeper controller wrote (topic, partition, replicas, at).
-    `configs`: the last value of each setting (topic, name, value, at; topic null: the default of all brokers; name null:
-    all overrides of a topic). `paths`: by file id. `default_min_isr`: a topic's `min.insync.replicas` where no line has it.
+    `configs`: the last value of each setting (topic, name, value, at; topic null: the default of all brokers; name
+    null: all overrides of a topic). `paths`: by file id. `default_min_isr`: a topic's `min.insync.replicas` where no
+    line has it.
     """
     current: dict[str, Row] = {}
     for incarnation in sorted(incarnations, key=lambda row: row["incarnation"]):
@@ -245,8 +246,8 @@ def cluster_state_of(
 ) -> ClusterState:
     """What a controller's context is made of.
 
-    `term`, `registrations`: the last row of CONTROLLER_TIMELINE, and of BROKER_TIMELINE for each broker, that had begun.
-    `context_lines`: the last lines on what the controller held (kind, topic, partition, broker, value, at), as
+    `term`, `registrations`: the last row of CONTROLLER_TIMELINE, and of BROKER_TIMELINE for each broker, that had
+    begun. `context_lines`: the last lines on what the controller held (kind, topic, partition, broker, value, at), as
     `jobs.describe.describe.to_context_lines` gives them.
     """
     controller = controller_term_of(term, at)
@@ -290,8 +291,8 @@ def broker_of(
 ) -> BrokerStatus:
     """A broker by its last registration. A new ZooKeeper controller does not know which shutdowns the last one granted.
 
-    `leaving`: when its last controlled shutdown began; `epoch`: as the controller printed it; `began`: when the controller
-    term did.
+    `leaving`: when its last controlled shutdown began; `epoch`: as the controller printed it; `began`: when the
+    controller term did.
     """
     if row["until"] is not None and row["until"] <= at:
         return BrokerStatus(row["broker"], "gone", None, iso(row["until"]))

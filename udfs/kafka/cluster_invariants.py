@@ -1,4 +1,4 @@
-"""Invariants of sequences other than a partition's states: controllers, transitions, requests, gauges, registrations."""
+"""Invariants of sequences other than states: of controllers, transitions, requests, gauges and broker epochs."""
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
@@ -14,7 +14,8 @@ from udfs.kafka.stored_state import StoredState
 def check_controllers(claims: Sequence[tuple[int, int]]) -> Iterator[Finding]:
     """The rules `controller_epoch_grows` and `one_controller_per_epoch`, over (epoch, controller) in stored order.
 
-    Epochs may skip numbers: a controller can die before it does anything. A claim that repeats the last one is no other.
+    Epochs may skip numbers: a controller can die before it does anything. A claim that repeats the last one is no
+    other.
     """
     claimants: dict[int, int] = {}
     for at, (epoch, controller) in enumerate(claims):

@@ -81,7 +81,7 @@ INVARIANTS = (
     ),
     DecisionRule(
         "unclean_leader_alone",
-        "A leader from outside the ISR was allowed, is the only member of the new ISR, and starts recovery from 3.2 on.",
+        "A leader from outside the ISR was allowed, is alone in the new ISR, and from 3.2 on starts recovery.",
         since="0.8.0",
         source="kafka.controller.PartitionLeaderElectionAlgorithms.offlinePartitionLeaderElection, KIP-106, KIP-460, "
         "KIP-704; org.apache.kafka.controller.PartitionChangeBuilder (KRaft)",
@@ -96,8 +96,8 @@ INVARIANTS = (
     ),
     DecisionRule(
         "epoch_increments",
-        "Each change adds 1 to the partition epoch, and to the leader epoch what its kind allows: 0 for an ISR change of "
-        "the leader, 1 for a decision of a ZooKeeper controller, 1 in KRaft for a new leader or lost replicas.",
+        "Each change adds 1 to the partition epoch, and to the leader epoch what its kind allows: 0 for an ISR change "
+        "of the leader, 1 for a decision of a ZooKeeper controller, 1 in KRaft for a new leader or lost replicas.",
         since="0.8.0",
         source="kafka.api.LeaderAndIsr.newLeaderAndIsr, "
         "org.apache.kafka.controller.PartitionChangeBuilder.triggerLeaderEpochBumpForReplicaReassignmentIfNeeded, "
@@ -130,7 +130,8 @@ INVARIANTS = (
         "Each leader and leader epoch that a broker received was stored by a controller.",
         since="0.8.0",
         until="3.9",
-        source="kafka.controller.AbstractControllerBrokerRequestBatch, kafka.server.ReplicaManager.becomeLeaderOrFollower",
+        source="kafka.controller.AbstractControllerBrokerRequestBatch, "
+        "kafka.server.ReplicaManager.becomeLeaderOrFollower",
         is_replayed=False,
     ),
     DecisionRule(
@@ -142,7 +143,7 @@ INVARIANTS = (
     ),
     DecisionRule(
         "offline_gauge_matches",
-        "The metric OfflinePartitionsCount equals the number of partitions whose last transition led to OfflinePartition.",
+        "The metric OfflinePartitionsCount is the number of partitions whose last transition led to OfflinePartition.",
         since="2.1",
         until="3.9",
         source="kafka.controller.ControllerContext.updatePartitionStateMetrics",
@@ -150,8 +151,8 @@ INVARIANTS = (
     ),
     DecisionRule(
         "elr_disjoint_from_isr",
-        "Eligible leader replicas are assigned replicas outside the ISR, and there are none while the ISR has the minimum "
-        "size.",
+        "Eligible leader replicas are assigned replicas outside the ISR, and there are none while the ISR has the "
+        "minimum size.",
         since="3.7",
         source="KIP-966, org.apache.kafka.controller.PartitionChangeBuilder.maybePopulateTargetElr",
     ),
@@ -159,7 +160,8 @@ INVARIANTS = (
         "broker_epoch_grows",
         "Each registration of a broker has a larger broker epoch than the one before.",
         since="2.2",
-        source="KIP-380, kafka.zk.KafkaZkClient.registerBroker; org.apache.kafka.controller.ClusterControlManager (KRaft)",
+        source="KIP-380, kafka.zk.KafkaZkClient.registerBroker; "
+        "org.apache.kafka.controller.ClusterControlManager (KRaft)",
         is_replayed=False,
     ),
 )
@@ -192,7 +194,7 @@ ALGORITHMS = (
     ),
     DecisionRule(
         "controlled_shutdown_election",
-        "A broker that shuts down hands over to the first other replica that is online and in the ISR, and leaves the ISR.",
+        "A broker that shuts down hands over to the first other replica online and in the ISR, and leaves the ISR.",
         since="0.8.0",
         until="3.9",
         source="kafka.controller.PartitionLeaderElectionAlgorithms.controlledShutdownPartitionLeaderElection (1.1 on), "
@@ -200,22 +202,23 @@ ALGORITHMS = (
     ),
     DecisionRule(
         "epoch_refresh",
-        "A reassignment that keeps its leader, or starts, writes a new leader epoch and changes neither leader nor ISR.",
+        "A reassignment that starts or keeps its leader writes a new leader epoch and changes neither leader nor ISR.",
         since="0.8.1",
         until="3.9",
         source="kafka.controller.KafkaController.updateLeaderEpochAndSendRequest",
     ),
     DecisionRule(
         "zk_election",
-        "An election of a ZooKeeper controller follows the algorithm of its strategy; stands where the strategy is unknown.",
+        "An election of a ZooKeeper controller follows the algorithm of its strategy; used if the strategy is unknown.",
         since="0.8.0",
         until="3.9",
-        source="kafka.controller.PartitionLeaderElectionStrategy (1.1 on), kafka.controller.PartitionLeaderSelector before",
+        source="kafka.controller.PartitionLeaderElectionStrategy (1.1 on), "
+        "kafka.controller.PartitionLeaderSelector before",
     ),
     DecisionRule(
         "kraft_election",
-        "A change of leader in KRaft is what PartitionChangeBuilder makes of the ISR, the replicas and the brokers that "
-        "may lead.",
+        "A change of leader in KRaft is what PartitionChangeBuilder makes of the ISR, the replicas and the brokers "
+        "that may lead.",
         since="2.8",
         source="org.apache.kafka.controller.PartitionChangeBuilder (3.0 on), "
         "org.apache.kafka.controller.ReplicationControlManager (2.8)",

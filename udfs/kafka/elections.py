@@ -1,7 +1,8 @@
 """Leader elections of the ZooKeeper controller, 0.8.0 to 3.9.
 
 After kafka.controller.PartitionLeaderSelector (0.8-1.0), PartitionLeaderElectionAlgorithms (1.1-2.3) and Election (2.4
-on), a function for each strategy. All are functions of what the controller knew: stored leadership, assignment, brokers, switches. Ids outside these do not count.
+on), a function for each strategy. All are functions of what the controller knew: stored leadership, assignment,
+brokers, switches. Ids outside these do not count.
 
 Words: `alive` are the registered brokers, `shutting_down` those of them that asked for controlled shutdown,
 `live` is `alive` without them. A replica is `online` on a live broker whose directory works (1.0, KIP-112).

@@ -22,8 +22,8 @@ def one_leader_per_leader_epoch(_: Cluster, before: StoredState, after: StoredSt
 def partition_epoch_grows(_: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """The partition epoch never decreases, one has one state, and its lead over the leader epoch never shrinks.
 
-    That it is not below the leader epoch follows from the first state of a partition; `partition_epoch_ahead` asks it of
-    a single state.
+    That it is not below the leader epoch follows from the first state of a partition; `partition_epoch_ahead` asks it
+    of a single state.
     """
     expected = "a partition epoch that grows with each change, at least as fast as the leader epoch"
     if before.partition_epoch is None or after.partition_epoch is None:
@@ -91,11 +91,11 @@ def _zk_bump(after: StoredState) -> set[int] | None:
 
 
 def _kraft_bump(cluster: Cluster, before: StoredState, after: StoredState) -> set[int]:
-    """By how much the leader epoch may grow in KRaft: 1 if the leader changed or replicas were removed, or the ISR shrank.
+    """By how much the leader epoch may grow in KRaft: 1 for a new leader, removed replicas or a shrunk ISR.
 
-    A shrink counts before 3.6, below metadata version 3.6-IV0 and in migration (KAFKA-15021). 2.8 writes the leader again
-    with each change of the controller, and through 3.7 a shrink that is not written may count (KAFKA-16624). {0, 1} where
-    an input is missing.
+    A shrink counts before 3.6, below metadata version 3.6-IV0 and in migration (KAFKA-15021). 2.8 writes the leader
+    again with each change of the controller, and through 3.7 a shrink that is not written may count (KAFKA-16624). {0,
+    1} where an input is missing.
     """
     if before.leader != after.leader:
         return {1}

@@ -1,9 +1,9 @@
 """What must hold of the states of one incarnation of a partition, in stored order.
 
 That is the order of controller, leader and partition epoch, never of the clocks of two nodes. A check answers `holds`,
-`violated` or `unknown`, the last with what is missing, and nothing where its rule does not apply. Rules of one state, and
-of the order of epochs, survive lost states. The others compare neighbours: over a gap, an epoch that jumps by more than
-one, they are `unknown`.
+`violated` or `unknown`, the last with what is missing, and nothing where its rule does not apply. Rules of one state,
+and of the order of epochs, survive lost states. The others compare neighbours: over a gap, an epoch that jumps by more
+than one, they are `unknown`.
 
 Not checked here: how a reassignment goes on and ends (`udfs.kafka.reassignment` replays it), what a controlled shutdown
 leaves behind, and in which order a broker gets requests; both need the order of other events.

@@ -1,8 +1,9 @@
 """Partition changes of the KRaft controller, 2.8 to 4.1: elections, ISR, eligible leader replicas, epochs.
 
-After org.apache.kafka.controller.PartitionChangeBuilder and ReplicationControlManager. `partition_change` is the heart,
-3.0 on: given a partition, who may lead and what is asked for, the record the controller writes, or none. 2.8 decided
-inline: `fence_2_8`, `unfence_2_8`. Directory ids (3.7 on) are left out: a record that changes nothing else is none here.
+After org.apache.kafka.controller.PartitionChangeBuilder and ReplicationControlManager. `partition_change` is the
+heart, 3.0 on: given a partition, who may lead and what is asked for, the record the controller writes, or none. 2.8
+decided inline: `fence_2_8`, `unfence_2_8`. Directory ids (3.7 on) are left out: a record that changes nothing else is
+none here.
 """
 
 from collections.abc import Collection, Sequence
@@ -183,7 +184,10 @@ def _elect(
     acceptable: Collection[int],
     kind: ElectionKind,
 ) -> tuple[int, bool]:
-    """The leader and whether it is unclean, 3.2 on. Valid is who may lead and is in the ISR, or in the ELR while the ISR is empty."""
+    """The leader and whether it is unclean, 3.2 on.
+
+    Valid is who may lead and is in the ISR, or in the ELR while the ISR is empty.
+    """
     eligible = target.isr or target.elr
     valid = [broker for broker in target.replicas if broker in eligible and broker in acceptable]
     if kind == ElectionKind.PREFERRED and target.replicas[0] in valid:

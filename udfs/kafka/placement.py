@@ -51,7 +51,7 @@ def place_rack_aware(
     next_replica_shift: int | None = None,
     start_partition: int = 0,
 ) -> Assignment:
-    """As `place_rack_unaware`, over the rack-alternated list (0.10.0 on, KIP-36), skipping used racks while unused ones are left.
+    """As `place_rack_unaware` over the rack-alternated list (0.10.0 on, KIP-36): used racks wait for unused ones.
 
     `racks` is the rack of each broker; every broker needs one.
     """

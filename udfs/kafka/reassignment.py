@@ -1,7 +1,8 @@
 """Moving a partition to other brokers: the lists kept while it lasts, and the steps it takes.
 
-After kafka.controller.KafkaController (ZooKeeper), PartitionReassignmentReplicas (KRaft) and KIP-455. ZooKeeper mode: `reassign_to` (KIP-455, 2.4 on) and `zk_reassign_trace`
-(0.8.0-3.9). KRaft: the `kraft_reassign_*` functions, 3.0 on; completion happens inside partition changes.
+After kafka.controller.KafkaController (ZooKeeper), PartitionReassignmentReplicas (KRaft) and KIP-455. ZooKeeper mode:
+`reassign_to` (KIP-455, 2.4 on) and `zk_reassign_trace` (0.8.0-3.9). KRaft: the `kraft_reassign_*` functions, 3.0 on;
+completion happens inside partition changes.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -195,7 +196,7 @@ def _start(
 def _move_leader(
     release: Release, at: ReassignmentStep, target: Sequence[int], alive: Collection[int]
 ) -> ReassignmentStep | str:
-    """The leader at the end: kept with a refreshed epoch (0.8.0: as it is), or elected by `elect_reassigned`; else the error."""
+    """The leader at the end, or the error: kept with a new epoch (0.8.0: with the old), or else newly elected."""
     if at.leader in target and at.leader in alive:
         bump = 1 if release >= Release(0, 8, 1) else 0
         return ReassignmentStep("leader epoch refreshed", at.assignment, at.leader, at.isr, at.leader_epoch + bump)

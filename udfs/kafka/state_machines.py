@@ -1,7 +1,7 @@
 """Partition and replica states of the ZooKeeper controller: legal transitions, what they send, where they start.
 
-After kafka.controller.PartitionState and ReplicaState. KRaft has neither machine. Unknown partitions and replicas are NonExistent.
-An illegal transition is logged as an error and changes nothing.
+After kafka.controller.PartitionState and ReplicaState. KRaft has neither machine. Unknown partitions and replicas are
+NonExistent. An illegal transition is logged as an error and changes nothing.
 """
 
 from udfs.kafka.releases import Release

@@ -1,8 +1,8 @@
 """Rows of the tables of elections, states and controllers -> rows of verdicts, as streams; no Spark.
 
-A row is a dict by column name, times in microseconds since 1970 UTC. `releases` gives by cluster the Kafka release whose
-algorithms it ran, and whether it ran KRaft; clusters without one are not judged. Rows stay in memory for one incarnation
-of a partition, or one cluster's controllers, at most.
+A row is a dict by column name, times in microseconds since 1970 UTC. `releases` gives by cluster the Kafka release
+whose algorithms it ran, and whether it ran KRaft; clusters without one are not judged. Rows stay in memory for one
+incarnation of a partition, or one cluster's controllers, at most.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
-    """Elections, each with its inputs (see `judge_election`) and `shows_elr`, against the algorithm of their release."""
+    """Elections, with their inputs (see `judge_election`) and `shows_elr`, against the algorithm of their release."""
     for row in elections:
         if row["cluster"] not in releases:
             continue

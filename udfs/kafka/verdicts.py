@@ -77,8 +77,9 @@ def algorithm_release(release: Release, is_kraft: bool, shows_elr: bool | None) 
 def without_elr(verdict: Verdict, missing: str = "elr_before") -> Verdict:
     """The verdict where the logs lack the eligible leader replicas: a leader outside the ISR may have been one of them.
 
-    >>> without_elr(Verdict("unclean_leader_alone", "violated", "a", "leader 3, ISR [3]", (), "c")).explanation
-    'unclean_leader_alone cannot be judged: the logs lack the eligible leader replicas before; logged leader 3, ISR [3].'
+    >>> verdict = Verdict("unclean_leader_alone", "violated", "a", "leader 3, ISR [3]", (), "b")
+    >>> without_elr(verdict).missing
+    ('elr_before',)
     """
     if verdict.verdict != VIOLATED:
         return verdict
@@ -100,7 +101,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     }
     verdicts = {judgement.verdict for judgement in judgements.values()}
     if len(verdicts) > 1:
-        expected = f"{judgements[False].expected} if unclean elections are not allowed, {judgements[True].expected} if they are"
+        if_not, if_allowed = judgements[False].expected, judgements[True].expected
+        expected = f"{if_not} if unclean elections are not allowed, {if_allowed} if they are"
         actual = judgements[False].actual
         return _verdict(rule, Judgement(UNKNOWN, expected, actual, ("unclean.leader.election.enable",)))
     return _verdict(rule, next(iter(judgements.values())))

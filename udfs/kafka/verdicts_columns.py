@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 DOUBT_MS = 2000
-"""How far a broker's coming or going may lie from a KRaft election for it to be in doubt: records are logged up to 0.5 s
-late."""
+"""Within this time of an election a broker's coming or going is in doubt: KRaft logs records up to 0.5 s late."""
 
 
 def doubt() -> Column:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from udfs.logs.layouts import APACHE, DUMP
-from udfs.rules import kraft_records as records
+from udfs.rules.kraft_quorum_values import raft_state
 from udfs.rules.logger_scopes import covers
 from udfs.rules.parsing import read_message
 
@@ -142,7 +142,7 @@ STATES: dict[str, tuple[str, dict[str, Any]]] = {  # a quorum state as printed -
 @pytest.mark.parametrize("case", STATES)
 def test_raft_state(case: str) -> None:
     text, expected = STATES[case]
-    read = records.raft_state(text)
+    read = raft_state(text)
     assert read.pop("to_state") == text.partition("(")[0]
     assert read == expected
 

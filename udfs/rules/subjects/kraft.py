@@ -13,7 +13,7 @@ RULES: tuple[Rule, ...] = (
         CONTROLLER,
         text=(
             "Creating new QuorumController with clusterId <cluster_id:id><?, authorizer "
-            "<authorizer:text>?><?.?><? <zk:said>?><? <elr:said>?>"
+            "<authorizer:text>?><?.?><? <zk:wording>?><? <elr:wording>?>"
         ),
         sample=(
             "[QuorumController id=101] Creating new QuorumController with clusterId d8FgH1jKLm-NoPq_RsTu5w. "

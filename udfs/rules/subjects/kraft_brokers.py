@@ -11,7 +11,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_broker_registered",
         CLUSTER,
-        text="Replayed <kind:said> broker <_:int>: <record:printed>",
+        text="Replayed <kind:wording> broker <_:int>: <record:printed>",
         sample=(
             "[QuorumController id=101] Replayed RegisterBrokerRecord establishing a new incarnation of "
             "broker 4: RegisterBrokerRecord(brokerId=4, isMigratingZkBroker=false, "
@@ -62,7 +62,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_broker_registered",
         CLUSTER,
-        text="Re-registered <kind:said><? <_:int>?>: <record:printed>",
+        text="Re-registered <kind:wording><? <_:int>?>: <record:printed>",
         sample=(
             "[Controller 101] Re-registered broker incarnation: RegisterBrokerRecord(brokerId=4, "
             "incarnationId=q1WeRtYuIo-pAsDfGhJk_L, brokerEpoch=300, endPoints=[], features=[], rack=null, "
@@ -462,7 +462,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_broker_immediate_shutdown_granted",
         HEARTBEAT,
-        text="<fenced:said> <broker> has requested and been granted an immediate shutdown.",
+        text="<fenced:wording> <broker> has requested and been granted an immediate shutdown.",
         sample=("[QuorumController id=101] Unfenced broker 4 has requested and been granted an immediate shutdown."),
         reads={"controller_id": 101, "fenced": "false", "broker": "4"},
         since="2.8.0",

@@ -315,7 +315,7 @@ RULES: tuple[Rule, ...] = (
         CONTROLLER,
         text=(
             "maybeBalancePartitionLeaders: generated <record_count:int> records in <elapsed_us:int> "
-            "microseconds.<? <rescheduled:said>?>"
+            "microseconds.<? <rescheduled:wording>?>"
         ),
         sample="[QuorumController id=101] maybeBalancePartitionLeaders: generated 3 records in 311 microseconds.",
         reads={"controller_id": 101, "record_count": "3", "elapsed_us": "311"},
@@ -342,7 +342,7 @@ RULES: tuple[Rule, ...] = (
         CONTROLLER,
         text=(
             "maybeElectUncleanLeaders: generated <record_count:int> records in <elapsed_us:int> "
-            "microseconds.<? <rescheduled:said>?>"
+            "microseconds.<? <rescheduled:wording>?>"
         ),
         sample="[QuorumController id=101] maybeElectUncleanLeaders: generated 3 records in 311 microseconds.",
         reads={"controller_id": 101, "record_count": "3", "elapsed_us": "311"},

@@ -233,7 +233,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_alter_partition_completed_reassignment",
         REPLICATION,
-        text="Alter<_:word> request from node <broker> for <tp> <changed:said>.<? <changes:changes>?>",
+        text="Alter<_:word> request from node <broker> for <tp> <changed:wording>.<? <changes:changes>?>",
         sample=(
             "[QuorumController id=101] AlterPartition request from node 5 for pay-in-3 completed the ongoing "
             "partition reassignment."
@@ -502,7 +502,7 @@ RULES: tuple[Rule, ...] = (
         "kraft_alter_partition_completed_reassignment",
         REPLICATION,
         text=(
-            "Alter<_:word> request from node <broker> for <tp> <changed:said><? <changes:changes>?>. "
+            "Alter<_:word> request from node <broker> for <tp> <changed:wording><? <changes:changes>?>. "
             "<_:returning> <error:word>."
         ),
         sample=(

@@ -217,7 +217,7 @@ def test_many_holes_are_counted() -> None:
     told = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-23:00")), most=3)
     assert told[0] == "no log of broker 10 between 03:00 and 05:00 (down, or not given)"
     assert len(told) == 4
-    assert told[3] == "and 6 more holes"
+    assert told[3] == "and 6 more gaps"
 
 
 MICROS = 1_000_000

@@ -25,8 +25,9 @@ import pyarrow as pa
 
 from udfs.arrow.parse import read_range
 from udfs.arrow.schema import SCHEMA
+from udfs.logs.arrays import Longs
 from udfs.logs.formats import Format, format_of
-from udfs.logs.framing import Longs, OtherBytes, frames
+from udfs.logs.framing import OtherBytes, frames
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = next(p for p in (ROOT.parent / "shared" / "captures", ROOT / "data") if p.is_dir())

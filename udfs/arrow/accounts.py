@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from udfs.arrow.schema import FIELDS, record_batch
-from udfs.arrow.slices import Flags
 from udfs.arrow.template_table import Numbered
+from udfs.logs.arrays import Flags, Longs
 from udfs.logs.coverage import time_spans
-from udfs.logs.framing import Longs
 from udfs.logs.timestamps import NO_TIME
 from udfs.rules.logger_scopes import covers
 from udfs.rules.prefixes import read_prefix

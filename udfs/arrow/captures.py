@@ -139,7 +139,7 @@ def _may_clash(capture: Capture, how: str, name: str) -> bool:
     return spreads or capture.name == name
 
 
-# ------------------------------------------------------------------------------------------- what readers give, by template
+# ------------------------------------------------------------------------------- what readers give, by template
 
 _BY_TEMPLATE = [
     KINDS[name]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from udfs.arrow.schema import COLUMN_TYPES, FIELDS, PARTITION_STRUCT
 from udfs.arrow.slices import Array, RecordRows, offsets, spread
 from udfs.arrow.template_table import CaptureTable, PartitionListTable
-from udfs.logs.framing import Longs
+from udfs.logs.arrays import Longs
 from udfs.rules.parsing import read_value
 from udfs.rules.rule import COLUMNS, ValueKind
 

@@ -19,12 +19,13 @@ from udfs.arrow.accounts import Accounts, Outcomes
 from udfs.arrow.columns import EventColumns, dictionary, mapping_column, merged_column
 from udfs.arrow.record_times import record_times
 from udfs.arrow.schema import NO_LOGGER, NO_RULE, NO_TIME, NO_VALUE, REASONS, record_batch
-from udfs.arrow.slices import Array, BatchBytes, Flags, RecordRows, text
+from udfs.arrow.slices import Array, BatchBytes, RecordRows, text
 from udfs.arrow.template_table import TemplateTable
 from udfs.arrow.templates import MatchedBlock, template_cache
+from udfs.logs.arrays import Flags, Longs
 from udfs.logs.escapes import protected
 from udfs.logs.formats import Format
-from udfs.logs.framing import BLOCK, Frames, Longs, OtherBytes, frames
+from udfs.logs.framing import BLOCK, Frames, OtherBytes, frames
 from udfs.logs.timestamps import ClockChanges
 from udfs.rules.message_signature import message_signature
 from udfs.rules.prefixes import read_prefix

@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from udfs.arrow.schema import SCHEMA
-from udfs.arrow.slices import Array, BatchBytes, Flags, RecordRows
+from udfs.arrow.slices import Array, BatchBytes, RecordRows
 from udfs.logs import timestamps
-from udfs.logs.framing import Frames, Longs
+from udfs.logs.arrays import Flags, Longs
+from udfs.logs.framing import Frames
 
 _CLOCK_VALUES = pa.array(timestamps.CLOCK_VALUES, pa.string())
 

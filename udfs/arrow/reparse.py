@@ -41,16 +41,18 @@ def _reparse_stream(rejects: pa.RecordBatch, file_id: str, format_: Format, zone
         row_at[position] = row
         position += len(raw)
     for batch in read_range(io.BytesIO(b"".join(raws)), format_, zone, file_id, 0, None, 1):
-        places: list[tuple[int, int]] = []  # row of the batch, row of the rejects
+        positions: list[tuple[int, int]] = []  # row of the batch, row of the rejects
         account = None
-        told = zip(*(batch.column(name).to_pylist() for name in ("record", "byte_offset", "size_bytes")), strict=True)
-        for i, (record, offset, size) in enumerate(told):
+        records = zip(
+            *(batch.column(name).to_pylist() for name in ("record", "byte_offset", "size_bytes")), strict=True
+        )
+        for i, (record, offset, size) in enumerate(records):
             if record == "account":
                 account = batch.slice(i, 1)
             elif record == "event" and offset in row_at and size == len(raws[row_at[offset]]):
-                places.append((i, row_at[offset]))
-        if places:
-            there, here = (pa.array(rows) for rows in zip(*places, strict=True))
+                positions.append((i, row_at[offset]))
+        if positions:
+            there, here = (pa.array(rows) for rows in zip(*positions, strict=True))
             yield _placed(batch.take(there), rejects.take(here))
         if account is not None:
             yield account

@@ -18,7 +18,7 @@ REASONS = (
     "its logger is missing: the line is torn or cut",
 )
 NO_RULE, NO_VALUE, NO_TIME, NO_LOGGER = range(len(RULES), len(RULES) + len(REASONS))
-"""Outcomes of records, beside the indices of RULES: why a record is a reject, an index of RULES and REASONS together."""
+"""Why a record is a reject: an index in RULES and REASONS put together."""
 
 _IDS = pa.list_(pa.int32())
 PARTITION_STRUCT = pa.struct(

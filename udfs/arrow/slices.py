@@ -16,11 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from udfs.arrow.template_table import TemplateTable
-from udfs.logs.framing import Longs
+from udfs.logs.arrays import Flags, Longs
 
 Array = Any
 """An Arrow array; the stubs of pyarrow know neither `take` by numbers nor maps as they are used here."""
-Flags = npt.NDArray[np.bool_]
 
 
 def text(raw: Sequence[bytes | None]) -> Array:
@@ -139,14 +138,14 @@ class RecordRows:
 
     @cached_property
     def _by_template(self) -> tuple[Longs, Longs, Longs]:
-        """The rows in order of their templates; of each template the index of its first row in that order, and their number."""
+        """The rows in order of their templates; of each template its first row in that order, and how many it has."""
         narrow = self.template.astype(np.min_scalar_type(len(self.table)))  # up to 65,536 templates are sorted by radix
         order = np.argsort(narrow, kind="stable")
         counts = np.bincount(self.template, minlength=len(self.table))
         return order, np.cumsum(counts) - counts, counts
 
     def of_templates(self, templates: Longs) -> tuple[Longs, Longs]:
-        """The rows of some templates, each of its rows in order, and for each row which one of these templates it has."""
+        """The rows of some templates, those of each in order, and which one of these templates each row has."""
         order, firsts, counts = self._by_template
         there = np.flatnonzero(counts[templates])
         used = templates[there]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from udfs.arrow.captures import ONCE, Capture
 from udfs.arrow.log_template import LogTemplate
-from udfs.logs.framing import Longs
+from udfs.logs.arrays import Longs
 from udfs.rules.rule import ValueKind
 
 
@@ -145,7 +145,7 @@ class TemplateTable:
         self.fields = CaptureTable()  # those of a template one after another, by name
         self.field_names = Growing()  # of each of `fields`
         self.captures: dict[tuple[str, str, ValueKind | None, int], CaptureTable] = {}
-        """Captures of columns, those together that are read alike: by how, name, kind (of readers in Python) and layer."""
+        """Captures of columns, those together that are read alike: by how, name, kind (for `python` only) and layer."""
         self._properties = Growing(6)
         self._at, self._prefix, self._message = Growing(4), Growing(4), Growing(4)
 

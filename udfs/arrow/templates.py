@@ -28,7 +28,8 @@ import pyarrow as pa
 from udfs.arrow.captures import NUMBER, SHORT, Capture, NumberedText, captures_of
 from udfs.arrow.log_template import LogTemplate
 from udfs.arrow.template_table import TemplateTable
-from udfs.logs.framing import Frames, Longs
+from udfs.logs.arrays import Longs
+from udfs.logs.framing import Frames
 from udfs.logs.layouts import Layout, read_head
 from udfs.logs.loggers import full_logger
 from udfs.rules.logger_scopes import is_wholly_scoped
@@ -297,11 +298,16 @@ def _is_digit_insensitive(logger: bytes, message: bytes, prefix_size: int, match
     if positions is None:
         return False
     for digits in (b"8", b"758"):
-        other = NUMBER.sub(lambda m, digits=digits: m[0] if len(m[0]) > SHORT else digits, message)  # type: ignore[misc]
+        other = _with_numbers(message, digits)
         prefix, _ = split_prefix(other)
         if _capture_positions(other, len(prefix), _match(logger, other, len(prefix))) != positions:
             return False
     return True
+
+
+def _with_numbers(message: bytes, digits: bytes) -> bytes:
+    """A message with other digits for each of its numbers but the long ones."""
+    return NUMBER.sub(lambda m: m[0] if len(m[0]) > SHORT else digits, message)
 
 
 def _capture_positions(message: bytes, prefix_size: int, match: RuleMatch | None) -> list[object] | None:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
 from udfs.logs.limits import UnpackedMeter
 
 PACKED_BYTES = 64 << 10  # bytes decompressed at once
-
-
 PIECE_BYTES = 1 << 20  # most bytes that come out at once
 
 
@@ -109,7 +107,7 @@ class SliceStream(_RawStream):
 
 
 def tar_member_bytes(file: Any, info: TarInfo) -> Iterator[bytes]:
-    """The bytes of a member of a tar, with the holes of sparse ones. `tarfile` itself loses what a cut one still has."""
+    """The bytes of a member of a tar, also the holes of sparse ones. `tarfile` loses what is left of a cut one."""
     file.seek(info.offset_data)
     at = 0
     for start, size in [*(cast(Any, info).sparse or [(0, info.size)]), (info.size, 0)]:

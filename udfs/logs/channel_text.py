@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Longs = npt.NDArray[np.int64]
-
+from udfs.logs.arrays import Longs
 
 _NO_NUMBERS = np.zeros(0, np.int64)
 
@@ -43,16 +41,16 @@ class SourcePositions:
     def offsets_of(self, positions: Longs) -> Longs:
         """The positions as they are in the stream."""
         piece, inside = self.within(positions)
-        found: Longs = self.offsets[piece] + inside
-        return found
+        offsets: Longs = self.offsets[piece] + inside
+        return offsets
 
     def volumes(self, positions: Longs) -> Longs:
         """How many bytes of these pieces are before each position; none are before the first one."""
         if not len(self.begins):
             return np.zeros(len(positions), np.int64)
         piece, inside = self.within(positions)
-        found: Longs = (np.cumsum(self.sizes) - self.sizes)[piece] + inside
-        return np.where(positions == 0, 0, found) if self.length else found
+        volumes: Longs = (np.cumsum(self.sizes) - self.sizes)[piece] + inside
+        return np.where(positions == 0, 0, volumes) if self.length else volumes
 
     def after(self, position: int) -> SourcePositions:
         """What is left behind a position."""

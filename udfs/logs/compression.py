@@ -10,13 +10,10 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-from udfs.rules.regex import late
-
-if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
-    pass
 from udfs.logs.byte_streams import PACKED_BYTES, PIECE_BYTES, Damaged, damage_of
+from udfs.rules.regex import late
 
 _SPARE = 0xFE  # a byte that no text ends in
 

@@ -1,5 +1,5 @@
-"""From when to when which node's log of which kind is there, and where it is not: a span without logs is not a span
-without change (design, rule 3).
+"""Log coverage: from when to when which node's log of which kind is there, and its gaps. A time without logs is not a
+time without change.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 TOLERANCE = timedelta(hours=1)
-"""A silence up to this long is no hole. Kafka's logs rotate by the hour, so that a file that is missing leaves more; and
-quiet brokers say something about once in ten minutes."""
+"""A silence up to this long is no gap. Kafka's logs rotate by the hour, so that a missing file leaves a longer one; and
+quiet brokers log something about once in ten minutes."""
 
 DUMP = "metadata_dump"  # one log of the whole cluster: silence in it means that nothing changed
 EXPECTED = ("state_change", "controller", "server")
@@ -53,7 +53,7 @@ def time_spans(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) 
 
 
 def joined_spans(parts: Iterable[TimeSpan], tolerance: timedelta = TOLERANCE) -> list[TimeSpan]:
-    """Stretches of parts of a stream, in any order -> those of the whole, as `time_spans` would give them."""
+    """Time spans of parts of a stream, in any order -> those of the whole, as `time_spans` would give them."""
     silence = tolerance // timedelta(microseconds=1)
     joined: list[TimeSpan] = []
     for since, until, number in sorted(parts):
@@ -96,19 +96,19 @@ def coverage_gaps(
     tolerance: timedelta = TOLERANCE,
     most: int = 6,
 ) -> list[str]:
-    """The holes of one cluster's LOG_COVERAGE that matter, worst first, as sentences; beyond `most` only their number.
+    """The gaps of one cluster's LOG_COVERAGE that matter, worst first, as sentences; beyond `most` only their number.
 
-    `roles` names what a node is where it is no `broker`. A node's silence is a hole if most nodes of its role were not
+    `roles` names what a node is where it is no `broker`. A node's silence is a gap if most nodes of its role were not
     silent then; so a log that has nothing to say all night is none.
     """
-    found = find_gaps(coverage, roles or {}, tolerance)
+    gaps = find_gaps(coverage, roles or {}, tolerance)
     spans = [span for span in coverage if span.kind != DUMP]
     days = {day.date() for span in spans for day in (span.since, span.until)}
     since, until = (min(s.since for s in spans), max(s.until for s in spans)) if spans else (None, None)
     clock = "%H:%M" if len(days) == 1 else "%Y-%m-%d %H:%M"
     clock += "" if tolerance >= timedelta(minutes=10) else ":%S"
-    told = [_sentence(hole, since, until, clock) for hole in found[:most]]
-    return [*told, f"and {len(found) - most} more holes"] if len(found) > most else told
+    sentences = [_sentence(gap, since, until, clock) for gap in gaps[:most]]
+    return [*sentences, f"and {len(gaps) - most} more gaps"] if len(gaps) > most else sentences
 
 
 def coverage_gaps_at(
@@ -120,14 +120,14 @@ def coverage_gaps_at(
     """Those of `coverage_gaps` in which a moment lies, also logs that are there at no time."""
     clock = "%Y-%m-%d %H:%M"
     since, until = min((s.since for s in coverage), default=None), max((s.until for s in coverage), default=None)
-    found = find_gaps(coverage, roles or {}, tolerance)
-    return [_sentence(hole, since, until, clock) for hole in found if hole.never or hole.since < at < hole.until]
+    gaps = find_gaps(coverage, roles or {}, tolerance)
+    return [_sentence(gap, since, until, clock) for gap in gaps if gap.never or gap.since < at < gap.until]
 
 
 def find_gaps(
     coverage: Sequence[CoverageSpan], roles: Mapping[int, str], tolerance: timedelta = TOLERANCE
 ) -> list[CoverageGap]:
-    """The holes of `coverage_gaps`, worst first: of the cluster, then of whole nodes, then of kinds; longer ones first."""
+    """The gaps of `coverage_gaps`, worst first: of the cluster, of whole nodes, of kinds; longer ones first."""
     spans = [span for span in coverage if span.kind != DUMP]
     if not spans:
         return []
@@ -167,7 +167,7 @@ def find_gaps(
                 continue
             quiet = _less(_gaps(whole, by_kind[node, kind], tolerance), silent + away, tolerance)
             partial += [CoverageGap((node,), _role(roles, node), kind, *gap) for gap in quiet if _most(have, gap)]
-    return [hole for some in (general, absent, partial) for hole in _grouped(some, tolerance)]
+    return [coverage_gap for some in (general, absent, partial) for coverage_gap in _grouped(some, tolerance)]
 
 
 def _role(roles: Mapping[int, str], node: int) -> str:
@@ -202,9 +202,9 @@ def _gaps(whole: Interval, intervals: Sequence[Interval], tolerance: timedelta) 
     return [(a, b) for a, b in zip(begins, ends, strict=True) if b - a > tolerance]
 
 
-def _less(gaps: Iterable[Interval], told: Iterable[Interval], tolerance: timedelta) -> list[Interval]:
-    """Gaps without what is told elsewhere."""
-    apart = _union(told, timedelta(0))
+def _less(gaps: Iterable[Interval], others: Iterable[Interval], tolerance: timedelta) -> list[Interval]:
+    """Gaps without other intervals."""
+    apart = _union(others, timedelta(0))
     return [
         part
         for a, b in gaps
@@ -212,44 +212,47 @@ def _less(gaps: Iterable[Interval], told: Iterable[Interval], tolerance: timedel
     ]
 
 
-def _grouped(found: Iterable[CoverageGap], tolerance: timedelta) -> list[CoverageGap]:
-    """Holes of several nodes at about the same time as one, in which all of them are silent; longest first."""
+def _grouped(gaps: Iterable[CoverageGap], tolerance: timedelta) -> list[CoverageGap]:
+    """Gaps of several nodes at about the same time as one, in which all of them are silent; longest first."""
     groups: list[CoverageGap] = []
-    for hole in sorted(found, key=lambda h: (h.since, h.until, h.nodes)):
+    for gap in sorted(gaps, key=lambda h: (h.since, h.until, h.nodes)):
         for i, group in enumerate(groups):
-            same = (group.role, group.kind, group.never) == (hole.role, hole.kind, hole.never)
-            near = abs(group.since - hole.since) <= tolerance and abs(group.until - hole.until) <= tolerance
-            both = max(group.since, hole.since), min(group.until, hole.until)
-            if same and near and hole.nodes and both[1] - both[0] > tolerance:
-                groups[i] = replace(group, nodes=group.nodes + hole.nodes, since=both[0], until=both[1])
+            same = (group.role, group.kind, group.never) == (gap.role, gap.kind, gap.never)
+            near = abs(group.since - gap.since) <= tolerance and abs(group.until - gap.until) <= tolerance
+            both = max(group.since, gap.since), min(group.until, gap.until)
+            if same and near and gap.nodes and both[1] - both[0] > tolerance:
+                groups[i] = replace(group, nodes=group.nodes + gap.nodes, since=both[0], until=both[1])
                 break
         else:
-            groups.append(hole)
+            groups.append(gap)
     return sorted(groups, key=lambda h: (not h.never, h.since - h.until, -len(h.nodes), h.since, h.nodes))
 
 
-def _sentence(hole: CoverageGap, since: datetime | None, until: datetime | None, clock: str) -> str:
+def _sentence(gap: CoverageGap, since: datetime | None, until: datetime | None, clock: str) -> str:
     """`no state-change log of broker 3 between 02:10 and 05:00 (nothing written, or not given)`."""
-    what = "log" if hole.kind is None else f"{hole.kind.replace('_', '-')} log"
-    if hole.never:
+    what = "log" if gap.kind is None else f"{gap.kind.replace('_', '-')} log"
+    if gap.never:
         when = ""
-    elif hole.since == since:
-        when = f" before {hole.until.strftime(clock)}"
-    elif hole.until == until:
-        when = f" after {hole.since.strftime(clock)}"
+    elif gap.since == since:
+        when = f" before {gap.until.strftime(clock)}"
+    elif gap.until == until:
+        when = f" after {gap.since.strftime(clock)}"
     else:
-        when = f" between {hole.since.strftime(clock)} and {hole.until.strftime(clock)}"
-    why = "not given" if hole.never else "down, or not given" if hole.nodes and not hole.kind else "nothing written, or not given"  # fmt: skip
-    return f"no {what} of {_names(hole)}{when} ({why})"
+        when = f" between {gap.since.strftime(clock)} and {gap.until.strftime(clock)}"
+    if gap.never:
+        why = "not given"
+    else:
+        why = "down, or not given" if gap.nodes and not gap.kind else "nothing written, or not given"
+    return f"no {what} of {_names(gap)}{when} ({why})"
 
 
-def _names(hole: CoverageGap) -> str:
+def _names(gap: CoverageGap) -> str:
     """`broker 3`, `brokers 1, 2 and 3`, `any node`."""
-    if not hole.nodes:
+    if not gap.nodes:
         return "any node"
-    names = [str(node) for node in sorted(hole.nodes)]
+    names = [str(node) for node in sorted(gap.nodes)]
     if len(names) == 1:
-        return f"{hole.role} {names[0]}"
+        return f"{gap.role} {names[0]}"
     if len(names) > _LONG_LIST:
         names = [*names[: _LONG_LIST - 1], f"{len(names) - _LONG_LIST + 1} more"]
-    return f"{hole.role}s {', '.join(names[:-1])} and {names[-1]}"
+    return f"{gap.role}s {', '.join(names[:-1])} and {names[-1]}"

@@ -111,17 +111,17 @@ class AmbiguousTimeFinder:
         first = _STAMP.search(lines)
         if first is None:
             return
-        found = [first, *_STAMP.finditer(lines, max(first.end(), len(lines) - _END))]
-        if len(found) == 1:  # the last record is a long one
-            found += _STAMP.finditer(lines, first.end())
-        local, _ = micros_of([m["at"] for m in found])
+        stamps = [first, *_STAMP.finditer(lines, max(first.end(), len(lines) - _END))]
+        if len(stamps) == 1:  # the last record is a long one
+            stamps += _STAMP.finditer(lines, first.end())
+        local, _ = micros_of([m["at"] for m in stamps])
         low, high = int(local.min()), int(local.max())
         if low == NO_TIME or high - low > _TWENTY_YEARS or has_repeats(self._zone, low - _HOUR, high + _HOUR):
             self._search(lines, offset)
         else:
             utc, _ = readings(local[[0, -1]], self._zone)
             self._add([Run(self._seen + 1, int(utc[0]), int(utc[1]), 0)])
-            self._seen = offset + found[-1].start()
+            self._seen = offset + stamps[-1].start()
 
     def _search(self, lines: bytes, offset: int) -> None:
         """Lines, some of whose times may come twice."""
@@ -129,9 +129,9 @@ class AmbiguousTimeFinder:
         local, _ = micros_of([lines[position : position + 19] for position in positions.tolist()])
         newlines = np.flatnonzero(np.frombuffer(lines, np.uint8) == 10)
         line = np.searchsorted(newlines, positions)
-        kept = np.append(True, line[1:] != line[:-1])  # a record's time comes first in its line
-        kept &= local != NO_TIME
-        positions, local = positions[kept] + offset, local[kept]
+        is_first = np.append(True, line[1:] != line[:-1])  # a record's time comes first in its line
+        is_first &= local != NO_TIME
+        positions, local = positions[is_first] + offset, local[is_first]
         if not len(local):
             return
         first, second = readings(local, self._zone)
@@ -162,9 +162,9 @@ def _stamps(lines: bytes) -> npt.NDArray[np.int64]:
     there = np.ones(max(len(text) - 18, 0), np.bool_)
     for place, mark in _MARKS.items():  # several times as fast as a pattern
         there &= text[place : place + len(there)] == ord(mark)
-    found = np.flatnonzero(there)
-    without = [_BEHIND.match(lines, position + 19) is not None for position in found.tolist()]
-    return found[np.array(without, np.bool_)]
+    positions = np.flatnonzero(there)
+    has_no_zone = [_BEHIND.match(lines, position + 19) is not None for position in positions.tolist()]
+    return positions[np.array(has_no_zone, np.bool_)]
 
 
 def _breaks(times: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -176,11 +176,11 @@ def _breaks(times: npt.NDArray[np.int64], repeats: npt.NDArray[np.int64]) -> npt
 
 
 def passes(runs: list[Run]) -> list[int]:
-    """For each run the pass that it is of, AMBIGUOUS if nothing tells; of no meaning where its time is not repeated.
+    """For each run the pass that it is of, AMBIGUOUS if unknown; of no meaning where its time is not repeated.
 
     Of all ways to read the runs that one holds in which time seldom steps back, then, in which records are seldom
-    late, and then, in which they are seldom far apart. If the best way with a run in the first pass and the best way with it in the second are
-    equally good, nothing tells.
+    late, and then, in which they are seldom far apart. If the best way with a run in the first pass and the best way
+    with it in the second are equally good, it is ambiguous.
     """
     if not runs:
         return []

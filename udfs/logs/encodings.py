@@ -7,11 +7,10 @@ from typing import BinaryIO
 
 import numpy as np
 
-from udfs.logs.channel_text import ChannelText, Longs, channel_text, line_begins
+from udfs.logs.arrays import Longs
+from udfs.logs.channel_text import ChannelText, channel_text, line_begins
 
 _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-
-
 UTF8_BOM = b"\xef\xbb\xbf"
 
 

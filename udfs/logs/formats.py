@@ -36,11 +36,11 @@ class Format:
 def format_of(sample: bytes) -> Format | None:
     """The format of a stream by its first bytes; None if no line of them is a record's first.
 
-    Wrappers are told by what is inside: whatever makes most lines into first lines of one layout is taken off.
+    Wrappers are recognised by what is inside: whatever makes most lines into first lines of one layout is taken off.
     """
     encoding = encoding_of(sample)
     text = decoded(sample, encoding)
-    _, wrapper, layout = max(_candidates(text, "", DEPTH), key=lambda found: found[0])
+    _, wrapper, layout = max(_candidates(text, "", DEPTH), key=lambda candidate: candidate[0])
     if layout is None:
         _, layout = count_starts(text)
     return Format(encoding, wrapper, layout) if layout else None
@@ -59,9 +59,9 @@ def _candidates(text: bytes, wrapper: str, depth: int) -> Iterator[tuple[int, st
             continue  # an object may have any number of lines, and a line any number of objects
         inside = b"".join(_inside(text, name))
         if inside != text:
-            for found in _candidates(inside, "/".join(filter(None, (wrapper, name))), depth - 1):
-                if found[0] > 2 * count:
-                    yield found
+            for candidate in _candidates(inside, "/".join(filter(None, (wrapper, name))), depth - 1):
+                if candidate[0] > 2 * count:
+                    yield candidate
 
 
 def _fits(wrapper: str, text: bytes) -> int:

@@ -1,4 +1,4 @@
-"""JSON around log lines: Docker's json-file, and objects of log shippers, one or several a line or over several lines."""
+"""JSON around log lines: Docker's json-file, and objects of log shippers, several a line or one over several lines."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Longs, channel_text, line_begins
+from udfs.logs.arrays import Longs
+from udfs.logs.channel_text import NO_POSITIONS, ChannelText, channel_text, line_begins
 from udfs.logs.loggers import full_logger
 from udfs.rules.regex import late
 
 OPEN_OBJECT = 8 << 20
 """Bytes after which a JSON object that has not ended is taken for text that only begins like one."""
-
-
 _STRING = rb'"((?:[^"\\\n]++|\\.)*+)"'
-
-
 _DOCKER = late(rb'^\{"log":' + _STRING + rb',"stream":"(\w+)"[^\n]*\}\r?$', re.MULTILINE)
 
 
@@ -34,10 +31,10 @@ class DockerJson:
             return
         begins = line_begins(data)
         lines, offsets, sizes = text.places.regrouped(begins)
-        found = _DOCKER.findall(data)
+        matches = _DOCKER.findall(data)
         logs: list[bytes]
-        if len(found) == len(begins):
-            logs, streams = [log for log, _ in found], [stream for _, stream in found]
+        if len(matches) == len(begins):
+            logs, streams = [log for log, _ in matches], [stream for _, stream in matches]
         else:
             ends = [*begins[1:].tolist(), len(data)]
             pairs = [self._line(data[begin:end]) for begin, end in zip(begins.tolist(), ends, strict=True)]
@@ -59,8 +56,8 @@ class DockerJson:
         if not line.startswith(b"{"):
             return json.dumps(line.decode("utf-8", "surrogateescape"))[1:-1].encode(), b""
         try:
-            told = json.loads(line)
-            log, stream = told["log"], told.get("stream", "")
+            event = json.loads(line)
+            log, stream = event["log"], event.get("stream", "")
         except (ValueError, KeyError, TypeError, RecursionError):
             return json.dumps(line.decode("utf-8", "surrogateescape"))[1:-1].encode(), b""
         return json.dumps(str(log))[1:-1].encode(), str(stream).encode("utf-8", "backslashreplace")
@@ -90,7 +87,7 @@ def _unescape(string: bytes) -> bytes | None:
 
 
 def _utf8(text: str) -> bytes:
-    """Bytes of what JSON told; halves of surrogate pairs as they are."""
+    """Bytes of a text from JSON; halves of surrogate pairs as they are."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -122,16 +119,16 @@ class JsonObjects:
                     units.append((position, "", data[position:stop]))
                 position = stop
                 continue
-            told, end = _object(data, opening)
+            event, end = _object(data, opening)
             if end is None and not last and len(data) - position < OPEN_OBJECT:
                 break
-            if told is None or end is None:
+            if event is None or end is None:
                 end = data.find(b"\n", position) + 1 or len(data)
                 units.append((position, "", data[position:end]))
             else:
                 while end < len(data) and data[end] in _BETWEEN and data[end - 1] != 10:
                     end += 1
-                units.append((position, *rendered(told)))
+                units.append((position, *rendered(event)))
             position = end
         self._rest = ChannelText(data[position:], places.after(position))
         if not units:
@@ -154,17 +151,9 @@ class JsonObjects:
 
 
 _LEAD = late(rb"[\s,\[\]]*+")
-
-
 _LIKELY = late(rb'\{\s*+(?:["}]|\Z)')
-
-
 _TO_END = late(r"\s*\Z")
-
-
 _BETWEEN = b" \t\r\n,[]"
-
-
 _scan = json.JSONDecoder().raw_decode
 
 
@@ -177,10 +166,10 @@ def _object(data: bytes, begin: int) -> tuple[dict[str, Any] | None, int | None]
     for reach in (line if line > 0 else 4096, 1 << 18, len(data)):
         some = data[begin : begin + reach]
         is_all = begin + reach >= len(data)
-        told, size = _object_in(some)
+        event, size = _object_in(some)
         if size is not None or is_all:
             break
-    return told, None if size is None else begin + size
+    return event, None if size is None else begin + size
 
 
 def _object_in(data: bytes) -> tuple[dict[str, Any] | None, int | None]:
@@ -189,52 +178,52 @@ def _object_in(data: bytes) -> tuple[dict[str, Any] | None, int | None]:
         return None, 1
     characters = data.decode("latin-1")
     try:
-        told, end = _scan(characters, 0)
+        event, end = _scan(characters, 0)
         if "\\u" in characters[:end] or not data[:end].isascii():
-            told = json.loads(data[:end].decode("utf-8", "surrogateescape"))
+            event = json.loads(data[:end].decode("utf-8", "surrogateescape"))
     except json.JSONDecodeError as error:
         is_open = error.msg.startswith("Unterminated") or _TO_END.match(characters, error.pos) is not None
         return None, None if is_open else 1
     except (RecursionError, ValueError):
         return None, 1
-    return (told, end) if isinstance(told, dict) else (None, 1)
+    return (event, end) if isinstance(event, dict) else (None, 1)
 
 
-def _first(told: Mapping[str, Any], *paths: str) -> Any:
+def _first(event: Mapping[str, Any], *paths: str) -> Any:
     """The first of some values that is there; `a.b` is a key, or a key in an object."""
     for path in paths:
-        if path in told:
-            return told[path]
+        if path in event:
+            return event[path]
         if "." in path:
             outer, _, inner = path.partition(".")
-            if isinstance(told.get(outer), dict):
-                found = _first(told[outer], inner)
-                if found is not None:
-                    return found
+            if isinstance(event.get(outer), dict):
+                value = _first(event[outer], inner)
+                if value is not None:
+                    return value
     return None
 
 
-def rendered(told: Mapping[str, Any]) -> tuple[str, bytes]:
+def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
     """Channel and text of a JSON object: its text if that is all it has, else a line in Apache's layout.
 
     >>> rendered({"time": "2024-02-29 23:59:59", "level": "INFO", "logger": "a.B", "message": "x\\n y"})
     ('', b'[2024-02-29 23:59:59] INFO x (a.B)\\n y\\n')
     """
-    channel = _first(told, "log.file.path", "source", "kubernetes.pod.name", "kubernetes.pod_name", "container_name")
+    channel = _first(event, "log.file.path", "source", "kubernetes.pod.name", "kubernetes.pod_name", "container_name")
     name = channel if isinstance(channel, str) else ""
-    message = _first(told, "message", "log", "msg", "MESSAGE", "text", "log.message")
-    text = message if isinstance(message, str) else json.dumps(message if message is not None else told)
-    level = _first(told, "level", "log.level", "severity", "levelname", "priority")
+    message = _first(event, "message", "log", "msg", "MESSAGE", "text", "log.message")
+    text = message if isinstance(message, str) else json.dumps(message if message is not None else event)
+    level = _first(event, "level", "log.level", "severity", "levelname", "priority")
     if level is None:
         return name, _utf8(text if text.endswith("\n") else text + "\n")
-    logger = _first(told, "logger", "logger_name", "loggerName", "log.logger", "loggerFqcn", "category", "class")
-    at = _time(told)
+    logger = _first(event, "logger", "logger_name", "loggerName", "log.logger", "loggerFqcn", "category", "class")
+    at = _time(event)
     if isinstance(level, str) and level.strip().isalpha() and at and (isinstance(logger, str) or not _STAMPED(text)):
         first, *more = text.rstrip("\r\n").split("\n")
         named = f" ({_full(logger, first)})" if isinstance(logger, str) else ""
         traces = ("stack_trace", "thrown.extendedStackTrace", "thrown", "throwable", "exception.stacktrace",
                   "exception", "error.stack_trace", "stacktrace")  # fmt: skip
-        trace = _first(told, *traces)
+        trace = _first(event, *traces)
         if isinstance(trace, list):
             trace = "\n".join(map(str, trace))
         if trace:
@@ -252,19 +241,17 @@ def _full(logger: str, message: str) -> str:
 
 
 _STAMPED = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d").match
-
-
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _time(told: Mapping[str, Any]) -> str:
+def _time(event: Mapping[str, Any]) -> str:
     """When an event was, as it says itself; numbers are seconds or milliseconds since 1970. Empty if it does not."""
-    seconds = _first(told, "instant.epochSecond")
-    nanos = _first(told, "instant.nanoOfSecond")
+    seconds = _first(event, "instant.epochSecond")
+    nanos = _first(event, "instant.nanoOfSecond")
     if isinstance(seconds, int):
         millis = seconds * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0)
     else:
-        at = _first(told, "timestamp", "@timestamp", "timeMillis", "epochMillis", "time", "ts", "asctime", "datetime")
+        at = _first(event, "timestamp", "@timestamp", "timeMillis", "epochMillis", "time", "ts", "asctime", "datetime")
         if isinstance(at, str):
             return at.strip() if _STAMPED(at.strip()) else ""
         if isinstance(at, bool) or not isinstance(at, int | float):

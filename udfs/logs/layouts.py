@@ -1,4 +1,4 @@
-"""Line layouts: where a record starts, and its time, level, logger and message (reference: log-layouts, section 1).
+"""Line layouts: where a record starts, and its time, level, logger and message.
 
 A layout is data: how its first lines begin, which parts they have, and a sample. Any other line belongs to the record
 above it. Where a record starts shows at its start, whatever became of its end: time stamp and level are enough.
@@ -26,7 +26,7 @@ HEAD = ("at", "level", "message", "prefix", "word", "logger")
 GLUE = b"\0\xef\xbb\xbf"
 """Bytes right before a start that belong to its record: holes of zero bytes, a byte order mark.
 
-They are told one by one, so that the start is the same wherever reading was cut.
+They are recognised one by one, so that the start is the same wherever reading was cut.
 """
 
 REACH = 72
@@ -174,7 +174,8 @@ SPRING = Layout(  # Spring Boot's console default
 )
 LOGGER_FIRST = Layout(  # [%c] %p %m (%c)%n
     "logger_first",
-    b"[kafka.cluster.Partition] INFO [Partition a-0 broker=3] Expanding ISR from 1,2 to 1,2,3 (kafka.cluster.Partition)",
+    b"[kafka.cluster.Partition] INFO [Partition a-0 broker=3] Expanding ISR from 1,2 to 1,2,3 "
+    b"(kafka.cluster.Partition)",
     b"[",
     b"",
     b"",
@@ -269,10 +270,10 @@ def read_head(layout: Layout, data: bytes, start: int, head_end: int, end: int) 
         m = layout.bare.match(data, start, head_end)
         if m is None:
             return (b"", b"", data[start:head_end].lstrip(GLUE).rstrip(b"\r\n"), b"", b"", b"")
-        found = m.groupdict(b"")
-        if not layout.logger and "logger" not in found:
-            found["logger"] = _last_logger(data, head_end, end)
-        return tuple(found.get(name, b"") for name in HEAD)  # type: ignore[return-value]  # six, as HEAD has
+        parts = m.groupdict(b"")
+        if not layout.logger and "logger" not in parts:
+            parts["logger"] = _last_logger(data, head_end, end)
+        return tuple(parts.get(name, b"") for name in HEAD)  # type: ignore[return-value]  # six, as HEAD has
     at, level, message, prefix, word, logger = m.group(*_order(layout.head))
     if layout.short_loggers:
         logger = full_logger(logger, message)
@@ -336,6 +337,6 @@ def _at_line_begin(pattern: re.Pattern[bytes]) -> re.Pattern[bytes]:
 def _starts(layout: Layout, sample: bytes) -> int:
     """Lines that begin as a record does; if they are a good part of all, also those in which one begins later."""
     begins = [m.end() for m in re.finditer(rb"^[\0\xef\xbb\xbf]*+", sample, re.MULTILINE)]
-    found = {begin for begin in begins if layout.start.match(sample, begin)}
+    starts = {begin for begin in begins if layout.start.match(sample, begin)}
     torn = {m.start() for m in layout.torn.finditer(sample)} if layout.torn else set()
-    return len(found | torn) if 4 * len(torn) >= len(begins) else len(found)
+    return len(starts | torn) if 4 * len(torn) >= len(begins) else len(starts)

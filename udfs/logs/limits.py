@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from udfs.errors import BadInput
-
-if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
-    pass
 
 
 class TooLarge(BadInput):
@@ -29,8 +25,6 @@ class Limits:
 
 
 LIMITS = Limits()
-
-
 VETTED = Limits(1 << 62, 1 << 40, 1 << 62, 1 << 62, 1 << 31, 64)
 """No limits, for what a survey within limits has seen to the end."""
 
@@ -55,5 +49,6 @@ class UnpackedMeter:
         else:
             return
         raise TooLarge(
-            f"This file decompresses to more than {most}: {self.name}; raise {setting} in conf, unpack it, or leave it out."
+            f"This file decompresses to more than {most}: {self.name}; "
+            f"raise {setting} in conf, unpack it, or leave it out."
         )

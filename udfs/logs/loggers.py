@@ -69,8 +69,8 @@ def _by_class() -> Mapping[str, tuple[str, ...]]:
 
     names = {name for rule in RULES for name in rule.loggers if name[-1] != "."}
     names |= {name.removesuffix("$") for name in names} | {*_ZOOKEEPER, _STATE_CHANGE.decode()}
-    found: dict[str, tuple[str, ...]] = {}
+    by_class: dict[str, tuple[str, ...]] = {}
     for name in sorted(names):
         simple = name.rpartition(".")[2]
-        found[simple] = (*found.get(simple, ()), name)
-    return found
+        by_class[simple] = (*by_class.get(simple, ()), name)
+    return by_class

@@ -35,21 +35,21 @@ def find(logs: Iterable[str]) -> list[Source]:
     Raises BadInput for what does not exist, matches nothing, or is named itself and may not be read. What may not be
     read inside a folder is found like the rest, and is refused when it is opened.
     """
-    found: set[str] = set()
-    for given in logs:
-        matches = [given] if os.path.lexists(given) else sorted(glob.glob(given, recursive=True))
-        if not matches and (sentence := _hidden_by(given)):
+    paths: set[str] = set()
+    for log in logs:
+        matches = [log] if os.path.lexists(log) else sorted(glob.glob(log, recursive=True))
+        if not matches and (sentence := _hidden_by(log)):
             raise BadInput(sentence)
         if not matches:
-            kind = "pattern matches no file" if glob.has_magic(given) else "file or folder does not exist"
-            raise BadInput(f"This {kind}: {given}; give a log file, a folder of logs, or a quoted glob.")
+            kind = "pattern matches no file" if glob.has_magic(log) else "file or folder does not exist"
+            raise BadInput(f"This {kind}: {log}; give a log file, a folder of logs, or a quoted glob.")
         files = [path for match in matches for path in (_walk(match) if os.path.isdir(match) else [match])]
         if not files:
-            raise BadInput(f"This folder holds no files: {given}; give the folder that Kafka's logs are in.")
-        if given in matches and (sentence := unreadable(given)):
+            raise BadInput(f"This folder holds no files: {log}; give the folder that Kafka's logs are in.")
+        if log in matches and (sentence := unreadable(log)):
             raise BadInput(sentence)
-        found.update(printable(os.path.abspath(path)) for path in files)
-    return [Source(path) for path in sorted(found)]
+        paths.update(printable(os.path.abspath(path)) for path in files)
+    return [Source(path) for path in sorted(paths)]
 
 
 def _walk(top: str) -> Iterator[str]:
@@ -93,7 +93,8 @@ def _hidden_by(path: str) -> str | None:
     try:
         os.lstat(path)
     except PermissionError as error:
-        return f"This file or folder cannot be reached: {printable(path)} ({error.strerror}); check the permissions of its folders."
+        name = f"{printable(path)} ({error.strerror})"
+        return f"This file or folder cannot be reached: {name}; check the permissions of its folders."
     except OSError:
         pass
     return None
@@ -104,7 +105,7 @@ _ESCAPED = late(r"\\x([01][0-9a-f]|7f|[89a-f][0-9a-f])")
 
 
 def printable(name: str) -> str:
-    """A name that can be printed on one line and stored: bytes of it that are not UTF-8 and control characters are escaped.
+    """A name that can be printed on one line and stored: control characters and bytes that are not UTF-8 are escaped.
 
     >>> printable("a\\nb.log")
     'a\\\\x0ab.log'
@@ -137,19 +138,19 @@ _ARCHIVE = late(r"(?:\.(?:tar|tgz|tbz2?|txz|zip|gz|bz2|xz|zst))+!?$", re.IGNOREC
 
 
 def node_of_path(path: str) -> int | None:
-    """The node that a file or one of its folders names, the innermost one that does: `broker-3/`, `my-cluster-kafka-3/`,
-    a pod's folder `kafka_my-cluster-kafka-3_<uid>/`, `kafka3.log`, `broker-3.tar.gz!/server.log`. None if none does.
+    """The node that a file or one of its folders names, the innermost that does: `broker-3/`, `my-cluster-kafka-3/`, a
+    pod's folder `kafka_my-cluster-kafka-3_<uid>/`, `kafka3.log`, `broker-3.tar.gz!/server.log`. None if none does.
 
     A number that may as well be a rotated file's (`server-1.log`), a release (`kafka-3.9.1`) or a date is no node.
     """
     *folders, file = [part for part in path.split("/") if part not in ("", ".")] or ("",)
     container = _CONTAINER.fullmatch(file)
-    found = _number(_FOLDER, container["pod"]) if container else _number(_FILE, file)
+    node = _number(_FOLDER, container["pod"]) if container else _number(_FILE, file)
     for folder in reversed(folders):
-        if found is not None:
+        if node is not None:
             break
-        found = _node_of_folder(_ARCHIVE.sub("", folder))
-    return found
+        node = _node_of_folder(_ARCHIVE.sub("", folder))
+    return node
 
 
 def _node_of_folder(name: str) -> int | None:

@@ -101,13 +101,13 @@ def groups(tasks: Sequence[Range]) -> list[list[Range]]:
     All of a bundle that has to be read from its begin are one group, for it is decompressed once for each; others are
     put together up to a SEGMENT, for opening a bundle costs as much as its list of members is long.
     """
-    found: dict[tuple[str, bool], list[list[Range]]] = {}
+    by_path: dict[tuple[str, bool], list[list[Range]]] = {}
     for task in sorted(tasks, key=lambda task: (task.path, task.direct)):  # stable: else as given
-        of_path = found.setdefault((task.path, task.direct), [])
+        of_path = by_path.setdefault((task.path, task.direct), [])
         if not of_path or (task.direct and _weight(of_path[-1]) + _weight([task]) > SEGMENT):
             of_path.append([])
         of_path[-1].append(task)
-    return sorted((group for of_path in found.values() for group in of_path), key=lambda group: -_weight(group))
+    return sorted((group for of_path in by_path.values() for group in of_path), key=lambda group: -_weight(group))
 
 
 def _weight(tasks: Sequence[Range]) -> int:
@@ -183,11 +183,11 @@ def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> I
     for task in tasks:
         waiting.setdefault(task.member, []).append(task)
     changed = f"This file changed while it was read: {path}; run again."
-    for found in walk_bundle(_path_now(tasks[0]), waiting.keys(), limits) if tasks else ():
-        if isinstance(found, Refusal):
+    for opened in walk_bundle(_path_now(tasks[0]), waiting.keys(), limits) if tasks else ():
+        if isinstance(opened, Refusal):
             continue
-        for task in sorted(waiting.pop(found.source.member), key=lambda task: task.start):
-            stream = RangeStream(found.stream, task, False)
+        for task in sorted(waiting.pop(opened.source.member), key=lambda task: task.start):
+            stream = RangeStream(opened.stream, task, False)
             yield task, cast(BinaryIO, stream)
             if stream.changed():
                 raise Failed(changed)

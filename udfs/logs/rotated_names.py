@@ -4,8 +4,8 @@ named the file, its records say which hour it was for whoever wrote them.
 One process does both by one clock, and then a name is the hour of the file's first record, or an earlier one: where
 several processes rotate one log, where it was quiet, or after a restart, names lag behind, by any number of hours.
 They never run ahead. So names that are ahead, most of them by the same span, are another zone's; names that lag are
-only if most of many do by the same span and none by less, and if that span is the usual hour, all. (Of 136 such names of
-public logs 43 lag behind, 11 of one node's 16 by one hour, and none is ahead.)
+only if most of many do by the same span and none by less, and if that span is the usual hour, all. (Of 136 such names
+of public logs 43 lag behind, 11 of one node's 16 by one hour, and none is ahead.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAME = re.compile(r"[._-](\d{4})-(\d\d)-(\d\d)(?:-(\d\d))?(?=$|[^0-9:-])")
 class RotatedFile(NamedTuple):
     """A stream whose file was rotated by the hour or day."""
 
-    node: str  # as it is told: `broker 2`
+    node: str  # `broker 2`
     path: str
     first_at: datetime | None  # UTC, of the records; None: no time
     last_at: datetime | None
@@ -55,10 +55,10 @@ def named_time(path: str) -> tuple[datetime, timedelta] | None:
     >>> named_time("logs/state-change.log.2026-11-21-04.gz")
     (datetime.datetime(2026, 11, 21, 4, 0), datetime.timedelta(seconds=3600))
     """
-    found = _NAME.findall(path.replace("\\", "/").rsplit("/", 1)[-1])
-    if not found:
+    dates = _NAME.findall(path.replace("\\", "/").rsplit("/", 1)[-1])
+    if not dates:
         return None
-    year, month, day, hour = found[-1]
+    year, month, day, hour = dates[-1]
     try:
         return datetime(int(year), int(month), int(day), int(hour or 0)), timedelta(hours=1 if hour else 24)
     except ValueError:  # no date
@@ -91,7 +91,7 @@ def zone_mismatches(files: Iterable[RotatedFile]) -> list[ZoneMismatch]:
         named = named_time(file.path)
         if fits is not None and named is not None:
             by_node[file.node, file.zone].setdefault(named[0], []).append(set(fits))
-    found = []
+    mismatches = []
     for (node, zone), by_time in sorted(by_node.items()):
         votes = [fits for some in by_time.values() for fits in some]
         ahead = _agreed(votes)
@@ -106,17 +106,22 @@ def zone_mismatches(files: Iterable[RotatedFile]) -> list[ZoneMismatch]:
             enough = len(votes) if ahead >= -_USUAL_LAG else len(votes) // 2 + 1
             is_zone = times >= BEHIND and agree >= enough and not nearer
         if is_zone:
-            found.append(ZoneMismatch(node, zone, ahead, agree))
-    return found
+            mismatches.append(ZoneMismatch(node, zone, ahead, agree))
+    return mismatches
 
 
 def contradictions(files: Iterable[RotatedFile]) -> list[str]:
     """`zone_mismatches` as sentences."""
-    return [
-        f"{doubt.node}'s file names are {_length(abs(doubt.ahead))} {'ahead of' if doubt.ahead > timedelta(0) else 'behind'} "
-        f"its time stamps ({doubt.files} files): its zone is probably not {doubt.zone}; see time_zone in conf"
-        for doubt in zone_mismatches(files)
-    ]
+    return [_sentence(mismatch) for mismatch in zone_mismatches(files)]
+
+
+def _sentence(mismatch: ZoneMismatch) -> str:
+    """`broker 2's file names are 2 h ahead of its time stamps (9 files): ...`."""
+    side = "ahead of" if mismatch.ahead > timedelta(0) else "behind"
+    return (
+        f"{mismatch.node}'s file names are {_length(abs(mismatch.ahead))} {side} its time stamps "
+        f"({mismatch.files} files): its zone is probably not {mismatch.zone}; see time_zone in conf"
+    )
 
 
 def _agreed(votes: list[set[timedelta]]) -> timedelta | None:

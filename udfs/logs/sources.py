@@ -65,15 +65,9 @@ _FOREIGN = {
     b"LZIP": "lzip",
     b"\x89LZO\0": "lzop",
 }
-
-
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
-
-
 NOTHING = "nothing of it was"
 """Said of a zip, whose list of members stands at its end."""
-
-
 _NO_BUNDLES = {"META-INF/MANIFEST.MF", "[Content_Types].xml", "mimetype"}  # programs and office documents are zips, too
 
 
@@ -162,7 +156,7 @@ class _Walk:
     def _tar(
         self, bundle: str, stream: BinaryIO, depth: int, on_disk: bool, direct: bool
     ) -> Iterator[Opened | Refusal]:
-        """The members of a tar; concatenated ones are one, and behind a damaged header the next good one is looked for."""
+        """The members of a tar; concatenated tars are one, behind a damaged header the next good one is looked for."""
         from tarfile import TarError
 
         from udfs.logs.tars import Tar
@@ -326,16 +320,16 @@ def open_source(source: Source, limits: Limits = LIMITS) -> BinaryIO:
     reads several in one pass. Raises BadInput if it is refused or not there.
     """
     walk = walk_bundle(source.path, {source.member}, limits)
-    for found in walk:
-        if found.source == source:
-            if isinstance(found, Refusal):
-                raise BadInput(found.sentence)
-            return buffered(_Owned(found.stream, walk))
+    for opened in walk:
+        if opened.source == source:
+            if isinstance(opened, Refusal):
+                raise BadInput(opened.sentence)
+            return buffered(_Owned(opened.stream, walk))
     raise BadInput(f"There is no stream of this name: {source.name}; was the file replaced?")
 
 
 def expand(sources: Iterable[Source], limits: Limits = LIMITS) -> Iterator[Source | Refusal]:
     """The streams that the files found hold; a compressed tar is decompressed for that."""
     for source in sources:
-        for found in walk_bundle(source.path, None, limits):
-            yield found.source if isinstance(found, Opened) else found
+        for opened in walk_bundle(source.path, None, limits):
+            yield opened.source if isinstance(opened, Opened) else opened

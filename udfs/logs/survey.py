@@ -33,34 +33,18 @@ from udfs.rules.prefixes import read_prefix
 
 SEGMENT = 32 << 20
 """Bytes of a range that one task reads; a multiple of the bytes read at once."""
-
-
 READ_BYTES = 1 << 20
-
-
 _SAMPLE = 256 << 10
-
-
 _LINE = 256 << 10  # of a longer unfinished line only the begin and the end are kept
-
-
 _LEVEL = re.compile(  # what a record's first line has, in UTF-8 or UTF-16
     b"|".join(
         b"\\0?".join(re.findall(b".", word)) for word in (b"INFO", b"WARN", b"ERR", b"TRACE", b"DEBUG", b"CreateTime")
     )
 )
-
-
 _WINDOW = 64 << 10  # bytes looked at where a block has a level for the first time, and at its end
-
-
 _PATIENCE = 64 << 20  # bytes of a stream in which each block is looked at; after that one in 16
-
-
 ZoneOf = Callable[[int | None, str], str]
 """The time zone of a stream by the node that wrote it (None: not known) and its name."""
-
-
 KnownStreams = Mapping[int, Mapping[str, str]]
 """length -> digest -> file_id of the streams seen before."""
 
@@ -102,16 +86,16 @@ def survey(path: str, known: KnownStreams, zone_of: ZoneOf = utc, limits: Limits
 
     Never raises for what is in the file.
     """
-    for found in walk_bundle(path, None, limits):
-        if isinstance(found, Refusal):
-            yield Survey(found.source, status="refused", error=found.sentence)
+    for opened in walk_bundle(path, None, limits):
+        if isinstance(opened, Refusal):
+            yield Survey(opened.source, status="refused", error=opened.sentence)
         else:
-            yield _survey(found, known, zone_of)
+            yield _survey(opened, known, zone_of)
 
 
-def _survey(found: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
+def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
     """Read a stream once, to the size that it has now: what is written meanwhile waits for the next run."""
-    source, stream = found.source, found.stream
+    source, stream = opened.source, opened.stream
     hasher, reader = _Hasher(known), _Reader(source, zone_of)
     size, lines = 0, 0
     line_counts: list[int] = []
@@ -119,7 +103,7 @@ def _survey(found: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
     buffer = bytearray(READ_BYTES)
     view = memoryview(buffer)
     try:
-        end = stream.seek(0, io.SEEK_END) if found.seekable else None
+        end = stream.seek(0, io.SEEK_END) if opened.seekable else None
         if end is not None:
             stream.seek(0)
         while end is None or size < end:
@@ -133,7 +117,7 @@ def _survey(found: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
             hasher.update(block)
             checks[-1] = zlib.crc32(block, checks[-1])
             reader.feed(buffer, count)
-            if found.seekable:
+            if opened.seekable:
                 lines += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
             size += count
         damage = damage_of(stream)
@@ -153,15 +137,15 @@ def _survey(found: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         hasher.known_as,
         hasher.known_size,
         reader.format.name if reader.format else None,
-        found.seekable and (reader.format is None or splittable(reader.format)),
+        opened.seekable and (reader.format is None or splittable(reader.format)),
         tuple(line_counts),
         tuple(checks),
         reader.held_back,
         reader.node,
         reader.zone,
         reader.clock_changes,
-        found.direct,
-        os.fstat(stream.fileno()).st_ino if found.seekable and not source.member else 0,
+        opened.direct,
+        os.fstat(stream.fileno()).st_ino if opened.seekable and not source.member else 0,
         "truncated" if damage else "ok" if reader.format else "no_records",
         damage,
     )

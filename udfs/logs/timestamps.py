@@ -1,7 +1,7 @@
 """Time stamps of log records: read in every form the layouts have, and carried to UTC.
 
-A stamp that names its zone is UTC at once. Any other is the writer's local time: its zone comes from conf (design,
-rule 4; default UTC), and where the clocks were put back, which pass of the repeated time it is comes from the order
+A stamp that names its zone is UTC at once. Any other is the writer's local time: its zone comes from conf
+(default UTC), and where the clocks were put back, which pass of the repeated time it is comes from the order
 in the file (`udfs.logs.dst`). The content is milliseconds: further digits are cut off.
 """
 
@@ -17,12 +17,11 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import numpy.typing as npt
 
+from udfs.logs.arrays import Bytes, Flags
 from udfs.rules.regex import late
 
 Micros = npt.NDArray[np.int64]
 """Microseconds since 1970; of local times as if they were UTC."""
-Bytes = npt.NDArray[np.uint8]
-Flags = npt.NDArray[np.bool_]
 ClockCodes = npt.NDArray[np.int8]
 """For each record an index of CLOCK_VALUES."""
 ClockChanges = tuple[tuple[int, int], ...]
@@ -132,8 +131,8 @@ def _local(text: Bytes, fraction: int) -> Micros:
     else:
         dates, which = np.unique(dates, return_inverse=True)
         days = _days(dates)
-    found = days[which]
-    return _held(np.where(there & (found != NO_TIME), found * _DAY + times, NO_TIME))
+    day = days[which]
+    return _held(np.where(there & (day != NO_TIME), day * _DAY + times, NO_TIME))
 
 
 def _days(dates: Micros) -> Micros:
@@ -143,16 +142,16 @@ def _days(dates: Micros) -> Micros:
     days = months.astype("datetime64[D]").astype(np.int64) + day - 1
     there = (month >= 1) & (month <= 12) & (day >= 1)
     there &= days < (months + 1).astype("datetime64[D]").astype(np.int64)
-    found: Micros = np.where(there, days, NO_TIME)
-    return found
+    in_range: Micros = np.where(there, days, NO_TIME)
+    return in_range
 
 
 def _millis(columns: Bytes, start: int, digits: int) -> Micros:
     """Milliseconds of a fraction of so many digits."""
-    kept = min(digits, 3)
-    if kept == 0:
+    digits_read = min(digits, 3)
+    if digits_read == 0:
         return np.zeros(columns.shape[1], np.int64)
-    return _number(columns, start, start + kept) * (100, 10, 1)[kept - 1]
+    return _number(columns, start, start + digits_read) * (100, 10, 1)[digits_read - 1]
 
 
 def _of_shape(text: Bytes, shape: bytes) -> tuple[Micros, bool]:
@@ -198,8 +197,8 @@ def to_utc(
 ) -> tuple[Micros, ClockCodes]:
     """Local times -> UTC, and how each became it; zone by IANA name. NO_TIME stays.
 
-    `offsets` are the records' byte offsets in their stream, `clock_changes` what `udfs.logs.dst.AmbiguousTimeFinder` found in it; without them
-    a repeated time is ambiguous. `is_utc`: times that are UTC already.
+    `offsets` are the records' byte offsets in their stream, `clock_changes` what `udfs.logs.dst.AmbiguousTimeFinder`
+    found in it; without them a repeated time is ambiguous. `is_utc`: times that are UTC already.
     """
     marks = np.zeros(len(local), np.int8)
     if zone == "UTC":

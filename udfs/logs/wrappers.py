@@ -72,11 +72,11 @@ class _Channels:
             return
         ends = np.append(begins[1:], len(data)).tolist()
         froms = begins.tolist()
-        found = {m.start(): m for m in self._pattern.finditer(data)}
+        matches = {m.start(): m for m in self._pattern.finditer(data)}
         by_channel: dict[bytes, list[int]] = {}
         current = self._current
         for i, begin in enumerate(froms):
-            m = found.get(begin)
+            m = matches.get(begin)
             if m is not None:
                 current = m["channel"]
                 froms[i] = m.end()
@@ -114,33 +114,18 @@ class Wrapper:
 
 
 _COLOUR = _pattern(rb"\x1b\[[0-9;?]*[ -/]*[@-~]")
-
-
 _COMPOSE = _pattern(rb"^(?P<channel>\w[\w.-]*) +\|(?: |(?=\r?$))")
-
-
 _POD = _pattern(rb"^\[pod/(?P<channel>[^\]\s]+)\] ")
-
-
 _CRI = _pattern(rb"^" + _ISO + rb" (?P<channel>stdout|stderr) (?P<part>[FP])(?::\w+)*(?: |(?=\r?$))")
-
-
 _STAMPS = _pattern(rb"^" + _ISO + rb"(?: |(?=\r?$))")
-
-
 _SYSLOG = _pattern(
-    rb"^(?:<\d{1,3}>1? ?)?(?:[^\s\d\[:|]{2,24} {1,2}\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?|\d{1,2} [^\s\d\[:|]{2,24} \d\d:\d\d:\d\d|"
+    rb"^(?:<\d{1,3}>1? ?)?(?:[^\s\d\[:|]{2,24} {1,2}\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?"
+    rb"|\d{1,2} [^\s\d\[:|]{2,24} \d\d:\d\d:\d\d|"
     + _ISO
     + rb") (?P<channel>[\w.:-]+ [^\s:\[\]]+)(?:\[\d+\])?:(?: |(?=\r?$))"
 )
-
-
 _GREP = _pattern(rb"^(?P<channel>(?:[A-Za-z]:)?(?=\d*+[^\s:\[\]{}\"|\d])[^\s:\[\]{}\"|]++):(?:\d+:)?")
-
-
 _BRACES = _pattern(rb"^[ \t]*(?:\[[ \t]*)?\{")
-
-
 WRAPPERS: Mapping[str, Wrapper] = {
     "ansi": Wrapper(_COLOUR, lambda: _Lines(_COLOUR), b"\x1b[32mx\x1b[0m"),
     "json-file": Wrapper(

@@ -131,8 +131,8 @@ def records_in(data: bytearray, whole: int) -> tuple[Longs, Longs, Flags | None]
     usual_starts = stamped(data, whole)
     if usual_starts is not None:
         return *usual_starts, None
-    from udfs.logs.framing import find_starts
     from udfs.logs.layouts import APACHE, read_head
+    from udfs.logs.record_starts import find_starts
     from udfs.logs.timestamps import micros_of
 
     text = bytes(memoryview(data)[: whole + BYTES_BEHIND])

@@ -21,18 +21,12 @@ COLUMN_OF_KEY: Mapping[str, str] = {  # key of a record -> column
     "isr": "isr",
     "replicas": "replicas",
 }
-
-
 _FIELD_OF: Mapping[str, str] = {  # key of a record -> field, where it is not the key in snake_case
     "eligibleLeaderReplicas": "elr",
     "lastKnownELR": "last_known_elr",
     "endPoints": "listeners",
 }
-
-
 _RECOVERY_STATE: Mapping[str, str] = {"0": "RECOVERED", "1": "RECOVERING"}
-
-
 _RESOURCE_TYPE: Mapping[str, str] = {
     "2": "TOPIC",
     "4": "BROKER",

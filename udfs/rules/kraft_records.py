@@ -105,18 +105,16 @@ def fitting(read: Callable[[str], Mapping[str, Any]]) -> Callable[[str], Mapping
         numbers = value if isinstance(value, list) else [value]
         return all(isinstance(number, int) and -(2**31) <= number < 2**31 for number in numbers)
 
-    def kept(text: str) -> Mapping[str, Any]:
-        told = read(text)
-        misfits = [key for key, value in told.items() if not isinstance(value, str) and not fits(key, value)]
-        misfits += [key for key in told if key in _NUMBERS and isinstance(told[key], str)]
-        return {**told, **{f"{key}_text": str(told[key]) for key in misfits}, **dict.fromkeys(misfits)}
+    def read_fitting(text: str) -> Mapping[str, Any]:
+        values = read(text)
+        misfits = [key for key, value in values.items() if not isinstance(value, str) and not fits(key, value)]
+        misfits += [key for key in values if key in _NUMBERS and isinstance(values[key], str)]
+        return {**values, **{f"{key}_text": str(values[key]) for key in misfits}, **dict.fromkeys(misfits)}
 
-    return kept
+    return read_fitting
 
 
 _NUMBERS = {*COLUMN_OF_KEY.values(), "broker_id", "controller_id", "controller_epoch"} - {"topic", "topic_id"}
-
-
 STATE_RECORDS = (  # types of metadata records that have a rule of their own
     "ABORT_TRANSACTION",
     "BEGIN_TRANSACTION",
@@ -139,8 +137,6 @@ STATE_RECORDS = (  # types of metadata records that have a rule of their own
     "UNREGISTER_BROKER",
     "ZK_MIGRATION_STATE",
 )
-
-
 PATTERNS: Mapping[str, str] = {  # kind -> its pattern; the text itself is what it gives
     "quoted": r"[^']*",
     "brackets": r"\[[^\]]*\]",
@@ -164,8 +160,6 @@ PATTERNS: Mapping[str, str] = {  # kind -> its pattern; the text itself is what 
     "control": r"SnapshotHeader|SnapshotFooter|KRaftVersion",
     "other_record": rf"(?!(?:{'|'.join(STATE_RECORDS)})_RECORD\")\w+",
 }
-
-
 READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kind -> its pattern, what it gives
     "record": (r"\{.*\}", json_record),
     "broker_record": (r"\{.*\}", json_broker),

@@ -10,8 +10,6 @@ from udfs.rules.kraft_objects import json_value
 from udfs.rules.regex import late
 
 _CREATED = late(r"CreatableTopic\(name='([^']*)', numPartitions=(-?\d+), replicationFactor=(-?\d+)")
-
-
 _ASSIGNED = late(r"CreatableReplicaAssignment\(partitionIndex=(\d+), brokerIds=\[([\d, ]*)\]\)")
 
 
@@ -20,9 +18,9 @@ def created_topics(text: str) -> dict[str, Any]:
     heads = list(_CREATED.finditer(text))
     results: list[dict[str, Any]] = []
     for i, head in enumerate(heads):
-        told = text[head.start() : heads[i + 1].start() if i + 1 < len(heads) else len(text)].removesuffix(", ")
-        result = re.search(r"\): ([A-Z_]+)(?: \((.*)\))?$", told, re.DOTALL)
-        assigned = {int(m[1]): json_value(f"[{m[2]}]") for m in _ASSIGNED.finditer(told)}
+        result_text = text[head.start() : heads[i + 1].start() if i + 1 < len(heads) else len(text)].removesuffix(", ")
+        result = re.search(r"\): ([A-Z_]+)(?: \((.*)\))?$", result_text, re.DOTALL)
+        assigned = {int(m[1]): json_value(f"[{m[2]}]") for m in _ASSIGNED.finditer(result_text)}
         results.append(
             {
                 "topic": head[1],
@@ -57,5 +55,5 @@ def _one_or_more(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def partition_results(text: str) -> dict[str, Any]:
     """`[CreatePartitionsTopicResult(name='a', errorCode=0, ...), ...]`; several as one field `results`."""
-    found = re.findall(r"name='([^']*)', errorCode=(-?\d+)", text)
-    return _one_or_more([{"topic": name, "error_code": int(code)} for name, code in found])
+    results = re.findall(r"name='([^']*)', errorCode=(-?\d+)", text)
+    return _one_or_more([{"topic": name, "error_code": int(code)} for name, code in results])

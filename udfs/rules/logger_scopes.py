@@ -1,4 +1,4 @@
-"""Which records are in scope, by logger (design: "Two scopes").
+"""Which records are in scope, by logger (docs/rules.md).
 
 Of a whole logger every record is an event, or else a reject. Of a selected one only the messages that a rule
 knows are events; the rest is `other`.

@@ -16,8 +16,8 @@ from udfs.rules.subjects import SUBJECTS
 
 def rules_about(subject: str) -> tuple[Rule, ...]:
     """The rules of one of SUBJECTS."""
-    found: tuple[Rule, ...] = import_module(f"udfs.rules.subjects.{subject}").RULES
-    return found
+    rules: tuple[Rule, ...] = import_module(f"udfs.rules.subjects.{subject}").RULES
+    return rules
 
 
 @cache
@@ -34,14 +34,14 @@ def of_logger(logger: bytes) -> dict[bytes | None, tuple[Rule, ...]]:
         for word in rule.first_words or (None,):
             by_word.setdefault(word, []).append(rule)
     varied = by_word[None]
-    return {word: tuple(found) if word is None else (*found, *varied) for word, found in by_word.items()}
+    return {word: tuple(of_word) if word is None else (*of_word, *varied) for word, of_word in by_word.items()}
 
 
 def candidates(logger: bytes, rest: bytes) -> Sequence[Rule]:
     """Rules that may know a message, in the order to try them; `rest` is the message without its prefix."""
-    book = of_logger(logger)
-    found = book.get(rest.partition(b" ")[0])
-    return book[None] if found is None else found
+    by_word = of_logger(logger)
+    of_word = by_word.get(rest.partition(b" ")[0])
+    return by_word[None] if of_word is None else of_word
 
 
 def landmarks_of(events: Collection[str]) -> set[bytes]:

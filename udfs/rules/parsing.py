@@ -42,44 +42,44 @@ def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
     rule = find_rule(logger.encode(), rest)
     if rule is None:
         return None
-    found: dict[str, Any] = {"event_type": rule.event_type, **(read_prefix(prefix) or {})}
+    values: dict[str, Any] = {"event_type": rule.event_type, **(read_prefix(prefix) or {})}
     m = rule.pattern.fullmatch(rest)
     try:
         for (name, kind), raw in zip(rule.captures, m.groups() if m else (), strict=True):
             if raw is not None:
-                found.update(read_value(name, kind, raw))
+                values.update(read_value(name, kind, raw))
     except Exception:  # a broken line that looks like the rule's: whatever its reader stumbled over
         return None
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def read_value(name: str, kind: ValueKind, raw: bytes) -> dict[str, Any]:
-    """What one marked value tells: values for columns, text for fields; nothing that is null.
+    """What one captured value gives: values for columns, text for fields; nothing that is null.
 
     Bytes that are not UTF-8 come out as `\\xNN`. What a column cannot hold, such as a number of more than 32 bits, is
-    left out of it and told as text in the field `<column>_text`. Raises whatever the kind's reader raises.
+    left out of it and given as text in the field `<column>_text`. Raises whatever the kind's reader raises.
     """
     text = raw.decode("utf-8", "backslashreplace")
     if kind.read is None or not (kind.spreads or name in COLUMNS):
-        told: Mapping[str, Any] = {name: text}
+        values: Mapping[str, Any] = {name: text}
     else:
-        told = kind.read(text) if kind.spreads else {name: kind.read(text)}
-    found: dict[str, Any] = {}
-    for key, value in told.items():
+        values = kind.read(text) if kind.spreads else {name: kind.read(text)}
+    columns: dict[str, Any] = {}
+    for key, value in values.items():
         if value is None:
             continue
         if key not in COLUMNS:
-            found[key] = as_text(value)
+            columns[key] = as_text(value)
             continue
         if not isinstance(value, _PYTHON_TYPES[COLUMNS[key]]):
             held = None
         else:
             held = value if isinstance(value, list) and _all_fits(text) else _held(value)
         if held is not None:
-            found[key] = held
+            columns[key] = held
         if held is not value and held != value:
-            found[f"{key}_text"] = as_text(value)
-    return found
+            columns[f"{key}_text"] = as_text(value)
+    return columns
 
 
 def as_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The prefix of a message: which component of which node speaks (log-formats, section 2.1).
+"""The prefix of a message: which component of which node writes.
 
 `[Controller id=3 epoch=8] Changed ...` and, up to 0.11, `Controller 3 epoch 8 changed ...`. One table of known
 forms; a bracket that is none of them stays part of the message.
@@ -19,7 +19,7 @@ SPLIT = (
 )
 """Bytes pattern of what may be a prefix, at the start of a message."""
 
-_FORMS = tuple(
+_PATTERNS = tuple(
     late(form)
     for form in (  # `node` is who writes; the other groups are columns of `events`
         r"\[Controller id=(?P<controller_id>\d+)(?:,? epoch=(?P<controller_epoch>\d+))?\]",
@@ -71,20 +71,20 @@ def read_prefix(prefix: bytes) -> Mapping[str, Any] | None:
     {'topic': 'a-1', 'partition': 0, 'broker_id': 2, 'node': 2}
     """
     text = prefix.decode("utf-8", "backslashreplace").rstrip(" ")
-    for form in _FORMS:
-        if m := form.fullmatch(text):
-            found: dict[str, Any] = {}
+    for pattern in _PATTERNS:
+        if m := pattern.fullmatch(text):
+            columns: dict[str, Any] = {}
             for name, value in m.groupdict().items():
                 if value is None:
                     continue
                 if len(value) > 300:  # longer than any topic with its partition: a broken line
                     return None
                 if name == "tp":
-                    found["topic"], found["partition"] = partition_name(value)
+                    columns["topic"], columns["partition"] = partition_name(value)
                 else:
-                    found[_GROUP.get(name, name)] = int(value)
-            if any(isinstance(value, int) and value >= 2**31 for value in found.values()):  # a broken line
+                    columns[_GROUP.get(name, name)] = int(value)
+            if any(isinstance(value, int) and value >= 2**31 for value in columns.values()):  # a broken line
                 return None
-            found.setdefault("node", found.get("broker_id", found.get("controller_id")))
-            return found
+            columns.setdefault("node", columns.get("broker_id", columns.get("controller_id")))
+            return columns
     return None

@@ -18,9 +18,9 @@ class _Late:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # of copies and pickles
             raise AttributeError(name)
-        found = getattr(re.compile(*self._made_of), name)
-        self.__dict__[name] = found
-        return found
+        attribute = getattr(re.compile(*self._made_of), name)
+        self.__dict__[name] = attribute
+        return attribute
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Late) and self._made_of == other._made_of

@@ -208,7 +208,7 @@ class Rule:
 
     @cached_property
     def landmark(self) -> bytes:
-        """The longest text that stands in every message of the rule; that it is not there is seen without the pattern."""
+        """The longest text that stands in every message of the rule: a message without it need not be matched."""
         texts, depth = [b""], 0
         for i, m in enumerate(_PIECE.finditer(self.text)):
             depth += (m[0] == "<?") - (m[0] == "?>")

@@ -157,12 +157,12 @@ def _slices(start: re.Pattern[str], text: str, begin: int, end: int) -> Iterator
 
 def partition_states(text: str) -> list[PartitionState]:
     """Each named partition of a printed map or request with all that it says of it, in printed order, each once."""
-    found: dict[tuple[str, int], PartitionState] = {}
+    states: dict[tuple[str, int], PartitionState] = {}
     for m, after in _slices(_STATE_OF, text, 0, len(text)):
         topic = m["old"] or m["new"] or m["named"] or m["wire"] or ""
         number = int(m["old_number"] or m["new_number"] or m["named_number"] or m["wire_number"])
-        found[topic, number] = {**partition_state(text[m.end() : after]), "topic": topic, "partition": number}
-    return list(found.values())
+        states[topic, number] = {**partition_state(text[m.end() : after]), "topic": topic, "partition": number}
+    return list(states.values())
 
 
 _TOPIC_ID_OF = late(r"TopicIdReplicaAssignment\(([\w.-]+),Some\(([\w-]{22})\)")
@@ -175,7 +175,7 @@ _REPLICAS_OF = late(
 
 def partition_replicas(text: str) -> list[PartitionState]:
     """`topic-7 -> List(1, 2)` or `-> ReplicaAssignment(...)` pairs of a printed map, in printed order."""
-    found: list[PartitionState] = []
+    states: list[PartitionState] = []
     topic_ids = dict(_TOPIC_ID_OF.findall(text))
     for m in _REPLICAS_OF.finditer(text):
         state: PartitionState = {"topic": m[1] or m[3], "partition": int(m[2] or m[4])}
@@ -184,8 +184,8 @@ def partition_replicas(text: str) -> list[PartitionState]:
         state["replicas"] = ids(m[5] if m[5] is not None else m[8])
         if m[5] is not None:
             state["adding_replicas"], state["removing_replicas"] = ids(m[6]), ids(m[7])
-        found.append(state)
-    return found
+        states.append(state)
+    return states
 
 
 def replica_assignment(text: str) -> PartitionState:
@@ -193,8 +193,8 @@ def replica_assignment(text: str) -> PartitionState:
     if "replicas=" not in text:
         return {"replicas": ids(text)}
     state = partition_state(text)
-    said = ("replicas", "adding_replicas", "removing_replicas")
-    return {key: value for key, value in state.items() if key in said}  # type: ignore[return-value]  # keys of a state
+    keys = ("replicas", "adding_replicas", "removing_replicas")
+    return {key: value for key, value in state.items() if key in keys}  # type: ignore[return-value]  # keys of a state
 
 
 _RESPONSE = late(
@@ -211,11 +211,11 @@ def response(text: str) -> dict[str, Any]:
     m = _RESPONSE.fullmatch(text)
     if m is None:
         return {"response": text}
-    found: dict[str, Any] = {"error_code": m["code"] or m["error_code"]}
+    fields: dict[str, Any] = {"error_code": m["code"] or m["error_code"]}
     if m["api"]:  # 0.8.2 only; later the line names it outside
-        found["api"], found["correlation_id"] = _APIS[m["api"]], int(m["correlation_id"])
+        fields["api"], fields["correlation_id"] = _APIS[m["api"]], int(m["correlation_id"])
     errors = m["map"] if m["map"] is not None else m["errors"]
-    return found if errors is None else {**found, "partition_errors": errors.removesuffix(",_tagged_fields={}")}
+    return fields if errors is None else {**fields, "partition_errors": errors.removesuffix(",_tagged_fields={}")}
 
 
 _PREFERRED = late(r"Preferred replica (\d+) ")
@@ -226,14 +226,14 @@ _SHUTTING_DOWN = late(
 
 def election_error(text: str) -> dict[str, Any]:
     """Why no leader could be elected (up to 1.0): the text as `reason`, and the state it quotes."""
-    found: dict[str, Any] = {"reason": text}
+    fields: dict[str, Any] = {"reason": text}
     if m := _PREFERRED.match(text):
-        found["preferred_leader"] = m[1]
+        fields["preferred_leader"] = m[1]
     if m := _SHUTTING_DOWN.match(text):
-        found["isr"], found["shutting_down_brokers"] = ids(m[1]), m[3]
-        return found if m[2] is None else {**found, "leader": int(m[2])}
+        fields["isr"], fields["shutting_down_brokers"] = ids(m[1]), m[3]
+        return fields if m[2] is None else {**fields, "leader": int(m[2])}
     state = partition_state(text)
-    return {**found, **{key: value for key, value in state.items() if key in ("leader", "leader_epoch", "isr")}}
+    return {**fields, **{key: value for key, value in state.items() if key in ("leader", "leader_epoch", "isr")}}
 
 
 _REPLICAS_OF_NUMBER = late(
@@ -247,18 +247,18 @@ _TOPIC_BESIDE = late(r"/brokers/topics/([\w.-]+)|^for '?([\w.-]+)'? |^([\w.-]+) 
 def path_assignment(text: str) -> dict[str, Any]:
     """Replicas by partition, in JSON or as a map, with their topic before or behind if the text names it."""
     m = _TOPIC_BESIDE.search(text)
-    found: dict[str, Any] = {"topic": m[1] or m[2] or m[3]} if m else {}
+    fields: dict[str, Any] = {"topic": m[1] or m[2] or m[3]} if m else {}
     named = partition_replicas(text)
     for n in () if named else _REPLICAS_OF_NUMBER.finditer(text):
         state: PartitionState = {"partition": int(n[1] or n[3]), "replicas": ids(n[2] or n[4] or n[7] or "")}
-        if found:
-            state["topic"] = found["topic"]
+        if fields:
+            state["topic"] = fields["topic"]
         if n[4] is not None:
             state["adding_replicas"], state["removing_replicas"] = ids(n[5]), ids(n[6])
         named.append(state)
     if m and m[4]:
-        found["configs"] = m[4]
-    return {**found, "partitions": named}
+        fields["configs"] = m[4]
+    return {**fields, "partitions": named}
 
 
 _FETCHED = late(
@@ -270,15 +270,15 @@ _FETCHED = late(
 
 def fetched(text: str) -> list[PartitionState]:
     """Partitions of a fetcher manager's map; the names of brokers' hosts look alike."""
-    found: list[PartitionState] = []
+    states: list[PartitionState] = []
     for m in _FETCHED.finditer(text):
         state: PartitionState = {"topic": m[1] or m[3], "partition": int(m[2] or m[4])}
         if epoch := m["epoch"] or m["state_epoch"]:
             state["leader_epoch"] = int(epoch)
         if m["id"]:
             state["topic_id"] = m["id"]
-        found.append(state)
-    return found
+        states.append(state)
+    return states
 
 
 def json_partitions(text: str) -> list[PartitionState]:
@@ -287,8 +287,8 @@ def json_partitions(text: str) -> list[PartitionState]:
         listed = json.loads(text)["partitions"]
     except (ValueError, KeyError, TypeError):
         return []
-    said = ("topic", "partition", "replicas")
-    return [{key: entry[key] for key in said if key in entry} for entry in listed]  # type: ignore[misc]  # its keys
+    keys = ("topic", "partition", "replicas")
+    return [{key: entry[key] for key in keys if key in entry} for entry in listed]  # type: ignore[misc]  # its keys
 
 
 _REQUEST = late(  # how a request names itself, before the list of its partitions
@@ -309,20 +309,20 @@ _REQUEST_PARTS = (
 
 def request(text: str) -> dict[str, Any]:
     """A controller's request as printed when it could not be sent: its kind and, for each partition, all it says."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if m := _REQUEST.search(text):
         name = m["name"] or m["plain"]
-        found["api"] = m["upper"] or _APIS["LeaderAndIsr" if name == "LeaderAndIs" else name]
+        fields["api"] = m["upper"] or _APIS["LeaderAndIsr" if name == "LeaderAndIs" else name]
     elif "delete_partitions=" in text:
-        found["api"] = "STOP_REPLICA"
+        fields["api"] = "STOP_REPLICA"
     elif "partition_states=" in text:
-        found["api"] = "LEADER_AND_ISR" if "live_leaders=" in text else "UPDATE_METADATA"
+        fields["api"] = "LEADER_AND_ISR" if "live_leaders=" in text else "UPDATE_METADATA"
     for key, pattern in _REQUEST_PARTS:
         if m := pattern.search(text):
-            found[key] = m[1] if key in ("broker_epoch", "delete_partition") else int(m[1])
+            fields[key] = m[1] if key in ("broker_epoch", "delete_partition") else int(m[1])
     listed = re.search(r"(?<![a-z])[pP]artitions[=:](.*)", text)
     states = partition_states(text) or _wire_partitions(text) or partition_names(listed[1] if listed else "")
-    return {**found, "partitions": states} if states else found
+    return {**fields, "partitions": states} if states else fields
 
 
 _TOPIC_STATE = late(r"(?:topicName|name)='([\w.-]*)'(?:, topicId=([\w-]{22}))?, partition(?:State)?s=\[")
@@ -332,13 +332,13 @@ _OLD_WIRE = late(r"\{topic=([\w.-]+),partition=(\d+)\}")
 
 def _wire_partitions(text: str) -> list[PartitionState]:
     """Partitions nested below their topics, as generated request data prints them."""
-    found: list[PartitionState] = [{"topic": m[1], "partition": int(m[2])} for m in _OLD_WIRE.finditer(text)]
+    states: list[PartitionState] = [{"topic": m[1], "partition": int(m[2])} for m in _OLD_WIRE.finditer(text)]
     for topic, end in _slices(_TOPIC_STATE, text, 0, len(text)):
         named: PartitionState = {"topic": topic[1], "topic_id": topic[2]} if topic[2] else {"topic": topic[1]}
         for m, after in _slices(_PARTITION_STATE, text, topic.end(), end):
             state = partition_state(_NEW_ISR.sub("isr=[", text[m.start() : after]))
-            found.append({**named, **state, "partition": int(m[1])})
-    return found
+            states.append({**named, **state, "partition": int(m[1])})
+    return states
 
 
 _NEW_ISR = late(r"newIsrWithEpochs=\[|newIsr=\[(?!\])")

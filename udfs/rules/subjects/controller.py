@@ -1,7 +1,6 @@
 """Rules of `kafka.controller.*`: the ZooKeeper controller, up to 3.9.
 
-Log-formats, sections 10.1 to 10.11, 10.15 and 10.17. One tuple of loggers for all:
-classes were split, nested and renamed, the texts stayed.
+One tuple of loggers for all: classes were split, nested and renamed, the texts stayed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules of `kafka.cluster.Partition`: ISR changes by the leader and what became of them (log-formats, section 10.15).
+"""Rules of `kafka.cluster.Partition`: ISR changes by the leader and what became of them.
 
 "Shrinking" and "Expanding" are intentions, "ISR updated" is the proof. A state that was refused fills no column.
 """

@@ -1,8 +1,8 @@
 """Selected rules of the broker process: replicas, log directories, fetchers, ZooKeeper, start and stop.
 
-What else these loggers write is no decision about a partition, a broker or a controller (log-formats, sections 10.1
-to 10.4, 10.15, 10.16, 10.19 and 10.25). `replica_log_created`, the truncations, the fetchers' errors and `zk_session_*`
-go beyond it: the first tells `min.insync.replicas`, the others who lost records, and why a broker left.
+What else these loggers write is no decision about a partition, a broker or a controller. `replica_log_created`, the
+truncations, the fetchers' errors and `zk_session_*` go beyond it: the first has `min.insync.replicas`, the others show
+who lost records, and why a broker left.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rules of `state.change.logger`: what the controller decided for each partition and replica, what brokers did with it.
 
-The logger of all eras, KRaft brokers included (log-formats, sections 10.6 to 10.14 and 10.22).
+The logger of all eras, KRaft brokers included.
 """
 
 from __future__ import annotations

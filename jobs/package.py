@@ -27,16 +27,16 @@ def sources(root: Path = ROOT) -> dict[str, bytes]:
     setup = _setup(root)
     packages = sorted({name.split(".")[0] for name in setup["options.packages.find"]["include"].split()})
     files = sorted(path for package in packages for path in (root / package).rglob("*.py"))
-    found = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
-    told, info = setup["metadata"], f"{_stem(setup)}.dist-info"
+    content = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+    metadata, info = setup["metadata"], f"{_stem(setup)}.dist-info"
     about = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {told['name']}\nVersion: {told['version']}\n",
+        "METADATA": f"Metadata-Version: 2.1\nName: {metadata['name']}\nVersion: {metadata['version']}\n",
         "WHEEL": "Wheel-Version: 1.0\nGenerator: jobs.package\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         "entry_points.txt": f"[console_scripts]\n{setup['options.entry_points']['console_scripts'].strip()}\n",
     }
-    found |= {f"{info}/{name}": text.encode() for name, text in about.items()}
-    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in found.items())
-    return {**found, f"{info}/RECORD": f"{record}{info}/RECORD,,\n".encode()}
+    content |= {f"{info}/{name}": text.encode() for name, text in about.items()}
+    record = "".join(f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in content.items())
+    return {**content, f"{info}/RECORD": f"{record}{info}/RECORD,,\n".encode()}
 
 
 def build(out: Path, root: Path = ROOT) -> Path:

@@ -8,7 +8,7 @@ from schemas import findings, ingest, ledger, requests, timelines
 from schemas.columns import Table
 
 SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
-"""What is read from logs; grows from run to run."""
+"""What is read from logs; each run adds to it."""
 
 DERIVED: tuple[Table, ...] = (
     timelines.TOPIC_TIMELINE,
@@ -25,6 +25,6 @@ DERIVED: tuple[Table, ...] = (
     findings.REASSIGNMENTS,
     findings.VERDICTS,
 )
-"""What follows from them; of a cluster with news it is computed anew."""
+"""What follows from them; computed again for a cluster with new input."""
 
 BY_NAME: Mapping[str, Table] = {table.name: table for table in (*SOURCES, *DERIVED, ledger.RUNS)}

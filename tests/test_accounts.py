@@ -32,8 +32,8 @@ RANGES = {  # ranges of messages -> the releases that write all of them
 
 @pytest.mark.parametrize("case", RANGES)
 def test_release_range(case: str) -> None:
-    told, expected = RANGES[case]
-    assert release_range(told) == expected
+    ranges, expected = RANGES[case]
+    assert release_range(ranges) == expected
 
 
 NODES = {  # nodes that records name, channel, path -> node of those that name none
@@ -111,8 +111,8 @@ def test_spans_are_of_the_channels_node() -> None:
         (1, "server", at[5], at[5], 1),
         (None, "server", at[1], at[2], 7),
     ]
-    found = spans_of(summary, {"kafka1": 1, "kafka2": None})
-    assert found == [dict(zip(names, row, strict=True)) for row in expected]
+    spans = spans_of(summary, {"kafka1": 1, "kafka2": None})
+    assert spans == [dict(zip(names, row, strict=True)) for row in expected]
 
 
 def test_what_another_stream_has_is_moved() -> None:

@@ -113,22 +113,22 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
 
 
 def test_sound_tables_pass(frame: Frame) -> None:
-    found = audit({name: frame(BY_NAME[name], rows) for name, rows in SOUND.items()})
-    assert found.failures == ()
-    assert found.rows == {"log_files": 2, "partition_timeline": 4, "elections": 2}
-    assert set(found.violations.values()) == {0}
-    assert "log_files.bytes_accounted" in found.violations
+    result = audit({name: frame(BY_NAME[name], rows) for name, rows in SOUND.items()})
+    assert result.failures == ()
+    assert result.rows == {"log_files": 2, "partition_timeline": 4, "elections": 2}
+    assert set(result.violations.values()) == {0}
+    assert "log_files.bytes_accounted" in result.violations
 
 
 @pytest.mark.parametrize("case", UNSOUND)
 def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     table, text, name, rows, example = UNSOUND[case]
-    found = audit({table: frame(BY_NAME[table], text)})
-    [failure] = found.failures
+    result = audit({table: frame(BY_NAME[table], text)})
+    [failure] = result.failures
     assert failure.name == f"{table}.{name}"
-    assert found.violations[failure.name] == failure.rows == rows
+    assert result.violations[failure.name] == failure.rows == rows
     assert example in failure.examples[0]
-    words = refusal(Outcome("7", news=True, audit=found))
+    words = refusal(Outcome("7", news=True, audit=result))
     assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
     assert f"{failure.name}: {failure.description} - {rows} row" in words
     assert failure.examples[0] in words
@@ -153,16 +153,16 @@ def test_accounts_are_held_against_what_was_written(case: str, frame: Frame) -> 
         "events": frame(BY_NAME["events"], f"file_id | size_bytes | event_type | logger\n{with_types(events)}"),
         "rejects": frame(BY_NAME["rejects"], f"file_id | size_bytes\n{rejects}"),
     }
-    found = audit(
+    result = audit(
         {
             name: rows.withColumn("byte_offset", F.lit(0)) if name != "log_files" else rows
             for name, rows in tables.items()
         }
     )
-    failures = {failure.name: failure for failure in found.failures}
+    failures = {failure.name: failure for failure in result.failures}
     assert sorted(failures) == (["log_files.as_written"] if wrong else [])
-    assert found.rows["log_files"] == 1
-    assert found.violations["log_files.as_written"] == len(wrong)
+    assert result.rows["log_files"] == 1
+    assert result.violations["log_files.as_written"] == len(wrong)
     for file_id in wrong:
         assert f'"file_id":"{file_id}"' in failures["log_files.as_written"].examples[0]
 
@@ -201,16 +201,16 @@ def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None
         a | 6 | 10:00:01 | Unheard of""",
     )
     outcome = Outcome("7", news=True, audit=audit({"log_files": streams}))
-    told = refused_rejects(Written({"log_files": streams, "rejects": rejects}), outcome)  # type: ignore[arg-type]
-    assert told == [
+    examples = refused_rejects(Written({"log_files": streams, "rejects": rejects}), outcome)  # type: ignore[arg-type]
+    assert examples == [
         '2 lines like "Broker id=<n> frobnicated <partition>", first at logs/a:5',
         '1 line like "Unheard of", first at logs/a:6',
     ]
-    assert refusal(outcome, told).splitlines()[1:] == [
+    assert refusal(outcome, examples).splitlines()[1:] == [
         "  log_files.reject_ratio: a stream has no more rejects per record in scope than max_reject_percent allows, "
         'unless it is damaged - 1 row does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
-        f"    {told[0]}",
-        f"    {told[1]}",
+        f"    {examples[0]}",
+        f"    {examples[1]}",
         "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the "
         "--conf file.",
     ]

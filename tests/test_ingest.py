@@ -38,15 +38,15 @@ class Nights:
         self.warehouse = Warehouse(spark, str(root))
         self.settings = Settings(clusters={"*/west/*": "pay-west"})
         self.number = 0
-        self.said: list[str] = []
+        self.progress: list[str] = []
 
     def read(self, *logs: Path) -> NewInput:
         self.number += 1
-        self.said.clear()
+        self.progress.clear()
         paths = [str(path) for path in logs]
-        news = ingest(self.warehouse, paths, self.settings, "default", str(self.number), self.said.append)
+        new_input = ingest(self.warehouse, paths, self.settings, "default", str(self.number), self.progress.append)
         self.warehouse.versions |= self.warehouse.written
-        return news
+        return new_input
 
     def streams(self) -> dict[str, dict[str, Any]]:
         """LOG_FILES by cluster and the last part of the path."""
@@ -77,15 +77,15 @@ SECOND_NIGHT = [("default", 2, "isr_updated"), ("default", 6, "broker_set_change
 
 
 def test_nights(spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path) -> None:
-    """Read, read again, renamed and compressed, grown: each record comes once."""
+    """Read, read again, renamed and compressed, appended to: each record comes once."""
     nights = Nights(spark, tmp_path / "warehouse")
     folder = small / "broker-1"
     shutil.copy(folder / "controller.log", folder / "controller.log.copy")
     (folder / "notes.txt").write_text("not a log\nat all\n")
     (folder / "empty.log").write_text("")
 
-    news = nights.read(small)
-    assert news.clusters == ("default",)
+    new_input = nights.read(small)
+    assert new_input.clusters == ("default",)
     assert nights.events() == FIRST_NIGHT
     first = nights.streams()
     assert sorted(first) == [
@@ -115,18 +115,18 @@ def test_nights(spark: SparkSession, small: Path, grow: Callable[[Path], None], 
     assert str(folder / "controller.log.1.gz") in renamed["default:controller.log"]["also_seen_as"]
 
     grow(small)
-    news = nights.read(small)
-    assert news.clusters == ("default",)
+    new_input = nights.read(small)
+    assert new_input.clusters == ("default",)
     assert nights.events() == sorted(FIRST_NIGHT + SECOND_NIGHT)
-    grown = nights.streams()
-    assert {name: row["file_id"] for name, row in grown.items()} == {
+    appended = nights.streams()
+    assert {name: row["file_id"] for name, row in appended.items()} == {
         name: row["file_id"] for name, row in first.items()
     }
-    assert {name: row["run_id"] for name, row in grown.items() if row["run_id"] != "1"} == {
+    assert {name: row["run_id"] for name, row in appended.items() if row["run_id"] != "1"} == {
         "default:controller.log": "4",
         "default:server.log": "4",
     }
-    assert {row["size_bytes"] - sum(row[name] for name in BYTES) for row in grown.values()} == {0}
+    assert {row["size_bytes"] - sum(row[name] for name in BYTES) for row in appended.values()} == {0}
 
 
 def test_clusters_are_named_by_the_settings(spark: SparkSession, small: Path, tmp_path: Path) -> None:
@@ -206,7 +206,11 @@ def test_what_cannot_be_read_tonight_is_noted_and_read_another_night(
     assert "This file is damaged" in row["findings"][0]
     assert 0 < row["size_bytes"] < len(log)
     assert row["size_bytes"] == sum(row[name] for name in BYTES)
-    assert nights.said == [*row["findings"], *first["default:state-change.log.gz"]["findings"], *nights.said[2:]]
+    assert nights.progress == [
+        *row["findings"],
+        *first["default:state-change.log.gz"]["findings"],
+        *nights.progress[2:],
+    ]
     assert first["default:state-change.log.gz"]["status"] == "refused"
     assert nights.read(tmp_path / "in") == NewInput(())  # as before
     cut.write_bytes(gzip.compress(log))
@@ -233,7 +237,7 @@ def test_a_bundle_is_read_like_the_folder_in_it(spark: SparkSession, small: Path
 
 
 def test_an_overlapping_excerpt_adds_its_new_records(spark: SparkSession, small: Path, tmp_path: Path) -> None:
-    """`tail -n 3` of the grown log: two records are there already, and count as duplicates."""
+    """`tail -n 3` of the log that was appended to: two records are there already, and count as duplicates."""
     nights = Nights(spark, tmp_path / "warehouse")
     nights.read(small)
     lines = (small / "broker-1" / "controller.log").read_text().splitlines(keepends=True)
@@ -301,15 +305,15 @@ def test_what_is_there_and_who_wrote_it(spark: SparkSession, small: Path, tmp_pa
     rows = nights.streams()
     assert rows["default:controller.log"]["kind"] == "controller"
     assert rows["default:controller.log"]["format"] == "apache"
-    found = {(row["node_id"], row["kind"]): row for row in nights.warehouse.read("log_coverage").collect()}
-    assert sorted(found, key=str) == [(1, "controller"), (1, "server"), (1, "state_change"), (None, "state_change")]
-    controller = found[1, "controller"]
+    coverage = {(row["node_id"], row["kind"]): row for row in nights.warehouse.read("log_coverage").collect()}
+    assert sorted(coverage, key=str) == [(1, "controller"), (1, "server"), (1, "state_change"), (None, "state_change")]
+    controller = coverage[1, "controller"]
     assert (controller["since"], controller["until"]) == (
         datetime(2026, 11, 21, 10),
         datetime(2026, 11, 21, 10, 5, 0, 1000),
     )
     assert controller["records"] == 5
-    assert found[None, "state_change"]["records"] == 4
+    assert coverage[None, "state_change"]["records"] == 4
     by_path = {row["path"]: row for row in nights.warehouse.read("log_files").collect()}
     assert by_path[str(both)]["findings"] == ["several nodes write to it: 1, 2; records may be missing"]
     [event] = (
@@ -340,14 +344,14 @@ def test_old_rejects_become_events(
         clear_templates()
     assert (len(nights.events()), nights.warehouse.read("rejects").count()) == (4, 4)
     shutil.rmtree(small)
-    news = reparse_rejects(nights.warehouse, nights.settings, nights.said.append)
+    new_input = reparse_rejects(nights.warehouse, nights.settings, nights.progress.append)
     nights.warehouse.versions |= nights.warehouse.written
-    assert (news.clusters, nights.said[-1]) == (("default",), "3 rejects are events now")
+    assert (new_input.clusters, nights.progress[-1]) == (("default",), "3 rejects are events now")
     for table in ("events", "rejects", "log_files", "log_coverage"):
         assert sorted(row["row"] for row in as_text(nights.warehouse.read(table)).collect()) == sorted(
             row["row"] for row in as_text(clean.warehouse.read(table)).collect()
         )
-    assert reparse_rejects(nights.warehouse, nights.settings, nights.said.append) == NewInput(())
+    assert reparse_rejects(nights.warehouse, nights.settings, nights.progress.append) == NewInput(())
 
 
 def read_in_the_driver(spark: SparkSession, tasks: list[Range]) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Two runs at the same time: one waits, or is told so; a lock falls with its holder and leaves nothing behind."""
+"""Two runs at the same time: one waits, or fails; a lock is free when its holder ends, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ with sole_writer(sys.argv[1], wait=True, say=print):
 """
 
 
-def silent(said: str) -> None:
-    raise AssertionError(f"nobody was to wait: {said}")
+def silent(text: str) -> None:
+    raise AssertionError(f"nobody should wait: {text}")
 
 
 def test_the_second_waits_and_says_for_whom(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_only_a_folder_with_something_in_it_stays(tmp_path: Path) -> None:
 
 
 def test_never_two_even_where_the_folder_comes_and_goes(tmp_path: Path) -> None:
-    """Each holder leaves an empty folder, so lock file and folder are taken away under those who wait."""
+    """Each holder leaves an empty folder, so lock file and folder are removed under those who wait."""
     root = str(tmp_path / "new" / "warehouse")
     inside: list[int] = []
     most: list[int] = []

@@ -112,7 +112,7 @@ def letters(row: dict[str, Any]) -> str:
     return f"{letter.upper() if row['logger'] == 'kafka.log.Log' else letter}{number}{further}"
 
 
-def kept_of(text: str) -> Counter[tuple[str, str]]:
+def records_of(text: str) -> Counter[tuple[str, str]]:
     """`1:abc 2:a` as (node, record) pairs."""
     parts = [part.partition(":") for part in text.split()]
     return Counter((node, token[0]) for node, _, records in parts for token in _TOKEN.finditer(records))
@@ -144,17 +144,19 @@ class Nights:
         overlaps = find_overlaps(
             self._frame(read), events, rejects.withColumnRenamed("message", "raw"), filter(None, known)
         )
-        taken = {frame: _places(frame) for frame in (overlaps.duplicates, overlaps.superseded) if frame is not None}
+        dropped = {frame: _places(frame) for frame in (overlaps.duplicates, overlaps.superseded) if frame is not None}
         before = self.kept.copy()
         now = {(row["file_id"], row["line"], row["byte_offset"]): row for row in read}
         sizes: Counter[str] = Counter()
-        for place in [place for places in taken.values() for place in places]:
+        for place in [place for places in dropped.values() for place in places]:
             sizes[place[0]] += (now.get(place) or before[place])["size_bytes"]
         assert {name: moved.duplicate_bytes for name, moved in overlaps.moved.items()} == sizes
         assert not _places(overlaps.duplicates) - now.keys()
         assert not _places(overlaps.superseded) - before.keys()
         self.kept = {
-            place: row for place, row in (before | now).items() if not any(place in places for places in taken.values())
+            place: row
+            for place, row in (before | now).items()
+            if not any(place in places for places in dropped.values())
         }
         overlaps.unpersist()
 
@@ -164,14 +166,14 @@ class Nights:
     def _frame(self, rows: list[dict[str, Any]]) -> DataFrame:
         return self.spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA))
 
-    def found(self) -> dict[str, Counter[tuple[str, str]]]:
+    def records(self) -> dict[str, Counter[tuple[str, str]]]:
         """(node, record) pairs by case."""
-        found: dict[str, Counter[tuple[str, str]]] = {}
+        records: dict[str, Counter[tuple[str, str]]] = {}
         for row in self.kept.values():
             stream = self.streams[row["file_id"]]
             node = row["node_id"] if row["node_id"] is not None else _node(stream)
-            found.setdefault(stream["cluster"], Counter())["-" if node is None else str(node), letters(row)] += 1
-        return found
+            records.setdefault(stream["cluster"], Counter())["-" if node is None else str(node), letters(row)] += 1
+        return records
 
 
 def _row(name: str, case: str, account: dict[str, str], data: bytes, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -219,11 +221,14 @@ def test_each_record_once(spark: SparkSession, plan: Callable[[list[str]], list[
         nights.read(
             (case, stream) for case, whole in plans.items() for night in whole[number : number + 1] for stream in night
         )
-    found = nights.found()
+    records = nights.records()
     wrong = {
-        case: (sorted((kept_of(kept) - found[case]).items()), sorted((found[case] - kept_of(kept)).items()))
-        for case, (_, kept) in CASES.items()
-        if found[case] != kept_of(kept)
+        case: (
+            sorted((records_of(expected) - records[case]).items()),
+            sorted((records[case] - records_of(expected)).items()),
+        )
+        for case, (_, expected) in CASES.items()
+        if records[case] != records_of(expected)
     }
     assert wrong == {}  # by case what is lacking, and what is too much
 

@@ -93,9 +93,9 @@ def test_bad_usage_and_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_the_properties_say_what_the_embedded_session_says() -> None:
-    told = properties(ROOT / "conf" / "spark-submit.properties")
+    settings = properties(ROOT / "conf" / "spark-submit.properties")
     ours = {key: value for key, value in SETTINGS.items() if key not in NOT_THE_CLUSTERS}
-    assert {key: told.get(key) for key in ours} == ours
+    assert {key: settings.get(key) for key in ours} == ours
 
 
 def test_the_example_is_the_defaults(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.conftest import Run
 
 
-def said(*arguments: str) -> str:
+def output_of(*arguments: str) -> str:
     """What a command prints."""
     result = CliRunner().invoke(main, list(arguments))
     assert result.exit_code == 0, result.stderr
@@ -37,7 +37,7 @@ def test_sql(zk: Run) -> None:
     query = (
         "SELECT topic, partition, leader, isr_before, lost_records_min FROM elections WHERE unclean ORDER BY partition"
     )
-    assert said("sql", query, "--warehouse", zk.warehouse.root).splitlines() == [
+    assert output_of("sql", query, "--warehouse", zk.warehouse.root).splitlines() == [
         "topic       partition  leader  isr_before  lost_records_min",
         "unclean_ok  0          2       [1]",
         "unclean_ok  1          2       [1]",
@@ -83,7 +83,7 @@ def test_export_as_text(spark: SparkSession, zk: Run, tmp_path: Path) -> None:
 
 
 def test_export_to_standard_output(zk: Run) -> None:
-    lines = said("export", "controller_timeline", "--warehouse", zk.warehouse.root).splitlines()
+    lines = output_of("export", "controller_timeline", "--warehouse", zk.warehouse.root).splitlines()
     assert [json.loads(line)["controller_id"] for line in lines] == [3, 2, 3, 0]
 
 
@@ -109,8 +109,8 @@ def test_export_as_parquet_comes_in_batches(
     written = pq.ParquetFile(tmp_path / "events.parquet")
     rows = zk.warehouse.read("events").select("file_id", "line").orderBy("file_id", "line").collect()
     assert written.num_row_groups >= len(rows) / 100
-    told = written.read(["file_id", "line"]).to_pylist()
-    assert [(one["file_id"], one["line"]) for one in told] == [(row["file_id"], row["line"]) for row in rows]
+    exported = written.read(["file_id", "line"]).to_pylist()
+    assert [(row["file_id"], row["line"]) for row in exported] == [(row["file_id"], row["line"]) for row in rows]
     nothing = pq.read_table(tmp_path / "contradictions.parquet")
     assert (nothing.num_rows, nothing.column_names) == (0, list(BY_NAME["contradictions"].columns))
 

@@ -155,9 +155,9 @@ def test_imports_go_one_way(path: Path) -> None:
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_are_this_checkout_s(package: str) -> None:
     """They are top level, so that another distribution could shadow them."""
-    found = importlib.import_module(package).__file__
-    assert found is not None
-    assert Path(found).resolve() == ROOT / package / "__init__.py"
+    path = importlib.import_module(package).__file__
+    assert path is not None
+    assert Path(path).resolve() == ROOT / package / "__init__.py"
 
 
 def python(code: str) -> str:
@@ -179,8 +179,10 @@ def test_what_we_know_imports_no_spark() -> None:
 def test_help_imports_no_spark(command: str) -> None:
     arguments = [*command.split(), "--help"]
     block = "sys.modules.update(dict.fromkeys(('pyspark', 'pandas', 'pyarrow', 'numpy', 'great_expectations')))"
-    said = python(f"import sys; {block}; from jobs.cli import main; main({arguments})")  # a blocked import is an error
-    assert said.startswith("Usage:")
+    output = python(
+        f"import sys; {block}; from jobs.cli import main; main({arguments})"
+    )  # a blocked import is an error
+    assert output.startswith("Usage:")
 
 
 def test_this_file_started_no_jvm() -> None:

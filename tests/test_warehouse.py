@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AT = datetime(2026, 11, 21, 10)
 
 
-def told(versions: dict[str, int], status: str = "published") -> dict[str, Any]:
+def run_row(versions: dict[str, int], status: str = "published") -> dict[str, Any]:
     """What a run tells of itself."""
     return {"started_at": AT, "finished_at": AT, "table_versions": versions, "rows": {}, "status": status}
 
@@ -35,12 +35,12 @@ def test_pinned_versions(spark: SparkSession, frame: Frame, tmp_path: Path) -> N
     assert warehouse.written == {"rejects": 0}
     pinned = dict(warehouse.written)
     pending = {"detect": ["c"]}
-    warehouse.publish(told(pinned) | {"rows": {"rejects": 2}, "pending": pending})
+    warehouse.publish(run_row(pinned) | {"rows": {"rejects": 2}, "pending": pending})
 
     warehouse.write(REJECTS, frame(REJECTS, "file_id | line | reason\na | 3 | z"), append=True)
     warehouse.delete(REJECTS, "line = 1")
     assert warehouse.written == {"rejects": 2}
-    warehouse.publish(told(warehouse.written, "refused") | {"rows": {"rejects": 9}, "pending": {}})
+    warehouse.publish(run_row(warehouse.written, "refused") | {"rows": {"rejects": 9}, "pending": {}})
 
     warehouse = open_warehouse(spark, root, create=False)
     assert (warehouse.last_run, warehouse.versions) == (2, pinned)
@@ -58,14 +58,14 @@ ROOTS = {"a folder": "{}", "a URL, as of an object store": "file://{}"}
 
 @pytest.mark.parametrize("case", ROOTS)
 def test_the_slower_of_two_runs_is_not_published(case: str, spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
-    """Where nothing locks: both begin, one publishes; the other finds out, and nothing of the first is taken back."""
+    """Where nothing locks: both begin, one publishes; the other notices, and nothing of the first is rolled back."""
     root = ROOTS[case].format(tmp_path / "warehouse")
     one, other = (open_warehouse(spark, root, create=True) for _ in range(2))
     rows = frame(REJECTS, "file_id | line | reason\na | 1 | x")
     one.write(REJECTS, rows)
-    one.publish(told(one.written))
+    one.publish(run_row(one.written))
     with pytest.raises(Overtaken, match="nothing of this run was published, run it again"):
-        other.publish(told({}))
+        other.publish(run_row({}))
 
     one, other = (open_warehouse(spark, root, create=False) for _ in range(2))
     assert one.roll_back() == other.roll_back() == []
@@ -74,13 +74,13 @@ def test_the_slower_of_two_runs_is_not_published(case: str, spark: SparkSession,
     with pytest.raises(Overtaken):
         one.write(REJECTS, rows, append=True)
     other.write(REJECTS, rows, append=True)
-    other.publish(told(other.written))
+    other.publish(run_row(other.written))
     with pytest.raises(Overtaken):
-        one.publish(told(one.written))
-    seen = open_warehouse(spark, root, create=False)
-    assert seen.last_run == 2
-    assert seen.read("rejects").count() == 2
-    assert seen.roll_back() == []
+        one.publish(run_row(one.written))
+    later = open_warehouse(spark, root, create=False)
+    assert later.last_run == 2
+    assert later.read("rejects").count() == 2
+    assert later.roll_back() == []
 
 
 def test_two_rows_of_one_number_at_the_same_moment(
@@ -89,13 +89,13 @@ def test_two_rows_of_one_number_at_the_same_moment(
     """Both saw the ledger without the other's row: Delta leaves the second one out, and its run finds that out."""
     root = f"file://{tmp_path / 'warehouse'}"
     one, other = (open_warehouse(spark, root, create=True) for _ in range(2))
-    one.publish(told({"events": 1}))
+    one.publish(run_row({"events": 1}))
     looks = iter([-1, 0])  # the first time it looks, the row is not there yet
     monkeypatch.setattr(other, "version", lambda _: next(looks))
     with pytest.raises(Overtaken):
-        other.publish(told({"events": 2}) | {"started_at": AT.replace(hour=11)})
-    seen = open_warehouse(spark, root, create=False)
-    assert (seen.last_run, seen.versions) == (1, {"events": 1})
+        other.publish(run_row({"events": 2}) | {"started_at": AT.replace(hour=11)})
+    later = open_warehouse(spark, root, create=False)
+    assert (later.last_run, later.versions) == (1, {"events": 1})
 
 
 def test_some_rows_are_replaced(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
@@ -110,13 +110,15 @@ def test_some_rows_are_replaced(spark: SparkSession, frame: Frame, tmp_path: Pat
 
 
 def test_what_is_held_is_what_is_there(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
-    """A table that was written as a whole stays at hand, until some of it changes."""
+    """A table that was written as a whole stays cached, until some of it changes."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
 
     def lines() -> tuple[list[int], list[int]]:
         stored = spark.read.format("delta").load(warehouse.path("rejects"))
-        seen, there = (sorted(row["line"] for row in rows.collect()) for rows in (warehouse.newest("rejects"), stored))
-        return seen, there
+        cached, on_disk = (
+            sorted(row["line"] for row in rows.collect()) for rows in (warehouse.newest("rejects"), stored)
+        )
+        return cached, on_disk
 
     warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1\nb | 2"), cache=True)
     assert warehouse.is_cached("rejects")
@@ -134,7 +136,7 @@ def test_runs_are_numbered_not_spelled(spark: SparkSession, tmp_path: Path) -> N
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
     warehouse.last_run = 8
     for number in (9, 10):
-        warehouse.publish(told({"events": number}))
+        warehouse.publish(run_row({"events": number}))
     warehouse = open_warehouse(spark, warehouse.root, create=False)
     assert (warehouse.last_run, warehouse.versions) == (10, {"events": 10})
 

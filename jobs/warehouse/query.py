@@ -52,8 +52,8 @@ def print_rows(rows: DataFrame, limit: int, echo: Callable[[str], None]) -> None
     """Rows as an aligned table; a last line says if there are more."""
     head = rows.limit(limit + 1)
     names = rows.columns
-    found = [json.loads(r["row"]) for r in as_text(head).collect()] if names else []
-    cells = [[_cell(row.get(name)) for name in names] for row in found[:limit]]
+    values = [json.loads(r["row"]) for r in as_text(head).collect()] if names else []
+    cells = [[_cell(row.get(name)) for name in names] for row in values[:limit]]
     widths = [max([len(name), *(len(row[i]) for row in cells)]) for i, name in enumerate(names)]
 
     def line(values: list[str]) -> str:
@@ -62,8 +62,8 @@ def print_rows(rows: DataFrame, limit: int, echo: Callable[[str], None]) -> None
     echo(line(names))
     for row in cells:
         echo(line(row))
-    more = f"; --limit {limit} cut the rest" if len(found) > limit else ""
-    echo(f"({min(len(found), limit)} rows{more})")
+    more = f"; --limit {limit} cut the rest" if len(values) > limit else ""
+    echo(f"({min(len(values), limit)} rows{more})")
 
 
 def _cell(value: Any) -> str:

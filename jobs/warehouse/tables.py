@@ -50,7 +50,7 @@ class Overtaken(Failed):
 
 @dataclass
 class Warehouse:
-    """A folder of Delta tables, and what the last published run says of them."""
+    """A folder of Delta tables, and what the last published run pinned of them."""
 
     spark: SparkSession
     root: str

@@ -8,7 +8,7 @@ are figures of real logs. It changes what would otherwise repeat:
 - topics: each copy has its own, of different lengths (`orders-x3`, `orders-eu.7`);
 - broker ids, in id lists too; correlation ids; controller epochs.
 
-What cannot be told from other text (a host's port, a session id) stays as it is. The output depends on nothing but
+What cannot be distinguished from other text (a host's port, a session id) stays as it is. The output depends on nothing but
 source and size. Memory holds the source once; the output is streamed, so 5 GB is only a matter of time (about 10 s).
 """
 
@@ -63,12 +63,12 @@ class Template:
         numbers: dict[tuple[str | None, bytes], int] = {}
         self.order: list[int] = []
         end = 0
-        for found in varied.finditer(text):
-            for part in ((None, text[end : found.start()]), (found.lastgroup, found[0].removeprefix(b"["))):
+        for match in varied.finditer(text):
+            for part in ((None, text[end : match.start()]), (match.lastgroup, match[0].removeprefix(b"["))):
                 if part[0] == "day":
                     self.order.append(numbers.setdefault((None, b"["), len(numbers)))
                 self.order.append(numbers.setdefault(part, len(numbers)))
-            end = found.end()
+            end = match.end()
         self.order.append(numbers.setdefault((None, text[end:]), len(numbers)))
         self.parts = list(numbers)
 
@@ -87,8 +87,8 @@ def copies(source: Path) -> Iterator[tuple[Path, bytes]]:
     named = b"|".join(re.escape(name) for name in sorted(topics, key=lambda name: (-len(name), name)))
     topic = rb"(?<![\w.-])(?P<topic>%s)(?=-\d|[',]|$)" % named
     varied = re.compile(b"|".join((*VARIED, topic) if topics else VARIED), re.MULTILINE)
-    seen = [date.fromisoformat(day.decode()) for text in texts.values() for day in set(DAY.findall(text))]
-    days = (max(seen) - min(seen)).days + 1 if seen else 1
+    dates = [date.fromisoformat(day.decode()) for text in texts.values() for day in set(DAY.findall(text))]
+    days = (max(dates) - min(dates)).days + 1 if dates else 1
     templates = {name: Template(text, varied) for name, text in texts.items()}
     number = 0
     while True:

@@ -53,11 +53,11 @@ def measured(command: list[str], env: dict[str, str]) -> tuple[float, float, flo
     with open(os.devnull, "wb") as nowhere:
         process = subprocess.Popen(command, stdout=nowhere, stderr=subprocess.PIPE, env=env)
         assert process.stderr is not None
-        said = process.stderr.read()
+        errors = process.stderr.read()
         _, status, own = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{command[:3]} failed: {said.decode()}")
+        raise SystemExit(f"{command[:3]} failed: {errors.decode()}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return cpu, time.monotonic() - began, own.ru_maxrss / 1024

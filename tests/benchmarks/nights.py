@@ -35,12 +35,12 @@ class Steps:
 
     def __init__(self) -> None:
         self.spent: dict[str, float] = {}
-        self.told: list[str] = []
+        self.reports: list[str] = []
         self._name, self._begun = "begin", cpu_seconds()
 
     def __call__(self, line: str) -> None:
         if not line.endswith(" ..."):
-            self.told.append(line)
+            self.reports.append(line)
             return
         self.end()
         self._name = line.removesuffix(" ...")
@@ -60,12 +60,14 @@ def last_day_of(data: bytes) -> int:
 
 def main() -> None:
     """Read the command line, measure, print."""
-    parser = argparse.ArgumentParser(description="Measure a night by topics with news beside one by whole clusters.")
+    parser = argparse.ArgumentParser(
+        description="Measure a night by topics with new input beside one by whole clusters."
+    )
     parser.add_argument("--size-mb", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=1)
     asked = parser.parse_args()
     worth = jobs.ingest.ingest.WORTH_BYTES
-    spent: dict[str, list[dict[str, float]]] = {"topics with news": [], "whole": []}
+    spent: dict[str, list[dict[str, float]]] = {"topics with new input": [], "whole": []}
     with tempfile.TemporaryDirectory() as folder:
         root, logs = Path(folder), Path(folder, "logs")
         size = generate(CAPTURE / "logs", logs, asked.size_mb * 10**6)
@@ -77,12 +79,12 @@ def main() -> None:
             for path, data in late.items():
                 path.write_bytes(data)
             for _ in range(asked.rounds):
-                for name, least in (("topics with news", worth), ("whole", size + 1)):
+                for name, least in (("topics with new input", worth), ("whole", size + 1)):
                     jobs.ingest.ingest.WORTH_BYTES = least
                     shutil.copytree(root / "first", root / "second")
                     steps = night(spark, root / "second", logs)
                     spent[name].append(steps.spent)
-                    print(f"{name}: {'; '.join(steps.told)}", flush=True)
+                    print(f"{name}: {'; '.join(steps.reports)}", flush=True)
                     shutil.rmtree(root / "second")
     print(f"{size / 1e6:.0f} MB, {asked.rounds} rounds, CPU seconds of the process tree, medians")
     for name, rounds in spent.items():

@@ -83,8 +83,8 @@ def parsed(tasks: list[Range]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[
                 task = tasks[number]
                 place = (task.file_id, task.start, task.end, task.first_line)
                 with open_range(task) as stream:
-                    found = read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
-                    records = sum(part.num_rows for part in found)
+                    batches_read = read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
+                    records = sum(part.num_rows for part in batches_read)
                 yield pa.RecordBatch.from_pydict({"rows": pa.array([records], pa.int64())})
 
     return work
@@ -96,14 +96,14 @@ def a_block(tasks: list[Range]) -> pa.RecordBatch:
     from udfs.logs.formats import format_named
     from udfs.logs.ranges import open_range
 
-    found = []
+    blocks = []
     for task in tasks:
         with open_range(task) as stream:
             place = (task.file_id, task.start, task.end, task.first_line)
-            found.append(
+            blocks.append(
                 next(iter(read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)))
             )
-    return sorted(found, key=lambda block: block.num_rows)[len(found) // 2]
+    return sorted(blocks, key=lambda block: block.num_rows)[len(blocks) // 2]
 
 
 def handed_back(block: pa.RecordBatch, times: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -111,11 +111,11 @@ def handed_back(block: pa.RecordBatch, times: int) -> Callable[[Iterator[pa.Reco
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, block.schema) as stream:
         stream.write_batch(block)
-    said = sink.getvalue().to_pybytes()
+    stream = sink.getvalue().to_pybytes()
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         prepare()
-        (mine,) = pa.ipc.open_stream(said)
+        (mine,) = pa.ipc.open_stream(stream)
         for batch in batches:
             for _ in range(times * batch.num_rows):
                 yield mine
@@ -137,7 +137,7 @@ def into_delta(rows: DataFrame, path: str) -> None:
 def contestants(spark: SparkSession, folder: str, paths: list[str]) -> dict[str, Callable[[], None]]:
     """What is measured, by name; the first is the scan."""
     rows = T.StructType([T.StructField("rows", T.LongType())])
-    surveys = [found for _, found in survey_all(spark, {"": paths}, {"": {}}, Settings())]
+    surveys = [surveyed for _, surveyed in survey_all(spark, {"": paths}, {"": {}}, Settings())]
     tasks = [task for i, surveyed in enumerate(surveys) for task in ranges(surveyed, f"file{i}")]
     text = spark.read.option("recursiveFileLookup", "true").text(folder)
     numbers = spark.range(0, len(tasks), 1, len(tasks))

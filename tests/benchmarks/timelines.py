@@ -225,11 +225,11 @@ def steps(rows: DataFrame) -> str:
     counts: Counter[str] = Counter()
     broadcast: int | None = None
     for line in rows._jdf.queryExecution().executedPlan().toString().splitlines():
-        found = re.match(r"[\s:+*-]*(?:\(\d+\) )?(?=(\w+))", line)
-        if found is None or (broadcast is not None and found.end() > broadcast):
+        operator = re.match(r"[\s:+*-]*(?:\(\d+\) )?(?=(\w+))", line)
+        if operator is None or (broadcast is not None and operator.end() > broadcast):
             continue
-        broadcast = found.end() if found[1] == "BroadcastExchange" else None
-        counts[found[1]] += 1
+        broadcast = operator.end() if operator[1] == "BroadcastExchange" else None
+        counts[operator[1]] += 1
     return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 

@@ -47,14 +47,14 @@ JUNK = (
 
 @dataclass(frozen=True)
 class Read:
-    """What the readers make of a log: its kept records, and its account."""
+    """What the readers make of a log: its records in scope, and its account."""
 
     records: pa.Table
     counted: int
 
     @cached_property
     def offsets(self) -> Longs:
-        """Byte offsets of the kept records."""
+        """Byte offsets of these records."""
         offsets: Longs = self.records["byte_offset"].to_numpy()
         return offsets
 
@@ -125,13 +125,13 @@ class Piece:
     def failure(self, edit: Edit) -> str | None:
         """What an edit breaks; None if nothing."""
         data = edit.of(self.data)
-        found = format_of(data)
-        if found is None and not len(starts_of(data, self.format)):
+        format_ = format_of(data)
+        if format_ is None and not len(starts_of(data, self.format)):
             return None  # all its records were cut away
-        if found is None:
-            return "it is taken for no log"
+        if format_ is None:
+            return "it is not recognised as a log"
         try:
-            after = read(data, found)  # a colour code makes it a log with colours; its records are the same
+            after = read(data, format_)  # a colour code makes it a log with colours; its records are the same
         except Exception as error:  # whatever it is, it must not happen
             return f"crash: {type(error).__name__}: {error}"
         if after.counted != len(data):
@@ -176,10 +176,10 @@ def pieces(dice: random.Random, logs: list[Path]) -> Iterator[tuple[str, Piece]]
         data = path.read_bytes()
         size = dice.choice(PIECE_BYTES)
         start = dice.randrange(max(1, len(data) - size))
-        some = data[start : start + size]
-        format_ = format_of(some)
-        if format_ is not None and len(some) > 2000:
-            yield f"{path}:{start}", Piece(some, format_)
+        piece = data[start : start + size]
+        format_ = format_of(piece)
+        if format_ is not None and len(piece) > 2000:
+            yield f"{path}:{start}", Piece(piece, format_)
 
 
 def fuzz(count: int, seed: int, logs: list[Path], each: int = EDITS_OF_A_PIECE) -> tuple[Counter[str], list[str]]:
@@ -206,9 +206,9 @@ def main() -> int:
     kinds, failures = fuzz(count, seed, files(LOGS))
     for failure in failures[:20]:
         print(failure)
-    told = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
+    by_kind = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
     print(
-        f"{kinds.total()} edits ({told}), {len(failures)} broke something; {time.process_time() - begun:.0f} s of CPU"
+        f"{kinds.total()} edits ({by_kind}), {len(failures)} broke something; {time.process_time() - begun:.0f} s of CPU"
     )
     return 1 if failures else 0
 

@@ -100,12 +100,12 @@ def start(number: int, moment: str, logs: Path, root: Path) -> subprocess.Popen[
 # ---- what it is compared with ----------------------------------------------------------------------------------------
 def hashes(root: Path) -> dict[str, str]:
     """By published table the hash of its sorted rows, run ids aside."""
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for name, rows in published_rows(root).items():
         if name != "runs":
             texts = sorted(repr({key: value for key, value in row.items() if key != "run_id"}) for row in rows)
-            found[name] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
-    return found
+            digests[name] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
+    return digests
 
 
 def night(spark: SparkSession, root: Path, logs: Path) -> None:

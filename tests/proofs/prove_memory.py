@@ -42,9 +42,9 @@ def measure(folder: Path) -> None:
     began = time.monotonic()
     settings = {"spark.master": "local[2]", "spark.driver.memory": f"{HEAP_MB}m"}
     with session(settings, expected_bytes(paths)) as spark:
-        found = [surveyed for _, surveyed in survey_all(spark, {"": paths}, {"": {}}, Settings())]
-        size = sum(surveyed.size for surveyed in found)
-        tasks = [task for i, surveyed in enumerate(found) for task in ranges(surveyed, f"file{i}")]
+        surveys = [surveyed for _, surveyed in survey_all(spark, {"": paths}, {"": {}}, Settings())]
+        size = sum(surveyed.size for surveyed in surveys)
+        tasks = [task for i, surveyed in enumerate(surveys) for task in ranges(surveyed, f"file{i}")]
         read_ranges(spark, tasks).write.format("noop").mode("overwrite").save()
     print(f"{size / 1e6:.0f} MB, {len(tasks)} ranges, {time.monotonic() - began:.0f} s", flush=True)
 
@@ -58,10 +58,10 @@ def below(pid: int) -> list[int]:
         except OSError:  # ended meanwhile
             continue
         children.setdefault(parent, []).append(int(folder.name))
-    found = [pid]
-    for one in found:
-        found += children.get(one, [])
-    return found
+    pids = [pid]
+    for parent in pids:
+        pids += children.get(parent, [])
+    return pids
 
 
 def peak_mb(pid: int) -> tuple[str, float] | None:
@@ -82,8 +82,8 @@ def peaks(folder: Path) -> dict[str, float]:
     run = subprocess.Popen([sys.executable, __file__, "--measure", str(folder)])
     while run.poll() is None:
         for pid in below(run.pid):
-            if found := peak_mb(pid):
-                kind, size = found
+            if peak := peak_mb(pid):
+                kind, size = peak
                 most[kind] = max(most.get(kind, 0), size)
         time.sleep(0.2)
     if run.returncode:
@@ -113,7 +113,7 @@ def main() -> None:
     if asked.measure:
         return measure(asked.measure)
     names = {f"{size} MB": size for size in asked.sizes_mb} | ({"one .gz": 0} if asked.gz_mb else {})
-    found = {}
+    peaks_by_input = {}
     for name, size in names.items():
         if asked.folder:
             asked.folder.mkdir(parents=True, exist_ok=True)
@@ -122,21 +122,22 @@ def main() -> None:
                 generate(CAPTURE / "logs", Path(folder), size * 10**6)
             else:
                 write_gz(Path(folder, "state-change.log.gz"), asked.gz_mb * 10**6)
-            found[name] = peaks(Path(folder))
-        told = ", ".join(f"{kind} {size:.0f}" for kind, size in sorted(found[name].items()))
+            peaks_by_input[name] = peaks(Path(folder))
+        sizes = ", ".join(f"{kind} {size:.0f}" for kind, size in sorted(peaks_by_input[name].items()))
         print(
-            f"{name}: {told} MB at most; {shutil.disk_usage(asked.folder or '/tmp').free / 1e9:.0f} GB free", flush=True
+            f"{name}: {sizes} MB at most; {shutil.disk_usage(asked.folder or '/tmp').free / 1e9:.0f} GB free",
+            flush=True,
         )
-    least = next(iter(found.values()))
+    least = next(iter(peaks_by_input.values()))
     limits = {kind: size * HALF_AS_MUCH_AGAIN for kind, size in least.items()} | {"jvm": HEAP_MB + OUTSIDE_HEAP_MB}
-    grown = [
+    too_large = [
         f"{name}: {kind} {size:.0f} MB, at most {limits[kind]:.0f} expected"
-        for name, most in found.items()
+        for name, most in peaks_by_input.items()
         for kind, size in most.items()
         if size > limits[kind]
     ]
-    print("\n".join(grown) or "memory stays the same")
-    sys.exit(bool(grown))
+    print("\n".join(too_large) or "memory stays the same")
+    sys.exit(bool(too_large))
 
 
 if __name__ == "__main__":

@@ -95,7 +95,7 @@ def stamp(at: datetime) -> bytes:
 def ends_of(logs: Logs) -> tuple[datetime, datetime]:
     """The first time stamp of all, and the last of any log."""
     stamps = [_STAMP.findall(data) for data in logs.values()]
-    return min(moment(found[0]) for found in stamps if found), max(moment(found[-1]) for found in stamps if found)
+    return min(moment(times[0]) for times in stamps if times), max(moment(times[-1]) for times in stamps if times)
 
 
 def timed(data: bytes, change: Callable[[datetime], datetime]) -> bytes:
@@ -128,8 +128,8 @@ def in_zones(logs: Logs) -> Logs:
     return {name: timed(data, local(ZoneInfo(zone_of(node_of(name))))) for name, data in logs.items()}
 
 
-def kept(logs: Logs, wanted: Callable[[bytes], bool]) -> Logs:
-    """Logs with some of their records only, further lines included."""
+def filtered(logs: Logs, wanted: Callable[[bytes], bool]) -> Logs:
+    """Logs with only the records that are wanted, further lines included."""
     return {name: b"".join(one for one in RECORD.split(data) if wanted(one)) for name, data in logs.items()}
 
 
@@ -155,8 +155,8 @@ class Change:
     """Logs of a cluster, night by night, and what is asked of their tables.
 
     `node`: whose clock was shifted, then times may differ by the width of its bounds. `by`: how far all times moved.
-    `is_less`: there is less evidence, what is said must be true; but if a clock was shifted, and nothing that is left
-    compares it, its node keeps it, and that is said. Names are shuffled by a seed, so are the files' places.
+    `is_less`: there is less evidence, and the rows must be true; but if a clock was shifted, and no line that is left
+    compares it, its node keeps it, which is reported. Names are shuffled by a seed, so are the files' places.
     """
 
     nights: Sequence[Mapping[str, bytes]]
@@ -175,7 +175,7 @@ def changes_of(logs: Logs) -> dict[str, Change]:
     by = FOLD - begin - (end - begin) / 2
     by -= timedelta(microseconds=by.microseconds)
     since, till = middle_of(logs)
-    found = {
+    changes = {
         "as it is": Change([logs]),
         "files in another order": Change(
             [{f"{i:03}/{name}": logs[name] for i, name in enumerate(other_names)}]
@@ -192,23 +192,23 @@ def changes_of(logs: Logs) -> dict[str, Change]:
         "zones, while summer time ends": Change([in_zones(moved(logs, by))], by=by, in_zones=True),
         "clock of the first node +5 min, +100 ppm": Change([shifted(logs, nodes[0], 300, 100)], node=nodes[0]),
         "clock of the last node -5 min, -100 ppm": Change([shifted(logs, nodes[-1], -300, -100)], node=nodes[-1]),
-        "only INFO": Change([kept(logs, at_info)], is_less=True),
-        "only a third of the time": Change([kept(logs, lambda one: since <= one[:25] < till)], is_less=True),
+        "only INFO": Change([filtered(logs, at_info)], is_less=True),
+        "only a third of the time": Change([filtered(logs, lambda record: since <= record[:25] < till)], is_less=True),
         "only server.log": Change([{n: d for n, d in logs.items() if "/server.log" in n}], is_less=True),
         "INFO, and the clock of the last node +5 min": Change(
-            [kept(shifted(logs, nodes[-1], 300, 50), at_info)], node=nodes[-1], is_less=True
+            [filtered(shifted(logs, nodes[-1], 300, 50), at_info)], node=nodes[-1], is_less=True
         ),
     }  # fmt: skip
     for node in nodes:
-        found[f"without node {node}"] = Change([{n: d for n, d in logs.items() if node_of(n) != node}], is_less=True)
-    return found
+        changes[f"without node {node}"] = Change([{n: d for n, d in logs.items() if node_of(n) != node}], is_less=True)
+    return changes
 
 
 # ---- what must be --------------------------------------------------------------------------------------------------
 Row = Mapping[str, Any]
 
 
-def told(row: Row, change: Change) -> tuple[str, tuple[int | None, ...]]:
+def comparable(row: Row, change: Change) -> tuple[str, tuple[int | None, ...]]:
     """A row as what must be the same, and its times in milliseconds, which may have to be within bounds only.
 
     Lines are the same wherever their file is; which of several prove it depends on clocks, as do lengths of time.
@@ -240,7 +240,7 @@ def differences(
     sides: list[defaultdict[str, list[tuple[int | None, ...]]]] = [defaultdict(list), defaultdict(list)]
     for side, rows in zip(sides, (before, after), strict=True):
         for row in rows:
-            same, times = told(row, change)
+            same, times = comparable(row, change)
             side[same].append(times)
     by = round(change.by.total_seconds() * 1000)
     wrong, off, shown = 0, 0.0, []
@@ -278,8 +278,8 @@ def prove(spark: SparkSession, capture: Path, root: Path, wanted: Sequence[str])
         for row in warehouse.read(table).collect():
             rows[table][row["cluster"]].append(row.asDict(recursive=True))
     width = F.max(F.col("offset_ms_max") - F.col("offset_ms_min")).alias("width")
-    found = warehouse.read("clock_offsets").groupBy("cluster", "node_id").agg(width).collect()
-    widths = {(row["cluster"], row["node_id"]): row["width"] for row in found}
+    offsets = warehouse.read("clock_offsets").groupBy("cluster", "node_id").agg(width).collect()
+    widths = {(row["cluster"], row["node_id"]): row["width"] for row in offsets}
     wrong = 0
     for short, name in list(names.items())[1:]:
         change = changes[name]
@@ -331,12 +331,12 @@ def _tables(spark: SparkSession, root: Path, changes: Mapping[str, Change]) -> W
             run(warehouse, STEPS[:1], settings, say, logs=[str(root / "in" / short)])
     plain = {short: change for short, change in changes.items() if not change.in_zones}
     for number in range(nights):
-        news = {short: change for short, change in plain.items() if number >= nights - len(change.nights)}
-        for short, change in news.items():
+        tonight = {short: change for short, change in plain.items() if number >= nights - len(change.nights)}
+        for short, change in tonight.items():
             write(root / "in" / short, change.nights[number - nights + len(change.nights)])
         steps = STEPS if number == nights - 1 else STEPS[:1]
         outcome = run(
-            warehouse, steps, Settings(clusters=clusters), say, logs=[str(root / "in" / short) for short in news]
+            warehouse, steps, Settings(clusters=clusters), say, logs=[str(root / "in" / short) for short in tonight]
         )
         if not outcome.published:
             raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")

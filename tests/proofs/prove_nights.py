@@ -35,7 +35,7 @@ from tests.proofs.prove_metamorphic import (
     capture_of,
     differences,
     ends_of,
-    kept,
+    filtered,
     logs_of,
     stamp,
     timed,
@@ -72,7 +72,8 @@ def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
         )
 
     return {
-        name: timed(data, lambda at: at + APART * bisect_right(cuts, at)) for name, data in kept(logs, wanted).items()
+        name: timed(data, lambda at: at + APART * bisect_right(cuts, at))
+        for name, data in filtered(logs, wanted).items()
     }
 
 
@@ -84,11 +85,11 @@ def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
 def nightly(warehouse: Warehouse, folder: Path, logs: Logs) -> list[str]:
     """A night over logs; what it says of topics. Exits if the gate refuses."""
     write(folder, logs)
-    said: list[str] = []
-    outcome = run(warehouse, STEPS, Settings(), said.append, logs=[str(folder)])
+    progress: list[str] = []
+    outcome = run(warehouse, STEPS, Settings(), progress.append, logs=[str(folder)])
     if not outcome.published:
         raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")
-    return [line for line in said if "news" in line]
+    return [line for line in progress if " since " in line]
 
 
 def prove(spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_is: bool) -> int:
@@ -100,8 +101,8 @@ def prove(spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_
     cuts[-1] = end.replace(year=end.year + 1)
     warehouse = open_warehouse(spark, str(root / "by-night"), create=True)
     for number in range(nights):
-        said = nightly(warehouse, root / "logs", {name: by(data, cuts[number]) for name, data in logs.items()})
-        print(f"{capture.name} | night {number + 1} | {'; '.join(said) or 'the first'}", flush=True)
+        rebuilt = nightly(warehouse, root / "logs", {name: by(data, cuts[number]) for name, data in logs.items()})
+        print(f"{capture.name} | night {number + 1} | {'; '.join(rebuilt) or 'the first'}", flush=True)
         if number == 0 and not as_it_is:
             known = warehouse.read("topic_timeline").select("topic").distinct().collect()
             logs = quiet(logs, sorted(row["topic"] for row in known), cuts)

@@ -41,15 +41,17 @@ def prove(capture: Path) -> bool:
 def prove_corpus() -> bool:
     """Whether every record in scope is an event or known to be torn, and both interpreters agree on all files."""
     paths = files()
-    found, unknown = counts(paths)
-    for folder, kinds in sorted(found.items()):
+    by_folder, unknown = counts(paths)
+    for folder, kinds in sorted(by_folder.items()):
         in_scope = kinds["event"] + kinds["reject"]
         share = kinds["event"] / in_scope if in_scope else 1
         print(f"{folder}: {in_scope} in scope, {kinds['event']} recognised ({share:.2%}), {kinds['other']} others")
     for name, line in sorted(TORN):
         print(f"{name}:{line}: torn by another writer")
-    for name, told in unknown:
-        print(f"{name}:{told.line}: not recognised: {told.logger} {told.message.decode(errors='backslashreplace')}")
+    for name, record in unknown:
+        print(
+            f"{name}:{record.line}: not recognised: {record.logger} {record.message.decode(errors='backslashreplace')}"
+        )
     alike = [_is_read_alike(path) for path in paths]
     print(f"corpus: {sum(alike)} of {len(paths)} files are read alike")
     return not unknown and all(alike)

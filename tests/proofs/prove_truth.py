@@ -50,7 +50,7 @@ def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any, keep: Pat
         began = time.monotonic()
         outcome = None
         if not warehouse.last_run:
-            outcome = nightly(warehouse, [str(logs)], Settings(), "default", lambda said: None)
+            outcome = nightly(warehouse, [str(logs)], Settings(), "default", lambda _: None)
             warehouse = open_warehouse(spark, str(folder / "warehouse"), create=False)
         print(f"\n{capture.name}, {logs.name}: {time.monotonic() - began:.0f} s")
         if outcome is not None and (outcome.audit is None or outcome.audit.failures):
@@ -72,7 +72,7 @@ def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any, keep: Pat
             path = folder / f"{table}.jsonl"
             path.write_text("".join(f"{row['row']}\n" for row in as_text(warehouse.read(table)).collect()))
             score = scorer.score(truth, table, scorer.candidate(str(path), table))
-            kept = (
+            figures = (
                 "truth",
                 "candidate",
                 "ignored",
@@ -83,7 +83,7 @@ def prove(spark: SparkSession, capture: Path, logs: Path, scorer: Any, keep: Pat
                 "since_error_ms",
                 "unclean_equal",
             )
-            print(f"  {table:20} " + "  ".join(f"{k} {score[k]}" for k in kept if k in score))
+            print(f"  {table:20} " + "  ".join(f"{k} {score[k]}" for k in figures if k in score))
             if score["precision"] not in (None, 1.0):
                 wrong.append(f"{capture.name}: precision of {table} is {score['precision']}")
     return wrong

@@ -41,16 +41,18 @@ ZK_AT, KRAFT_AT = "2026-11-21T11:47:40", "2026-11-21T11:53:25"
 
 def describe(run: Run, *arguments: str) -> Result:
     """The command over a run's warehouse; it succeeds."""
-    said = CliRunner().invoke(main, ["describe", "--warehouse", run.warehouse.root, *arguments], catch_exceptions=False)
-    assert said.exit_code == 0, said.stderr
-    return said
+    result = CliRunner().invoke(
+        main, ["describe", "--warehouse", run.warehouse.root, *arguments], catch_exceptions=False
+    )
+    assert result.exit_code == 0, result.stderr
+    return result
 
 
 def refused(*arguments: str) -> str:
-    """What is said of a command that is wrong, before Spark starts."""
-    said = CliRunner().invoke(main, ["describe", *arguments])
-    assert (said.exit_code, said.stdout, said.stderr.count("\n")) == (2, "", 1)
-    return said.stderr
+    """The error for a wrong command, before Spark starts."""
+    result = CliRunner().invoke(main, ["describe", *arguments])
+    assert (result.exit_code, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    return result.stderr
 
 
 # ---- usage ----------------------------------------------------------------------------------------------------------
@@ -193,8 +195,8 @@ def truth_at(run: Run, clock: str) -> dict[tuple[str, int], tuple[int, list[int]
 
 
 def test_zookeeper_cluster(zk: Run) -> None:
-    said = describe(zk, "--at", ZK_AT, "--format", "json")
-    data = json.loads(said.stdout)
+    result = describe(zk, "--at", ZK_AT, "--format", "json")
+    data = json.loads(result.stdout)
     assert (data["known"], data["kafka_version"], data["kraft"], data["remarks"]) == (True, "2.4.1", False, [])
     shown = {(t["topic"], p["partition"]): (p["leader"], p["isr"]) for t in data["topics"] for p in t["partitions"]}
     assert shown == truth_at(zk, ZK_AT)
@@ -203,12 +205,12 @@ def test_zookeeper_cluster(zk: Run) -> None:
 def test_kraft_cluster(kraft: Run) -> None:
     data = json.loads(describe(kraft, "--at", KRAFT_AT, "--format", "json").stdout)
     assert (data["kafka_version"], data["kraft"]) == ("4.1", True)  # 4.1.0
-    told = {(t["topic"], p["partition"]): (p["leader"], p["isr"]) for t in data["topics"] for p in t["partitions"]}
+    described = {(t["topic"], p["partition"]): (p["leader"], p["isr"]) for t in data["topics"] for p in t["partitions"]}
     truth = truth_at(kraft, KRAFT_AT)
-    assert told.keys() == truth.keys()
-    assert [place for place in truth if told[place][0] != truth[place][0]] == []
-    assert [place for place in truth if told[place][1] not in (None, truth[place][1])] == []
-    assert {t["topic"]: t["min_insync_replicas"] for t in data["topics"]}["a-1"] == 2  # as the logs say
+    assert described.keys() == truth.keys()
+    assert [place for place in truth if described[place][0] != truth[place][0]] == []
+    assert [place for place in truth if described[place][1] not in (None, truth[place][1])] == []
+    assert {t["topic"]: t["min_insync_replicas"] for t in data["topics"]}["a-1"] == 2  # as logged
 
 
 def context_at(run: Run, when: str) -> dict[str, Any]:
@@ -240,14 +242,14 @@ def test_outside_of_the_logs(zk: Run) -> None:
 
 
 def test_what_the_tables_do_not_have(zk: Run) -> None:
-    def said(*arguments: str) -> str:
+    def refusal(*arguments: str) -> str:
         result = CliRunner().invoke(main, ["describe", "--warehouse", zk.warehouse.root, "--at", ZK_AT, *arguments])
         assert (result.exit_code, result.stdout) == (2, "")
         return result.stderr
 
-    assert said("--cluster", "eu") == "kafka-rewind: There is no cluster eu in the warehouse; it has default.\n"
-    assert "According to the logs, topic 'order' did not exist at 2026-11-21T11:47:40.000Z; nor did it at" in said("--topic", "order")  # fmt: skip
-    assert "--topic 'a(' is not a regular expression" in said("--topic", "a(")
+    assert refusal("--cluster", "eu") == "kafka-rewind: There is no cluster eu in the warehouse; it has default.\n"
+    assert "According to the logs, topic 'order' did not exist at 2026-11-21T11:47:40.000Z; nor did it at" in refusal("--topic", "order")  # fmt: skip
+    assert "--topic 'a(' is not a regular expression" in refusal("--topic", "a(")
 
 
 # ---- the page -------------------------------------------------------------------------------------------------------
@@ -257,12 +259,12 @@ def test_the_page_shows_what_is_printed(zk: Run, tmp_path: Path, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     assert len(SHOWN) == len(re.findall(r"^kafka-rewind describe --at \d", PAGE, re.MULTILINE)) == 5
     for command, shown in SHOWN.items():
-        said = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)
-        printed, whole = said.stdout + said.stderr, not shown.endswith("...\n")
+        result = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)
+        printed, whole = result.stdout + result.stderr, not shown.endswith("...\n")
         assert (printed if whole else printed[: len(shown) - 4] + "...\n") == shown
 
 
 def test_every_option_of_the_page_is_one_of_the_command() -> None:
-    known = CliRunner().invoke(main, ["describe", "--help"]).output
+    help_text = CliRunner().invoke(main, ["describe", "--help"]).output
     named = set(re.findall(r"--[a-z][a-z-]+", PAGE)) - {"--describe"}
-    assert [option for option in named if option not in known] == []
+    assert [option for option in named if option not in help_text] == []

@@ -144,7 +144,13 @@ def test_offline(case: str) -> None:
 REASSIGNED: dict[str, tuple[str, Ids, Ids, Ids, Choice | Refused]] = {  # release, target, isr, online -> choice
     "0.8.0 does not consult the ISR": ("0.8.0", [4, 5], [5], [4, 5], Choice(4, (5,), (4, 5))),
     "later the ISR counts": ("0.8.1", [4, 5], [5], [4, 5], Choice(5, (5,), (4, 5))),
-    "target order, dead passed over, all told": ("2.4", [4, 5, 6], [6, 5, 4], [6, 5], Choice(5, (6, 5, 4), (4, 5, 6))),
+    "target order, dead passed over, all get it": (
+        "2.4",
+        [4, 5, 6],
+        [6, 5, 4],
+        [6, 5],
+        Choice(5, (6, 5, 4), (4, 5, 6)),
+    ),
     "none in sync, 0.8.0 needs a live one": ("0.8.0", [4], [4], [1], FAILED),
     "none in sync, selector": ("0.10.2", [4], [1], [1, 4], NONE_ONLINE),
     "none in sync, algorithm": ("1.1", [4], [1], [1, 4], FAILED),
@@ -180,8 +186,8 @@ SHUTDOWN: dict[str, Shutdown] = {  # release, assigned, isr, leader, alive, shut
     "0.8.0 drops the leader by itself": ("0.8.0", [1, 2], [1, 2], 1, [1, 2], [], [], Choice(2, (2,), (1, 2))),
     "ISR order, even a dead one": ("0.9", [1, 2, 3], [3, 2, 1], 1, [1, 2], [1], [], Choice(3, (3, 2), (1, 2))),
     "assignment order, alive": ("0.10.0", [1, 2, 3], [3, 2, 1], 1, [1, 2], [1], [], Choice(2, (3, 2), (1, 2))),
-    "the leaving one is not told": ("2.0", [1, 2, 3], [3, 2, 1], 1, [1, 2, 3], [1], [], Choice(2, (3, 2), (2, 3))),
-    "and is told again": ("2.1", [1, 2, 3], [3, 2, 1], 1, [1, 2, 3], [1], [], Choice(2, (3, 2), (1, 2, 3))),
+    "the leaving one gets no request": ("2.0", [1, 2, 3], [3, 2, 1], 1, [1, 2, 3], [1], [], Choice(2, (3, 2), (2, 3))),
+    "and gets one again": ("2.1", [1, 2, 3], [3, 2, 1], 1, [1, 2, 3], [1], [], Choice(2, (3, 2), (1, 2, 3))),
     "a failed directory does not lead": (
         "2.1",
         [1, 2, 3],
@@ -275,9 +281,9 @@ REQUESTS: dict[str, tuple[str, str, int, Ids, dict[str, Any], tuple[str, int, tu
 
 @pytest.mark.parametrize("case", REQUESTS)
 def test_request(case: str) -> None:
-    text, kind, leader, isr, further, answer = REQUESTS[case]
+    text, kind, leader, isr, further, response = REQUESTS[case]
     outcome = zk_elect_request(release(text), kind, assigned=[1, 2], leader=leader, isr=isr, alive=[1, 2], **further)
-    assert outcome == ElectionAnswer(*answer)
+    assert outcome == ElectionAnswer(*response)
 
 
 @pytest.mark.parametrize(("text", "kind"), [("2.1", "PREFERRED"), ("2.3", "UNCLEAN"), ("3.9", "ONLINE")])
@@ -292,8 +298,8 @@ def test_request_not_known_to_the_release(text: str, kind: str) -> None:
 REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, ReplicaRemoved]] = {
     "a follower": ("2.4", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1, 3))),
     "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, (2, 3))),
-    "0.8.0 tells the leader": ("0.8.0", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1,))),
-    "0.8.0 has nobody to tell": ("0.8.0", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, ())),
+    "0.8.0 sends it to the leader": ("0.8.0", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1,))),
+    "0.8.0 has nobody to send it to": ("0.8.0", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, ())),
     "the last one goes": ("0.8.1", 1, 1, [1], False, ReplicaRemoved(True, -1, (), 6, (2, 3))),
     "goes by default, unclean being on": ("0.10.2", 1, 1, [1], None, ReplicaRemoved(True, -1, (), 6, (2, 3))),
     "stays by default, unclean being off": ("0.11", 1, 1, [1], None, ReplicaRemoved(True, -1, (1,), 6, (2, 3))),
@@ -375,8 +381,8 @@ STOPS = {"3.4": False, "3.4.0": False, "3.4.1": True, "3.5": True}  # release ->
 @pytest.mark.parametrize("text", STOPS)
 def test_stop_replica_with_an_equal_epoch(text: str) -> None:
     epochs = {"known_controller_epoch": 1, "request_controller_epoch": 1}
-    answer = stop_replica(release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9)
-    assert answer.applied == STOPS[text]
+    response = stop_replica(release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9)
+    assert response.applied == STOPS[text]
 
 
 EQUAL_EPOCHS: dict[
@@ -393,10 +399,10 @@ EQUAL_EPOCHS: dict[
 def test_leader_and_isr_with_an_equal_epoch(case: str) -> None:
     text, further, applied = EQUAL_EPOCHS[case]
     epochs: dict[str, Any] = {"known_controller_epoch": 1, "request_controller_epoch": 1}
-    answer = leader_and_isr(
+    response = leader_and_isr(
         release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9, in_replicas=True, **further
     )
-    assert answer.applied == applied
+    assert response.applied == applied
 
 
 def test_update_metadata() -> None:
@@ -433,7 +439,7 @@ def test_gauges(text: str) -> None:
 
 
 def test_a_new_controller_classes_what_it_finds() -> None:
-    assert [starting_partition_state(*found) for found in ((None, False), (1, True), (-1, False))] == [
+    assert [starting_partition_state(*elected) for elected in ((None, False), (1, True), (-1, False))] == [
         *("NewPartition", "OnlinePartition", "OfflinePartition")
     ]
     assert [starting_replica_state(release(text), False) for text in ("0.8.0", "0.8.1", "2.2", "2.3")] == [

@@ -1,6 +1,5 @@
 """Invariants against tables worked out by hand from Kafka's source; the algorithms' own output breaks none."""
 
-from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -8,13 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.kafka.cluster_invariants import (
-    check_broker_epochs,
-    check_controllers,
-    check_offline_gauge,
-    check_received,
-    check_transitions,
-)
 from udfs.kafka.elections import Elected, online_replicas, zk_elect, zk_new_partition
 from udfs.kafka.epoch_invariants import partition_epoch_ahead
 from udfs.kafka.invariants import check_sequence
@@ -29,7 +21,6 @@ from udfs.kafka.kraft_partition import (
     RequestedChange,
     apply_change,
 )
-from udfs.kafka.plausible_choices import check_choice
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 from udfs.kafka.stored_state import Cluster, StoredState
@@ -266,76 +257,24 @@ def test_a_version_below_the_leader_epoch() -> None:
     assert partition_epoch_ahead(StoredState(1, 5, (1,))).verdict == UNKNOWN
 
 
-CLAIMS: dict[str, tuple[list[tuple[int, int]], list[str]]] = {  # (epoch, controller) -> rules violated
-    "succession with a gap": ([(4, 1), (5, 2), (7, 1)], []),
-    "the same line twice": ([(4, 1), (4, 1)], []),
-    "an old epoch again": ([(4, 1), (5, 2), (4, 1)], ["controller_epoch_grows"]),
-    "two in one epoch": ([(4, 1), (4, 2)], ["controller_epoch_grows", "one_controller_per_epoch"]),
-}
-
-
-@pytest.mark.parametrize("case", CLAIMS)
-def test_claims(case: str) -> None:
-    claims, rules = CLAIMS[case]
-    assert violations(check_controllers(claims)) == rules
-
-
-def test_choice_is_explained_by_some_plausible_online_set() -> None:
-    def decide(online: Collection[int]) -> tuple[int, tuple[int, ...]] | None:
-        elected = zk_elect(
-            *(Release(3, 9), "offline"),
-            assigned=[1, 2, 3],
-            isr=[1, 2, 3],
-            leader=1,
-            leader_epoch=0,
-            alive=online,
-        )
-        return (elected.leader, elected.isr) if isinstance(elected, Elected) else None
-
-    assert check_choice(decide, (2, (3, 2)), {2, 3}, {2, 3}).verdict == HOLDS
-    assert check_choice(decide, (3, (3,)), {3}, {2, 3}).verdict == HOLDS
-    assert check_choice(decide, (3, (3,)), {2, 3}, {2, 3}).verdict == VIOLATED
-    assert check_choice(decide, None, set(), {2}).verdict == HOLDS
-    assert check_choice(decide, None, {3}, {2, 3}).verdict == VIOLATED
-
-
-def test_transitions() -> None:
-    path = [("NewPartition", "OnlinePartition"), ("OnlinePartition", "NonExistentPartition")]
-    assert [finding.verdict for finding in check_transitions(Release(3, 9), path)] == [HOLDS, VIOLATED]
-    torn = [("NewReplica", "OnlineReplica"), ("OfflineReplica", "OnlineReplica")]
-    assert [finding.verdict for finding in check_transitions(Release(3, 9), torn)] == [HOLDS, HOLDS, UNKNOWN]
-    with pytest.raises(ValueError, match="No such transition"):
-        list(check_transitions(Release(3, 9), [("NewReplica", "OnlinePartition")]))
-
-
-def test_what_brokers_were_sent() -> None:
-    received = [START, replace(START, leader=2), replace(START, leader_epoch=9), replace(START, leader=-2)]
-    assert [(one.at, one.verdict) for one in check_received([START], received)] == [
-        *((0, HOLDS), (1, VIOLATED), (2, UNKNOWN))
-    ]
-
-
-def test_gauge_and_broker_epochs() -> None:
-    path = [("NewPartition", "OfflinePartition"), ("OfflinePartition", "OnlinePartition")]
-    assert [finding.verdict for finding in check_offline_gauge(path, [1, 1])] == [HOLDS, VIOLATED]
-    assert [finding.verdict for finding in check_broker_epochs([3, 8, 8])] == [HOLDS, VIOLATED]
-
-
 def test_findings_in_words() -> None:
-    found = {(one.rule, one.at): explain(one) for one in check_sequence(ZK, [START, after(2, (6, None), isr=(3,))])}
+    explanations = {
+        (finding.rule, finding.at): explain(finding)
+        for finding in check_sequence(ZK, [START, after(2, (6, None), isr=(3,))])
+    }
     assert (
-        found["leader_in_isr", 1]
+        explanations["leader_in_isr", 1]
         == "leader_in_isr is violated: expected a leader in the ISR, or -1; logged leader 2, ISR [3]."
     )
-    assert found["partition_epoch_grows", 1].startswith(
+    assert explanations["partition_epoch_grows", 1].startswith(
         "partition_epoch_grows cannot be judged: the logs lack the partition epoch; expected "
     )
-    assert found["leader_in_isr", 0].startswith("leader_in_isr holds: ")
+    assert explanations["leader_in_isr", 0].startswith("leader_in_isr holds: ")
 
 
 # --- the algorithms keep the rules ------------------------------------------------------------------------------------
 
-ZK_RELEASES = st.sampled_from([one for one in MINOR_RELEASES if Release(0, 8, 2) <= one < Release(4)])
+ZK_RELEASES = st.sampled_from([release for release in MINOR_RELEASES if Release(0, 8, 2) <= release < Release(4)])
 ROUNDS = st.lists(
     st.tuples(st.frozensets(st.integers(1, 4)), st.sampled_from(["offline", "preferred", "leader", "replica_offline"])),
     max_size=8,
@@ -347,12 +286,12 @@ def test_zookeeper_histories_break_no_rule(
     at: Release, rounds: list[tuple[frozenset[int], str]], unclean: bool
 ) -> None:
     assigned = (3, 1, 2, 4)
-    born = zk_new_partition(at, assigned, online_replicas(at, assigned))
-    assert isinstance(born, Elected)
-    states = [StoredState(born.leader, 0, born.isr, 0, 1, assigned, "new", frozenset(assigned))]
+    created = zk_new_partition(at, assigned, online_replicas(at, assigned))
+    assert isinstance(created, Elected)
+    states = [StoredState(created.leader, 0, created.isr, 0, 1, assigned, "new", frozenset(assigned))]
     for online, trigger in rounds:
         now = states[-1]
-        known: dict[str, Any] = {
+        partition: dict[str, Any] = {
             "assigned": assigned,
             "leader": now.leader,
             "isr": now.isr,
@@ -364,13 +303,13 @@ def test_zookeeper_histories_break_no_rule(
                 continue
             change = replace(now, isr=(*now.isr, *joined))
         elif trigger == "replica_offline":
-            removal = zk_remove_replica(at, assigned[0], **known, unclean_enabled=unclean)
+            removal = zk_remove_replica(at, assigned[0], **partition, unclean_enabled=unclean)
             assert isinstance(removal, ReplicaRemoved)
             if not removal.written:
                 continue
             change = replace(now, leader=removal.leader, isr=removal.isr, leader_epoch=removal.leader_epoch)
         else:
-            elected = zk_elect(at, trigger, **known, alive=online, unclean_enabled=unclean)
+            elected = zk_elect(at, trigger, **partition, alive=online, unclean_enabled=unclean)
             if not isinstance(elected, Elected):
                 continue
             change = replace(
@@ -388,7 +327,7 @@ def test_zookeeper_histories_break_no_rule(
 
 
 @given(
-    st.sampled_from([one for one in MINOR_RELEASES if one >= Release(3, 2)]),
+    st.sampled_from([release for release in MINOR_RELEASES if release >= Release(3, 2)]),
     st.lists(st.tuples(st.frozensets(st.integers(1, 3)), st.sampled_from(ElectionKind)), max_size=8),
     st.booleans(),
 )
@@ -403,12 +342,12 @@ def test_kraft_histories_break_no_rule(
     states = [_state(partition, frozenset({1, 2, 3}), "new")]
     for online, kind in rounds:
         trigger = {"PREFERRED": "preferred", "UNCLEAN": "unclean_request"}.get(kind)
-        wanted = (
+        requested = (
             RequestedChange()
             if trigger == "preferred"
             else RequestedChange(isr=tuple(id_ for id_ in partition.isr if id_ in online))
         )
-        record = partition_change(settings, partition, online, kind, wanted)
+        record = partition_change(settings, partition, online, kind, requested)
         partition = apply_change(partition, record)
         if record is not None:
             states.append(_state(partition, online, trigger))

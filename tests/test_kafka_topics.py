@@ -74,7 +74,7 @@ FORMS = {  # release, KRaft -> what it printed of PAY
         ">Topic: pay>Partition: 0>Leader: 1>Replicas: 2,1>Isr: 1,2>Elr: N/A>LastKnownElr: N/A",
         ">Topic: pay>Partition: 1>Leader: none>Replicas: 3>Isr: 3>Elr: N/A>LastKnownElr: N/A",
     ],
-    # of the first partition no line told any
+    # those of the first partition are unknown
     ("4.1", True): [
         "Topic: pay>TopicId: rIvSGtgqSBu5tkyMNTEHKg>PartitionCount: 2>ReplicationFactor: 2>Configs: min.insync.replicas=2,retention.ms=1",
         ">Topic: pay>Partition: 0>Leader: 1>Replicas: 2,1>Isr: 1,2>Elr: unknown>LastKnownElr: ",
@@ -158,18 +158,18 @@ PASSES = {  # release, filter, leader, isr, replicas, min.insync.replicas -> let
     "a leader that is alive": ("2.4", UNAVAILABLE, 1, (1,), (1,), None, False),
     "no leader": ("2.4", UNAVAILABLE, -1, (1,), (1,), None, True),
     "a stored leader that is dead": ("1.1", UNAVAILABLE, 3, (3,), (3,), None, True),
-    "a leader of whom nobody tells": ("1.1", UNAVAILABLE, 9, (9,), (9,), None, None),
+    "a leader that may be alive or not": ("1.1", UNAVAILABLE, 9, (9,), (9,), None, None),
     "no state known": ("2.4", UNAVAILABLE, None, None, None, None, None),
     "all in sync": ("2.4", UNDER_REPLICATED, 1, (1, 2), (1, 2), None, False),
     "one out of sync": ("2.4", UNDER_REPLICATED, 1, (1,), (1, 2), None, True),
-    "assignment not told": ("2.4", UNDER_REPLICATED, 1, (1,), None, None, None),
+    "assignment unknown": ("2.4", UNDER_REPLICATED, 1, (1,), None, None, None),
     "as many as needed": ("2.3", AT_MIN_ISR, 1, (1, 2), (1, 2, 3), 2, True),
     "more than needed": ("2.3", AT_MIN_ISR, 1, (1, 2, 3), (1, 2, 3), 2, False),
     "as many as needed, all in sync": ("2.3", AT_MIN_ISR, 1, (1, 2), (1, 2), 2, True),
-    "nobody tells how many are needed": ("2.3", AT_MIN_ISR, 1, (1, 2), (1, 2), None, None),
+    "unknown how many are needed": ("2.3", AT_MIN_ISR, 1, (1, 2), (1, 2), None, None),
     "fewer than needed": ("2.3", UNDER_MIN_ISR, 1, (1,), (1, 2), 2, True),
     "not fewer": ("2.3", UNDER_MIN_ISR, 1, (1, 2), (1, 2), 2, False),
-    "nobody tells how many: fewer?": ("2.4", UNDER_MIN_ISR, 1, (1,), (1, 2), None, None),
+    "unknown how many: fewer?": ("2.4", UNDER_MIN_ISR, 1, (1,), (1, 2), None, None),
     "without a leader from 2.4 on": ("2.4", UNDER_MIN_ISR, -1, (1,), (1,), 1, True),
     "without a leader from 2.4 on, whatever is needed": ("2.4", UNDER_MIN_ISR, -1, (1,), (1,), None, True),
     "without a leader in 2.3: its ISR was not shown": ("2.3", UNDER_MIN_ISR, -1, (1,), (1,), 1, True),
@@ -205,7 +205,7 @@ def test_filters_are_kafkas() -> None:
 
 
 DEAD = DescribedPartition(0, leader=3, isr=(3, 1), replicas=(3, 1))
-SEEN = {  # release, KRaft -> leader and ISR as the tool is told, of a stored leader that is dead
+RECEIVED = {  # release, KRaft -> leader and ISR as the tool receives them, of a stored leader that is dead
     ("2.1", False): (3, (3, 1)),
     ("2.2", False): (-1, ()),
     ("2.4", False): (-1, (3, 1)),
@@ -213,10 +213,10 @@ SEEN = {  # release, KRaft -> leader and ISR as the tool is told, of a stored le
 }
 
 
-@pytest.mark.parametrize(("release", "kraft"), SEEN)
+@pytest.mark.parametrize(("release", "kraft"), RECEIVED)
 def test_a_dead_leader(release: str, kraft: bool) -> None:
-    told = as_received(tool(release, kraft=kraft), DEAD, ALIVE)
-    assert (told.leader, told.isr) == SEEN[release, kraft]
+    received = as_received(tool(release, kraft=kraft), DEAD, ALIVE)
+    assert (received.leader, received.isr) == RECEIVED[release, kraft]
 
 
 def test_data_is_as_committed() -> None:

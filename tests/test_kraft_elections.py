@@ -87,8 +87,8 @@ CHANGES: dict[str, tuple[str, str, Ids, int, IdTuple | None, Ids, str, Record | 
 @pytest.mark.parametrize("case", CHANGES)
 def test_change(case: str) -> None:
     text, metadata_version, isr, leader, wanted_isr, acceptable, kind, record = CHANGES[case]
-    given_ = settings(text, metadata_version), partition(isr, leader), acceptable, kind, RequestedChange(isr=wanted_isr)
-    assert partition_change(*given_) == record
+    config = settings(text, metadata_version), partition(isr, leader), acceptable, kind, RequestedChange(isr=wanted_isr)
+    assert partition_change(*config) == record
 
 
 def test_shrinking_bumps_in_migration() -> None:
@@ -100,13 +100,13 @@ def test_shrinking_bumps_in_migration() -> None:
 
 def test_a_leader_reports_the_end_of_recovery() -> None:
     recovering = partition([1], 1, recovery=RECOVERING)
-    wanted = RequestedChange(isr=(1,), recovery=RECOVERED)
-    assert partition_change(settings("3.9"), recovering, [1], "ONLINE", wanted) == Record(recovery=RECOVERED)
+    requested = RequestedChange(isr=(1,), recovery=RECOVERED)
+    assert partition_change(settings("3.9"), recovering, [1], "ONLINE", requested) == Record(recovery=RECOVERED)
 
 
 def test_a_topic_setting_mattered_to_3_0() -> None:
-    given_ = partition([1], 1), [2], ElectionKind.ONLINE, RequestedChange(isr=())
-    assert partition_change(settings("3.1", "3.1-IV0"), *given_, topic_allows_unclean=True) == Record(2, (2,))
+    config = partition([1], 1), [2], ElectionKind.ONLINE, RequestedChange(isr=())
+    assert partition_change(settings("3.1", "3.1-IV0"), *config, topic_allows_unclean=True) == Record(2, (2,))
 
 
 def test_epochs_after_a_record() -> None:
@@ -182,29 +182,29 @@ ELR: dict[str, Eligible] = {
 
 @pytest.mark.parametrize("case", ELR)
 def test_eligible_leader_replicas(case: str) -> None:
-    text, isr, leader, elr, last_known, wanted, unclean_shutdown, acceptable, kind, record = ELR[case]
-    given_ = (
+    text, isr, leader, elr, last_known, requested, unclean_shutdown, acceptable, kind, record = ELR[case]
+    config = (
         settings(text, "4.0-IV1", elr_enabled=True, min_isr=2),
         partition(isr, leader, elr=tuple(elr), last_known_elr=tuple(last_known)),
-        *(acceptable, kind, RequestedChange(isr=wanted, unclean_shutdown=unclean_shutdown)),
+        *(acceptable, kind, RequestedChange(isr=requested, unclean_shutdown=unclean_shutdown)),
     )
-    assert partition_change(*given_) == record
+    assert partition_change(*config) == record
 
 
 def test_min_isr_is_capped_at_the_replication_factor() -> None:
-    alone = PartitionRegistration((1,), (1,), 1)
+    lonely = PartitionRegistration((1,), (1,), 1)
     emptied = partition_change(
-        settings("4.1", elr_enabled=True, min_isr=3), alone, [], "ONLINE", RequestedChange(isr=())
+        settings("4.1", elr_enabled=True, min_isr=3), lonely, [], "ONLINE", RequestedChange(isr=())
     )
     assert emptied == Record(NOBODY, (), elr=(1,), last_known_elr=(1,))
-    returned = apply_change(alone, emptied)
+    returned = apply_change(lonely, emptied)
     back = partition_change(settings("4.1", elr_enabled=True, min_isr=3), returned, [1])
     assert back == Record(1, (1,), elr=(), last_known_elr=())
 
 
 def test_last_known_elr_without_last_known_leader() -> None:
-    given_ = settings("3.9", elr_enabled=True, min_isr=2, last_known_leader=False), partition([1, 2], 1)
-    change = partition_change(*given_, [1], "ONLINE", RequestedChange(isr=(1,), unclean_shutdown=(2,)))
+    config = settings("3.9", elr_enabled=True, min_isr=2, last_known_leader=False), partition([1, 2], 1)
+    change = partition_change(*config, [1], "ONLINE", RequestedChange(isr=(1,), unclean_shutdown=(2,)))
     assert change == Record(isr=(1,), last_known_elr=(2,))
 
 
@@ -244,11 +244,11 @@ REQUESTS: dict[str, tuple[str, str, Ids, int, Ids, bool, tuple[str, int, IdTuple
 
 @pytest.mark.parametrize("case", REQUESTS)
 def test_request(case: str) -> None:
-    text, kind, isr, leader, acceptable, by_topic, answer = REQUESTS[case]
+    text, kind, isr, leader, acceptable, by_topic, response = REQUESTS[case]
     outcome = kraft_elect_request(
         settings(text), partition(isr, leader), acceptable, kind, topic_allows_unclean=by_topic
     )
-    assert outcome == ElectionAnswer(*answer)
+    assert outcome == ElectionAnswer(*response)
 
 
 # release, unfenced, in controlled shutdown, manual -> ISR or error, for assignment [2, 1]
@@ -265,11 +265,11 @@ BIRTHS: dict[str, tuple[str, Ids, Ids, bool, IdTuple | str]] = {
 @pytest.mark.parametrize("case", BIRTHS)
 def test_birth(case: str) -> None:
     text, unfenced, leaving, manual, expected = BIRTHS[case]
-    born = kraft_new_partition(Release.parse(text), [2, 1], unfenced, leaving, manual=manual)
+    created = kraft_new_partition(Release.parse(text), [2, 1], unfenced, leaving, manual=manual)
     if isinstance(expected, str):
-        assert born == Refused(expected)
+        assert created == Refused(expected)
     else:
-        assert born == PartitionRegistration((2, 1), expected, expected[0])
+        assert created == PartitionRegistration((2, 1), expected, expected[0])
 
 
 # --- reassignment -----------------------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_a_lost_replica_bumps_the_epoch_of_the_leader_that_stays() -> None:
 
 # --- what always holds ------------------------------------------------------------------------------------------------
 
-BUILDERS = st.sampled_from([one for one in MINOR_RELEASES if one >= Release(3, 2)] + [TRUNK])
+BUILDERS = st.sampled_from([release for release in MINOR_RELEASES if release >= Release(3, 2)] + [TRUNK])
 BROKERS = st.integers(0, 5)
 METADATA = st.sampled_from(["3.1-IV0", "3.5-IV2", "3.6-IV0", "4.1-IV1"]).map(ProtocolVersion.parse)
 
@@ -328,20 +328,20 @@ def changes(draw: st.DrawFn) -> Asked:
     rest = [broker for broker in replicas if broker not in isr]
     below = elr_enabled and len(isr) < min(min_isr, len(replicas))
     elr = tuple(draw(st.lists(st.sampled_from(rest), unique=True))) if below and rest else ()
-    given_ = ControllerConfig(at, draw(METADATA), elr_enabled=elr_enabled, min_isr=min_isr)
-    wanted = tuple(broker for broker in isr if draw(st.booleans()))
+    config = ControllerConfig(at, draw(METADATA), elr_enabled=elr_enabled, min_isr=min_isr)
+    requested = tuple(broker for broker in isr if draw(st.booleans()))
     start = PartitionRegistration(replicas, isr, draw(st.sampled_from([*isr, NOBODY])), elr=elr)
-    acceptable = [broker for broker in draw(st.lists(BROKERS, unique=True)) if broker in wanted or broker not in isr]
-    return given_, start, acceptable, wanted
+    acceptable = [broker for broker in draw(st.lists(BROKERS, unique=True)) if broker in requested or broker not in isr]
+    return config, start, acceptable, requested
 
 
 @given(changes(), st.sampled_from(ElectionKind))
 def test_changes_keep_their_promises(change: Asked, kind: ElectionKind) -> None:
-    given_, before, acceptable, wanted = change
-    record = partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted))
+    config, before, acceptable, requested = change
+    record = partition_change(config, before, acceptable, kind, RequestedChange(isr=requested))
     after = apply_change(before, record)
     assert set(after.isr) <= set(before.replicas)
-    assert after.isr or given_.elr_enabled
+    assert after.isr or config.elr_enabled
     assert after.partition_epoch - before.partition_epoch == (record is not None)
     assert (after.leader_epoch > before.leader_epoch) == (record is not None and record.leader is not None)
     if after.leader not in (before.leader, NOBODY):
@@ -351,33 +351,33 @@ def test_changes_keep_their_promises(change: Asked, kind: ElectionKind) -> None:
         assert kind == ElectionKind.UNCLEAN
         assert after.isr == (after.leader,)
     assert not set(after.isr) & set(after.elr)
-    if len(after.isr) >= min(given_.min_isr, len(before.replicas)) and after.leader not in before.elr:
+    if len(after.isr) >= min(config.min_isr, len(before.replicas)) and after.leader not in before.elr:
         assert not after.elr
 
 
 @given(changes(), st.sampled_from([ElectionKind.PREFERRED, ElectionKind.ONLINE]))
 def test_preferred_and_online_are_never_unclean(change: Asked, kind: ElectionKind) -> None:
-    given_, before, acceptable, wanted = change
-    after = apply_change(before, partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted)))
-    assert after.leader in (NOBODY, before.leader, *(wanted or (*before.elr, *before.isr)))
+    config, before, acceptable, requested = change
+    after = apply_change(before, partition_change(config, before, acceptable, kind, RequestedChange(isr=requested)))
+    assert after.leader in (NOBODY, before.leader, *(requested or (*before.elr, *before.isr)))
 
 
 @given(changes(), st.sampled_from(ElectionKind), st.randoms(use_true_random=False))
 def test_the_order_of_brokers_does_not_matter(change: Asked, kind: ElectionKind, order: Random) -> None:
-    given_, before, acceptable, wanted = change
+    config, before, acceptable, requested = change
     shuffled = order.sample(acceptable, len(acceptable))
-    assert partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted)) == partition_change(
-        given_, before, shuffled, kind, RequestedChange(isr=wanted)
+    assert partition_change(config, before, acceptable, kind, RequestedChange(isr=requested)) == partition_change(
+        config, before, shuffled, kind, RequestedChange(isr=requested)
     )
 
 
 @given(changes(), st.sampled_from(ElectionKind))
 def test_the_same_change_again_changes_nothing(change: Asked, kind: ElectionKind) -> None:
-    given_, before, acceptable, wanted = change
-    after = apply_change(before, partition_change(given_, before, acceptable, kind, RequestedChange(isr=wanted)))
-    modern = given_.release >= Release(3, 8)
-    if modern and after.isr == wanted:
-        assert partition_change(given_, after, acceptable, kind, RequestedChange(isr=after.isr)) is None
+    config, before, acceptable, requested = change
+    after = apply_change(before, partition_change(config, before, acceptable, kind, RequestedChange(isr=requested)))
+    modern = config.release >= Release(3, 8)
+    if modern and after.isr == requested:
+        assert partition_change(config, after, acceptable, kind, RequestedChange(isr=after.isr)) is None
 
 
 REPLICAS = st.lists(BROKERS, min_size=1, max_size=4, unique=True)

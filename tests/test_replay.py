@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Frame, Same
 
-ELR = {  # verdict where nobody tells the eligible leader replicas -> the verdict that stays, and the input it lacks
+ELR = {  # verdict without known eligible leader replicas -> the verdict that stays, and the input it lacks
     "an accused leader may have been one": (("violated", ()), ("unknown", ("elr_before",))),
     "what holds holds": (("holds", ()), ("holds", ())),
     "another input is missing already": (("unknown", ("replicas",)), ("unknown", ("replicas",))),
@@ -31,16 +31,16 @@ ELR = {  # verdict where nobody tells the eligible leader replicas -> the verdic
 @pytest.mark.parametrize("case", ELR)
 def test_nobody_is_accused_where_eligible_leader_replicas_are_unknown(case: str) -> None:
     (verdict, missing), expected = ELR[case]
-    kept = without_elr(
+    verdict_without_elr = without_elr(
         Verdict("unclean_leader_alone", verdict, "an unclean leader that is allowed", "leader 2", missing, "text")
     )
-    assert (kept.verdict, kept.missing) == expected
+    assert (verdict_without_elr.verdict, verdict_without_elr.missing) == expected
 
 
 RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cluster's streams -> its release
     "the lowest that all allow": (["1.1.0..3.1.2", "2.4.0.."], Release(2, 4)),
-    "streams that do not tell": ([None, "2.4.0..2.4.1"], Release(2, 4)),
-    "none tells": ([None, None], None),
+    "streams without a range": ([None, "2.4.0..2.4.1"], Release(2, 4)),
+    "no stream has one": ([None, None], None),
     "no stream": ([], None),
 }
 
@@ -71,13 +71,13 @@ zk      | shutdown  | 0         | 0           | 10:00:08 | controlled_shutdown |
 zk      | shutdown2 | 0         | 0           | 10:00:09 | controlled_shutdown | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 1,2 | false   | true
 # an epoch refresh changes nothing else
 zk      | refresh   | 0         | 0           | 10:00:10 | none                | 1               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
-# the ISR before is not known; whoever does not say what it set out to do is not judged
+# the ISR before is not known; an election without a strategy is not judged
 zk      | blind     | 0         | 0           | 10:00:11 | offline             | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
 zk      | unsaid    | 0         | 0           | 10:00:12 |                     | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
-# failures of two days at the same time of day are two decisions; nobody tells the ISR that they found
+# failures of two days at the same time of day are two decisions; the ISR before is not logged
 zk      | nobody    | 0         | 0           | 2026-11-21 10:00:14 | offline | -1           |        |              |            | 1,2      | 2            |               |     |         | false
 zk      | nobody    | 0         | 0           | 2026-11-22 10:00:14 | offline | -1           |        |              |            | 1,2      | 2            |               |     |         | false
-# another cluster, whose release no message tells, is left alone
+# another cluster, whose release is unknown, is left out
 dark    | t         | 0         | 0           | 10:00:13 | offline             | -1              | 2      | 3            | 1          | 1,2      | 1,2          |               | 2   | true    | true
 """
 ZK_VERDICTS = """
@@ -97,7 +97,7 @@ unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | unkn
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before
 """
-# KRaft 4.1: the logs do not tell who was alive, but the brokers' spans do. Broker 1 was fenced at 10:00:00.
+# KRaft 4.1: the controller did not log who was alive, but registrations show it. Broker 1 was fenced at 10:00:00.
 KRAFT_ELECTIONS = """
 cluster | topic    | partition | incarnation | at       | previous_leader | leader | leader_epoch | isr_before | elr_before | replicas | replicas_before | isr | unclean | succeeded
 kraft   | right    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      | 1,2             | 2   | false   | true
@@ -176,7 +176,7 @@ def verdicts(frame: Frame) -> DataFrame:
 
 
 def test_eligible_leader_replicas_are_on_where_a_state_shows_some() -> None:
-    """A metadata dump of 4.1 looks like one of 3.x: its states' lists tell that they were on (KIP-966; 3.7 on, by default 4.1)."""
+    """A dump of 4.1 looks like one of 3.x: the lists in its states show that they were on (KIP-966; 3.7 on)."""
     assert algorithm_release(Release.parse("3.0.0"), True, True) == (Release(3, 7), True)
     assert algorithm_release(Release.parse("3.9.1"), True, None) == (Release(3, 9, 1), False)
     assert algorithm_release(Release.parse("4.1.0"), True, None) == (Release(4, 1), True)

@@ -56,8 +56,8 @@ def topics(incarnations: list[dict[str, Any]], states: list[dict[str, Any]], **m
         "configs": [],
         "default_min_isr": lambda _: None,
     }
-    given = {"tool": ZK, "paths": {"f": "broker-1/server.log"}, **nothing, **more}
-    return topics_of(incarnations=incarnations, partitions=states, at=at("11:00"), **given)
+    arguments = {"tool": ZK, "paths": {"f": "broker-1/server.log"}, **nothing, **more}
+    return topics_of(incarnations=incarnations, partitions=states, at=at("11:00"), **arguments)
 
 
 def test_partitions_stand_in_their_topics_with_their_proof() -> None:

@@ -26,10 +26,10 @@ from udfs.kafka.reassignment import ReassignmentLists
 from udfs.kafka.releases import MINOR_RELEASES, ProtocolVersion, Release, releases_between
 from udfs.kafka.stored_state import Cluster, StoredState
 
-Given = dict[str, Any]  # a part of a vector, or what is compared with one
-Operation = Callable[[Release, Given], Given]
+Fields = dict[str, Any]  # a part of a vector, or what is compared with one
+Operation = Callable[[Release, Fields], Fields]
 
-VECTORS: dict[str, Given] = {
+VECTORS: dict[str, Fields] = {
     f"{path.stem}: {vector['name']}": vector
     for path in sorted((Path(__file__).parent / "vectors").glob("*.json"))
     for vector in json.loads(path.read_text(encoding="utf-8"))
@@ -51,142 +51,142 @@ def releases(era: str) -> list[tuple[Release, bool]]:
     if era == "any":
         zk = [(release, False) for release in MINOR_RELEASES if release < Release(4)]
         return zk + [(release, True) for release in MINOR_RELEASES if release >= Release(2, 8)]
-    found = []
+    spans = []
     for part in era.split(","):
         mode, _, span = part.partition(":")
         first, _, last = span.partition("..")
         between = releases_between(Release.parse(first), Release.parse(last or first))
-        found += [(release, mode == "kraft") for release in between]
-    return found
+        spans += [(release, mode == "kraft") for release in between]
+    return spans
 
 
-def zk_elect(release: Release, given: Given) -> Given:
-    protocol = given.get("inter_broker_protocol")
+def zk_elect(release: Release, inputs: Fields) -> Fields:
+    protocol = inputs.get("inter_broker_protocol")
     outcome = elections.zk_elect(
         release,
-        given["strategy"],
-        assigned=given["assignment"],
+        inputs["strategy"],
+        assigned=inputs["assignment"],
         inter_broker_protocol=ProtocolVersion.parse(protocol) if protocol else None,
-        **{name: given[name] for name in ZK_ELECT_FIELDS & given.keys()},
+        **{name: inputs[name] for name in ZK_ELECT_FIELDS & inputs.keys()},
     )
     return {"result": "error" if isinstance(outcome, Refused) else "elected", **vars(outcome)}
 
 
-def zk_elect_request(release: Release, given: Given) -> Given:
+def zk_elect_request(release: Release, inputs: Fields) -> Fields:
     outcome = elections.zk_elect_request(
         release,
-        given["election_type"],
-        assigned=given["assignment"],
-        leader=given["leader"],
-        isr=given["isr"],
-        alive=given["alive"],
+        inputs["election_type"],
+        assigned=inputs["assignment"],
+        leader=inputs["leader"],
+        isr=inputs["isr"],
+        alive=inputs["alive"],
     )
     return vars(outcome)
 
 
-def zk_new_partition(release: Release, given: Given) -> Given:
-    online = elections.online_replicas(release, given["alive"], given.get("shutting_down", ()))
-    born = elections.zk_new_partition(release, given["assignment"], online)
-    if isinstance(born, Elected):
-        return {"result": "created", "zk_version": 0, **vars(born)}
-    return {"result": "error", "partition_state": "NewPartition", **vars(born)}
+def zk_new_partition(release: Release, inputs: Fields) -> Fields:
+    online = elections.online_replicas(release, inputs["alive"], inputs.get("shutting_down", ()))
+    created = elections.zk_new_partition(release, inputs["assignment"], online)
+    if isinstance(created, Elected):
+        return {"result": "created", "zk_version": 0, **vars(created)}
+    return {"result": "error", "partition_state": "NewPartition", **vars(created)}
 
 
-def zk_remove_replica(release: Release, given: Given) -> Given:
+def zk_remove_replica(release: Release, inputs: Fields) -> Fields:
     return vars(
         replica_removal.zk_remove_replica(
             release,
-            given["replica"],
-            assigned=given["assignment"],
-            leader=given["leader"],
-            isr=given["isr"],
-            leader_epoch=given["leader_epoch"],
-            unclean_enabled=given.get("unclean_enabled"),
-            topic_deleting=given.get("topic_deleting", False),
+            inputs["replica"],
+            assigned=inputs["assignment"],
+            leader=inputs["leader"],
+            isr=inputs["isr"],
+            leader_epoch=inputs["leader_epoch"],
+            unclean_enabled=inputs.get("unclean_enabled"),
+            topic_deleting=inputs.get("topic_deleting", False),
         )
     )
 
 
-def kraft_new_partition(release: Release, given: Given) -> Given:
-    born = kraft_elections.kraft_new_partition(
+def kraft_new_partition(release: Release, inputs: Fields) -> Fields:
+    created = kraft_elections.kraft_new_partition(
         release,
-        given["assignment"],
-        given["unfenced"],
-        given["in_controlled_shutdown"],
-        manual=given.get("manual", False),
+        inputs["assignment"],
+        inputs["unfenced"],
+        inputs["in_controlled_shutdown"],
+        manual=inputs.get("manual", False),
     )
-    return {"result": "error" if isinstance(born, Refused) else "created", **vars(born)}
+    return {"result": "error" if isinstance(created, Refused) else "created", **vars(created)}
 
 
-def kraft_change(release: Release, given: Given) -> Given:
-    fields: Given = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given["partition"].items()
+def kraft_change(release: Release, inputs: Fields) -> Fields:
+    fields: Fields = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in inputs["partition"].items()
     }
     partition = kraft_partition.PartitionRegistration(**fields)
     settings = kraft_partition.ControllerConfig(
         release,
-        ProtocolVersion.parse(given["metadata_version"]),
-        zk_migration=given.get("zk_migration", False),
-        elr_enabled=given.get("elr_enabled", False),
-        min_isr=given.get("min_isr", 1),
-        last_known_leader=given.get("last_known_leader_enabled", True),
+        ProtocolVersion.parse(inputs["metadata_version"]),
+        zk_migration=inputs.get("zk_migration", False),
+        elr_enabled=inputs.get("elr_enabled", False),
+        min_isr=inputs.get("min_isr", 1),
+        last_known_leader=inputs.get("last_known_leader_enabled", True),
     )
-    asked: Given = {
-        name.removeprefix("target_"): tuple(given[name])
+    requested_fields: Fields = {
+        name.removeprefix("target_"): tuple(inputs[name])
         for name in ("target_isr", "target_replicas", "target_adding", "target_removing", "unclean_shutdown")
-        if name in given
+        if name in inputs
     }
-    wanted = kraft_partition.RequestedChange(**asked)
+    requested = kraft_partition.RequestedChange(**requested_fields)
     change = kraft_elections.partition_change(
-        settings, partition, given["acceptable"], given.get("election", "ONLINE"), wanted
+        settings, partition, inputs["acceptable"], inputs.get("election", "ONLINE"), requested
     )
     record = None if change is None else {name: value for name, value in vars(change).items() if value is not None}
     return {"record": record, "after": vars(kraft_partition.apply_change(partition, change))}
 
 
-def lists(given: Given) -> ReassignmentLists:
-    return ReassignmentLists(tuple(given["replicas"]), tuple(given["adding"]), tuple(given["removing"]))
+def lists(inputs: Fields) -> ReassignmentLists:
+    return ReassignmentLists(tuple(inputs["replicas"]), tuple(inputs["adding"]), tuple(inputs["removing"]))
 
 
-def kraft_reassign_complete(release: Release, given: Given) -> Given:
-    done = reassignment.kraft_reassign_complete(release, lists(given), given["target_isr"])
+def kraft_reassign_complete(release: Release, inputs: Fields) -> Fields:
+    done = reassignment.kraft_reassign_complete(release, lists(inputs), inputs["target_isr"])
     return {"completed": False} if done is None else {"completed": True, "replicas": done.replicas, "isr": done.isr}
 
 
-def zk_reassign(release: Release, given: Given) -> reassignment.Reassignment:
+def zk_reassign(release: Release, inputs: Fields) -> reassignment.Reassignment:
     return reassignment.zk_reassign_trace(
         release,
-        given["assignment"],
-        given["target"],
-        leader=given["leader"],
-        isr=given["isr"],
-        leader_epoch=given["leader_epoch"],
-        alive=given["alive"],
-        catch_up_order=given.get("catch_up_order", ()),
+        inputs["assignment"],
+        inputs["target"],
+        leader=inputs["leader"],
+        isr=inputs["isr"],
+        leader_epoch=inputs["leader_epoch"],
+        alive=inputs["alive"],
+        catch_up_order=inputs.get("catch_up_order", ()),
     )
 
 
-def zk_reassign_trace(release: Release, given: Given) -> Given:
-    steps = zk_reassign(release, given).steps
+def zk_reassign_trace(release: Release, inputs: Fields) -> Fields:
+    steps = zk_reassign(release, inputs).steps
     return {"states": [{**vars(step), "assignment_set": step.assignment, "isr_set": step.isr} for step in steps]}
 
 
-def zk_reassign_final(release: Release, given: Given) -> Given:
-    outcome = zk_reassign(release, given)
+def zk_reassign_final(release: Release, inputs: Fields) -> Fields:
+    outcome = zk_reassign(release, inputs)
     return {**vars(outcome), **vars(outcome.final), "isr_set": outcome.final.isr}
 
 
 def place(function: Callable[..., placement.Assignment]) -> Operation:
-    def run(_: Release, given: Given) -> Given:
-        racks = {int(broker): rack for broker, rack in given.get("racks", {}).items()}
+    def run(_: Release, inputs: Fields) -> Fields:
+        racks = {int(broker): rack for broker, rack in inputs.get("racks", {}).items()}
         try:
             placed = function(
-                racks or given["brokers"],
-                given["partitions"],
-                given["replication_factor"],
-                given["start_index"],
-                given.get("next_replica_shift"),
-                given.get("start_partition", 0),
+                racks or inputs["brokers"],
+                inputs["partitions"],
+                inputs["replication_factor"],
+                inputs["start_index"],
+                inputs.get("next_replica_shift"),
+                inputs.get("start_partition", 0),
             )
         except ValueError:
             return {"error": "invalid"}
@@ -195,46 +195,46 @@ def place(function: Callable[..., placement.Assignment]) -> Operation:
     return run
 
 
-def place_striped(_: Release, given: Given) -> Given:
-    brokers = [placement.StripedBroker(**broker) for broker in given["brokers"]]
-    draws: Iterator[tuple[int, int]] = iter(given["draws"])
+def place_striped(_: Release, inputs: Fields) -> Fields:
+    brokers = [placement.StripedBroker(**broker) for broker in inputs["brokers"]]
+    draws: Iterator[tuple[int, int]] = iter(inputs["draws"])
 
     def draw(bound: int) -> int:
         expected_bound, value = next(draws)
         assert bound == expected_bound
         return value
 
-    placed = placement.place_striped(brokers, given["partitions"], given["replication_factor"], draw)
+    placed = placement.place_striped(brokers, inputs["partitions"], inputs["replication_factor"], draw)
     assert not list(draws), "fewer random numbers taken than Kafka takes"
     return {"assignment": placed}
 
 
-def transition(release: Release, given: Given) -> Given:
-    return {"valid": state_machines.is_legal(release, given["from"], given["to"])}
+def transition(release: Release, inputs: Fields) -> Fields:
+    return {"valid": state_machines.is_legal(release, inputs["from"], inputs["to"])}
 
 
 def requested(function: Callable[..., broker_requests.Answer]) -> Operation:
-    def run(release: Release, given: Given) -> Given:
-        answer = function(release, **{name: given[name] for name in REQUEST_FIELDS & given.keys()})
-        return {**vars(answer), "known_controller_epoch_after": answer.known_controller_epoch}
+    def run(release: Release, inputs: Fields) -> Fields:
+        response = function(release, **{name: inputs[name] for name in REQUEST_FIELDS & inputs.keys()})
+        return {**vars(response), "known_controller_epoch_after": response.known_controller_epoch}
 
     return run
 
 
-def led(given: Given) -> list[controller_metrics.LedPartition]:
-    return [controller_metrics.LedPartition(tuple(one["replicas"]), one["leader"]) for one in given["partitions"]]
+def led(inputs: Fields) -> list[controller_metrics.LedPartition]:
+    return [controller_metrics.LedPartition(tuple(item["replicas"]), item["leader"]) for item in inputs["partitions"]]
 
 
-def leader_imbalance(_: Release, given: Given) -> Given:
-    ratios = controller_metrics.leader_imbalance(led(given))
+def leader_imbalance(_: Release, inputs: Fields) -> Fields:
+    ratios = controller_metrics.leader_imbalance(led(inputs))
     return {
         "ratio": {str(broker): ratio for broker, ratio in ratios.items()},
-        "triggered": controller_metrics.rebalance_triggered(ratios, given["percentage"]),
+        "triggered": controller_metrics.rebalance_triggered(ratios, inputs["percentage"]),
     }
 
 
-def offline_counter(_: Release, given: Given) -> Given:
-    trace = list(controller_metrics.offline_counter(map(tuple, given["transitions"])))
+def offline_counter(_: Release, inputs: Fields) -> Fields:
+    trace = list(controller_metrics.offline_counter(map(tuple, inputs["transitions"])))
     return {"trace": trace, "count": trace[-1]}
 
 
@@ -263,18 +263,18 @@ def rule_ids(findings: Iterable[Finding]) -> list[str]:
     return [RULE_IDS[rule] for rule in violations(findings)]
 
 
-def check_sequence(release: Release, given: Given, kraft: bool = False) -> Given:
+def check_sequence(release: Release, inputs: Fields, kraft: bool = False) -> Fields:
     renamed = {"assignment": "replicas", "alive": "online"}
     typed = {"isr": tuple, "replicas": tuple, "online": frozenset}
     states = []
-    for state in given["states"]:
+    for state in inputs["states"]:
         fields = {renamed.get(name, name): value for name, value in state.items()}
         states.append(StoredState(**{name: typed.get(name, lambda v: v)(v) for name, v in fields.items()}))
     return {"violations": rule_ids(check_states(Cluster(release, kraft), states))}
 
 
-def check_controllers(_: Release, given: Given) -> Given:
-    claims = [(claim["epoch"], claim["controller"]) for claim in given["claims"]]
+def check_controllers(_: Release, inputs: Fields) -> Fields:
+    claims = [(claim["epoch"], claim["controller"]) for claim in inputs["claims"]]
     return {"violations": rule_ids(cluster_invariants.check_controllers(claims))}
 
 
@@ -285,17 +285,19 @@ OPERATIONS: dict[str, Operation] = {
     "zk_remove_replica": zk_remove_replica,
     "kraft_new_partition": kraft_new_partition,
     "kraft_change": kraft_change,
-    "reassign_to": lambda _, given: vars(reassignment.reassign_to(lists(given), given["target"])),
-    "kraft_reassign_plan": lambda _, given: vars(reassignment.kraft_reassign_plan(given["current"], given["target"])),
-    "kraft_reassign_lists": lambda _, given: vars(reassignment.kraft_reassign_lists(lists(given), given["target"])),
+    "reassign_to": lambda _, inputs: vars(reassignment.reassign_to(lists(inputs), inputs["target"])),
+    "kraft_reassign_plan": lambda _, inputs: vars(
+        reassignment.kraft_reassign_plan(inputs["current"], inputs["target"])
+    ),
+    "kraft_reassign_lists": lambda _, inputs: vars(reassignment.kraft_reassign_lists(lists(inputs), inputs["target"])),
     "kraft_reassign_complete": kraft_reassign_complete,
-    "kraft_reassign_revert": lambda _, given: vars(reassignment.kraft_reassign_revert(lists(given), given["isr"])),
+    "kraft_reassign_revert": lambda _, inputs: vars(reassignment.kraft_reassign_revert(lists(inputs), inputs["isr"])),
     "zk_reassign_trace": zk_reassign_trace,
     "zk_reassign_final": zk_reassign_final,
     "place_rack_unaware": place(placement.place_rack_unaware),
     "place_rack_aware": place(placement.place_rack_aware),
-    "rack_alternated_list": lambda _, given: {
-        "brokers": placement.rack_alternated_list({int(broker): rack for broker, rack in given["racks"].items()})
+    "rack_alternated_list": lambda _, inputs: {
+        "brokers": placement.rack_alternated_list({int(broker): rack for broker, rack in inputs["racks"].items()})
     },
     "place_striped": place_striped,
     "partition_transition": transition,
@@ -306,8 +308,8 @@ OPERATIONS: dict[str, Operation] = {
     "leader_and_isr": requested(broker_requests.leader_and_isr),
     "stop_replica": requested(broker_requests.stop_replica),
     "leader_imbalance": leader_imbalance,
-    "preferred_imbalance_count": lambda release, given: {
-        "count": controller_metrics.preferred_imbalance_count(release, led(given))
+    "preferred_imbalance_count": lambda release, inputs: {
+        "count": controller_metrics.preferred_imbalance_count(release, led(inputs))
     },
     "offline_counter": offline_counter,
     "check_sequence": check_sequence,
@@ -331,12 +333,12 @@ def agrees(actual: Any, expected: Any, key: str = "") -> bool:
 @pytest.mark.parametrize("name", VECTORS)
 def test_vector(name: str) -> None:
     vector = VECTORS[name]
-    given, expected = vector["input"], vector["expected"]
+    inputs, expected = vector["input"], vector["expected"]
     span = releases(vector["era"])
     assert span, "the era names no release"
     for release, kraft in span:
-        operation = OPERATIONS[given["op"]]
-        actual = operation(release, given, kraft) if operation is check_sequence else operation(release, given)
+        operation = OPERATIONS[inputs["op"]]
+        actual = operation(release, inputs, kraft) if operation is check_sequence else operation(release, inputs)
         assert agrees(actual, expected), f"Kafka {release}: {actual}"
 
 

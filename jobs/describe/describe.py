@@ -234,7 +234,7 @@ def snapshot_at(
 
 
 def _rows_at(table: Callable[[str], DataFrame], at: datetime, topic: str | None) -> dict[str, list[dict[str, Any]]]:
-    """Rows of one cluster's tables that hold at a moment, or say what does, by what they are about.
+    """Rows of one cluster's tables that hold at a moment, or show what does, by subject.
 
     Raises BadInput if no topic matches.
     """

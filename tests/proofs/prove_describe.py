@@ -72,7 +72,7 @@ class History:
         self.states: dict[Place, list[Mapping[str, Any]]] = {}
         for state in sorted(states, key=lambda s: int(s["since"])):
             self.states.setdefault((state["topic"], state["partition"]), []).append(state)
-        self.begins = {place: [s["since"] for s in life] for place, life in self.states.items()}
+        self.begins = {place: [s["since"] for s in history] for place, history in self.states.items()}
 
     def at(self, place: Place, ms: int) -> Seen:
         """What a partition was at a moment."""
@@ -93,16 +93,16 @@ class History:
 
 def assignments(capture: Path) -> dict[Place, list[tuple[int, Ids]]]:
     """With ZooKeeper the assignments, each from when on: they are stored apart from states and change in between."""
-    found: dict[Place, list[tuple[int, Ids]]] = {}
+    results: dict[Place, list[tuple[int, Ids]]] = {}
     for line in (capture / "truth.jsonl").read_text().splitlines():
         record = json.loads(line)
         named = re.fullmatch(r"/brokers/topics/([^/]+)", record.get("path", ""))
         for number, ids in ((record.get("data") or {}).get("partitions", {}) if named else {}).items():
             assert named is not None
-            history = found.setdefault((named[1], int(number)), [])
+            history = results.setdefault((named[1], int(number)), [])
             if not history or history[-1][1] != tuple(ids):
                 history.append((record["ms"], tuple(ids)))
-    return found
+    return results
 
 
 def draw(history: History, window: tuple[int, int], tolerance: int) -> list[Point]:
@@ -119,15 +119,15 @@ def draw(history: History, window: tuple[int, int], tolerance: int) -> list[Poin
 
 def freezes(capture: Path) -> list[tuple[int, int]]:
     """From when to when any process was frozen (SIGSTOP to SIGCONT), and its aftermath, ms."""
-    found, since = [], {}
+    results, since = [], {}
     for line in (capture / "actions.jsonl").read_text().splitlines():
         action = json.loads(line)
         node = action.get("node", action.get("broker"))
         if action["action"] == "pause":
             since[node] = action["ms"]
         elif action["action"] in ("resume", "kill", "stop") and node in since:
-            found.append((since.pop(node), action["ms"] + AFTERMATH_MS))
-    return found + [(begin, 1 << 60) for begin in since.values()]
+            results.append((since.pop(node), action["ms"] + AFTERMATH_MS))
+    return results + [(begin, 1 << 60) for begin in since.values()]
 
 
 # ---- what is described ----------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list
     for write in assignments_written(warehouse.read("events")).orderBy("at", "file_id", "line").collect():
         writes.setdefault((write["topic"], write["partition"]), []).append(write)
     spans = warehouse.read("broker_timeline").collect()
-    found: list[Seen] = [None] * len(points)
+    results: list[Seen] = [None] * len(points)
     for row in holding(rows, F.col("asked")).collect():
         around = moves.get((row["topic"], row["partition"], row["incarnation"]), [])
         before = [w for w in writes.get((row["topic"], row["partition"]), []) if w["at"] <= row["asked"]]
@@ -163,8 +163,8 @@ def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list
         last = {s["broker"]: s for s in sorted(spans, key=lambda s: s["since"]) if s["since"] <= row["asked"]}
         alive = {broker: s["until"] is None or s["until"] > row["asked"] for broker, s in last.items()}
         (topic,) = without_fenced_leaders(tool, [DescribedTopic(row["topic"], (p,))], alive)
-        found[row["n"]] = _seen(topic.partitions[0])
-    return found
+        results[row["n"]] = _seen(topic.partitions[0])
+    return results
 
 
 def _seen(p: DescribedPartition) -> Seen:
@@ -200,9 +200,11 @@ def whole_snapshots(warehouse: Warehouse, points: Sequence[Point]) -> tuple[int,
                     (state.logged_states.get((t.name, p.partition, b)), context.implied_replica_state(state, t, p, b))
                     for b in p.replicas or ()
                 ]
-                known = [(logged, implied) for logged, implied in pairs if logged is not None and implied is not None]
-                states += len(known)
-                otherwise += sum(logged != implied for logged, implied in known)
+                compared = [
+                    (logged, implied) for logged, implied in pairs if logged is not None and implied is not None
+                ]
+                states += len(compared)
+                otherwise += sum(logged != implied for logged, implied in compared)
     return wrong, partitions, otherwise, states
 
 

@@ -100,9 +100,9 @@ def with_gaps_filled(topic: DescribedTopic) -> DescribedTopic:
     >>> [p.partition for p in with_gaps_filled(topic).partitions]
     [0, 1, 2]
     """
-    known = {p.partition: p for p in topic.partitions}
-    numbers = range(max(known, default=-1) + 1)
-    return replace(topic, partitions=tuple(known.get(n, DescribedPartition(n)) for n in numbers))
+    by_number = {p.partition: p for p in topic.partitions}
+    numbers = range(max(by_number, default=-1) + 1)
+    return replace(topic, partitions=tuple(by_number.get(n, DescribedPartition(n)) for n in numbers))
 
 
 # ---- which partitions -----------------------------------------------------------------------------------------------
@@ -120,13 +120,13 @@ def select(tool: Tool, topics: Iterable[DescribedTopic], only: str | None, alive
     in_order = sorted(topics, key=lambda topic: topic.name)
     if only is None:
         return Selection(None, tuple((topic, topic.partitions) for topic in in_order))
-    kept, undecided = [], 0
+    selected, undecided = [], 0
     for topic in in_order:
         verdicts = [(p, passes(tool, topic, as_received(tool, p, alive), only, alive)) for p in topic.partitions]
         undecided += sum(verdict is None for _, verdict in verdicts)
         if partitions := tuple(p for p, verdict in verdicts if verdict):
-            kept.append((topic, partitions))
-    return Selection(only, tuple(kept), undecided)
+            selected.append((topic, partitions))
+    return Selection(only, tuple(selected), undecided)
 
 
 def passes(tool: Tool, topic: DescribedTopic, p: DescribedPartition, only: str, alive: Alive) -> bool | None:

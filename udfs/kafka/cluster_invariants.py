@@ -25,9 +25,9 @@ def check_controllers(claims: Sequence[tuple[int, int]]) -> Iterator[Finding]:
         grows = judge(epoch > latest, f"a controller epoch above {latest}", f"epoch {epoch} of controller {controller}")
         holder = claimants.setdefault(epoch, controller)
         actual = f"controller {controller}" if holder == controller else f"controllers {holder} and {controller}"
-        alone = judge(holder == controller, "one controller per epoch", f"{actual} in epoch {epoch}")
+        unique = judge(holder == controller, "one controller per epoch", f"{actual} in epoch {epoch}")
         yield Finding("controller_epoch_grows", grows.verdict, at, grows.expected, grows.actual)
-        yield Finding("one_controller_per_epoch", alone.verdict, at, alone.expected, alone.actual)
+        yield Finding("one_controller_per_epoch", unique.verdict, at, unique.expected, unique.actual)
 
 
 def check_transitions(release: Release, transitions: Sequence[tuple[str, str]]) -> Iterator[Finding]:

@@ -142,7 +142,7 @@ def elect_controlled_shutdown(
     """The leader when the present one asked to leave; it and all others leaving drop out of the ISR.
 
     A dead ISR member stays in the ISR, and through 0.9 may even be picked (ISR order, liveness not asked).
-    1.1-2.0 does not tell the leaving broker (KAFKA-7482).
+    1.1-2.0 sends nothing to the leaving broker (KAFKA-7482).
     """
     leaving = {*shutting_down, leader} if release < Release(0, 8, 1) else set(shutting_down)
     remaining = tuple(broker for broker in isr if broker not in leaving)

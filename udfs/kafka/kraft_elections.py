@@ -243,8 +243,8 @@ def _bumps(
     old_ways = settings.release < Release(3, 6) or settings.metadata_version < NO_BUMP_ON_SHRINK
     if not old_ways and not settings.zk_migration:
         return False
-    kept = target.isr if settings.release < Release(3, 8) else (partition.isr if isr is None else isr)
-    return not set(partition.isr) <= set(kept)
+    counted_isr = target.isr if settings.release < Release(3, 8) else (partition.isr if isr is None else isr)
+    return not set(partition.isr) <= set(counted_isr)
 
 
 def _last_known(
@@ -311,7 +311,7 @@ def kraft_elect_request(
     """The answer to an election request, 3.0 on.
 
     3.0 always tries to move to the preferred replica, goes unclean if the topic allows it, and answers
-    LEADER_NOT_AVAILABLE; only from 3.1 does it tell that no election was needed.
+    LEADER_NOT_AVAILABLE; only from 3.1 on does it answer that no election was needed.
     """
     kind = ElectionKind(election_type)
     if kind == ElectionKind.ONLINE:

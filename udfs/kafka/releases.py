@@ -28,10 +28,10 @@ class Release(NamedTuple):
         """
         if text.strip().lower() == "trunk":
             return TRUNK
-        found = re.fullmatch(r"v?(\d+(?:\.\d+){0,3})(?:[-+][A-Za-z].*)?", text.strip())
-        if not found:
+        match = re.fullmatch(r"v?(\d+(?:\.\d+){0,3})(?:[-+][A-Za-z].*)?", text.strip())
+        if not match:
             raise ValueError(f"Not a Kafka release: {text!r}; expected e.g. 0.8.2.1, 2.4, 3.9.1 or trunk")
-        return cls(*(int(number) for number in found[1].split(".")))
+        return cls(*(int(number) for number in match[1].split(".")))
 
     @property
     def line(self) -> "Release":

@@ -46,7 +46,7 @@ class Cluster:
 
 
 def gap(before: StoredState, after: StoredState) -> tuple[str, ...]:
-    """What keeps the two from being neighbours: the states lost between them, or epochs that can not tell."""
+    """What keeps the two from being neighbours: the states lost between them, or a missing epoch."""
     if after.leader_epoch - before.leader_epoch > 1:
         return (f"states between leader epochs {before.leader_epoch} and {after.leader_epoch}",)
     if before.partition_epoch is None or after.partition_epoch is None:

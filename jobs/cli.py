@@ -24,9 +24,9 @@ from jobs.exits import (
     not_written,
     print_error,
     print_utf8,
-    spark_reason,
 )
 from jobs.merge.command import merge
+from jobs.read.commands import export, sql
 
 
 class CommandGroup(click.Group):
@@ -225,64 +225,10 @@ def replay(root: str, conf: str | None, no_wait: bool) -> None:
     write(("replay",), root, conf, no_wait)
 
 
-DATA_EXCEPTION = "22"
-"""SQL's class of errors that rows cause, such as a division by zero."""
-
-
-def check_stdout() -> None:
-    """Raises Failed if nothing can be printed."""
-    from udfs.errors import Failed
-
-    if sys.stdout is None:
-        raise Failed("Standard output is closed; nothing was read.")
-
-
-@main.command()
-@click.argument("query")
-@warehouse_option
-@click.option("--limit", default=100, show_default=True, help="Rows to print.")
-def sql(query: str, root: str, limit: int) -> None:
-    """Run a Spark SQL QUERY over the published tables."""
-    check_stdout()
-    from pyspark.errors import PySparkException
-
-    from jobs.session import session
-    from jobs.warehouse.query import print_rows, query_tables
-    from jobs.warehouse.tables import check_root, expected_size
-    from udfs.errors import BadInput
-
-    check_root(root, create=False)
-    with session(size_bytes=expected_size(root)) as spark:
-        rows = query_tables(spark, root, query)
-        try:
-            print_rows(rows, limit, click.echo)
-        except PySparkException as error:
-            if (error.getSqlState() or "").startswith(DATA_EXCEPTION):
-                raise BadInput(f"The query failed: {spark_reason(error)}") from None
-            raise
-
-
-@main.command()
-@click.argument("table")
-@warehouse_option
-@click.option("--format", "form", type=click.Choice(["jsonl", "csv", "parquet"]), default="jsonl", show_default=True)
-@click.option("--output", "-o", metavar="F", help="File to write; standard output if not given (not for parquet).")
-def export(table: str, root: str, form: str, output: str | None) -> None:
-    """Write a published TABLE out as jsonl, csv or parquet."""
-    if output is None:
-        check_stdout()
-    from jobs.session import session
-    from jobs.warehouse.query import check_export, export_table
-    from jobs.warehouse.tables import check_root, expected_size
-
-    check_root(root, create=False)
-    check_export(table, form, output)
-    with session(size_bytes=expected_size(root)) as spark:
-        export_table(spark, root, table, form, output)
-
-
 main.add_command(describe)
 main.add_command(merge)
+main.add_command(sql)
+main.add_command(export)
 
 
 if __name__ == "__main__":

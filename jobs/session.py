@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from udfs.errors import NoJava, NoSpark
@@ -179,6 +179,7 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
     time.tzset()
     running = SparkSession.getActiveSession()
     is_hosted = running is not None or any(name in os.environ for name in HOSTS)
+    scratch = ExitStack()
     if running is not None:
         spark = running
     elif is_hosted:
@@ -190,7 +191,9 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         builder = SparkSession.builder
         for key, value in {**SETTINGS, JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}.items():
             builder = builder.config(key, value)
-        spark = _start_quietly(builder)
+        # Spark makes the folder of tables without a path at once, wherever it runs
+        scratch.enter_context(folder := tempfile.TemporaryDirectory(prefix="kafka-rewind-"))
+        spark = _start_quietly(builder.config("spark.sql.warehouse.dir", folder.name))
     try:
         if is_hosted:
             check_delta(spark)
@@ -204,6 +207,7 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
     finally:
         if running is None and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
             spark.stop()
+        scratch.close()
 
 
 def _use_utf8() -> None:

@@ -161,7 +161,7 @@ class Run:
 
     def score(self, table: str) -> dict[str, Any]:
         """Scores of a table against the cluster's true history (tests/truth)."""
-        from jobs.warehouse.query import as_text
+        from tests.rows_as_json import as_text
 
         path = Path(self.warehouse.root).parent / f"{self.capture.name}-{table}.jsonl"
         path.write_text("".join(f"{row['row']}\n" for row in as_text(self.warehouse.read(table)).collect()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from py4j.protocol import Py4JNetworkError  # type: ignore[import-untyped]  # py4j has no types
+from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException, PythonException, SparkRuntimeException
 
 from jobs.exits import BAD_INPUT, FAILED, exit_code, explain, spark_reason

@@ -17,8 +17,8 @@ from jobs.ingest.ingest import NewInput, ingest
 from jobs.ingest.reparse import reparse_rejects
 from jobs.ingest.workers import PARSED
 from jobs.settings import Settings
-from jobs.warehouse.query import as_text
 from jobs.warehouse.tables import Warehouse
+from tests.rows_as_json import as_text
 from udfs.arrow.parse import read_range
 from udfs.arrow.schema import SCHEMA
 from udfs.arrow.templates import clear_templates

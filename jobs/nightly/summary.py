@@ -333,7 +333,7 @@ def told_clocks(offsets: Sequence[Row], nodes: Iterable[int]) -> list[str]:
         for row in corrected[:MOST]
     ]
     if len(corrected) > MOST:
-        found.append(f"and {len(corrected) - MOST} more: SELECT * FROM clock_offsets WHERE size(applied) > 0")
+        found.append(f"and {len(corrected) - MOST} more: SELECT * FROM clock_offsets WHERE len(applied) > 0")
     if torn := [row["node_id"] for row in offsets if row["contradicting"]]:
         found.append(f"what compares {_nodes(torn)} contradicts itself, as if a clock had been set: own times are kept")
     if agree := [row["node_id"] for row in offsets if not row["corrected"] and not row["contradicting"]]:

@@ -30,10 +30,10 @@ from pyspark.sql import functions as F
 from jobs.nightly.run import run
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse.query import as_text
 from jobs.warehouse.tables import Warehouse, open_warehouse
 from schemas.ledger import STEPS
 from tests.proofs.prove_truth import ROOT, TABLES, compare
+from tests.rows_as_json import as_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from jobs.nightly.run import nightly
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse.query import as_text
 from jobs.warehouse.tables import open_warehouse
+from tests.rows_as_json import as_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

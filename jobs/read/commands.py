@@ -1,0 +1,83 @@
+"""The command lines of `sql` and `export`, which read published tables. What they do is imported when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What every command takes that reads published tables."""
+    warehouse = click.option(
+        "--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables."
+    )
+    cluster = click.option("--cluster", metavar="NAME", help="Only the rows of this cluster.")
+    return cluster(warehouse(command))
+
+
+def output_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--format` and `--output`."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--output", "-o", metavar="FILE", help="File to write; without it standard output."),
+            click.option("--format", "form", type=click.Choice(FORMATS), default=default, show_default=True),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("--file", "-f", "file", metavar="FILE", help="Read the query from a file; - is standard input.")
+@output_options("table")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many rows; a table on the screen has 100.")
+@click.option(
+    "--engine",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    show_default=True,
+    help="spark: Spark's SQL, which also reaches tables of its catalogs.",
+)
+@reading_options
+def sql(
+    query: str | None,
+    file: str | None,
+    form: str,
+    output: str | None,
+    limit: int | None,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    """Run QUERY, in DuckDB's SQL, over the published tables; without it the query is read from standard input.
+
+    SHOW TABLES lists the tables, DESCRIBE TABLE_NAME says what their columns mean; the view `evidence` names the lines
+    that prove a row. Nothing is written but --output.
+    """
+    from jobs.read.query import query_from, run_query
+
+    asked = query_from(query, file)
+    if engine == "spark":
+        from jobs.read.spark_engine import run_spark_query
+
+        run_spark_query(root, asked, form, output, limit=limit, cluster=cluster)
+    else:
+        run_query(root, asked, form, output, limit=limit, cluster=cluster)
+
+
+@click.command()
+@click.argument("table")
+@output_options("jsonl")
+@reading_options
+def export(table: str, form: str, output: str | None, cluster: str | None, root: str) -> None:
+    """Write the published TABLE out as a whole, in the order of its key."""
+    from jobs.read.query import export_table
+
+    export_table(root, table, form, output, cluster=cluster)

@@ -1,0 +1,159 @@
+"""What the last published run made visible: the version of each table, and the files that hold it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from schemas.columns import Table
+from schemas.ledger import RUNS
+from schemas.tables import BY_NAME
+from udfs.errors import BadInput, Failed
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+
+@dataclass(frozen=True)
+class Published:
+    """A warehouse as its last published run left it."""
+
+    root: str
+    """Its folder, absolute; or the URL of an object store's."""
+    versions: Mapping[str, int]
+    """Delta version of each table that readers see. A table that is not there has no rows yet."""
+    run_id: str
+    """The run that pinned them."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether it lies in an object store."""
+        return "://" in self.root
+
+    def has(self, table: str) -> bool:
+        """Whether anything of a table is visible."""
+        return table == RUNS.name or table in self.versions
+
+    def delta(self, table: str) -> DeltaTable:
+        """A table at its pinned version; `runs`, which pins the others, as it is now.
+
+        Raises Failed if what is there cannot be read.
+        """
+        return open_delta(f"{self.root}/{table}", None if table == RUNS.name else self.versions[table])
+
+
+def open_published(root: str) -> Published:
+    """The warehouse in a folder or an object store. Raises BadInput if there is none, or nothing was published in it."""
+    check_root(root)
+    root = root.rstrip("/") if "://" in root else os.path.abspath(root)
+    command = f"`kafka-rewind nightly LOGS --warehouse {root}`"
+    if not _is_delta(f"{root}/{RUNS.name}"):
+        if "://" not in root and os.path.isdir(f"{root}/log_files"):
+            raise BadInput(
+                f"Nothing is published in {root} yet: its first run is not done, or was stopped; wait for it, or run {command}."
+            )
+        raise BadInput(f"There is no warehouse in {root}; run {command} first.")
+    last = _last_published(root)
+    if last is None:
+        raise BadInput(f"Nothing is published in {root} yet: the data gate refused each run; run {command} again.")
+    return Published(root, dict(last["table_versions"]), last["run_id"])
+
+
+def check_root(root: str) -> None:
+    """Raises BadInput for a warehouse path that cannot be one."""
+    if "://" in root:
+        return
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise BadInput(f"The warehouse path is a file: {root}; give the folder that `nightly` wrote.")
+    if not os.path.isdir(root):
+        raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
+
+
+def _last_published(root: str) -> Mapping[str, Any] | None:
+    """Number and versions of the last published run."""
+    from jobs.read.views import connect, create_view
+
+    with connect() as connection:
+        create_view(connection, Published(root, {}, ""), RUNS)
+        found = connection.execute(
+            "SELECT run_id, table_versions FROM runs WHERE status = 'published' ORDER BY run_id::BIGINT DESC LIMIT 1"
+        ).fetchone()
+    return {"run_id": found[0], "table_versions": found[1]} if found else None
+
+
+# ---- Delta ----------------------------------------------------------------------------------------------------------
+READ_BY_SPARK = {"deletionVectors", "columnMapping", "v2Checkpoint", "typeWidening", "variantType"}
+"""Features of Delta that tables of ours never have, and that are not read here."""
+
+
+def _is_delta(path: str) -> bool:
+    if "://" not in path:
+        return os.path.isdir(f"{path}/_delta_log")
+    from deltalake import DeltaTable
+
+    try:
+        is_delta: bool = DeltaTable.is_deltatable(path)
+    except Exception as error:
+        raise Failed(f"The warehouse cannot be reached: {path} ({first_line(error)}).") from None
+    return is_delta
+
+
+def open_delta(path: str, version: int | None) -> DeltaTable:
+    """A Delta table at a version, or the newest. Raises Failed if it cannot be read."""
+    from deltalake import DeltaTable
+
+    try:
+        table = DeltaTable(path, version=version)
+    except Exception as error:  # delta-rs raises several kinds, of which some have no common ancestor but this
+        raise Failed(f"The table {path} is damaged or cannot be read: {first_line(error)}.") from None
+    if wrong := READ_BY_SPARK & {*(table.protocol().reader_features or ())}:
+        raise Failed(
+            f"The table {path} uses Delta's {', '.join(sorted(wrong))}, which only Spark reads: `sql --engine spark`."
+        )
+    return table
+
+
+def local_files(table: DeltaTable) -> list[str]:
+    """Paths of the files that hold a table of a local folder."""
+    return [unquote(uri.removeprefix("file://")) for uri in table.file_uris()]
+
+
+def damaged(error: Exception) -> Failed:
+    """What to raise for a file of a published table that cannot be read."""
+    return Failed(f"A file of the warehouse is damaged or gone: {first_line(error)}.")
+
+
+def first_line(error: Exception) -> str:
+    """What an error of delta-rs or DuckDB says, on one line without its full stop."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return re.sub(r"\s+", " ", lines[0] if lines else type(error).__name__).rstrip(".")
+
+
+def table_named(name: str) -> Table:
+    """A table by its name. Raises BadInput with the nearest names if there is none."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    raise BadInput(f"There is no table {name}; {nearest(name, BY_NAME)}")
+
+
+def nearest(name: str, names: Collection[str]) -> str:
+    """Which names are near one that is not there, or all of them: the end of a sentence.
+
+    >>> nearest("electons", ["elections", "rejects", "events"])
+    'did you mean elections?'
+    >>> nearest("brokers", ["elections", "rejects"])
+    'there are elections, rejects.'
+    """
+    likeness = {known: SequenceMatcher(None, name.lower(), known.lower()).ratio() for known in names}
+    close = [known for known in likeness if likeness[known] >= max(_LIKE, max(likeness.values()) - _NEAR)]
+    close.sort(key=lambda known: -likeness[known])
+    return f"did you mean {' or '.join(close[:3])}?" if close else f"there are {', '.join(sorted(names))}."
+
+
+_LIKE, _NEAR = 0.6, 0.1
+"""Names that are at least so much alike are near, and of them those that are hardly less alike than the best."""

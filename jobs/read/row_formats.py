@@ -1,0 +1,185 @@
+"""Rows of a query as text: table, CSV, JSON, JSON lines, Markdown; and as a Parquet file. Rows come in batches."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from jobs.read.values import cell, json_row
+from jobs.read.views import literal
+from udfs.printable import printable
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+    from duckdb.sqltypes import DuckDBPyType
+
+TEXT_FORMATS = ("table", "csv", "json", "jsonl", "markdown")
+FORMATS = (*TEXT_FORMATS, "parquet")
+LIMIT = 100
+"""Rows of a table on the screen, if nothing else is asked for."""
+BATCH = 2000
+NARROW = 8
+"""A table whose columns would be narrower than that on the terminal shows each row as a block of lines instead."""
+Cells = Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How rows are shown: the format, how many rows at most (None: all), and the terminal's width if they go to one."""
+
+    form: str
+    limit: int | None = None
+    width: int | None = None
+
+
+def text_of(connection: DuckDBPyConnection, query: str, shape: Shape) -> Iterator[str]:
+    """Rows of a checked query as pieces of text; the query has begun, so that it is known to run, at the first of them."""
+    if query.lstrip()[:7].lower() == "explain":
+        plans = connection.execute(query).fetchall()
+        yield from (f"{plan}\n" for _, plan in plans)
+        return
+    names, types = columns(connection, query)
+    limit = f" LIMIT {shape.limit + 1}" if shape.limit is not None else ""
+    if shape.form in ("json", "jsonl"):
+        rows: Iterator[Cells] = _rows(connection, f"SELECT {json_row(names, types)} FROM ({query}\n) AS q{limit}")
+    else:
+        cells = ", ".join(cell(name, type_) for name, type_ in zip(names, types, strict=True))
+        rows = _rows(connection, f"SELECT {cells} FROM ({query}\n) AS q{limit}")
+    safe = printable if shape.width is not None else str
+    yield from _WRITERS[shape.form](names, rows, shape, safe)
+
+
+def columns(connection: DuckDBPyConnection, query: str) -> tuple[list[str], list[DuckDBPyType]]:
+    """Names and types of a query's columns; it is understood, but not run."""
+    described = connection.execute(f"SELECT * FROM ({query}\n) AS q LIMIT 0").description or []
+    return [column[0] for column in described], [column[1] for column in described]
+
+
+def write_parquet(connection: DuckDBPyConnection, query: str, path: str, limit: int | None = None) -> None:
+    """Rows of a checked query as a Parquet file, which is written where the path points. Raises OSError."""
+    import duckdb
+
+    columns(connection, query)  # a query that cannot be understood leaves the file alone
+    limited = f"SELECT * FROM ({query}\n) AS q" + (f" LIMIT {limit}" if limit is not None else "")
+    try:
+        connection.execute(f"COPY ({limited}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)")
+    except duckdb.IOException as error:
+        if path not in str(error):
+            raise
+        reason = re.search(r'"errno":"(\d+)"', str(error))
+        number = int(reason[1]) if reason else errno.EIO
+        raise OSError(number, os.strerror(number), path) from None
+
+
+def _rows(connection: DuckDBPyConnection, query: str) -> Iterator[Cells]:
+    """Rows, a batch at a time: DuckDB computes no more than is fetched."""
+    result = connection.execute(query)
+    while batch := result.fetchmany(BATCH):
+        yield from batch
+
+
+# ---- formats --------------------------------------------------------------------------------------------------------
+def _csv(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow([safe(name) for name in names])
+    for row in islice(rows, shape.limit):
+        writer.writerow(["" if value is None else safe(value) for value in row])
+        if buffer.tell() > 1 << 16:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def _jsonl(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
+    for (row,) in islice(rows, shape.limit):
+        yield f"{safe(str(row))}\n"
+
+
+def _json(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
+    before = "["
+    for (row,) in islice(rows, shape.limit):
+        yield f"{before}\n  {safe(str(row))}"
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
+def _markdown(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
+    def line(values: Sequence[str | None]) -> str:
+        return "| " + " | ".join(_in_table(value).replace("|", "\\|") for value in values) + " |\n"
+
+    yield line(names) + "|" + " --- |" * len(names) + "\n"
+    yield from map(line, islice(rows, shape.limit))
+    if next(rows, None) is not None:
+        yield f"\n--limit {shape.limit} cut the rest.\n"
+
+
+def _table(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
+    """An aligned table that fits the terminal's width; a last line says how many rows there are, or that there are more."""
+    read = [[_in_table(value) for value in row] for row in rows]
+    cells, more = read[: shape.limit], shape.limit is not None and len(read) > shape.limit
+    heads = [_in_table(name) for name in names]
+    widths = [max([len(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(heads)]
+    fitted = fit(widths, shape.width)
+    if fitted is None:
+        yield from _blocks(heads, cells, shape.width or 80)
+    else:
+        for row in [heads, *cells]:
+            yield "  ".join(_cut(v, w).ljust(w) for v, w in zip(row, fitted, strict=True)).rstrip() + "\n"
+    yield f"({'1 row' if len(cells) == 1 else f'{len(cells)} rows'}{f'; --limit {shape.limit} cut the rest' if more else ''})\n"
+
+
+def fit(widths: Sequence[int], width: int | None) -> list[int] | None:
+    """Widths of columns, two blanks apart, that fit a terminal: the widest give way. None if that makes them too narrow.
+
+    >>> fit([5, 40, 60], 50)
+    [5, 20, 21]
+    """
+    if width is None:
+        return list(widths)
+    room = width - 2 * (len(widths) - 1)
+    if room < sum(min(w, NARROW) for w in widths):
+        return None
+    least, most = NARROW, max([NARROW, *widths])
+    while least < most:  # the widest width at which all fit
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if sum(min(w, middle) for w in widths) <= room else (least, middle - 1)
+    fitted = [min(w, least) for w in widths]
+    for i in reversed(range(len(widths))):
+        fitted[i] += min(widths[i] - fitted[i], max(0, room - sum(fitted)))
+    return fitted
+
+
+def _blocks(heads: Sequence[str], cells: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+    """Each row as lines `column  value`: more columns than a table fits."""
+    room = max(map(len, heads))
+    for number, row in enumerate(cells, 1):
+        yield f"row {number}\n"
+        for head, value in zip(heads, row, strict=True):
+            yield f"  {head.ljust(room)}  {_cut(value, max(NARROW, width - room - 4))}".rstrip() + "\n"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _in_table(value: Any) -> str:
+    """A cell on one line: nothing for null, control characters as escapes."""
+    return "" if value is None else printable(value)
+
+
+_WRITERS: dict[str, Callable[[list[str], Iterator[Cells], Shape, Callable[[str], str]], Iterator[str]]] = {
+    "table": _table,
+    "csv": _csv,
+    "json": _json,
+    "jsonl": _jsonl,
+    "markdown": _markdown,
+}

@@ -1,0 +1,69 @@
+"""What a warehouse's last published run made visible, and what is said of a warehouse that cannot be read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from jobs.read.published import open_published
+from jobs.read.query import run_query
+from tests.delta_warehouse import publish, write_run, write_table
+from udfs.errors import BadInput, Failed
+
+PAY, ORDERS = {"cluster": "c", "topic": "pay"}, {"cluster": "c", "topic": "orders"}
+
+
+def topics(root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Topics of the elections that are published."""
+    run_query(str(root), "SELECT topic FROM elections ORDER BY topic", "csv", None)
+    return capsys.readouterr().out.split()[1:]
+
+
+def test_the_last_published_run_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its number, not as text; a refused run after it, and rows that no run pinned, are not seen."""
+    publish(tmp_path, 9, elections=[PAY])
+    publish(tmp_path, 10, elections=[PAY, ORDERS])
+    publish(tmp_path, 11, "refused", elections=[])
+    write_table(tmp_path, "elections", [])
+    published = open_published(str(tmp_path))
+    assert (published.run_id, published.versions) == ("10", {"elections": 1})
+    assert topics(tmp_path, capsys) == ["orders", "pay"]
+
+
+def test_a_path_that_looks_like_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = publish(tmp_path / "plain", elections=[PAY]).rename(tmp_path / "it's [a]*? % é")
+    assert topics(root, capsys) == ["pay"]
+
+
+def complaint(root: Path | str, kind: type[Exception] = BadInput) -> str:
+    with pytest.raises(kind) as error:
+        run_query(str(root), "SELECT * FROM elections", "csv", None)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_warehouses_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert complaint(tmp_path / "file").startswith("The warehouse path is a file: ")
+    assert complaint(tmp_path / "none").startswith("There is no warehouse in ")
+    assert complaint(tmp_path).startswith("There is no warehouse in ")
+    write_table(tmp_path, "log_files", [])
+    assert complaint(tmp_path).startswith("Nothing is published in ")
+    write_run(tmp_path, 1, {}, "refused")
+    assert "the data gate refused each run" in complaint(tmp_path)
+
+
+def test_damaged_tables(tmp_path: Path) -> None:
+    root = publish(tmp_path, elections=[PAY])
+    data = next((root / "elections").glob("*.parquet"))
+    whole = data.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"x" * len(whole)):
+        data.write_bytes(damaged)
+        assert re.search(r"A file of the warehouse is damaged or gone: .*\.parquet", complaint(root, Failed))
+    data.unlink()
+    assert "is damaged or gone" in complaint(root, Failed)
+    log = next((root / "elections" / "_delta_log").glob("*.json"))
+    log.write_text("{")
+    assert "elections is damaged or cannot be read" in complaint(root, Failed)

@@ -149,7 +149,7 @@ class TestWithoutSpark:
             (["ingest"], "Missing argument 'LOGS"),
             (["timelines", "logs"], "unexpected extra argument (logs)"),
             (["nightl", "logs"], "No such command 'nightl'"),
-            (["export", "elections", "--format", "xml"], "'xml' is not one of 'jsonl', 'csv', 'parquet'"),
+            (["export", "elections", "--format", "xml"], "'xml' is not one of 'table', 'csv', 'json'"),
             (["sql", "SELECT 1", "--limit", "ten"], "'ten' is not a valid integer"),
         ],
     )
@@ -174,10 +174,10 @@ class TestWithoutSpark:
         )
 
     def test_an_interrupt(self, logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def interrupt(**_: object) -> None:
+        def interrupt(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("jobs.session.session", interrupt)
+        monkeypatch.setattr("jobs.read.query.run_query", interrupt)
         result = command("sql", "SELECT 1", "--warehouse", str(logs))
         assert (result.exit_code, result.stderr.splitlines()[-1]) == (130, "kafka-rewind: Interrupted.")
 
@@ -290,7 +290,7 @@ def test_tables_are_read_in_the_posix_locale(locale: dict[str, str], two_nights:
     (tmp_path / "täbles").symlink_to(two_nights.warehouse.root)
     query = f"kafka-rewind sql \"SELECT 'éx' AS a, count(*) AS n FROM events\" --warehouse {tmp_path}/täbles"
     ended = process(query, **locale)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (DONE, "a   n\néx  12\n(1 rows)\n", "")
+    assert (ended.returncode, ended.stdout, ended.stderr) == (DONE, "a   n\néx  12\n(1 row)\n", "")
     if "LANG" in locale:
         ended = process(f"{query} > /dev/full", **locale)
         assert (ended.returncode, ended.stderr) == (FAILED, FULL)
@@ -316,8 +316,12 @@ class TestWithSpark:
         assert not (tmp_path / "w").exists()
 
     def test_a_query_that_fails_on_its_rows(self, two_nights: Run) -> None:
-        result = command("sql", "SELECT 1 / (line - line) FROM events", "--warehouse", two_nights.warehouse.root)
-        refused(result, "The query failed: [DIVIDE_BY_ZERO]")
+        at = ("--warehouse", two_nights.warehouse.root)
+        refused(
+            command("sql", "SELECT 1 / (line - line) FROM events", *at, "--engine", "spark"),
+            "The query failed: [DIVIDE_BY_ZERO]",
+        )
+        refused(command("sql", "SELECT logger::INTEGER FROM events", *at), "The query failed: Could not convert string")
 
     def test_folder_that_is_no_warehouse(self, spark: SparkSession, tmp_path: Path) -> None:
         refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path)), "There is no warehouse in")

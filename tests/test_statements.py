@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from jobs.read.statements import checked, failure, views_named
-from jobs.read.views import open_views
+from jobs.read.views import VIEWS, open_views
 from schemas.findings import ELECTIONS
 from tests.delta_warehouse import publish
 from udfs.errors import BadInput
@@ -57,13 +57,13 @@ def test_explain(query: str, connection: duckdb.DuckDBPyConnection) -> None:
 @pytest.mark.parametrize("query", ["DESCRIBE elections", "DESC elections;", "show elections", "SUMMARIZE elections"])
 def test_columns_are_told_with_their_meaning(query: str, connection: duckdb.DuckDBPyConnection) -> None:
     by_name = {row[0]: row[-1] for row in run(connection, query)}
-    assert by_name["leader_epoch"] == "Leader epoch that it began; null if it failed."
-    assert None not in by_name.values()
+    assert by_name == {field.name: field.doc for field in ELECTIONS.fields}
 
 
 def test_tables_are_told_with_their_meaning(connection: duckdb.DuckDBPyConnection) -> None:
     tables = {row[0]: row[1] for row in run(connection, "SHOW TABLES")}
-    assert tables["elections"] == "One leader election of one partition, also failed ones (leader null)."
+    assert str(tables["elections"]).lower() == f"{ELECTIONS.grain}.".lower()
+    assert tables.keys() == {*VIEWS}
     assert tables["evidence"] == "One line that proves a row of a derived table."
 
 

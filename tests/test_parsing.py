@@ -255,10 +255,10 @@ def test_large_among_small_ones() -> None:
 
 
 NO_EVENTS: dict[str, tuple[bytes, str]] = {  # what makes no event -> why
-    "no rule": (line(SCL, "Nothing that Kafka says"), "no rule knows this message"),
+    "no rule": (line(SCL, "Nothing that Kafka says"), "no rule matches this message"),
     "no such day": (
         line(SCL, MOVED % ("pay-in-0", 5, "1"), b"2024-02-31 00:00:00,000"),
-        "the time of this record is none",
+        "its time stamp is no valid time",
     ),
     "more digits than Python reads": (line(SCL, FOLLOWS % ("9" * 5000)), "a value of this message cannot be read"),
 }
@@ -377,8 +377,8 @@ def test_each_channel_has_an_account() -> None:
 
 
 WITHOUT_LOGGER = {  # a record whose end is lost -> its reason, if it is a reject
-    "[Controller id=3 epoch=8] Changed partition pay-in-0 fr": "its logger is missing: the line is torn or cut",
-    "[Broker id=3] Follower pay-in-0 st": "its logger is missing: the line is torn or cut",
+    "[Controller id=3 epoch=8] Changed partition pay-in-0 fr": "its logger is missing: the line is torn or cut off",
+    "[Broker id=3] Follower pay-in-0 st": "its logger is missing: the line is torn or cut off",
     "[GroupCoordinator 3]: Member consu": None,
     "Completed load of": None,
 }

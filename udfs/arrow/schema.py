@@ -12,10 +12,10 @@ from udfs.rules.rule import COLUMNS
 from udfs.rules.rulebook import RULES
 
 REASONS = (
-    "no rule knows this message",
+    "no rule matches this message",
     "a value of this message cannot be read",
-    "the time of this record is none",
-    "its logger is missing: the line is torn or cut",
+    "its time stamp is no valid time",
+    "its logger is missing: the line is torn or cut off",
 )
 NO_RULE, NO_VALUE, NO_TIME, NO_LOGGER = range(len(RULES), len(RULES) + len(REASONS))
 """Why a record is a reject: an index in RULES and REASONS put together."""

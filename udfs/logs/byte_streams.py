@@ -9,11 +9,11 @@ import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from udfs.logs.limits import UnpackedMeter
+
 if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
     from tarfile import TarInfo
     from zipfile import ZipInfo
-
-from udfs.logs.limits import UnpackedMeter
 
 PACKED_BYTES = 64 << 10  # bytes decompressed at once
 PIECE_BYTES = 1 << 20  # most bytes that come out at once

@@ -19,13 +19,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from udfs.errors import BadInput
-from udfs.logs.paths import INSIDE, Source, name_on_disk, printable, unreadable
-
-if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
-    from tarfile import TarInfo
-    from zipfile import ZipInfo
-
-    from udfs.logs.tars import Tar
 from udfs.logs.byte_streams import (
     PIECE_BYTES,
     PieceStream,
@@ -37,6 +30,13 @@ from udfs.logs.byte_streams import (
 )
 from udfs.logs.compression import ZIP_METHODS, codec_of
 from udfs.logs.limits import LIMITS, Limits, TooLarge, UnpackedMeter
+from udfs.logs.paths import INSIDE, Source, name_on_disk, printable, unreadable
+
+if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
+    from tarfile import TarInfo
+    from zipfile import ZipInfo
+
+    from udfs.logs.tars import Tar
 
 
 @dataclass(frozen=True)

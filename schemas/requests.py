@@ -35,8 +35,8 @@ CONTROL_REQUESTS = table(
     column(
         "correlation_id",
         INT,
-        "Its number on its connection; connections end with the broker's process or the controller's term.",
-        null="only the lines of sending it are there (without the id from 0.9 on)",
+        "Correlation id on its connection; connections end with the broker's process or the controller's term.",
+        null="only the controller's lines about sending it are there; from 0.9 on they lack the id",
     ),
     column("kind", TEXT, "`LeaderAndIsr`, `UpdateMetadata`, `StopReplica`.", null="not logged"),
     column("partitions", INT, "Number of partitions that the logs name in it.", null="they name none"),
@@ -58,14 +58,14 @@ CONTROL_REQUESTS = table(
         "delivery_ms",
         LONG,
         "Time from sent to received, ms, by the corrected clocks of both nodes.",
-        null="one of the two is",
+        null="one of the two times is",
     ),
     column("handling_ms", LONG, "Time from received to handled, ms, by the broker's clock.", null="not received"),
     column(
         "round_trip_ms",
         LONG,
         "Time from sent to the response, ms, by the controller's clock alone.",
-        null="one of the two is",
+        null="one of the two times is",
     ),
     column(
         "error",

@@ -68,7 +68,7 @@ PARTITION_TIMELINE = table(
         INT,
         "Number of states between the row before and this one that are not rows, because no line contains them in full "
         "or lines contradict each other; then `until` of the row before is not certain.",
-        null="unknown, because partition epochs are",
+        null="partition epochs are unknown",
     ),
     EVIDENCE_COLUMN,
 )
@@ -155,6 +155,6 @@ TOPIC_TIMELINE = table(
     column("since", TIME, "Time of the first log line that shows that it exists, UTC."),
     column("deletion_started", TIME, "When its deletion was requested, UTC.", null="it was not"),
     column("until", TIME, "When its deletion was complete, UTC.", null="still there at the end of the logs"),
-    column("partitions", INT, "Number of partitions, by the largest that is logged.", null="none is logged"),
+    column("partitions", INT, "Number of partitions, by the highest partition that is logged.", null="none is logged"),
     EVIDENCE_COLUMN,
 )

@@ -31,7 +31,7 @@ CHANGED: dict[int, list[Line]] = {
         (10.0, PARTITION, "[Partition a-0 broker=2] Shrinking ISR from 1,2,3 to 2,1. Leader: (highWatermark: 5, endOffset: 9). Out of sync replicas: (brokerId: 3, endOffset: 5)."),
         (10.2, PARTITION, "[Partition a-0 broker=2] ISR updated to [1,2] and zkVersion updated to [5]"),
         (20.0, PARTITION, "[Partition a-0 broker=2] Expanding ISR from 1,2 to 1,2,3"),
-        (21.0, PARTITION, "[Partition a-0 broker=2] ISR updated to [1,2] and zkVersion updated to [6]"),  # not as meant
+        (21.0, PARTITION, "[Partition a-0 broker=2] ISR updated to [1,2] and zkVersion updated to [6]"),  # not as intended
         (10.0, PARTITION, "[Partition b-0 broker=2] Shrinking ISR from 2,3 to 1,2. Leader: (highWatermark: 5, endOffset: 9). Out of sync replicas: (brokerId: 3, endOffset: 5)."),
         (11.0, PARTITION, "[Partition b-0 broker=2] ISR updated to [1,2] and zkVersion updated to [1]"),
     ],
@@ -41,7 +41,7 @@ CHANGED: dict[int, list[Line]] = {
         (30.0, STATE, "[Broker id=3] Deleted partition b-0 from metadata cache in response to UpdateMetadata request sent by controller 1 epoch 4 with correlation id 8"),
     ],
 }  # fmt: skip
-TWICE: dict[int, list[Line]] = {  # two leaders say that they made the same version: one of them tells no truth
+TWICE: dict[int, list[Line]] = {  # two leaders log the same partition epoch as theirs: one of them is wrong
     node: [
         (at, PARTITION, f"[Partition d-0 broker={node}] Shrinking ISR from 1,2,3 to 2,1. Leader: (highWatermark: 5, endOffset: 9). Out of sync replicas: (brokerId: 3, endOffset: 5)."),
         (at + 1, PARTITION, f"[Partition d-0 broker={node}] ISR updated to [1,2] and zkVersion updated to [9]"),
@@ -63,37 +63,38 @@ REGISTERED: dict[int, list[Line]] = {
     ],
 }  # fmt: skip
 
-CASES = {  # what nodes log -> limits: first, then, when on the first one's clock, ahead at most; seconds
+# what nodes log -> bounds: cause, effect, when on the clock of the cause, ahead at most; seconds
+CASES = {
     "a request that is sent and received, done and answered": (EXCHANGE, {(1, 2, 0.0, 5.02), (2, 1, 5.04, -4.99)}),
     "only one side is there": ({1: EXCHANGE[1]}, set()),
-    "an ISR as a leader meant it, and who tells of it": (CHANGED, {(2, 3, 10.0, 1.0)}),
-    "a version that two leaders made": (TWICE, set()),
+    "an ISR as a leader intended it, and who logs it later": (CHANGED, {(2, 3, 10.0, 1.0)}),
+    "a partition epoch that two leaders log as theirs": (TWICE, set()),
     "a quorum's leader, and who follows it": (FOLLOWED, {(101, 102, 60.0, 5.0)}),
     "a broker's process, and who registers it": (REGISTERED, {(5, 101, 120.0, 0.5)}),
 }
 
 
-def noted(logs: dict[int, list[Line]]) -> list[SkewBound]:
+def bounds_of(logs: dict[int, list[Line]]) -> list[SkewBound]:
     pairs = ClockPairs()
     for node, lines in logs.items():
         for number, (seconds, logger, message) in enumerate(lines, 1):
-            told = read_message(logger, message)
-            assert told is not None, message
-            pairs.add(told, node, f"{node}.log", number, round(seconds * SECOND))
+            fields = read_message(logger, message)
+            assert fields is not None, message
+            pairs.add(fields, node, f"{node}.log", number, round(seconds * SECOND))
     return pairs.skew_bounds()
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_pairs(case: str) -> None:
     logs, expected = CASES[case]
-    found = noted(logs)
-    assert {(one.first, one.then, one.at / SECOND, one.ahead / SECOND) for one in found} == expected
-    assert {one.pairs for one in found} <= {1}
+    bounds = bounds_of(logs)
+    assert {(one.cause, one.effect, one.at / SECOND, one.ahead / SECOND) for one in bounds} == expected
+    assert {bound.pairs for bound in bounds} <= {1}
 
 
-def test_a_controllers_own_broker_tells_nothing() -> None:
+def test_a_controllers_own_broker_compares_no_clocks() -> None:
     own = {1: [(at, logger, text.replace("roker id=2", "roker id=1").replace("to broker 2", "to broker 1").replace("(id: 2", "(id: 1")) for lines in EXCHANGE.values() for at, logger, text in lines]}  # fmt: skip
-    assert noted(own) == []
+    assert bounds_of(own) == []
 
 
 def test_of_many_pairs_the_closest_of_ten_seconds_counts() -> None:
@@ -108,22 +109,22 @@ def test_what_does_not_fit_into_memory_is_looked_at_in_stretches(monkeypatch: py
         for node, lines in EXCHANGE.items():
             renewed = [(at + 60 * i, logger, text.replace("Epoch=3", f"Epoch={i}").replace("Id 9", f"Id {i}").replace(" id 9", f" id {i}")) for at, logger, text in lines]  # fmt: skip
             many[node] += renewed
-    monkeypatch.setattr(clock_pairs, "_ROWS", 7)
-    whole = noted(many)
-    assert {(one.first, one.then, one.ahead) for one in whole} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}
+    monkeypatch.setattr(clock_pairs, "_ROWS_AT_ONCE", 7)
+    whole = bounds_of(many)
+    assert {(one.cause, one.effect, one.ahead) for one in whole} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}
     assert len(whole) == 200
-    monkeypatch.setattr(clock_pairs, "_MARKS_AT_ONCE", 63)
-    few = noted(many)
-    assert {(one.first, one.then, one.ahead) for one in few} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}
+    monkeypatch.setattr(clock_pairs, "_LINES_AT_ONCE", 63)
+    few = bounds_of(many)
+    assert {(one.cause, one.effect, one.ahead) for one in few} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}
     assert 160 <= len(few) < 200
 
 
 def test_a_line_on_several_brokers_is_a_row_for_each() -> None:
-    told = read_message(
+    fields = read_message(
         STATE, "[Controller id=1 epoch=4] Sending UpdateMetadata request to brokers HashSet(3, 2) for 17 partitions"
     )
-    assert told is not None
-    rows = [*request_line_rows(told, 1, "f", 5, 6)]
+    assert fields is not None
+    rows = [*request_line_rows(fields, 1, "f", 5, 6)]
     assert rows == [(1, broker, "sent", "UpdateMetadata", 4, None, 1, "f", 6, 5, None, 17) for broker in (3, 2)]
 
 

@@ -29,10 +29,10 @@ def both_ways(a: int, b: int, at: int, ahead: int, there: int, back: int) -> lis
     return [SkewBound(a, b, at, ahead + there), SkewBound(b, a, at + ahead + there, back - ahead)]
 
 
-def test_clocks_that_may_agree_are_left_alone() -> None:
-    found = clock_skews([one for i in range(5) for one in both_ways(1, 2, i * MINUTE, 0, 4000, 6000)])
-    assert {node: course.is_applied for node, course in found.items()} == {1: False, 2: False}
-    least, most = found[2].least, found[2].most
+def test_clocks_without_skew_are_left_alone() -> None:
+    skews = clock_skews([one for i in range(5) for one in both_ways(1, 2, i * MINUTE, 0, 4000, 6000)])
+    assert {node: skew.is_applied for node, skew in skews.items()} == {1: False, 2: False}
+    least, most = skews[2].least, skews[2].most
     assert least is not None
     assert most is not None
     assert (least <= 0).all()
@@ -41,29 +41,29 @@ def test_clocks_that_may_agree_are_left_alone() -> None:
     assert least.max() == -6000 - RESOLUTION_US
 
 
-def test_a_clock_that_is_ahead_is_told_to_the_middle_of_the_ways() -> None:
-    found = clock_skews([*both_ways(1, 2, 0, 300_000_000, 4000, 6000), *both_ways(1, 3, 0, 0, 1000, 1000)])
-    assert [node for node, course in found.items() if course.is_applied] == [2]
-    assert found[2].reference == 1
-    # 300 s and 4 ms at most, less 6 ms at least; what may drift between the moments of the limits is 40 us
-    assert found[2].applied == pytest.approx(299_999_000, abs=40)
+def test_a_clock_that_is_ahead_is_corrected_by_the_middle_of_the_bounds() -> None:
+    skews = clock_skews([*both_ways(1, 2, 0, 300_000_000, 4000, 6000), *both_ways(1, 3, 0, 0, 1000, 1000)])
+    assert [node for node, skew in skews.items() if skew.is_applied] == [2]
+    assert skews[2].reference == 1
+    # 300 s and 4 ms at most, less 6 ms at least; what may drift between the moments of the bounds is 40 us
+    assert skews[2].applied == pytest.approx(299_999_000, abs=40)
 
 
 def test_the_reference_is_with_the_many() -> None:
     """Node 1 has most pairs, but its clock is the one that goes wrong."""
-    limits = [
+    bounds = [
         one for other in (2, 3, 4, 5) for i in range(3) for one in both_ways(1, other, i * MINUTE, -60_000_000, 10, 10)
     ]
-    found = clock_skews(limits)
-    assert [node for node, course in found.items() if course.is_applied] == [1]
-    assert found[1].applied == pytest.approx(60_000_000, abs=5_000)
+    skews = clock_skews(bounds)
+    assert [node for node, skew in skews.items() if skew.is_applied] == [1]
+    assert skews[1].applied == pytest.approx(60_000_000, abs=5_000)
 
 
 def test_bounds_go_over_a_third_node() -> None:
-    limits = [*both_ways(1, 2, 0, 0, 10, 10), *both_ways(1, 3, 0, 0, 10, 10), *both_ways(3, 4, 0, 5_000_000, 10, 10)]
-    found = clock_skews(limits)
-    assert [node for node, course in found.items() if course.is_applied] == [4]
-    assert found[4].applied == pytest.approx(5_000_000, abs=100)
+    bounds = [*both_ways(1, 2, 0, 0, 10, 10), *both_ways(1, 3, 0, 0, 10, 10), *both_ways(3, 4, 0, 5_000_000, 10, 10)]
+    skews = clock_skews(bounds)
+    assert [node for node, skew in skews.items() if skew.is_applied] == [4]
+    assert skews[4].applied == pytest.approx(5_000_000, abs=100)
 
 
 def test_bounded_on_one_side_only_as_little_as_fits_is_taken_off() -> None:
@@ -73,21 +73,21 @@ def test_bounded_on_one_side_only_as_little_as_fits_is_taken_off() -> None:
     assert np.isinf(ahead[3].least).all() if ahead[3].least is not None else False
 
 
-def test_a_clock_that_was_set_keeps_its_own_time_and_says_so() -> None:
+def test_a_clock_that_was_set_is_inconsistent_and_keeps_its_own_time() -> None:
     """Ahead by nothing and a minute later by ten: no drift does that."""
-    limits = [
+    bounds = [
         *both_ways(1, 2, 0, 0, 10, 10),
         *both_ways(1, 2, MINUTE, 10_000_000, 10, 10),
         *both_ways(1, 3, 0, 0, 10, 10),
         *both_ways(1, 3, MINUTE, 0, 10, 10),
     ]
-    found = clock_skews(limits)
-    assert (found[2].least, found[2].most, found[2].is_applied) == (None, None, False)
-    assert not found[3].is_applied
-    assert found[3].least is not None
+    skews = clock_skews(bounds)
+    assert (skews[2].least, skews[2].most, skews[2].is_applied) == (None, None, False)
+    assert not skews[3].is_applied
+    assert skews[3].least is not None
 
 
-def test_nothing_compares_nothing() -> None:
+def test_without_bounds_there_is_no_skew() -> None:
     assert clock_skews([]) == {}
     assert {*clock_skews([SkewBound(1, 2, 0, 5), SkewBound(1, 2, 9, 5), SkewBound(8, 9, 0, 5)])} == {1, 2}
 
@@ -99,47 +99,47 @@ def test_a_day_of_drift_is_followed() -> None:
         return 300_000_000 + at // 10_000
 
     hours = range(0, 24 * HOUR, 10 * MINUTE)
-    limits = [one for at in hours for one in both_ways(1, 2, at, ahead(at), 2000, 2000)]
-    found = clock_skews([*limits, *both_ways(1, 3, 0, 0, 10, 10)])[2]
-    assert found.reference == 1
+    bounds = [one for at in hours for one in both_ways(1, 2, at, ahead(at), 2000, 2000)]
+    skews = clock_skews([*bounds, *both_ways(1, 3, 0, 0, 10, 10)])[2]
+    assert skews.reference == 1
     assert (
-        max(abs(float(applied) - ahead(int(at))) for at, applied in zip(found.at, found.applied, strict=True))
+        max(abs(float(applied) - ahead(int(at))) for at, applied in zip(skews.at, skews.applied, strict=True))
         < 2000 + RESOLUTION_US
     )
 
 
 @st.composite
 def clusters(draw: st.DrawFn) -> tuple[list[SkewBound], dict[int, tuple[int, float]]]:
-    """Limits of a cluster of five whose clocks start apart and drift evenly, and how: node -> ahead at 0, drift."""
+    """Bounds of a cluster of five whose clocks start apart and drift evenly, and how: node -> ahead at 0, drift."""
     clocks = {
         node: (draw(st.integers(-400_000_000, 400_000_000)), draw(st.floats(-MAX_DRIFT / 4, MAX_DRIFT / 4)))
         for node in range(2)
     }
     clocks |= dict.fromkeys(range(2, 5), (0, 0.0))  # most agree
-    limits = []
+    bounds = []
     for _ in range(draw(st.integers(1, 30))):
         at, a, b = draw(st.integers(0, 10 * HOUR)), draw(st.integers(0, 4)), draw(st.integers(0, 4))
         if a != b:
             way = draw(st.integers(0, 5_000_000))
             on = {node: round(begin + drift * at) for node, (begin, drift) in clocks.items()}
-            limits.append(SkewBound(a, b, at + on[a], on[b] - on[a] + way))
-    return limits, clocks
+            bounds.append(SkewBound(a, b, at + on[a], on[b] - on[a] + way))
+    return bounds, clocks
 
 
 @given(clusters())
-def test_the_truth_is_within_the_bounds(cluster: tuple[list[SkewBound], dict[int, tuple[int, float]]]) -> None:
-    """Whatever is known: true limits of clocks that drift less than they may are never found to contradict each other."""
-    limits, clocks = cluster
-    for node, course in clock_skews(limits).items():
-        (begin, drift), (base, base_drift) = clocks[node], clocks[course.reference]
-        true = begin - base + (drift - base_drift) * course.at
-        assert course.least is not None
-        assert course.most is not None
+def test_the_true_skew_is_within_the_bounds(cluster: tuple[list[SkewBound], dict[int, tuple[int, float]]]) -> None:
+    """Whatever is known: true bounds of clocks that drift less than they may are never inconsistent."""
+    bounds, clocks = cluster
+    for node, skew in clock_skews(bounds).items():
+        (begin, drift), (base, base_drift) = clocks[node], clocks[skew.reference]
+        true = begin - base + (drift - base_drift) * skew.at
+        assert skew.least is not None
+        assert skew.most is not None
         slack = (
             10 * RESOLUTION_US + 2 * MAX_DRIFT * 400_000_000
         )  # where a clock is not known to be off, times are told by it
-        assert (course.least <= true + slack).all()
-        assert (course.most >= true - slack).all()
+        assert (skew.least <= true + slack).all()
+        assert (skew.most >= true - slack).all()
 
 
 @given(clusters(), st.lists(st.integers(0, 12 * HOUR), min_size=2, max_size=30))
@@ -147,14 +147,14 @@ def test_lines_of_one_node_never_swap(
     cluster: tuple[list[SkewBound], dict[int, tuple[int, float]]], times: list[int]
 ) -> None:
     at = np.array(sorted(times), np.int64)
-    for course in clock_skews(cluster[0]).values():
-        assert (np.diff(at - ahead_at(course, at)) >= 0).all()
+    for skew in clock_skews(cluster[0]).values():
+        assert (np.diff(at - ahead_at(skew, at)) >= 0).all()
 
 
 def test_ahead_between_known_times_grows_evenly_and_stays_before_and_after() -> None:
     none = np.zeros(2)
-    course = ClockSkew(2, 1, np.array([0, 1000]), none, none, np.array([100.0, 200.0]))
-    assert list(ahead_at(course, np.array([-50, 100, 650, 1200, 9000]))) == [100, 100, 150, 200, 200]
+    skew = ClockSkew(2, 1, np.array([0, 1000]), none, none, np.array([100.0, 200.0]))
+    assert list(ahead_at(skew, np.array([-50, 100, 650, 1200, 9000]))) == [100, 100, 150, 200, 200]
 
 
 def test_slots_hold_what_is_taken_off_at_their_borders() -> None:
@@ -184,7 +184,7 @@ def test_corrected_times_never_swap(
 
 def test_a_clock_that_is_behind_is_set_forward() -> None:
     """Node 2 is 10 s behind nodes 1 and 3: its 00:00:50 is 00:01:00."""
-    limits = [*both_ways(1, 2, MINUTE, -10_000_000, 10, 10), *both_ways(1, 3, MINUTE, 0, 10, 10)]
-    found = clock_corrections(limits, clock_skews(limits))
-    assert {*found} == {2}
-    assert found[2].corrected(np.array([50_000_000])).tolist() == [MINUTE]
+    bounds = [*both_ways(1, 2, MINUTE, -10_000_000, 10, 10), *both_ways(1, 3, MINUTE, 0, 10, 10)]
+    corrections = clock_corrections(bounds, clock_skews(bounds))
+    assert {*corrections} == {2}
+    assert corrections[2].corrected(np.array([50_000_000])).tolist() == [MINUTE]

@@ -38,15 +38,15 @@ HOUR = 3600 * SECOND
 
 
 # ---- offsets ---------------------------------------------------------------------------------------------------------
-def test_offsets_are_told_by_node_and_hour() -> None:
+def test_offsets_by_node_and_hour() -> None:
     """Node 2 is 10 s ahead. In the first hour it is bounded from both sides, in the second from above only, within the drift."""
-    limits = [
+    bounds = [
         SkewBound(1, 2, 0, 10 * SECOND + 4000, 3),
         SkewBound(2, 1, 10 * SECOND, -10 * SECOND + 4000, 2),
         SkewBound(1, 2, HOUR, 10 * SECOND + 9000),
         SkewBound(1, 3, 0, 5000),
     ]
-    rows = {(row["node_id"], row["hour"].hour): row for row in clock_offset_rows("c", limits)}
+    rows = {(row["node_id"], row["hour"].hour): row for row in clock_offset_rows("c", bounds)}
     assert sorted(rows) == [(1, 0), (1, 1), (2, 0), (2, 1), (3, 0)]
     assert {row["reference"] for row in rows.values()} == {1}
     assert (rows[1, 0]["offset_ms_min"], rows[1, 0]["offset_ms_max"], rows[1, 0]["pairs"]) == (0, 0, 6)
@@ -61,9 +61,9 @@ def test_offsets_are_told_by_node_and_hour() -> None:
 
 def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Frame, same: Same) -> None:
     """Node 2 was 5 s ahead at 10:00:00 and 6 s at 10:00:20; node 3 keeps its clock, and so do lines of nobody."""
-    knots = "array(named_struct('at', timestamp'2026-11-21 10:00:00', 'ahead_ms', 5000D), named_struct('at', timestamp'2026-11-21 10:00:20', 'ahead_ms', 6000D))"
+    points = "array(named_struct('at', timestamp'2026-11-21 10:00:00', 'ahead_ms', 5000D), named_struct('at', timestamp'2026-11-21 10:00:20', 'ahead_ms', 6000D))"
     offsets = frame(CLOCK_OFFSETS.schema, "node_id | hour\n 2 | 10:00\n 3 | 10:00").withColumn(
-        "applied", F.expr(f"IF(node_id = 2, {knots}, array())")
+        "applied", F.expr(f"IF(node_id = 2, {points}, array())")
     )
     corrections = to_clock_corrections(offsets)
     assert corrections is not None
@@ -96,10 +96,10 @@ def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Fra
     assert to_clock_corrections(offsets.where("node_id = 3")) is None
 
 
-def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, same: Same) -> None:
-    """Broker 2 shrinks the ISR of a-0; its version 5 is told by controller 1 and broker 3. Topic b was deleted: its epochs come again.
+def test_what_one_node_begins_comes_before_what_others_log_about_it(frame: Frame, same: Same) -> None:
+    """Broker 2 shrinks the ISR of a-0; controller 1 and broker 3 log its version 5. Topic b was deleted: its epochs come again.
 
-    That version 6 has the ISR of the intention before is not known. In KRaft 101 is elected before 102 follows it, and
+    Version 6 does not have the ISR that was intended before. In KRaft 101 is elected before 102 follows it, and
     a broker's process names its incarnation before any controller registers that.
     """
     events = (
@@ -151,7 +151,7 @@ def test_what_one_node_begins_comes_before_what_others_tell_of_it(frame: Frame, 
     same(
         pairs,
         """
-        cluster | first | then | first_at | then_at
+        cluster | cause | effect | cause_at | effect_at
         c       | 2     | 1    | 10:00:10 | 10:00:03.1
         c       | 2     | 3    | 10:00:10 | 10:00:11
         c       | 101   | 102  | 10:01:00 | 10:01:05
@@ -164,38 +164,39 @@ def test_of_many_pairs_the_closest_of_ten_seconds_counts(spark: SparkSession, fr
     pairs = frame(
         CLOCK_PAIRS,
         """
-        first | then | first_at | then_at
+        cause | effect | cause_at | effect_at
         1     | 2    | 10:00:01 | 10:00:01.9
         1     | 2    | 10:00:02 | 10:00:02.5
         1     | 2    | 10:00:12 | 10:00:12.7
         """,
     )
-    found = collect_skew_bounds(pairs)["c"]
-    assert sorted((one.first, one.then, one.ahead, one.pairs) for one in found) == [
+    bounds = collect_skew_bounds(pairs)["c"]
+    assert sorted((bound.cause, bound.effect, bound.ahead, bound.pairs) for bound in bounds) == [
         (1, 2, 500_000, 2),
         (1, 2, 700_000, 1),
     ]
-    rows = to_clock_offsets(spark, {"c": found}).collect()
+    rows = to_clock_offsets(spark, {"c": bounds}).collect()
     assert {row["node_id"]: row["offset_ms_max"] for row in rows} == {
         1: 0,
+        # 5 ms may drift in 10 s
         2: pytest.approx(506),
-    }  # 5 ms may drift in 10 s
+    }
 
 
 def test_plain_python_finds_the_same(zk: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`merge --skew auto` goes by the same pairs: they give the rows that the nightly has published."""
-    found: list[SkewBound] = []
-    limits = ClockPairs.skew_bounds
+    bounds: list[SkewBound] = []
+    skew_bounds = ClockPairs.skew_bounds
 
-    def seen(pairs: ClockPairs) -> list[SkewBound]:
-        found.extend(limits(pairs))
-        return found
+    def recorded(pairs: ClockPairs) -> list[SkewBound]:
+        bounds.extend(skew_bounds(pairs))
+        return bounds
 
-    monkeypatch.setattr(ClockPairs, "limits", seen)
+    monkeypatch.setattr(ClockPairs, "skew_bounds", recorded)
     merge(Options(paths=(str(zk.capture / "logs"),), skew="auto", count=True), io.BytesIO(), lambda _: None)
     published = zk.rows("clock_offsets")
     names = [name for name in CLOCK_OFFSETS.columns if name != "hour"]  # is naive, of Spark's zone
-    rows = clock_offset_rows(published[0]["cluster"], found)
+    rows = clock_offset_rows(published[0]["cluster"], bounds)
     assert [[row[name] for name in names] for row in rows] == [
         [row[name] for name in names] for row in sorted(published, key=lambda row: (row["node_id"], row["hour"]))
     ]

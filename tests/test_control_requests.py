@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.reconstruct.control_requests import (
+from udfs.reconstruct.control_request_lines import (
     ANSWERED,
     HANDLED,
     LEADER_AND_ISR,
@@ -19,38 +19,38 @@ from udfs.reconstruct.control_requests import (
     ControlRequest,
     RequestLine,
     error_of,
-    requests_of,
 )
+from udfs.reconstruct.control_requests import requests_of
 
 OURS, THEIRS = "controller", "broker"  # the logs of controller 1 and broker 2, whose clocks have nothing in common
 KINDS = {"LAI": LEADER_AND_ISR, "UM": UPDATE_METADATA, "SR": STOP_REPLICA, "": None}
 
 
-def marks(text: str) -> list[RequestLine]:
+def request_lines(text: str) -> list[RequestLine]:
     """`side kind epoch id at | keys or count`, a line of a log each: `-` for what the line does not say."""
-    found = []
+    lines = []
     for number, row in enumerate(line.split("|") for line in text.strip().splitlines()):
         side, kind, epoch, id_, at = row[0].split()
-        told = row[1].split()
-        numbers = [int(word) for word in told if word.isdigit()]
-        keys = tuple(word for word in told if ":" in word)
+        words = row[1].split()
+        counts = [int(word) for word in words if word.isdigit()]
+        keys = tuple(word for word in words if ":" in word)
         of_broker = side == HANDLED
-        words: dict[str, Any] = {"stale": "STALE" in told, "stale_partitions": told.count("OLD")}
-        error = next((word for word in told if word.isupper() and word not in ("STALE", "OLD")), None)
+        stale: dict[str, Any] = {"stale": "STALE" in words, "stale_partitions": words.count("OLD")}
+        error = next((word for word in words if word.isupper() and word not in ("STALE", "OLD")), None)
         line = number + 1
-        found.append(
+        lines.append(
             RequestLine(
                 side, 2 if of_broker else 1, THEIRS if of_broker else OURS, int(at), line, line, KINDS[kind.strip("-")],
                 None if epoch == "-" else int(epoch), None if id_ == "-" else int(id_), keys,
-                numbers[0] if numbers else None, error, **words,
+                counts[0] if counts else None, error, **stale,
             )
         )  # fmt: skip
-    return found
+    return lines
 
 
-def told(request: ControlRequest) -> tuple[Any, ...]:
+def times_of(request: ControlRequest) -> tuple[Any, ...]:
     """Kind, epoch, id, sent, received, handled, answered."""
-    times = [mark and mark.at for mark in (request.sent, request.received, request.handled, request.answered)]
+    times = [line and line.at for line in (request.sent, request.received, request.handled, request.answered)]
     return ({v: k for k, v in KINDS.items()}[request.kind], request.epoch, request.id, *times)
 
 
@@ -68,7 +68,7 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
         """,
         [("LAI", 1, 7, 100, 9000, 9001, 110), ("UM", 1, 7, 101, 9004, 9004, 112)],
     ),
-    "0.9 to 1.0: no id but on the broker; states tell which was sent": (
+    "0.9 to 1.0: only the broker prints the id; states tell which request was sent": (
         """
         sent    LAI 1 - 100 | a-0:3:1,2:
         sent    LAI 1 - 200 | a-0:4:1:
@@ -93,7 +93,7 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("UM", 1, 6, 200, 9200, 9200, 220),
         ],
     ),
-    "sent twice and received once: nobody knows which of them it was": (
+    "sent twice and received once: which of them it was is unknown": (
         """
         sent     UM 1 - 100 | a-0:3:1:5
         sent     LAI 1 - 150 | b-0:0:1:0
@@ -203,7 +203,7 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("UM", 1, 0, None, 9500, 9500, 600),
         ],
     ),
-    "of two connections one side tells of the second only: ids that both have do not say of which": (
+    "of two connections one side has only the second: ids that both have do not tell which it is": (
         """
         handled  UM 1 0 9500 | a-0:3:1:7
         answered UM 1 0 100 | NONE
@@ -217,14 +217,14 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("UM", 1, 0, None, 9500, 9500, None),
         ],
     ),
-    "a new reign counts anew, too": (
+    "a new controller term counts anew, too": (
         """
         handled UM 1 5 9000 | a-0:3:1:5
         handled UM 2 5 9001 | a-0:3:1:6
         """,
         [("UM", 1, 5, None, 9000, 9000, None), ("UM", 2, 5, None, 9001, 9001, None)],
     ),
-    "0.8.0: a response that does not say of which kind it is, where two are open, is nobody's": (
+    "0.8.0: a response that does not name its kind, where two are open, is of neither": (
         """
         handled  LAI 1 7 9000 | a-0:3:1:
         handled  UM  1 7 9004 | a-0:3:1:
@@ -249,27 +249,28 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
 @pytest.mark.parametrize("case", CASES)
 def test_requests(case: str) -> None:
     lines, expected = CASES[case]
-    assert [told(request) for request in requests_of(marks(lines))] == expected
+    assert [times_of(request) for request in requests_of(request_lines(lines))] == expected
 
 
 def test_the_order_of_lines_does_not_matter() -> None:
     for lines, expected in CASES.values():
-        assert [told(request) for request in requests_of(reversed(marks(lines)))] == expected
+        assert [times_of(request) for request in requests_of(reversed(request_lines(lines)))] == expected
 
 
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("ahead", [-20_000, 300_000_000])
 def test_the_brokers_clock_does_not_matter(case: str, ahead: int) -> None:
-    """Not even for the order of requests of which only the broker tells."""
-    lines = marks(CASES[case][0])
-    moved = [replace(mark, at=mark.at + ahead) if mark.side == HANDLED else mark for mark in lines]
-    found, shown = requests_of(lines), requests_of(moved)
-    assert [[mark.place for mark in one.marks] for one in shown] == [
-        [mark.place for mark in one.marks] for one in found
-    ]
+    """Not even for the order of requests that only the broker logged."""
+    lines = request_lines(CASES[case][0])
+    moved = [replace(line, at=line.at + ahead) if line.side == HANDLED else line for line in lines]
+
+    def order(lines: list[RequestLine]) -> list[list[tuple[Any, ...]]]:
+        return [[line.evidence for line in request.first_lines] for request in requests_of(lines)]
+
+    assert order(moved) == order(lines)
 
 
-def test_what_only_the_broker_tells_comes_before_what_it_got_next() -> None:
+def test_requests_that_only_the_broker_logged_come_before_what_it_got_next() -> None:
     """Whatever its clock says; what it got last of all, last of its epoch."""
     lines = """
         sent     UM 1 - 100 | a-0:3:1:0
@@ -279,70 +280,57 @@ def test_what_only_the_broker_tells_comes_before_what_it_got_next() -> None:
         sent     UM 1 - 200 | a-0:4:1:1
         sent     UM 2 - 300 | a-0:5:1:2
         """
-    assert [told(request)[1:5] for request in requests_of(marks(lines))] == [
+    assert [times_of(request)[1:5] for request in requests_of(request_lines(lines))] == [
         (1, 5, None, 7), (1, 6, 100, 8), (1, None, 200, None), (1, 7, None, 9), (2, None, 300, None),
     ]  # fmt: skip
 
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[list[RequestLine], dict[int, int]]:
-    """Lines of one reign with one broker that comes and goes: marks, and of each line of the broker the line that sent its request.
+    """Lines of one controller term and a broker that comes and goes, and by line of the broker when its request was sent.
 
-    At INFO lines tell numbers of partitions, else states; what is sent while the broker is away is never received.
+    At INFO lines give numbers of partitions, else states; what is sent while the broker is away is never received.
     """
     at_info = draw(st.booleans())
-    found: list[list[RequestLine]] = [[], []]
+    sent: list[RequestLine] = []
+    handled: list[RequestLine] = []
     sent_by: dict[int, int] = {}
     line, id_, away = 0, 0, 0
     for number in range(draw(st.integers(1, 40))):
         is_there = draw(st.integers(0, 9)) > 0
         kind = draw(st.sampled_from([LEADER_AND_ISR, UPDATE_METADATA, STOP_REPLICA]))
-        count = draw(st.integers(1, 4))
-        keys = () if at_info else tuple(f"t-{n}:{draw(st.integers(0, 2))}:1:1" for n in range(count))
-        for n in range(1 if at_info else count):
+        partitions = draw(st.integers(1, 4))
+        keys = () if at_info else tuple(f"t-{n}:{draw(st.integers(0, 2))}:1:1" for n in range(partitions))
+        count = partitions if at_info else None
+        for n in range(1 if at_info else partitions):
             line += 1
-            told = keys[n : n + 1]
-            found[0].append(
-                RequestLine(SENT, 1, OURS, 1000 * number, line, line, kind, 1, None, told, count if at_info else None)
-            )
+            sent.append(RequestLine(SENT, 1, OURS, 1000 * number, line, line, kind, 1, None, keys[n : n + 1], count))
         line += 1  # a line of another broker's
         if not is_there:  # it takes a while to be back, and it has forgotten what was
             id_, away = 0, away + 20_000_000
             continue
         sent_by[number + 1] = number
-        found[1].append(
-            RequestLine(
-                HANDLED,
-                2,
-                THEIRS,
-                77_000_000 + 1000 * number + away,
-                number + 1,
-                number + 1,
-                kind,
-                1,
-                id_,
-                keys,
-                count if at_info else None,
-            )
-        )
+        at = 77_000_000 + 1000 * number + away
+        handled.append(RequestLine(HANDLED, 2, THEIRS, at, number + 1, number + 1, kind, 1, id_, keys, count))
         id_ += 1
-    return [*found[0], *found[1]], sent_by
+    return [*sent, *handled], sent_by
 
 
 @given(sessions())
 def test_what_is_matched_is_true(session: tuple[list[RequestLine], dict[int, int]]) -> None:
-    """Whatever is never received: a request that is said to be sent was sent then, and each line is of one request."""
-    marks, sent_by = session
-    requests = requests_of(marks)
+    """Whatever is never received: a request was sent when its row has it, and each line is of one request."""
+    lines, sent_by = session
+    requests = requests_of(lines)
     for request in requests:
         if request.sent is not None and request.received is not None:
             assert request.sent.at == 1000 * sent_by[request.received.first]
-    assert len([one for one in requests if one.received]) == len([mark for mark in marks if mark.side == HANDLED])
+    received = [request for request in requests if request.received]
+    assert len(received) == len([line for line in lines if line.side == HANDLED])
 
 
-def test_what_a_response_and_a_broker_say_of_it() -> None:
+def test_stale_requests_and_errors() -> None:
     stale, ignored = requests_of(
-        marks(
+        request_lines(
             """
             handled  LAI 1 3 9000 | STALE
             answered LAI 1 3 100 | STALE_CONTROLLER_EPOCH
@@ -360,8 +348,8 @@ def test_errors_have_kafkas_names() -> None:
     assert [error_of(code) for code in (None, 0, 11, 77, 99)] == [None, "NONE", "STALE_CONTROLLER_EPOCH", "STALE_BROKER_EPOCH", "ERROR_99"]  # fmt: skip
 
 
-def test_a_batch_that_another_thread_cuts_in_two_is_put_together() -> None:
-    """A line of the broker on the same node between two sending lines; the last one tells the number of partitions."""
+def test_sending_lines_between_which_another_thread_writes_are_one_request() -> None:
+    """A line of the broker on the same node between two sending lines; the last one gives the number of partitions."""
     first, second, whole = (
         RequestLine(SENT, 1, OURS, 100, line, line, LEADER_AND_ISR, 1, None, keys, count)
         for line, keys, count in ((5, ("a-0:1:1:1",), None), (7, ("a-1:1:1:1",), None), (8, (), 2))

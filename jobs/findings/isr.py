@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE -> ISR_CHANGES: what each state's ISR has lost or gained against the state before.
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ISR_CHANGES: what each state's ISR has lost or gained.
 
-    A state that both loses and gains replicas is two rows. The lag is what the leader's shrink line printed.
+    A state that both loses and gains replicas is two rows.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    compared = checkpointed(
+    changed = checkpointed(
         states.withColumn("isr_before", F.lag("isr").over(order))
         .where("isr_before IS NOT NULL")
         .withColumns(
@@ -33,42 +33,50 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
             }
         )
     )
-    none = F.array().cast(IDS)
-    shrinks = compared.where("size(removed) > 0").withColumns({"kind": F.lit("shrink"), "added": none})
-    expands = compared.where("size(added) > 0").withColumns({"kind": F.lit("expand"), "removed": none})
+    nobody = F.array().cast(IDS)
+    shrinks = changed.where("size(removed) > 0").withColumns({"kind": F.lit("shrink"), "added": nobody})
+    expands = changed.where("size(added) > 0").withColumns({"kind": F.lit("expand"), "removed": nobody})
+    return (
+        shrinks.unionByName(expands)
+        .withColumn("at", F.col("since"))
+        .join(_shrink_lags(shrinks, events, topics), [*INCARNATION, "ordinal", "kind"], "left")
+        .select(*ISR_CHANGES.columns)
+    )
+
+
+def _shrink_lags(shrinks: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
+    """Shrinks, EVENTS, TOPIC_TIMELINE -> INCARNATION, ordinal, kind, `lag`: what the leader's own shrink line printed.
+
+    The line is logged up to 5 s before the first proof of the state, or by the clock of another node up to 50 ms after.
+    """
     end_offset = F.col("fields")["leader_end_offset"].try_cast("long")
     behind = F.transform(
         F.regexp_extract_all(F.col("fields")["out_of_sync_replicas"], F.lit(r"endOffset: (\d+)"), 1),
-        lambda o: end_offset - o.cast("long"),
+        lambda offset: end_offset - offset.cast("long"),
     )
-    lags = (
+    lines = (
         with_incarnation(events.where("event_type = 'isr_shrinking' AND topic IS NOT NULL"), topics)
         .select(
             *INCARNATION,
-            F.col("at").alias("said_at"),
+            F.col("at").alias("logged_at"),
             F.array_sort("isr").alias("isr"),
             F.array_max(behind).alias("lag"),
         )
         .where("lag IS NOT NULL")
     )
-    leader_shrinks = shrinks.where("made_by = 'leader'").select(*INCARNATION, "ordinal", "since", "isr")
-    told = (
-        leader_shrinks.join(lags, [*INCARNATION, "isr"])
-        .where("unix_millis(since) - unix_millis(said_at) BETWEEN -50 AND 5000")
-        .groupBy(*INCARNATION, "ordinal")
-        .agg(F.max_by("lag", "said_at").alias("lag"))
-        .withColumn("kind", F.lit("shrink"))
-    )
     return (
-        shrinks.unionByName(expands)
-        .withColumn("at", F.col("since"))
-        .join(told, [*INCARNATION, "ordinal", "kind"], "left")
-        .select(*ISR_CHANGES.columns)
+        shrinks.where("made_by = 'leader'")
+        .select(*INCARNATION, "ordinal", "since", "isr")
+        .join(lines, [*INCARNATION, "isr"])
+        .where("unix_millis(since) - unix_millis(logged_at) BETWEEN -50 AND 5000")
+        .groupBy(*INCARNATION, "ordinal")
+        .agg(F.max_by("lag", "logged_at").alias("lag"))
+        .withColumn("kind", F.lit("shrink"))
     )
 
 
 def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, settings: Settings) -> DataFrame:
-    """ISR_CHANGES, ELECTIONS -> ISR_CHURN; `ends`: cluster, end of its logs."""
+    """ISR_CHANGES, ELECTIONS -> ISR_CHURN; `ends`: cluster, end_of_logs."""
     moves = changes.select(
         *INCARNATION,
         "at",
@@ -79,25 +87,25 @@ def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, sett
     order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", "joined")
     timed = moves.join(F.broadcast(ends), "cluster", "left").withColumns(
         {
-            "back": F.lead("at").over(order),
+            "next_at": F.lead("at").over(order),
             "hour": F.date_trunc("hour", "at"),
-            "flap": F.col("joined") & (F.lag("joined").over(order) == F.lit(False)),
+            "is_flap": F.col("joined") & (F.lag("joined").over(order) == F.lit(False)),
         }
     )
-    out_ms = F.when(~F.col("joined"), F.unix_millis(F.coalesce("back", "end_of_logs")) - F.unix_millis("at"))
+    out_ms = F.when(~F.col("joined"), F.unix_millis(F.coalesce("next_at", "end_of_logs")) - F.unix_millis("at"))
     by_hour = timed.groupBy(*INCARNATION, "follower", "hour").agg(
         F.sum((~F.col("joined")).cast("int")).cast("int").alias("shrinks"),
         F.sum(F.col("joined").cast("int")).cast("int").alias("expands"),
-        F.sum(F.coalesce(F.col("flap"), F.lit(False)).cast("int")).cast("int").alias("flaps"),
+        F.sum(F.coalesce(F.col("is_flap"), F.lit(False)).cast("int")).cast("int").alias("flaps"),
         F.max(out_ms).cast("long").alias("worst_out_ms"),
     )
-    moved = (
+    leader_changes = (
         elections.where("succeeded AND previous_leader IS NOT NULL AND leader <> previous_leader")
         .groupBy(*INCARNATION, F.date_trunc("hour", "at").alias("hour"))
         .agg(F.count("*").cast("int").alias("leader_changes"))
     )
     return (
-        by_hour.join(moved, [*INCARNATION, "hour"], "left")
+        by_hour.join(leader_changes, [*INCARNATION, "hour"], "left")
         .withColumns(
             {
                 "leader_changes": F.coalesce("leader_changes", F.lit(0)),

@@ -1,4 +1,4 @@
-"""Reassignments of partitions, in the shapes of before 2.4, of 2.4 on (KIP-455) and of KRaft."""
+"""Reassignments of partitions, as logged until 2.3, from 2.4 on (KIP-455), and in KRaft."""
 
 from __future__ import annotations
 
@@ -17,53 +17,98 @@ from schemas.spark import EVIDENCE, IDS
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+_EVENTS_FROM_2_4 = ("reassignment_assignment_updating", "reassignment_assignment_updated")
+_EVENTS_BEFORE_2_4 = (
+    "reassignment_started",
+    "reassignment_assignment_updated",
+    "reassignment_leader_alive",
+    "reassignment_leader_not_in_new_replicas",
+    "reassignment_leader_dead",
+    "reassignment_failed",
+)
+
 
 def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
-    """EVENTS, PARTITION_TIMELINE -> REASSIGNMENTS.
+    """EVENTS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> REASSIGNMENTS."""
+    from_2_4 = _from_2_4(_assignments(events, topics, controllers), states)
+    return from_2_4.unionByName(_before_2_4(_reassignment_lines(events, topics), states))
 
-    From 2.4 on (KIP-455) from an assignment with replicas to add or remove to one without; a line or record that leaves a
-    list out leaves it as it was, and one whose target is the original again is cancelled. Before, see `_before_2_4`.
+
+def _phase(is_done: Column, is_in_sync: Column) -> Column:
+    """How far a reassignment came: KIP-455's phase A waits for the ISR, B hands over; before 2.4 it was done the same
+    way."""
+    return F.when(is_done, "done").when(is_in_sync, "handing_over").otherwise("waiting_for_isr")
+
+
+def _ids(name: str) -> Column:
+    """A further field with broker ids, in the order printed; null if there is none."""
+    text = F.col("fields")[name]
+    return F.when(text.isNotNull() & (text != "null"), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))
+
+
+# ---- 2.4 and later ---------------------------------------------------------------------------------------------------
+def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> changes of assignments with INCARNATION, replicas, adding,
+    removing.
+
+    Columns: those of EVENTS, `adding`, `removing`, `next_at`, `next_replicas`, `next_evidence`: of the next change. A
+    line or record that leaves a list out leaves it as it was.
     """
-    none = F.array().cast(IDS)
     names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
-    zk = events.where(F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated"))
+    zk = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4))
     dumped = events.where("event_type = 'metadata_partition_change'")
     replayed = by_active_controller(events.where("event_type = 'kraft_partition_assignment_changed'"), controllers)
-    told = F.coalesce("replicas", _ids("adding_replicas"), _ids("removing_replicas"))
-    rows = (
+    lists = F.coalesce("replicas", _ids("adding_replicas"), _ids("removing_replicas"))
+    lines = (
         zk.unionByName(dumped)
         .unionByName(replayed)
-        .where(F.col("partition").isNotNull() & told.isNotNull())
+        .where(F.col("partition").isNotNull() & lists.isNotNull())
         .join(F.broadcast(names), ["cluster", "topic_id"], "left")
         .withColumn("topic", F.coalesce("topic", "name"))
         .where("topic IS NOT NULL")
     )
     order = Window.partitionBy(*INCARNATION).orderBy(*EVENT_ORDER)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    asked = with_incarnation(with_rank(rows, "topic", "partition"), topics).withColumns(
-        {
-            "replicas": F.last("replicas", ignorenulls=True).over(so_far),
-            "adding": F.coalesce(F.last(_ids("adding_replicas"), ignorenulls=True).over(so_far), none),
-            "removing": F.coalesce(F.last(_ids("removing_replicas"), ignorenulls=True).over(so_far), none),
-        }
+    nobody = F.array().cast(IDS)
+    assignment = F.struct("replicas", "adding", "removing")
+    return (
+        with_incarnation(with_rank(lines, "topic", "partition"), topics)
+        .withColumns(
+            {
+                "replicas": F.last("replicas", ignorenulls=True).over(so_far),
+                "adding": F.coalesce(F.last(_ids("adding_replicas"), ignorenulls=True).over(so_far), nobody),
+                "removing": F.coalesce(F.last(_ids("removing_replicas"), ignorenulls=True).over(so_far), nobody),
+            }
+        )
+        .withColumns({"assignment": assignment, "assignment_before": F.lag(assignment).over(order)})
+        .where(~F.col("assignment").eqNullSafe(F.col("assignment_before")))
+        .withColumns(
+            {
+                "next_at": F.lead("at").over(order),
+                "next_replicas": F.lead("replicas").over(order),
+                "next_evidence": F.lead(line_as_evidence()).over(order),
+            }
+        )
     )
-    same = F.struct("replicas", "adding", "removing")
-    steps = asked.withColumns({"said": same, "before": F.lag(same).over(order)}).where(
-        ~F.col("said").eqNullSafe(F.col("before"))
+
+
+def _from_2_4(assignments: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows of `_assignments`, PARTITION_TIMELINE -> REASSIGNMENTS from an assignment with replicas to add or remove
+    to one without.
+
+    One whose target is the original again is cancelled.
+    """
+    target = F.filter("replicas", lambda replica: ~F.array_contains("removing", replica))
+    original = F.coalesce(
+        _ids("old_replicas"), F.filter("replicas", lambda replica: ~F.array_contains("adding", replica))
     )
-    turns = steps.withColumns(
-        {
-            "next_at": F.lead("at").over(order),
-            "next_replicas": F.lead("replicas").over(order),
-            "next_evidence": F.lead(line_as_evidence()).over(order),
-        }
-    ).where((F.size("adding") > 0) | (F.size("removing") > 0))
-    target = F.filter("replicas", lambda r: ~F.array_contains("removing", r))
-    original = F.coalesce(_ids("old_replicas"), F.filter("replicas", lambda r: ~F.array_contains("adding", r)))
     in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "ordinal").alias("last_isr"))
-    completed = F.array_sort("next_replicas") == F.array_sort("target_replicas")
-    from_2_4 = (
-        turns.withColumns({"target_replicas": target, "original_replicas": original})
+    is_open = F.col("until").isNull()
+    is_completed = F.array_sort("next_replicas") == F.array_sort("target_replicas")
+    open_state = F.when(F.size("missing") > 0, "stuck").otherwise("in_progress")
+    return (
+        assignments.where((F.size("adding") > 0) | (F.size("removing") > 0))
+        .withColumns({"target_replicas": target, "original_replicas": original})
         .join(in_sync, INCARNATION, "left")
         .withColumns(
             {
@@ -76,129 +121,103 @@ def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, co
         )
         .withColumns(
             {
-                "phase": _phase(
-                    F.col("until").isNotNull() & completed, F.col("until").isNull() & (F.size("missing") == 0)
-                ),
-                "state": F.when(
-                    F.col("until").isNull(), F.when(F.size("missing") > 0, "stuck").otherwise("in_progress")
-                )
-                .when(completed, "completed")
-                .otherwise("cancelled"),
-                "blocked_by": F.when(F.col("until").isNull(), F.col("missing")).otherwise(none),
+                "phase": _phase(~is_open & is_completed, is_open & (F.size("missing") == 0)),
+                "state": F.when(is_open, open_state).when(is_completed, "completed").otherwise("cancelled"),
+                "blocked_by": F.when(is_open, F.col("missing")).otherwise(F.array().cast(IDS)),
                 "evidence": F.concat(line_as_evidence(), F.coalesce("next_evidence", F.array().cast(EVIDENCE))),
             }
         )
         .select(*REASSIGNMENTS.columns)
     )
-    return from_2_4.unionByName(_before_2_4(events, states, topics))
 
 
-def _phase(done: Column, in_sync: Column) -> Column:
-    """How far a reassignment came: KIP-455's phase A waits for the ISR, B hands over; what was done before 2.4 is the same."""
-    return F.when(done, "done").when(in_sync, "handing_over").otherwise("waiting_for_isr")
+# ---- until 2.3 -------------------------------------------------------------------------------------------------------
+def _reassignment_lines(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE -> lines about reassignments until 2.3, numbered by reassignment.
 
-
-_STEPS_BEFORE_2_4 = (
-    "reassignment_started",
-    "reassignment_assignment_updated",
-    "reassignment_leader_alive",
-    "reassignment_leader_not_in_new_replicas",
-    "reassignment_leader_dead",
-    "reassignment_failed",
-)
-
-
-def _before_2_4(events: DataFrame, states: DataFrame, topics: DataFrame) -> DataFrame:
-    """REASSIGNMENTS that controllers until 2.3 logged: begun with a target, ended when the partition is off ZooKeeper's list.
-
-    A controller that takes over begins what is on the list again: that is the same reassignment. It cannot be cancelled,
-    but fails if a target is not alive. The assignment before is the last that was told by then, null if none was.
+    Columns: INCARNATION, number, at, node_id, file_id, line, event_type, replicas, `target`. A controller that takes
+    over begins what is on ZooKeeper's list again: that is the same reassignment.
     """
-    asked = events.where(F.col("event_type").isin(*_STEPS_BEFORE_2_4) & F.col("topic").isNotNull())
+    kind = F.col("event_type")
+    is_start = kind == "reassignment_started"
     line = ["cluster", "at", "node_id", "file_id", "line", "event_type"]
-    listed = events.where("event_type = 'reassignment_removed_from_zk'").select(
-        *line, F.explode("partitions").alias("p")
+    about_one = events.where(kind.isin(*_EVENTS_BEFORE_2_4) & F.col("topic").isNotNull()).select(
+        *line, "topic", "partition", "replicas", "topic_id", F.when(is_start, _ids("target_replicas")).alias("target")
     )
-    rows = asked.select(
-        *line, "topic", "partition", "replicas", "topic_id",
-        F.when(F.col("event_type") == "reassignment_started", _ids("target_replicas")).alias("target"),
-    ).unionByName(
-        listed.select(*line, F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition")), allowMissingColumns=True
-    )  # fmt: skip
+    listed = (
+        events.where("event_type = 'reassignment_removed_from_zk'")
+        .select(*line, F.explode("partitions").alias("p"))
+        .select(*line, F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"))
+    )
     order = Window.partitionBy(*INCARNATION).orderBy("at", "line", "file_id")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    kind = F.col("event_type")
-    begun = kind == "reassignment_started"
-    known = F.last(
-        F.when(begun | (kind == "reassignment_removed_from_zk"), F.struct("event_type", "target")), ignorenulls=True
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    bound = F.when(is_start | (kind == "reassignment_removed_from_zk"), F.struct("event_type", "target"))
+    is_started_again = F.coalesce(
+        (F.col("bound.event_type") == "reassignment_started") & (F.col("bound.target") == F.col("target")),
+        F.lit(False),
     )
-    numbered = (
-        with_incarnation(rows, topics)
-        .withColumn("open", known.over(before))
-        .withColumn(
-            "turn",
-            F.sum(
-                F.when(
-                    begun
-                    & ~F.coalesce((F.col("open.event_type") == "reassignment_started") & (F.col("open.target") == F.col("target")), F.lit(False)),
-                    1,
-                ).otherwise(0)
-            ).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
-        )
-        .where("turn > 0")
-    )  # fmt: skip
-    ended = F.min(
-        F.when(
-            kind.isin("reassignment_removed_from_zk", "reassignment_failed"),
-            F.struct("at", "node_id", "line", "file_id"),
-        )
+    return (
+        with_incarnation(about_one.unionByName(listed, allowMissingColumns=True), topics)
+        .withColumn("bound", F.last(bound, ignorenulls=True).over(before))
+        .withColumn("number", F.sum(F.when(is_start & ~is_started_again, 1).otherwise(0)).over(so_far))
+        .where("number > 0")
+        .select(*INCARNATION, "number", "at", "node_id", "file_id", "line", "event_type", "replicas", "target")
     )
-    turns = numbered.groupBy(*INCARNATION, "turn").agg(
+
+
+def _before_2_4(lines: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows of `_reassignment_lines`, PARTITION_TIMELINE -> REASSIGNMENTS that controllers until 2.3 logged.
+
+    Begun with a target, ended when the partition is off ZooKeeper's list. It cannot be cancelled, but fails if a
+    target is not alive. The assignment before is the last that was logged by then, null if none was.
+    """
+    kind, key = F.col("event_type"), [*INCARNATION, "number"]
+    line = F.struct("at", "node_id", "line", "file_id")
+    is_end = kind.isin("reassignment_removed_from_zk", "reassignment_failed")
+    reassignments = lines.groupBy(*key).agg(
         F.min("at").alias("since"),
         F.first("target", ignorenulls=True).alias("target_replicas"),
-        F.max_by("replicas", F.when(F.col("replicas").isNotNull(), F.col("at"))).alias("written"),
         F.max((kind == "reassignment_failed").cast("int")).alias("failed"),
         F.max(kind.startswith("reassignment_leader").cast("int")).alias("handing_over"),
-        F.min(F.struct("at", "node_id", "line", "file_id")).alias("start"),
-        ended.alias("end"),
-    )  # fmt: skip
-    key = [*INCARNATION, "turn"]
-    then = (
-        turns.select(*key, F.col("since").alias("asked_at"))
-        .join(states.select(*INCARNATION, "ordinal", "since", "replicas", "isr"), INCARNATION)
-        .groupBy(*key)
-        .agg(
-            F.max_by("replicas", F.when((F.col("since") <= F.col("asked_at")) & F.col("replicas").isNotNull(), F.col("ordinal"))).alias("original_replicas"),
-            F.max_by("isr", "ordinal").alias("last_isr"),
-        )
-    )  # fmt: skip
-    none = F.array().cast(IDS)
-    done = F.col("end").isNotNull() & (F.col("failed") == 0)
+        F.min(line).alias("start"),
+        F.min(F.when(is_end, line)).alias("end"),
+    )
+    is_open = F.col("end").isNull()
+    is_done = ~is_open & (F.col("failed") == 0)
     missing = F.array_sort(F.array_except("target_replicas", "last_isr"))
-    open_now = F.col("end").isNull()
-    both = F.array(F.struct("start.node_id", "start.file_id", "start.line"))
+    start = F.array(F.struct("start.node_id", "start.file_id", "start.line"))
     end = F.array(F.struct("end.node_id", "end.file_id", "end.line"))
     return (
-        turns.join(then, key, "left")
+        reassignments.join(_replicas_then(reassignments, states), key, "left")
         .withColumns(
             {
                 "until": F.col("end.at"),
                 "adding_replicas": F.array_sort(F.array_except("target_replicas", "original_replicas")),
                 "removing_replicas": F.array_sort(F.array_except("original_replicas", "target_replicas")),
-                "phase": _phase(done, F.col("handing_over") == 1),
-                "state": F.when(done, "completed")
+                "phase": _phase(is_done, F.col("handing_over") == 1),
+                "state": F.when(is_done, "completed")
                 .when(F.col("failed") == 1, "cancelled")
                 .when(F.size(missing) > 0, "stuck")
                 .otherwise("in_progress"),
-                "blocked_by": F.when(open_now, missing).otherwise(none),
-                "evidence": F.when(open_now, both).otherwise(F.concat(both, end)),
+                "blocked_by": F.when(is_open, missing).otherwise(F.array().cast(IDS)),
+                "evidence": F.when(is_open, start).otherwise(F.concat(start, end)),
             }
         )
         .select(*REASSIGNMENTS.columns)
     )
 
 
-def _ids(name: str) -> Column:
-    """A further field with broker ids, as printed; null if there is none."""
-    text = F.col("fields")[name]
-    return F.when(text.isNotNull() & (text != "null"), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))
+def _replicas_then(reassignments: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows with INCARNATION, number, since; PARTITION_TIMELINE -> of each `original_replicas` and `last_isr`."""
+    key = [*INCARNATION, "number"]
+    is_before = (F.col("since") <= F.col("started_at")) & F.col("replicas").isNotNull()
+    return (
+        reassignments.select(*key, F.col("since").alias("started_at"))
+        .join(states.select(*INCARNATION, "ordinal", "since", "replicas", "isr"), INCARNATION)
+        .groupBy(*key)
+        .agg(
+            F.max_by("replicas", F.when(is_before, F.col("ordinal"))).alias("original_replicas"),
+            F.max_by("isr", "ordinal").alias("last_isr"),
+        )
+    )

@@ -1,7 +1,7 @@
-"""One clock for a cluster: how far the nodes' clocks were apart, and events carried to one of them.
+"""One clock for a cluster: how far the nodes' clocks were apart, and rows carried to the cluster's clock.
 
-What the logs say is not changed: `events.at` stays the node's own clock. What is derived from events goes by the times
-that `on_cluster_clock` gives.
+Events are not changed: `events.at` stays the node's own clock. What is derived from events goes by the times that
+`on_cluster_clock` gives.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jobs.timelines.observations import sorted_ids
 from jobs.timelines.requests import with_latencies
 from schemas.requests import CLOCK_OFFSETS
 from schemas.spark import INT, LONG, TEXT, TIME, column
-from udfs.reconstruct.clock_pairs import DELETED, REGISTERED, STARTING
+from udfs.reconstruct.clock_pairs import DELETED, ELECTED, FOLLOWED, INTENTIONS, REGISTERED, STARTING
 from udfs.reconstruct.clock_skew import (
     BIN_US,
     SLOT_US,
@@ -39,148 +39,180 @@ if TYPE_CHECKING:
 CLOCK_PAIRS = T.StructType(
     [
         column("cluster", TEXT, "Cluster."),
-        column("first", INT, "Node of the cause."),
-        column("then", INT, "Node of the effect, another one."),
-        column("first_at", TIME, "When the cause was logged, on its node's clock."),
-        column("then_at", TIME, "When the effect was, on its node's."),
+        column("cause", INT, "Node of the cause."),
+        column("effect", INT, "Node of the effect, another one."),
+        column("cause_at", TIME, "When the cause was logged, on its node's clock."),
+        column("effect_at", TIME, "When the effect was, on its node's."),
     ]
 )
+_OCCURRENCE = ["cluster", "what", "node_id", "at"]
+"""Something that several nodes log, by its name `what`."""
 HOUR_US = 3_600_000_000
 
 
+# ---- pairs of lines --------------------------------------------------------------------------------------------------
 def to_clock_pairs(requests: DataFrame, events: DataFrame) -> DataFrame:
     """CONTROL_REQUESTS on the nodes' own clocks, EVENTS -> CLOCK_PAIRS of lines of which one caused the other.
 
     A request is sent before it is received, and handled before it is answered. What only one node can have begun, once,
-    no other node tells of before: see `_begun`.
+    no other node logs before: see `_causes`.
     """
-    on_its_way = requests.where("sent_at IS NOT NULL AND received_at IS NOT NULL").select(
-        "cluster", F.col("controller_id").alias("first"), F.col("broker").alias("then"), F.col("sent_at").alias("first_at"), F.col("received_at").alias("then_at"),
-    )  # fmt: skip
-    on_its_way_back = requests.where("handled_at IS NOT NULL AND responded_at IS NOT NULL").select(
-        "cluster", F.col("broker").alias("first"), F.col("controller_id").alias("then"), F.col("handled_at").alias("first_at"), F.col("responded_at").alias("then_at"),
-    )  # fmt: skip
-    once = (
-        _begun(events)
+    on_the_way = requests.where("sent_at IS NOT NULL AND received_at IS NOT NULL").select(
+        "cluster",
+        F.col("controller_id").alias("cause"),
+        F.col("broker").alias("effect"),
+        F.col("sent_at").alias("cause_at"),
+        F.col("received_at").alias("effect_at"),
+    )
+    on_the_way_back = requests.where("handled_at IS NOT NULL AND responded_at IS NOT NULL").select(
+        "cluster",
+        F.col("broker").alias("cause"),
+        F.col("controller_id").alias("effect"),
+        F.col("handled_at").alias("cause_at"),
+        F.col("responded_at").alias("effect_at"),
+    )
+    begun_once = (
+        _causes(events)
         .groupBy("cluster", "what")
-        .agg(F.min("node_id").alias("first"), F.min("at").alias("first_at"), F.count("*").alias("times"))
+        .agg(F.min("node_id").alias("cause"), F.min("at").alias("cause_at"), F.count("*").alias("times"))
         .where("times = 1")
         .drop("times")
     )
-    told = _told(events).groupBy("cluster", "what", F.col("node_id").alias("then")).agg(F.min("at").alias("then_at"))
-    later = told.join(F.broadcast(once), ["cluster", "what"]).select(*CLOCK_PAIRS.names)
-    return on_its_way.unionByName(on_its_way_back).unionByName(later).where("first <> then").select(*CLOCK_PAIRS.names)
+    effects = (
+        _effects(events)
+        .groupBy("cluster", "what", F.col("node_id").alias("effect"))
+        .agg(F.min("at").alias("effect_at"))
+    )
+    logged_later = effects.join(F.broadcast(begun_once), ["cluster", "what"]).select(*CLOCK_PAIRS.names)
+    return (
+        on_the_way.unionByName(on_the_way_back)
+        .unionByName(logged_later)
+        .where("cause <> effect")
+        .select(*CLOCK_PAIRS.names)
+    )
 
 
-def _begun(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, what, node_id, at: who began something that others tell of, before they can.
+def _causes(events: DataFrame) -> DataFrame:
+    """EVENTS -> _OCCURRENCE: what a node began before any other can log it.
 
-    A leader that means to change the ISR: the partition epoch of what came of it is in its next report (2.4 on). Topics that
-    were deleted are left out, for their epochs come again. KRaft: a leader of the quorum, elected in an epoch; a broker's
-    process, whose incarnation is registered by controllers.
+    A leader that intends to change the ISR: the partition epoch of the state that follows is in its next line about the
+    ISR (2.4 on). Topics that were deleted are left out, for their epochs come again. KRaft: a leader of the quorum,
+    elected in an epoch; a broker's process, whose incarnation controllers register.
     """
     own = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "line", "file_id")
     isr = sorted_ids(F.col("isr"))
+    is_isr_line = F.col("event_type").isin(*INTENTIONS, "isr_updated")
     deleted = events.where(F.col("event_type").isin(*DELETED)).select("cluster", "topic").distinct()
-    meant = (
-        events.where("event_type IN ('isr_shrinking', 'isr_expanding', 'isr_updated') AND topic IS NOT NULL AND node_id IS NOT NULL")
-        .withColumns({"said": F.lag("event_type").over(own), "began": F.lag("at").over(own), "meant": F.lag(isr).over(own)})
-        .where((F.col("event_type") == "isr_updated") & (F.col("said") != "isr_updated") & (F.col("meant") == isr))
-        .where("partition_epoch IS NOT NULL")
+    intended = (
+        events.where(is_isr_line & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
+        .withColumns(
+            {
+                "event_before": F.lag("event_type").over(own),
+                "began_at": F.lag("at").over(own),
+                "intended_isr": F.lag(isr).over(own),
+            }
+        )
+        .where((F.col("event_type") == "isr_updated") & (F.col("event_before") != "isr_updated"))
+        .where((F.col("intended_isr") == isr) & F.col("partition_epoch").isNotNull())
         .join(F.broadcast(deleted), ["cluster", "topic"], "left_anti")
-        .select("cluster", _state().alias("what"), "node_id", F.col("began").alias("at"))
-    )  # fmt: skip
-    elected = events.where("event_type = 'raft_leader_elected' AND controller_epoch IS NOT NULL")
-    started = events.where((F.col("event_type") == STARTING) & _incarnation().isNotNull())
-    return meant.unionByName(_named(elected, _term())).unionByName(_named(started, _incarnation()))
+        .select("cluster", _state_name().alias("what"), "node_id", F.col("began_at").alias("at"))
+    )
+    elected = events.where((F.col("event_type") == ELECTED) & F.col("controller_epoch").isNotNull())
+    started = events.where((F.col("event_type") == STARTING) & _process_name().isNotNull())
+    return intended.unionByName(_occurrences(elected, _quorum_term_name())).unionByName(
+        _occurrences(started, _process_name())
+    )
 
 
-def _named(events: DataFrame, what: Column) -> DataFrame:
-    return events.select("cluster", what.alias("what"), "node_id", "at")
+def _effects(events: DataFrame) -> DataFrame:
+    """EVENTS -> _OCCURRENCE: lines of all nodes about what `_causes` began."""
+    states = events.where(F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS)).where(
+        "topic IS NOT NULL AND partition_epoch IS NOT NULL"
+    )
+    followed = events.where((F.col("event_type") == FOLLOWED) & F.col("controller_epoch").isNotNull())
+    registered = events.where(F.col("event_type").isin(*REGISTERED) & _process_name().isNotNull())
+    return (
+        _occurrences(states, _state_name())
+        .unionByName(_occurrences(followed, _quorum_term_name()))
+        .unionByName(_occurrences(registered, _process_name()))
+    )
 
 
-def _state() -> Column:
+def _occurrences(events: DataFrame, what: Column) -> DataFrame:
+    return events.withColumn("what", what).select(*_OCCURRENCE)
+
+
+def _state_name() -> Column:
     return F.concat_ws(":", "topic", "partition", "partition_epoch")
 
 
-def _term() -> Column:
+def _quorum_term_name() -> Column:
     return F.concat(F.lit("quorum:"), F.col("controller_epoch").cast("string"))
 
 
-def _incarnation() -> Column:
+def _process_name() -> Column:
     return F.concat(F.lit("incarnation:"), F.col("fields")["incarnation_id"])
 
 
-def _told(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, what, node_id, at: what nodes tell of the things in `_begun`."""
-    states = events.where(
-        F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS)
-    ).where("topic IS NOT NULL AND partition_epoch IS NOT NULL")
-    followed = events.where("event_type = 'raft_leader_changed' AND controller_epoch IS NOT NULL")
-    registered = events.where(F.col("event_type").isin(*REGISTERED) & _incarnation().isNotNull())
-    return (
-        _named(states, _state()).unionByName(_named(followed, _term())).unionByName(_named(registered, _incarnation()))
-    )
-
-
+# ---- offsets ---------------------------------------------------------------------------------------------------------
 def collect_skew_bounds(pairs: DataFrame) -> dict[str, list[SkewBound]]:
-    """CLOCK_PAIRS -> by cluster what bounds the clocks: a row for two nodes, one way, and 10 seconds, whatever the logs' size."""
-    ahead = F.unix_micros("then_at") - F.unix_micros("first_at")
-    closest = F.min(F.struct(ahead.alias("ahead"), F.unix_micros("first_at").alias("at")))
+    """CLOCK_PAIRS -> by cluster what bounds the clocks: one bound for two nodes, one way, and BIN_US, however many pairs."""
+    ahead = F.unix_micros("effect_at") - F.unix_micros("cause_at")
+    closest = F.min(F.struct(ahead.alias("ahead"), F.unix_micros("cause_at").alias("at")))
     bins = (
-        pairs.groupBy("cluster", "first", "then", F.floor(F.unix_micros("first_at") / BIN_US).alias("bin"))
+        pairs.groupBy("cluster", "cause", "effect", F.floor(F.unix_micros("cause_at") / BIN_US).alias("bin"))
         .agg(closest.alias("closest"), F.count("*").alias("pairs"))
-        .select("cluster", "first", "then", "closest.at", "closest.ahead", "pairs")
+        .select("cluster", "cause", "effect", "closest.at", "closest.ahead", "pairs")
     )
-    found: dict[str, list[SkewBound]] = defaultdict(list)
+    bounds: dict[str, list[SkewBound]] = defaultdict(list)
     for row in bins.collect():
-        found[row["cluster"]].append(SkewBound(row["first"], row["then"], row["at"], row["ahead"], row["pairs"]))
-    return found
+        bounds[row["cluster"]].append(SkewBound(row["cause"], row["effect"], row["at"], row["ahead"], row["pairs"]))
+    return bounds
 
 
-def clock_offset_rows(cluster: str, limits: Sequence[SkewBound]) -> list[dict[str, Any]]:
+def clock_offset_rows(cluster: str, bounds: Sequence[SkewBound]) -> list[dict[str, Any]]:
     """Rows of CLOCK_OFFSETS of one cluster, by node and hour."""
-    found = clock_skews(limits)
+    skews = clock_skews(bounds)
     pairs: Counter[tuple[int, int]] = Counter()
     times: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for one in limits:
-        reference_at = on_reference_clock(one.at, found.get(one.first))
+    for bound in bounds:
+        reference_at = on_reference_clock(bound.at, skews.get(bound.cause))
         hour = reference_at // HOUR_US
-        for node in (one.first, one.then):
-            pairs[node, hour] += one.pairs
+        for node in (bound.cause, bound.effect):
+            pairs[node, hour] += bound.pairs
             times[node, hour].add(reference_at)
     return [
-        _row(cluster, found[node], hour, count, sorted(times[node, hour]))
+        _offset_row(cluster, skews[node], hour, count, sorted(times[node, hour]))
         for (node, hour), count in sorted(pairs.items())
-        if node in found
+        if node in skews
     ]
 
 
-def _row(cluster: str, course: ClockSkew, hour: int, pairs: int, times: Sequence[int]) -> dict[str, Any]:
+def _offset_row(cluster: str, skew: ClockSkew, hour: int, pairs: int, times: Sequence[int]) -> dict[str, Any]:
     at = np.array(times, np.int64)
     return {
         "cluster": cluster,
-        "node_id": course.node,
+        "node_id": skew.node,
         "hour": time_of(hour * HOUR_US),
-        "reference": course.reference,
-        "offset_ms_min": _least(course, at),
-        "offset_ms_max": _most(course, at),
+        "reference": skew.reference,
+        "offset_ms_min": _least_ms(skew, at),
+        "offset_ms_max": _most_ms(skew, at),
         "pairs": pairs,
-        "contradicting": course.least is None,
-        "applied": [(time_of(own), ahead / 1000) for own, ahead in correction_points(course, times)],
+        "contradicting": skew.least is None,
+        "applied": [(time_of(own), ahead / 1000) for own, ahead in correction_points(skew, times)],
     }
 
 
-def _least(course: ClockSkew, at: np.ndarray[Any, Any]) -> float | None:
-    if course.least is None or not np.isfinite(course.least).any():
+def _least_ms(skew: ClockSkew, at: np.ndarray[Any, Any]) -> float | None:
+    if skew.least is None or not np.isfinite(skew.least).any():
         return None
-    return round(float(np.interp(at, course.at, course.least).min())) / 1000
+    return round(float(np.interp(at, skew.at, skew.least).min())) / 1000
 
 
-def _most(course: ClockSkew, at: np.ndarray[Any, Any]) -> float | None:
-    if course.most is None or not np.isfinite(course.most).any():
+def _most_ms(skew: ClockSkew, at: np.ndarray[Any, Any]) -> float | None:
+    if skew.most is None or not np.isfinite(skew.most).any():
         return None
-    return round(float(np.interp(at, course.at, course.most).max())) / 1000
+    return round(float(np.interp(at, skew.at, skew.most).max())) / 1000
 
 
 def time_of(micros: int) -> datetime:
@@ -188,64 +220,75 @@ def time_of(micros: int) -> datetime:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
 
 
-def to_clock_offsets(spark: SparkSession, limits: Mapping[str, Sequence[SkewBound]]) -> DataFrame:
-    """What `collect_skew_bounds` found -> CLOCK_OFFSETS."""
-    rows = [row for cluster, some in sorted(limits.items()) for row in clock_offset_rows(cluster, some)]
+def to_clock_offsets(spark: SparkSession, bounds: Mapping[str, Sequence[SkewBound]]) -> DataFrame:
+    """Bounds by cluster, see `collect_skew_bounds` -> CLOCK_OFFSETS."""
+    rows = [row for cluster, of_cluster in sorted(bounds.items()) for row in clock_offset_rows(cluster, of_cluster)]
     return spark.createDataFrame(
         [tuple(row[name] for name in CLOCK_OFFSETS.columns) for row in rows], CLOCK_OFFSETS.schema
     )
 
 
-# ---- times on one clock ----------------------------------------------------------------------------------------------
+# ---- times on the cluster's clock ------------------------------------------------------------------------------------
 CLOCK_CORRECTIONS = T.StructType(
     [
         column("cluster", TEXT, "Cluster."),
         column("node_id", INT, "Node whose clock is corrected."),
-        column("first_slot", LONG, "The first stretch of SLOT_US since 1970, on its own clock, in which anything is known."),
-        column("ahead_us", T.ArrayType(T.DoubleType()), "What is taken off at the begin of each slot from there, and at the last one's end."),
+        column(
+            "first_slot",
+            LONG,
+            "Number of the first interval of SLOT_US since 1970, on its own clock, for which a correction is known.",
+        ),
+        column(
+            "ahead_us",
+            T.ArrayType(T.DoubleType()),
+            "What is taken off at the start of each slot from there, and at the last one's end, microseconds.",
+        ),
     ]
-)  # fmt: skip
+)
 
 
 def to_clock_corrections(offsets: DataFrame) -> DataFrame | None:
     """CLOCK_OFFSETS -> CLOCK_CORRECTIONS, a row for each node whose clock is corrected; None if there is none."""
-    told = offsets.where("size(applied) > 0").select("cluster", "node_id", F.explode("applied").alias("knot"))
-    at, ahead = F.unix_micros("knot.at").alias("at"), (F.col("knot.ahead_ms") * 1000).alias("ahead")
-    knots: dict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
-    for row in told.select("cluster", "node_id", at, ahead).collect():
-        knots[row["cluster"], row["node_id"]].append((row["at"], row["ahead"]))
-    rows = [(*node, *correction_slots(some)) for node, some in sorted(knots.items())]
+    applied = offsets.where("size(applied) > 0").select("cluster", "node_id", F.explode("applied").alias("point"))
+    at, ahead = F.unix_micros("point.at").alias("at"), (F.col("point.ahead_ms") * 1000).alias("ahead")
+    points: dict[tuple[str, int], list[tuple[int, float]]] = defaultdict(list)
+    for row in applied.select("cluster", "node_id", at, ahead).collect():
+        points[row["cluster"], row["node_id"]].append((row["at"], row["ahead"]))
+    rows = [(*node, *correction_slots(of_node)) for node, of_node in sorted(points.items())]
     return offsets.sparkSession.createDataFrame(rows, CLOCK_CORRECTIONS) if rows else None
 
 
 def on_cluster_clock(rows: DataFrame, corrections: DataFrame, clocks: Mapping[str, str]) -> DataFrame:
-    """Rows with `cluster` -> the same with times on the cluster's clock, to the millisecond; CLOCK_CORRECTIONS say how.
+    """Rows with `cluster`, CLOCK_CORRECTIONS -> the same rows with times on the cluster's clock, to the millisecond.
 
     `clocks`: column of a time -> column of the node on whose clock it is. Times of one clock never change their order.
     """
     names = rows.columns
     for node in sorted({*clocks.values()}):
-        mine = corrections.select(
+        of_node = corrections.select(
             F.col("cluster").alias("_cluster"), F.col("node_id").alias("_node"), "first_slot", "ahead_us"
         )
-        known = (F.col("cluster") == F.col("_cluster")) & (F.col(node) == F.col("_node"))
-        times = {at: F.coalesce(_corrected(at), F.col(at)) for at, of in clocks.items() if of == node}
-        rows = rows.join(F.broadcast(mine), known, "left").withColumns(times).select(*names)
+        is_same = (F.col("cluster") == F.col("_cluster")) & (F.col(node) == F.col("_node"))
+        times = {at: F.coalesce(_corrected(at), F.col(at)) for at, clock in clocks.items() if clock == node}
+        rows = rows.join(F.broadcast(of_node), is_same, "left").withColumns(times).select(*names)
     return rows
 
 
 def _corrected(name: str) -> Column:
-    """A time less what is taken off in its slot, before the first and after the last slot at their ends; null if nothing is."""
+    """A time less what is taken off in its slot; before the first and after the last slot as at their ends.
+
+    Null for rows of nodes without a correction.
+    """
     at, count = F.unix_micros(name), F.size("ahead_us") - 1
     place = F.least(F.greatest(at / SLOT_US - F.col("first_slot"), F.lit(0.0)), count.cast("double"))
     slot = F.least(F.floor(place).cast("int"), count - 1)
-    begin, end = F.get("ahead_us", slot), F.get("ahead_us", slot + 1)
-    ahead = begin + (end - begin) * (place - slot)
+    start, end = F.get("ahead_us", slot), F.get("ahead_us", slot + 1)
+    ahead = start + (end - start) * (place - slot)
     return F.timestamp_micros(at - F.round(ahead / 1000).cast("long") * 1000)
 
 
 def requests_on_cluster_clock(requests: DataFrame, corrections: DataFrame) -> DataFrame:
-    """CONTROL_REQUESTS on the nodes' own clocks -> on the cluster's, and latencies by it."""
-    ours, theirs = ("sent_at", "responded_at"), ("received_at", "handled_at")
-    clocks = {**dict.fromkeys(ours, "controller_id"), **dict.fromkeys(theirs, "broker")}
+    """CONTROL_REQUESTS on the nodes' own clocks, CLOCK_CORRECTIONS -> the same on the cluster's clock, with latencies."""
+    by_controller, by_broker = ("sent_at", "responded_at"), ("received_at", "handled_at")
+    clocks = {**dict.fromkeys(by_controller, "controller_id"), **dict.fromkeys(by_broker, "broker")}
     return with_latencies(on_cluster_clock(requests, corrections, clocks))

@@ -1,9 +1,9 @@
 """How far each node's clock was ahead of the cluster's, over time, from what can only have followed something else.
 
-A limit says: at that time the second node's clock was ahead of the first one's by at most so much, for something on the
-first caused something on the second (a request sent and received, handled and answered). Limits of both directions close
-in on the difference. Clocks drift, by MAX_DRIFT at most: a limit of one moment holds at others, the less strictly the
-farther away. Bounds of nodes that share no limits come over a third.
+A bound: at that time the clock of `effect` was ahead of that of `cause` by at most so much, for something on the first
+node caused something on the second (a request sent and received, handled and answered). Bounds of both directions close
+in on the difference. Clocks drift, by MAX_DRIFT at most: a bound of one moment holds at others, the less strictly the
+farther away. Nodes without bounds in common are compared over a third.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 MAX_DRIFT = 500e-6
-"""By which two clocks drift apart at most, seconds a second: what NTP slews a clock by at most, and ten times a bad crystal's."""
+"""By which two clocks drift apart at most, seconds a second: what NTP slews a clock by at most; ten times a bad crystal's."""
 RESOLUTION_US = 1_000
-"""Microseconds: logs cut times to milliseconds, so what seems to take no time may have taken up to that."""
+"""Logs cut times to milliseconds, so what seems to take no time may have taken up to that."""
 BIN_US = 10_000_000
-"""Of the pairs of two nodes, one way, in so many microseconds the closest counts: that bounds what is held in memory."""
+"""Of the pairs of two nodes, one way, in so many microseconds the closest counts: that limits what is held in memory."""
 SLOT_US = 10_000_000
 """Between times that far apart, in microseconds, corrections grow evenly."""
 
 
 @dataclass(frozen=True)
 class SkewBound:
-    """At `at` the clock of `then` was ahead of that of `first` by `ahead` microseconds at most.
+    """At `at` the clock of node `effect` was ahead of that of node `cause` by `ahead` microseconds at most.
 
-    `at` is on the first node's clock; where that is not corrected, it may be off by as much as nobody noticed, and what
-    drifts meanwhile is not counted. `pairs`: how many pairs of lines said so or less strictly.
+    `at` is on the clock of `cause`; where that is not corrected, it may be off by as much as nobody noticed, and what
+    drifts meanwhile is not counted. `pairs`: how many pairs of lines gave this bound or a looser one.
     """
 
-    first: int
-    then: int
+    cause: int
+    effect: int
     at: int
     ahead: int
     pairs: int = 1
@@ -48,10 +48,10 @@ class SkewBound:
 
 @dataclass(frozen=True)
 class ClockSkew:
-    """How far one node's clock was ahead of the reference's, in microseconds, at times of the reference's clock, in their order.
+    """How far one node's clock was ahead of the reference's, microseconds, at times of the reference's clock, ascending.
 
-    `least` and `most` bound it, infinite where nothing does; None at all times where limits contradict each other.
-    `applied` is what is taken off the node's times: nothing (all 0) for a node that may well go right.
+    `least` and `most` bound it, infinite where nothing does; None at all times where bounds are inconsistent. `applied` is
+    what is taken off the node's times: nothing (all 0) for a node that may well be right.
     """
 
     node: int
@@ -67,64 +67,61 @@ class ClockSkew:
         return bool(self.applied.any())
 
 
-def clock_skews(limits: Iterable[SkewBound]) -> dict[int, ClockSkew]:
-    """The course of every node that limits connect with the reference, however far round; of the others nothing can be said.
+def clock_skews(bounds: Iterable[SkewBound]) -> dict[int, ClockSkew]:
+    """The skew of every node that bounds connect with the reference, however far round; other nodes are missing.
 
-    The reference is a node with whose clock most others may agree; of several the one with most pairs, then the least id.
+    The reference is a node with which most others are consistent; of several the one with most pairs, then the least id.
     """
-    known = sorted((_held(limit) for limit in limits), key=lambda one: (one.at, one.first, one.then, one.ahead))
-    if not known:
+    widened = sorted(
+        (replace(bound, ahead=bound.ahead + RESOLUTION_US) for bound in bounds),
+        key=lambda bound: (bound.at, bound.cause, bound.effect, bound.ahead),
+    )
+    if not widened:
         return {}
-    rough = _courses(known)
-    corrected = {node: course for node, course in rough.items() if course.is_applied}
+    rough = _skews_to_best_reference(widened)
+    corrected = {node: skew for node, skew in rough.items() if skew.is_applied}
     if not corrected:
         return rough
-    return _courses([_timed(one, corrected.get(one.first)) for one in known])
+    return _skews_to_best_reference(
+        [replace(bound, at=on_reference_clock(bound.at, corrected.get(bound.cause))) for bound in widened]
+    )
 
 
-def _held(limit: SkewBound) -> SkewBound:
-    return replace(limit, ahead=limit.ahead + RESOLUTION_US)
-
-
-def _timed(limit: SkewBound, course: ClockSkew | None) -> SkewBound:
-    """A limit whose time is carried to the reference's clock."""
-    return replace(limit, at=on_reference_clock(limit.at, course))
-
-
-def ahead_at(course: ClockSkew, at: Longs) -> Floats:
-    """What is taken off times of the node's own clock: between two known times it grows evenly, before and after it stays."""
-    ahead: Floats = np.interp(at, course.at + course.applied, course.applied)
+def ahead_at(skew: ClockSkew, at: Longs) -> Floats:
+    """What is taken off times of the node's own clock: between two known times it grows evenly, outside it stays."""
+    ahead: Floats = np.interp(at, skew.at + skew.applied, skew.applied)
     return ahead
 
 
-def on_reference_clock(at: int, course: ClockSkew | None) -> int:
+def on_reference_clock(at: int, skew: ClockSkew | None) -> int:
     """A time of a node's own clock on the reference's; as it is where nothing is taken off."""
-    return at if course is None or not course.is_applied else at - int(ahead_at(course, np.array([at]))[0])
+    return at if skew is None or not skew.is_applied else at - int(ahead_at(skew, np.array([at]))[0])
 
 
-def correction_points(course: ClockSkew, at: Sequence[int]) -> list[tuple[int, int]]:
-    """At times of the reference's clock: the node's own time, and what is taken off it, microseconds; no times if nothing is."""
-    if not course.is_applied:
+# ---- corrections -----------------------------------------------------------------------------------------------------
+def correction_points(skew: ClockSkew, at: Sequence[int]) -> list[tuple[int, int]]:
+    """At times of the reference's clock: the node's own time and what is taken off it, microseconds; none if nothing is."""
+    if not skew.is_applied:
         return []
-    applied = np.interp(at, course.at, course.applied)
-    return [(int(one + ahead), round(ahead)) for one, ahead in zip(at, applied.tolist(), strict=True)]
+    applied = np.interp(at, skew.at, skew.applied)
+    return [(int(time + ahead), round(ahead)) for time, ahead in zip(at, applied.tolist(), strict=True)]
 
 
-def correction_slots(told: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
-    """What is taken off at known times of a node, microseconds -> the number of the first slot, and what is at the borders of slots.
+def correction_slots(points: Iterable[tuple[int, float]]) -> tuple[int, list[float]]:
+    """`correction_points` of a node -> the number of the first slot, and what is taken off at the borders of slots.
 
     >>> correction_slots([(5_000_000, 100.0), (25_000_000, 300.0)])
     (0, [100.0, 150.0, 250.0, 300.0])
     """
-    at, ahead = (np.array(values) for values in zip(*sorted(told), strict=True))
+    at, ahead = (np.array(values) for values in zip(*sorted(points), strict=True))
     first = int(at[0] // SLOT_US)
     borders = np.arange(first, at[-1] // SLOT_US + 2) * SLOT_US
-    return first, [float(one) for one in np.interp(borders, at, ahead)]
+    return first, [float(value) for value in np.interp(borders, at, ahead)]
 
 
 @dataclass(frozen=True)
 class ClockCorrection:
-    """What is taken off one node's times, as `correction_slots` tells it; before the first and after the last border as there."""
+    """What is taken off one node's times, see `correction_slots`; before the first and after the last border as there."""
 
     first_slot: int
     ahead: Sequence[float]
@@ -138,102 +135,114 @@ class ClockCorrection:
         """Times on the cluster's clock, to the millisecond. They never change their order."""
         borders = (self.first_slot + np.arange(len(self.ahead))) * SLOT_US
         ahead = np.interp(at, borders, np.array(self.ahead))
-        found: Longs = at - np.floor(ahead / 1000 + 0.5).astype(np.int64) * 1000
-        return found
+        times: Longs = at - np.floor(ahead / 1000 + 0.5).astype(np.int64) * 1000
+        return times
 
 
-def clock_corrections(limits: Sequence[SkewBound], found: Mapping[int, ClockSkew]) -> dict[int, ClockCorrection]:
-    """Of each node whose clock is corrected how; `found`: the clock skews by these bounds."""
+def clock_corrections(bounds: Sequence[SkewBound], skews: Mapping[int, ClockSkew]) -> dict[int, ClockCorrection]:
+    """The correction of each node whose clock is corrected; `skews`: what `clock_skews` makes of these bounds."""
     moments: dict[int, set[int]] = defaultdict(set)
-    for one in limits:
-        at = on_reference_clock(one.at, found.get(one.first))
-        moments[one.first].add(at)
-        moments[one.then].add(at)
+    for bound in bounds:
+        at = on_reference_clock(bound.at, skews.get(bound.cause))
+        moments[bound.cause].add(at)
+        moments[bound.effect].add(at)
     return {
-        node: ClockCorrection(*correction_slots(correction_points(course, sorted(moments[node]))))
-        for node, course in found.items()
-        if course.is_applied
+        node: ClockCorrection(*correction_slots(correction_points(skew, sorted(moments[node]))))
+        for node, skew in skews.items()
+        if skew.is_applied
     }
 
 
-def _courses(limits: Sequence[SkewBound]) -> dict[int, ClockSkew]:
-    nodes = sorted({node for one in limits for node in (one.first, one.then)})
+# ---- skews by bounds -------------------------------------------------------------------------------------------------
+def _skews_to_best_reference(bounds: Sequence[SkewBound]) -> dict[int, ClockSkew]:
+    """Skews against the first reference with which more than half are consistent, else with which most are."""
+    nodes = sorted({node for bound in bounds for node in (bound.cause, bound.effect)})
     pairs: Counter[int] = Counter()
-    for one in limits:
-        pairs.update({one.first: one.pairs, one.then: one.pairs})
+    for bound in bounds:
+        pairs.update({bound.cause: bound.pairs, bound.effect: bound.pairs})
     best: tuple[int, dict[int, ClockSkew]] | None = None
     for reference in sorted(nodes, key=lambda node: (-pairs[node], node)):
-        found = _against(reference, nodes, limits)
-        wrong = sum(course.is_applied or course.least is None for course in found.values()) + len(nodes) - len(found)
+        skews = _skews_to(reference, nodes, bounds)
+        wrong = sum(skew.is_applied or skew.least is None for skew in skews.values()) + len(nodes) - len(skews)
         if best is None or wrong < best[0]:
-            best = (wrong, found)
+            best = (wrong, skews)
         if wrong * 2 < len(nodes):
             break
-    assert best is not None  # limits name nodes
+    assert best is not None  # bounds name nodes
     return best[1]
 
 
 @dataclass(frozen=True)
-class _Net:
-    """Limits as arrays: at moment `moment[i]`, `then[i]` is ahead of `first[i]` by `ahead[i]` at most."""
+class _BoundArrays:
+    """Bounds as arrays: at `at[moment[i]]`, node `effect[i]` is ahead of node `cause[i]` by `ahead[i]` at most."""
 
     at: Longs
     moment: Longs
-    first: Longs
-    then: Longs
+    cause: Longs
+    effect: Longs
     ahead: Floats
 
-    def without(self, nodes: Sequence[int]) -> _Net:
-        """The same without limits of some nodes."""
-        kept = ~(np.isin(self.first, nodes) | np.isin(self.then, nodes))
-        return _Net(self.at, self.moment[kept], self.first[kept], self.then[kept], self.ahead[kept])
+    def without(self, nodes: Sequence[int]) -> _BoundArrays:
+        """The same without bounds of some nodes."""
+        others = ~(np.isin(self.cause, nodes) | np.isin(self.effect, nodes))
+        return _BoundArrays(self.at, self.moment[others], self.cause[others], self.effect[others], self.ahead[others])
 
-    def turned(self) -> _Net:
-        """Each limit the other way round, which bounds the others' lead over the reference from below."""
-        return _Net(self.at, self.moment, self.then, self.first, self.ahead)
+    def turned(self) -> _BoundArrays:
+        """Each bound the other way round, which bounds the others' lead over the reference from below."""
+        return _BoundArrays(self.at, self.moment, self.effect, self.cause, self.ahead)
 
 
-def _against(reference: int, nodes: Sequence[int], limits: Sequence[SkewBound]) -> dict[int, ClockSkew]:
-    at = np.array(sorted({one.at for one in limits}), np.int64)
+def _skews_to(reference: int, nodes: Sequence[int], bounds: Sequence[SkewBound]) -> dict[int, ClockSkew]:
+    """Skews against one reference."""
+    at = np.array(sorted({bound.at for bound in bounds}), np.int64)
     number = {node: i for i, node in enumerate(nodes)}
-    net = _Net(
+    arrays = _BoundArrays(
         at,
-        np.searchsorted(at, np.array([one.at for one in limits])),
-        np.array([number[one.first] for one in limits]),
-        np.array([number[one.then] for one in limits]),
-        np.array([one.ahead for one in limits], np.float64),
+        np.searchsorted(at, np.array([bound.at for bound in bounds])),
+        np.array([number[bound.cause] for bound in bounds]),
+        np.array([number[bound.effect] for bound in bounds]),
+        np.array([bound.ahead for bound in bounds], np.float64),
     )
-    own = number[reference]
-    torn: list[int] = []
-    while True:
-        most = _farthest(net.without(torn), own, len(nodes))
-        least = 0.0 - _farthest(net.without(torn).turned(), own, len(nodes))
-        more = [i for i in range(len(nodes)) if i not in torn and (least[i] > most[i]).any()]
-        if not more:
-            break
-        torn.append(max(more, key=lambda i: (float((least[i] - most[i]).max()), i)))
-    found = {}
-    right = [i for i in range(len(nodes)) if i not in torn and (least[i] <= 0).all() and (most[i] >= 0).all()]
+    least, most, inconsistent = _consistent_bounds(arrays, number[reference], len(nodes))
+    consistent = arrays.without(inconsistent)
+    right = [i for i in range(len(nodes)) if i not in inconsistent and (least[i] <= 0).all() and (most[i] >= 0).all()]
+    skews = {}
     for node, i in number.items():
-        if i in torn:
-            found[node] = ClockSkew(node, reference, at, None, None, np.zeros(len(at)))
+        if i in inconsistent:
+            skews[node] = ClockSkew(node, reference, at, None, None, np.zeros(len(at)))
         elif np.isfinite(least[i]).any() or np.isfinite(most[i]).any():
-            applied = (
-                np.zeros(len(at)) if i in right else _middle(*_narrowed(net.without(torn), i, right, least[i], most[i]))
-            )
-            found[node] = ClockSkew(node, reference, at, least[i], most[i], applied)
-    return found
+            applied = np.zeros(len(at))
+            if i not in right:
+                applied = _middle(*_narrowed(consistent, i, right, least[i], most[i]))
+            skews[node] = ClockSkew(node, reference, at, least[i], most[i], applied)
+    return skews
 
 
-def _farthest(net: _Net, reference: int, nodes: int) -> Floats:
-    """By how much each node may be ahead of the reference at each moment at most: shortest ways over limits and time."""
-    most = np.full((nodes, len(net.at)), np.inf)
+def _consistent_bounds(arrays: _BoundArrays, reference: int, nodes: int) -> tuple[Floats, Floats, list[int]]:
+    """Least and most lead of each node over the reference at each moment, and the nodes whose bounds are inconsistent.
+
+    As long as the least is more than the most anywhere, the node with the widest contradiction is left out.
+    """
+    inconsistent: list[int] = []
+    while True:
+        consistent = arrays.without(inconsistent)
+        most = _farthest(consistent, reference, nodes)
+        least = 0.0 - _farthest(consistent.turned(), reference, nodes)
+        others = [i for i in range(nodes) if i not in inconsistent and (least[i] > most[i]).any()]
+        if not others:
+            return least, most, inconsistent
+        inconsistent.append(max(others, key=lambda i: (float((least[i] - most[i]).max()), i)))
+
+
+def _farthest(bounds: _BoundArrays, reference: int, nodes: int) -> Floats:
+    """By how much each node may be ahead of the reference at each moment at most: shortest paths over bounds and time."""
+    most = np.full((nodes, len(bounds.at)), np.inf)
     most[reference] = 0
     for _ in range(nodes):
         before = most.copy()
-        np.minimum.at(most, (net.then, net.moment), before[net.first, net.moment] + net.ahead)
+        np.minimum.at(most, (bounds.effect, bounds.moment), before[bounds.cause, bounds.moment] + bounds.ahead)
         most[reference] = 0
-        most = _drifting(most, net.at)
+        most = _drifting(most, bounds.at)
         if (most == before).all():
             break
     return most
@@ -248,13 +257,15 @@ def _drifting(most: Floats, at: Longs) -> Floats:
     return bounds
 
 
-def _narrowed(net: _Net, node: int, right: Sequence[int], least: Floats, most: Floats) -> tuple[Floats, Floats]:
+def _narrowed(
+    bounds: _BoundArrays, node: int, right: Sequence[int], least: Floats, most: Floats
+) -> tuple[Floats, Floats]:
     """Bounds against all nodes whose clocks are left as they are, if they leave room; else the ones against the reference."""
-    upper, lower = np.full(len(net.at), np.inf), np.full(len(net.at), np.inf)
-    for bound, ours, theirs in ((upper, net.then, net.first), (lower, net.first, net.then)):
+    upper, lower = np.full(len(bounds.at), np.inf), np.full(len(bounds.at), np.inf)
+    for bound, ours, theirs in ((upper, bounds.effect, bounds.cause), (lower, bounds.cause, bounds.effect)):
         mine = (ours == node) & np.isin(theirs, right)
-        np.minimum.at(bound, net.moment[mine], net.ahead[mine])
-    new_most, new_least = _drifting(upper, net.at), -_drifting(lower, net.at)
+        np.minimum.at(bound, bounds.moment[mine], bounds.ahead[mine])
+    new_most, new_least = _drifting(upper, bounds.at), -_drifting(lower, bounds.at)
     new_most, new_least = np.minimum(most, new_most), np.maximum(least, new_least)
     return (least, most) if (new_least > new_most).any() else (new_least, new_most)
 

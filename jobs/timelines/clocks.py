@@ -126,9 +126,9 @@ def _causes(events: DataFrame) -> DataFrame:
 
 def _effects(events: DataFrame) -> DataFrame:
     """EVENTS -> _OCCURRENCE: lines of all nodes about what `_causes` began."""
-    states = events.where(F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS)).where(
-        "topic IS NOT NULL AND partition_epoch IS NOT NULL"
-    )
+    states = events.where(
+        F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS, *STATE_CHANGE_EVENTS)
+    ).where("topic IS NOT NULL AND partition_epoch IS NOT NULL")
     followed = events.where((F.col("event_type") == FOLLOWED) & F.col("controller_epoch").isNotNull())
     registered = events.where(F.col("event_type").isin(*REGISTERED) & _process_name().isNotNull())
     return (

@@ -1,4 +1,4 @@
-"""Pairs of lines that compare clocks, in plain Python: the cases that `tests/test_clocks.py` has for Spark, as lines."""
+"""Pairs of lines that compare clocks, in plain Python: the cases of `tests/test_clocks.py`, as lines."""
 
 from __future__ import annotations
 
@@ -93,8 +93,13 @@ def test_pairs(case: str) -> None:
 
 
 def test_a_controllers_own_broker_compares_no_clocks() -> None:
-    own = {1: [(at, logger, text.replace("roker id=2", "roker id=1").replace("to broker 2", "to broker 1").replace("(id: 2", "(id: 1")) for lines in EXCHANGE.values() for at, logger, text in lines]}  # fmt: skip
-    assert bounds_of(own) == []
+    def of_broker_1(text: str) -> str:
+        return (
+            text.replace("roker id=2", "roker id=1").replace("to broker 2", "to broker 1").replace("(id: 2", "(id: 1")
+        )
+
+    own = [(at, logger, of_broker_1(text)) for lines in EXCHANGE.values() for at, logger, text in lines]
+    assert bounds_of({1: own}) == []
 
 
 def test_of_many_pairs_the_closest_of_ten_seconds_counts() -> None:
@@ -102,13 +107,14 @@ def test_of_many_pairs_the_closest_of_ten_seconds_counts() -> None:
     assert closest_bounds(pairs) == [SkewBound(1, 2, 2_000, 500, 2), SkewBound(1, 2, 12_000_000, 700, 1)]
 
 
-def test_what_does_not_fit_into_memory_is_looked_at_in_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hundred exchanges, a minute apart: some whose two sides fall into two stretches are lost, none is wrong."""
+def test_what_does_not_fit_into_memory_is_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hundred exchanges, a minute apart: some whose two sides fall into two parts are lost, none is wrong."""
     many: dict[int, list[Line]] = {1: [], 2: []}
     for i in range(100):
         for node, lines in EXCHANGE.items():
-            renewed = [(at + 60 * i, logger, text.replace("Epoch=3", f"Epoch={i}").replace("Id 9", f"Id {i}").replace(" id 9", f" id {i}")) for at, logger, text in lines]  # fmt: skip
-            many[node] += renewed
+            for at, logger, text in lines:
+                numbered = text.replace("Epoch=3", f"Epoch={i}").replace("Id 9", f"Id {i}").replace(" id 9", f" id {i}")
+                many[node].append((at + 60 * i, logger, numbered))
     monkeypatch.setattr(clock_pairs, "_ROWS_AT_ONCE", 7)
     whole = bounds_of(many)
     assert {(one.cause, one.effect, one.ahead) for one in whole} == {(1, 2, 5_020_000), (2, 1, -4_990_000)}

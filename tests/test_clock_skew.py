@@ -93,7 +93,7 @@ def test_without_bounds_there_is_no_skew() -> None:
 
 
 def test_a_day_of_drift_is_followed() -> None:
-    """100 ppm: 8.6 s a day. With pairs every ten minutes nothing is off by more than the ways and what may drift meanwhile."""
+    """100 ppm: 8.6 s a day. With pairs every ten minutes it is off by the ways and what may drift meanwhile at most."""
 
     def ahead(at: int) -> int:
         return 300_000_000 + at // 10_000
@@ -135,9 +135,8 @@ def test_the_true_skew_is_within_the_bounds(cluster: tuple[list[SkewBound], dict
         true = begin - base + (drift - base_drift) * skew.at
         assert skew.least is not None
         assert skew.most is not None
-        slack = (
-            10 * RESOLUTION_US + 2 * MAX_DRIFT * 400_000_000
-        )  # where a clock is not known to be off, times are told by it
+        # where a clock is not known to be off, its times are taken as they are
+        slack = 10 * RESOLUTION_US + 2 * MAX_DRIFT * 400_000_000
         assert (skew.least <= true + slack).all()
         assert (skew.most >= true - slack).all()
 

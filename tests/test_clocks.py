@@ -39,7 +39,7 @@ HOUR = 3600 * SECOND
 
 # ---- offsets ---------------------------------------------------------------------------------------------------------
 def test_offsets_by_node_and_hour() -> None:
-    """Node 2 is 10 s ahead. In the first hour it is bounded from both sides, in the second from above only, within the drift."""
+    """Node 2 is 10 s ahead. In the first hour it is bounded from both sides, in the second only from above."""
     bounds = [
         SkewBound(1, 2, 0, 10 * SECOND + 4000, 3),
         SkewBound(2, 1, 10 * SECOND, -10 * SECOND + 4000, 2),
@@ -97,9 +97,9 @@ def test_times_are_carried_to_the_clusters_clock(spark: SparkSession, frame: Fra
 
 
 def test_what_one_node_begins_comes_before_what_others_log_about_it(frame: Frame, same: Same) -> None:
-    """Broker 2 shrinks the ISR of a-0; controller 1 and broker 3 log its version 5. Topic b was deleted: its epochs come again.
+    """Broker 2 shrinks the ISR of a-0; controller 1 and broker 3 log its version 5.
 
-    Version 6 does not have the ISR that was intended before. In KRaft 101 is elected before 102 follows it, and
+    Topic b was deleted: its epochs come again. Version 6 does not have the ISR that was intended before. In KRaft 101 is elected before 102 follows it, and
     a broker's process names its incarnation before any controller registers that.
     """
     events = (
@@ -204,7 +204,7 @@ def test_plain_python_finds_the_same(zk: Run, monkeypatch: pytest.MonkeyPatch) -
 
 # ---- requests --------------------------------------------------------------------------------------------------------
 def test_requests_from_events(frame: Frame, same: Same) -> None:
-    """Kafka 2.4: one LeaderAndIsr of two partitions to broker 2, whose clock is 5 s ahead; one UpdateMetadata to two brokers."""
+    """Kafka 2.4: a LeaderAndIsr of two partitions to broker 2, whose clock is 5 s ahead; an UpdateMetadata to two."""
     events = frame(
         EVENTS,
         """

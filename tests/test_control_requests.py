@@ -188,7 +188,7 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("UM", 1, 8, None, 9000, 9000, None),
         ],
     ),
-    "a broker that comes back has a new connection, whose ids begin anew": (
+    "a broker that comes back has a new connection, whose ids start at 0 again": (
         """
         handled  UM 1 0 9000 | a-0:3:1:5
         handled  UM 1 1 9001 | a-0:3:1:6
@@ -217,7 +217,7 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("UM", 1, 0, None, 9500, 9500, None),
         ],
     ),
-    "a new controller term counts anew, too": (
+    "a new controller term has a new connection, too": (
         """
         handled UM 1 5 9000 | a-0:3:1:5
         handled UM 2 5 9001 | a-0:3:1:6
@@ -271,7 +271,7 @@ def test_the_brokers_clock_does_not_matter(case: str, ahead: int) -> None:
 
 
 def test_requests_that_only_the_broker_logged_come_before_what_it_got_next() -> None:
-    """Whatever its clock says; what it got last of all, last of its epoch."""
+    """Whatever its clock shows; what it got last of all, last of its epoch."""
     lines = """
         sent     UM 1 - 100 | a-0:3:1:0
         handled  LAI 1 5 7 | b-0:1:1:0
@@ -287,7 +287,7 @@ def test_requests_that_only_the_broker_logged_come_before_what_it_got_next() -> 
 
 @st.composite
 def sessions(draw: st.DrawFn) -> tuple[list[RequestLine], dict[int, int]]:
-    """Lines of one controller term and a broker that comes and goes, and by line of the broker when its request was sent.
+    """Lines of one controller term and a broker that comes and goes, and when the request of each broker line was sent.
 
     At INFO lines give numbers of partitions, else states; what is sent while the broker is away is never received.
     """
@@ -340,12 +340,15 @@ def test_stale_requests_and_errors() -> None:
             """
         )
     )
-    assert (stale.stale, stale.stale_partitions, stale.answered and stale.answered.error) == (True, 0, "STALE_CONTROLLER_EPOCH")  # fmt: skip
+    assert (stale.stale, stale.stale_partitions) == (True, 0)
+    assert stale.answered is not None
+    assert stale.answered.error == "STALE_CONTROLLER_EPOCH"
     assert (ignored.stale, ignored.stale_partitions, ignored.partitions) == (False, 1, 2)
 
 
 def test_errors_have_kafkas_names() -> None:
-    assert [error_of(code) for code in (None, 0, 11, 77, 99)] == [None, "NONE", "STALE_CONTROLLER_EPOCH", "STALE_BROKER_EPOCH", "ERROR_99"]  # fmt: skip
+    names = {None: None, 0: "NONE", 11: "STALE_CONTROLLER_EPOCH", 77: "STALE_BROKER_EPOCH", 99: "ERROR_99"}
+    assert {code: error_of(code) for code in names} == names
 
 
 def test_sending_lines_between_which_another_thread_writes_are_one_request() -> None:

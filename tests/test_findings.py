@@ -50,16 +50,16 @@ unclean   | 0         | 0           | 2      | 2            | 2               | 
 # out of the eligible leader replicas (KIP-966): clean
 elr       | 0         | 0           | -1     | 1            | 1               | []    | 2   | 1,2      | 10:00:01 | 10:00:02 |         |
 elr       | 0         | 0           | 2      | 2            | 2               | 2     | []  | 1,2      | 10:00:02 |          |         |
-# a reassignment brings its own leader into the ISR and elects it in one step: clean; unknown if an assignment is not told
+# a reassignment brings its own leader into the ISR and elects it in one step: clean; unknown without an assignment
 step      | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
 step      | 0         | 0           | 3      | 1            | 1               | 3     |     | 3        | 10:00:01 |          |         |
-unsaid    | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
-unsaid    | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
-# nobody was asked: the same leader in a new epoch is an election too, a change of the ISR is none
+unknown   | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
+unknown   | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
+# no new leader: the same one in a new epoch is an election too, a change of the ISR is none
 again     | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         |
 again     | 0         | 0           | 1      | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         |
 again     | 0         | 0           | 1      | 1            | 2               | 1     |     | 1,2      | 10:00:02 |          | leader  |
-# states between are missing: who led before and what the ISR was nobody knows
+# states between are missing: leader and ISR before are unknown
 gap       | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
 gap       | 0         | 0           | 2      | 3            | 4               | 2     |     | 1,2      | 10:00:01 |          |         |
 # states of one time: a later one was proved no later
@@ -90,7 +90,7 @@ unclean | 10:00:02   | true      | -1              | 2      | 2            | 1  
 unclean | 10:00:01.5 | false     |                 |        |              |            |         |            | offline  | broker_failure | 1,2,3
 elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
-unsaid  | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
+unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
 gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
 many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
@@ -127,7 +127,7 @@ open    | 0         | 0           | -1     | 1            | 1               | 3 
 dropped | 0         | 0           | -1     | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:10
 dropped | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:11
 dropped | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:02 | 10:00:03 | 9@f:12
-# two elections at its end are one outage; one that was over when the first line tells of it is none
+# two elections at its end are one outage; one that was over at its first line is none
 many    | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:00:01 | 9@f:13
 many    | 0         | 0           | -1     | 1            | 1               | 1,2 | 10:00:01 | 10:00:02 | 9@f:14
 many    | 0         | 0           | 1      | 2            | 2               | 1,2 | 10:00:02 | 10:00:02 | 9@f:15
@@ -290,13 +290,13 @@ def test_reassignments(frame: Frame, same: Same) -> None:
         f"\n{name} | 0 | {'K' if name == 'kraft' else ''} | 10:00:00"
         for name in ("done", "cancelled", "open", "stuck", "kraft", "order", "old", "older")
     )
-    reigns = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
+    terms = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
     events, listed = frame(EVENTS, ASKED), F.col("event_type") == "reassignment_removed_from_zk"
     one = F.array(F.struct("topic", "partition"))
     rows = to_reassignments(
         events.withColumns({"partitions": F.when(listed, one), "topic": F.when(~listed, F.col("topic"))}),
         states(frame, NOW),
         frame(TOPIC_TIMELINE, topics),
-        frame(CONTROLLER_TIMELINE, reigns),
+        frame(CONTROLLER_TIMELINE, terms),
     )
     same(rows, MOVED)

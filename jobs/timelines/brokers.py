@@ -39,7 +39,7 @@ _SHUTDOWN_EVENTS = (
 """Events by which a controlled shutdown begins."""
 
 _TRANSITION = ["cluster", "broker", "epoch", "at", "rank", "is_up", "how", "is_new", "node_id", "file_id", "line"]
-"""A broker comes up or goes down, or is said to be either again.
+"""A broker comes up or goes down, or is logged as either again.
 
 `how`: `there` (already up), `added`, `bounced`, `session_expired`, `fenced`. `is_new`: whether the cluster did not
 know the broker before, as far as the controller of these logs can have seen; null unknown.
@@ -79,7 +79,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
 
 def _intervals(transitions: DataFrame) -> DataFrame:
-    """_TRANSITION -> BROKER_TIMELINE, but that `ended_by` is how the transition that ended the interval says."""
+    """_TRANSITION -> BROKER_TIMELINE, but `ended_by` is `how` of the transition that ended the interval."""
     by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "line", "file_id")
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     so_far = by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow)

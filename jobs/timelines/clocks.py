@@ -156,7 +156,8 @@ def _process_name() -> Column:
 
 # ---- offsets ---------------------------------------------------------------------------------------------------------
 def collect_skew_bounds(pairs: DataFrame) -> dict[str, list[SkewBound]]:
-    """CLOCK_PAIRS -> by cluster what bounds the clocks: one bound for two nodes, one way, and BIN_US, however many pairs."""
+    """CLOCK_PAIRS -> by cluster what bounds the clocks: one bound for two nodes, one way, and BIN_US, however many
+    pairs."""
     ahead = F.unix_micros("effect_at") - F.unix_micros("cause_at")
     closest = F.min(F.struct(ahead.alias("ahead"), F.unix_micros("cause_at").alias("at")))
     bins = (
@@ -288,7 +289,8 @@ def _corrected(name: str) -> Column:
 
 
 def requests_on_cluster_clock(requests: DataFrame, corrections: DataFrame) -> DataFrame:
-    """CONTROL_REQUESTS on the nodes' own clocks, CLOCK_CORRECTIONS -> the same on the cluster's clock, with latencies."""
+    """CONTROL_REQUESTS on the nodes' own clocks, CLOCK_CORRECTIONS -> the same on the cluster's clock, with
+    latencies."""
     by_controller, by_broker = ("sent_at", "responded_at"), ("received_at", "handled_at")
     clocks = {**dict.fromkeys(by_controller, "controller_id"), **dict.fromkeys(by_broker, "broker")}
     return with_latencies(on_cluster_clock(requests, corrections, clocks))

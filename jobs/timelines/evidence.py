@@ -14,7 +14,10 @@ MOST_EVIDENCE = 8
 
 
 def evidence(most: int = MOST_EVIDENCE, *, once: bool = False) -> Column:
-    """Aggregate: the earliest lines of a group as EVIDENCE. `once`: no line is in it twice, which need not be looked for."""
+    """Aggregate: the earliest lines of a group as EVIDENCE.
+
+    `once`: no line is in it twice, which need not be looked for.
+    """
     line = F.struct("at", "node_id", "line", "file_id")
     lines = F.sort_array(F.collect_list(line) if once else F.collect_set(line))
     return F.transform(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
 DROPPED_FROM_CACHE = "metadata_cache_partition_deleted"
-"""A broker dropped a partition from its metadata cache: UpdateMetadata says so once the topic's deletion has begun."""
+"""A broker dropped a partition from its metadata cache: UpdateMetadata lists it once the topic's deletion has begun."""
 EPOCH_STARTED = ("leader_epoch_started",)
 """Lines of a leader, which begins the epochs of one partition in their order."""
 EPOCH_EVENTS = (
@@ -81,7 +81,8 @@ def _partition_lines(events: DataFrame) -> DataFrame:
 
 
 def _with_lines_before(lines: DataFrame) -> DataFrame:
-    """Rows of `_partition_lines` -> the same with what came before each in its partition, as structs; null if nothing did.
+    """Rows of `_partition_lines` -> the same with what came before each in its partition, as structs; null if nothing
+    did.
 
     `epochs_before`: epochs in the node's last line of this kind; `cached_before`: the node's last change of its
     metadata cache; `decided_before`: the node's last line of this kind that has epochs or creates;

@@ -82,7 +82,7 @@ FROM (SELECT what, min(node) AS node, min(at) AS at FROM cause GROUP BY what HAV
 JOIN (SELECT what, node, min(at) AS at FROM effect GROUP BY what, node) AS later USING (what)
 """
 _ROWS_AT_ONCE = 10_000
-"""Rows that are kept before they are written."""
+"""Rows that are collected before they are written."""
 _LINES_AT_ONCE = 30_000
 """Lines of one controller and broker that are looked at together. That bounds memory, to some 70 MB."""
 
@@ -158,7 +158,8 @@ def _as_os_error() -> Iterator[None]:
 
 
 def pairs_of_request(request: ControlRequest, controller: int, broker: int) -> Iterator[ClockPair]:
-    """A request is sent before it is received, and handled before it is answered; lines of one node compare no clocks."""
+    """A request is sent before it is received, and handled before it is answered; lines of one node compare no
+    clocks."""
     sent, received, handled, answered = request.sent, request.received, request.handled, request.answered
     if controller != broker and sent is not None and received is not None:
         yield controller, broker, sent.at, received.at
@@ -218,7 +219,8 @@ def _joined_ids(ids: Sequence[int] | None) -> str | None:
 
 
 def _state_key(fields: ParsedMessage, kind: str | None) -> str | None:
-    """The state of a partition that a request carries, as both sides print it: see `RequestLine`; None of lines that print none."""
+    """The state of a partition that a request carries, as both sides print it: see `RequestLine`; None of lines that
+    print none."""
     event, topic = fields["event_type"], fields.get("topic")
     if event not in STATE_EVENTS or topic is None:
         return None

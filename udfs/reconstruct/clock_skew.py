@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     Floats = npt.NDArray[np.float64]
 
 MAX_DRIFT = 500e-6
-"""By which two clocks drift apart at most, seconds a second: what NTP slews a clock by at most; ten times a bad crystal's."""
+"""By which two clocks drift apart at most, seconds a second: as much as NTP slews, ten times a bad crystal."""
 RESOLUTION_US = 1_000
 """Logs cut times to milliseconds, so what seems to take no time may have taken up to that."""
 BIN_US = 10_000_000
-"""Of the pairs of two nodes, one way, in so many microseconds the closest counts: that limits what is held in memory."""
+"""Of the pairs of two nodes, one way, in so many microseconds the closest counts: that limits memory."""
 SLOT_US = 10_000_000
 """Between times that far apart, in microseconds, corrections grow evenly."""
 
@@ -48,10 +48,10 @@ class SkewBound:
 
 @dataclass(frozen=True)
 class ClockSkew:
-    """How far one node's clock was ahead of the reference's, microseconds, at times of the reference's clock, ascending.
+    """How far one node's clock was ahead of the reference's, microseconds, at ascending times of the latter.
 
-    `least` and `most` bound it, infinite where nothing does; None at all times where bounds are inconsistent. `applied` is
-    what is taken off the node's times: nothing (all 0) for a node that may well be right.
+    `least` and `most` bound it, infinite where nothing does; None at all times where bounds are inconsistent.
+    `applied` is what is taken off the node's times: nothing (all 0) for a node that may well be right.
     """
 
     node: int
@@ -70,7 +70,8 @@ class ClockSkew:
 def clock_skews(bounds: Iterable[SkewBound]) -> dict[int, ClockSkew]:
     """The skew of every node that bounds connect with the reference, however far round; other nodes are missing.
 
-    The reference is a node with which most others are consistent; of several the one with most pairs, then the least id.
+    The reference is a node with which most others are consistent; of several the one with most pairs, then the least
+    node id.
     """
     widened = sorted(
         (replace(bound, ahead=bound.ahead + RESOLUTION_US) for bound in bounds),
@@ -100,7 +101,7 @@ def on_reference_clock(at: int, skew: ClockSkew | None) -> int:
 
 # ---- corrections -----------------------------------------------------------------------------------------------------
 def correction_points(skew: ClockSkew, at: Sequence[int]) -> list[tuple[int, int]]:
-    """At times of the reference's clock: the node's own time and what is taken off it, microseconds; none if nothing is."""
+    """At times of the reference's clock the node's own time and its correction, microseconds; empty if it has none."""
     if not skew.is_applied:
         return []
     applied = np.interp(at, skew.at, skew.applied)
@@ -121,7 +122,7 @@ def correction_slots(points: Iterable[tuple[int, float]]) -> tuple[int, list[flo
 
 @dataclass(frozen=True)
 class ClockCorrection:
-    """What is taken off one node's times, see `correction_slots`; before the first and after the last border as there."""
+    """What is taken off one node's times, see `correction_slots`; outside the slots as at their ends."""
 
     first_slot: int
     ahead: Sequence[float]
@@ -235,7 +236,7 @@ def _consistent_bounds(arrays: _BoundArrays, reference: int, nodes: int) -> tupl
 
 
 def _farthest(bounds: _BoundArrays, reference: int, nodes: int) -> Floats:
-    """By how much each node may be ahead of the reference at each moment at most: shortest paths over bounds and time."""
+    """By how much each node may be ahead of the reference at each moment at most: shortest paths."""
     most = np.full((nodes, len(bounds.at)), np.inf)
     most[reference] = 0
     for _ in range(nodes):
@@ -260,7 +261,7 @@ def _drifting(most: Floats, at: Longs) -> Floats:
 def _narrowed(
     bounds: _BoundArrays, node: int, right: Sequence[int], least: Floats, most: Floats
 ) -> tuple[Floats, Floats]:
-    """Bounds against all nodes whose clocks are left as they are, if they leave room; else the ones against the reference."""
+    """Bounds against all nodes whose clocks are not corrected, if they leave room; else those against the reference."""
     upper, lower = np.full(len(bounds.at), np.inf), np.full(len(bounds.at), np.inf)
     for bound, ours, theirs in ((upper, bounds.effect, bounds.cause), (lower, bounds.cause, bounds.effect)):
         mine = (ours == node) & np.isin(theirs, right)

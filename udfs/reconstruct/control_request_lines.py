@@ -1,9 +1,9 @@
 """Lines about the requests that ZooKeeper controllers send to brokers, and the request that several of them are about.
 
-Three sorts of lines are about a request. The controller logs what it puts into the broker's queue (TRACE, a line for each
-partition; from 2.6 on INFO, a line for each request), the broker what it does for a request, the controller what came
-back (TRACE). Brokers and, from 1.1 on, responses give the correlation id, which counts the requests of one connection
-(NetworkClient; until 0.8.2 it counts the controller's batches, and the sending lines give it, too).
+Three sorts of lines are about a request. The controller logs what it puts into the broker's queue (TRACE, a line for
+each partition; from 2.6 on INFO, a line for each request), the broker what it does for a request, the controller what
+came back (TRACE). Brokers and, from 1.1 on, responses give the correlation id, which counts the requests of one
+connection (NetworkClient; until 0.8.2 it counts the controller's batches, and the sending lines give it, too).
 """
 
 from __future__ import annotations
@@ -84,15 +84,16 @@ STATE_EVENTS = (
 ERRORS: Mapping[int, str] = {
     -1: "UNKNOWN_SERVER_ERROR", 0: "NONE", 3: "UNKNOWN_TOPIC_OR_PARTITION", 5: "LEADER_NOT_AVAILABLE",
     6: "NOT_LEADER_OR_FOLLOWER", 7: "REQUEST_TIMED_OUT", 8: "BROKER_NOT_AVAILABLE", 9: "REPLICA_NOT_AVAILABLE",
-    11: "STALE_CONTROLLER_EPOCH", 13: "NETWORK_EXCEPTION", 31: "CLUSTER_AUTHORIZATION_FAILED", 35: "UNSUPPORTED_VERSION",
-    41: "NOT_CONTROLLER", 42: "INVALID_REQUEST", 55: "OPERATION_NOT_ATTEMPTED", 56: "KAFKA_STORAGE_ERROR",
+    11: "STALE_CONTROLLER_EPOCH", 13: "NETWORK_EXCEPTION", 31: "CLUSTER_AUTHORIZATION_FAILED",
+    35: "UNSUPPORTED_VERSION", 41: "NOT_CONTROLLER", 42: "INVALID_REQUEST", 55: "OPERATION_NOT_ATTEMPTED", 56: "KAFKA_STORAGE_ERROR",
     74: "FENCED_LEADER_EPOCH", 77: "STALE_BROKER_EPOCH", 100: "UNKNOWN_TOPIC_ID", 103: "INCONSISTENT_TOPIC_ID",
 }  # fmt: skip
 """Error codes of Kafka's protocol that responses to control requests carry."""
 
 
 def error_of(code: int | None) -> str | None:
-    """Kafka's name of an error code, `ERROR_<code>` for one that control requests are not known to give; null for null."""
+    """Kafka's name of an error code, `ERROR_<code>` for one that control requests are not known to give; null for
+    null."""
     return None if code is None else ERRORS.get(code, f"ERROR_{code}")
 
 
@@ -101,9 +102,9 @@ def error_of(code: int | None) -> str | None:
 class RequestLine:
     """One or several lines of one file and time about one request. Times are microseconds on their node's clock.
 
-    `first` and `last` are the numbers of these lines; `keys` the partitions' states that they name (see STATE_EVENTS) as
-    `topic-partition:leader epoch:ISR:partition epoch`, `count` how many partitions a line says there are, `failed` how
-    many were answered with an error. None where the lines do not give it.
+    `first` and `last` are the numbers of these lines; `keys` the partitions' states that they name (see STATE_EVENTS)
+    as `topic-partition:leader epoch:ISR:partition epoch`, `count` the number of partitions that a line gives, `failed`
+    how many were answered with an error. None where the lines do not give it.
     """
 
     side: str
@@ -135,7 +136,10 @@ class RequestLine:
 
 @dataclass
 class ControlRequest:
-    """A request of a controller to a broker; None where no line gives it. Times as in RequestLine, each of its node's clock."""
+    """A request of a controller to a broker; None where no line gives it.
+
+    Times as in RequestLine, each of its node's clock.
+    """
 
     kind: str | None
     epoch: int | None = None
@@ -151,7 +155,7 @@ class ControlRequest:
 
     @property
     def partitions(self) -> int | None:
-        """How many partitions it is about; None if no line tells."""
+        """How many partitions it is about; None if no line gives it."""
         return self.count if self.count is not None else len(self.keys) or None
 
     @property

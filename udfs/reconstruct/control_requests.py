@@ -128,8 +128,8 @@ def _add_line(request: ControlRequest, line: RequestLine) -> None:
 def _join_connections(handled: list[Connection], answered: list[Connection]) -> list[Connection]:
     """Connections as the broker and as the controller logged them, with both sides of one in one.
 
-    Connections of one epoch belong together in their order if both sides have as many; else those that share ids with one
-    of the other side only, which shares ids with none but it.
+    Connections of one epoch belong together in their order if both sides have as many; else those that share ids with
+    one of the other side only, which shares ids with none but it.
     """
     by_epoch: dict[int | None, tuple[list[Connection], list[Connection]]] = defaultdict(lambda: ([], []))
     for side, connections in enumerate((handled, answered)):

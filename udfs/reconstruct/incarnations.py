@@ -3,7 +3,7 @@
 The controller that completes a deletion logs it, but its log may be missing. A recreation shows in other lines, too:
 within one incarnation neither epoch of a partition goes back, no controller creates it twice, and a broker that
 dropped it from its metadata cache does not get it again (a topic whose deletion has begun is deleted in the end;
-UpdateMetadata marks it until then). Each such sign only tells between which two lines of one node the topic was
+UpdateMetadata marks it until then). Each such sign only shows between which two lines of one node the topic was
 created again; several signs agree on a narrower interval.
 """
 

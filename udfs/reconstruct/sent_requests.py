@@ -20,7 +20,7 @@ _LEAST_MATCHES = 4
 
 @dataclass
 class SentRequest:
-    """The sending lines of one request, as far as lines tell requests apart; `by_state`: the line of each partition's state."""
+    """The sending lines of one request, as far as it is distinct; `by_state`: the line of each partition's state."""
 
     first: RequestLine
     last: RequestLine
@@ -66,7 +66,7 @@ def sent_requests(lines: Sequence[RequestLine]) -> list[SentRequest]:
 
 
 def _rejoined(sends: Sequence[SentRequest]) -> list[SentRequest]:
-    """Requests between whose lines another thread has written put together: the last line gives the number of partitions."""
+    """Requests between whose lines another thread wrote, put together by the number of partitions in the last line."""
     rejoined: list[SentRequest] = []
     for send in sends:
         while (
@@ -109,7 +109,8 @@ def match_by_number(connections: Iterable[Sequence[ControlRequest]], sends: Sequ
     """Sets `sent` where every request has a sending line with its number of partitions (2.6 on).
 
     The ids of a connection count its requests: they lie beside the sending lines of their epoch in one way only, or
-    nothing is matched. A request that was sent again takes an id of its own: what follows it lies beside the lines before.
+    nothing is matched. A request that was sent again takes an id of its own: what follows it lies beside the lines
+    before.
     """
     connections = list(connections)
     matched: set[int] = set()
@@ -133,8 +134,8 @@ def match_by_number(connections: Iterable[Sequence[ControlRequest]], sends: Sequ
 def _beside(requests: Sequence[ControlRequest], sends: Sequence[SentRequest]) -> list[tuple[ControlRequest, int]]:
     """Requests of a connection with the places of their sending lines; none where they fit in several ways.
 
-    Either log may begin later or end earlier: at least half of the requests, and _LEAST_MATCHES, must lie beside sending
-    lines, and all of those fit. With logs that have less than that in common a match could be a mistake.
+    Either log may begin later or end earlier: at least half of the requests, and _LEAST_MATCHES, must lie beside
+    sending lines, and all of those fit. With logs that have less than that in common a match could be a mistake.
     """
     ids = [request.id or 0 for request in requests]  # ids of a connection do not fall
     ways = []

@@ -1,6 +1,6 @@
-"""The one order of records of several nodes: time, rank of their kind (cause before effect), node, line, file.
+"""The one order of records of several nodes: time, event rank (cause before effect), node, line, file.
 
-Files come last, for their ids say nothing: they depend on how much of a file was there when it was first read.
+Files come last, for their ids carry no order: they depend on how much of a file was there when it was first read.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ EVENT_ORDER = ("at", "rank", "node_id", "line", "file_id")
 
 
 def with_rank(rows: DataFrame, *of: str) -> DataFrame:
-    """Rows with `cluster, file_id, at, line, message` -> the same with `rank`, that of their kind in the one order.
+    """Rows with `cluster, file_id, at, line, message` -> the same with `rank`, see `udfs.rules.event_rank`.
 
     Lines of one file never swap at equal time: the rank of each is the greatest of its own and of those before it then.
-    `of`: columns of what is put in order by itself, such as a partition; lines of others do not count then.
+    `of`: columns of what is put in order by itself, such as a partition; lines about others do not count then.
     """
     before = (
         Window.partitionBy("cluster", "file_id", "at", *of)

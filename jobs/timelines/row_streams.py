@@ -1,4 +1,4 @@
-"""Plain functions over streams of rows, in the workers: for knowledge that goes from row to row, as `udfs` holds it."""
+"""Plain functions of `udfs` over streams of rows, in the workers: for what depends on the rows before."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from pyspark.sql import types as T
 
 ROWS_PER_BATCH = 4096
+"""Rows in an Arrow batch."""
 RowStream = Iterable[dict[str, Any]]
 
 
 def map_rows(ordered: DataFrame, work: Callable[[RowStream], RowStream], schema: T.StructType) -> DataFrame:
-    """What `work` makes of the rows of each partition, one after another; held are some at a time.
+    """What `work` makes of the rows of each partition, one after another; ROWS_PER_BATCH are held at a time.
 
     RowStream are dicts, times microseconds since 1970 UTC, both in and out.
     """
 
     def in_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         types = to_arrow_schema(schema, timezone="UTC")
-        made = iter(work(_rows(batches)))
-        while some := list(islice(made, ROWS_PER_BATCH)):
-            yield pa.RecordBatch.from_pylist(some, schema=types)
+        results = iter(work(_rows(batches)))
+        while batch := list(islice(results, ROWS_PER_BATCH)):
+            yield pa.RecordBatch.from_pylist(batch, schema=types)
 
     return ordered.mapInArrow(in_batches, schema)
 

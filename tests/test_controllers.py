@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 CONTROLLER_EVENTS = """
 cluster | at       | node_id | event_type               | controller_id | controller_epoch | logger            | file_id
-# ZooKeeper: 1 resigns, 2 is replaced and acts on for 1.5 s, 3 reigns to the end and never says that it is ready
+# ZooKeeper: 1 resigns, 2 is replaced and acts on for 1.5 s, 3 stays to the end and never logs that it is ready
 zk      | 10:00:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
 zk      | 10:00:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
 zk      | 10:05:00 | 1       | controller_resigned      | 1             |                  | kafka.controller  | f
@@ -24,11 +24,11 @@ zk      | 10:07:00 | 3       | controller_elected       | 3             | 3     
 zk      | 10:07:01.5 | 2     | partition_state_change   | 2             | 2                | state.change.logger | f
 zk      | 10:07:02 | 3       | partition_state_change   | 3             | 3                | state.change.logger | f
 zk      | 10:07:10 | 2       | controller_resigned      | 2             |                  | kafka.controller  | f
-# 1's clock is ahead, and nothing compares it: its reign is no younger than the next one
+# 1's clock is ahead, and nothing compares it: its term is no younger than the next one
 skew    | 10:05:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
 skew    | 10:05:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
 skew    | 10:01:00 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
-# before 2.1 winning and raising the epoch are two lines; who wins and raises nothing did not reign
+# before 2.1 winning and raising the epoch are two lines; who wins and raises nothing has no term
 two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
 two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
 two     | 10:01:00 | 5       | controller_elected       | 5             |                  | kafka.controller  | f
@@ -47,7 +47,7 @@ dump    | 10:00:00 |         | metadata_leader_change   | 100           |       
 dump    | 10:02:00 |         | metadata_batch           |               | 3                | kafka-dump-log    | d
 dump    | 10:02:00 |         | metadata_leader_change   | 101           |                  | kafka-dump-log    | d
 """
-REIGNS = """
+TERMS = """
 cluster | controller_id | controller_epoch | since    | active_since | until    | failover_ms | ended_by | overlap_ms
 zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
 zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
@@ -69,4 +69,4 @@ def test_reigns(frame: Frame, same: Same) -> None:
     fields = F.when(
         F.col("event_type") == "kraft_controller_epoch_changed", F.create_map(F.lit("new_controller_id"), named)
     )
-    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), REIGNS)
+    same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), TERMS)

@@ -16,7 +16,7 @@ them: [how-to-query](how-to-query.md).
 - **Times** are UTC, to the millisecond. In `log_files`, `log_coverage`, `events` and `rejects` they are by the clock of
   the node that wrote the record; in all tables that follow from them by the cluster's reference clock, as far as nodes'
   clocks could be compared ([clocks](clocks.md)); in `runs` by the clock of the machine that made the tables.
-- **Units** are in the names: `_ms` milliseconds, `_bytes` bytes.
+- **Units** are in the names: `_ms` milliseconds, `_bytes` bytes. **Types** are named as in Spark and Delta.
 """
 _GROUPS = {
     "What the logs contain": [table.name for table in SOURCES],
@@ -87,7 +87,7 @@ def _joins() -> str:
         [
             "## How tables join\n",
             "Always on `cluster`, too, if both tables have it. `evidence.file_id` is a value of each element of the",
-            "list `evidence`: explode it first ([how-to-query](how-to-query.md) has an example).\n",
+            "list `evidence`; the view `evidence` of `kafka-rewind sql` has a row for each of them.\n",
             "| columns | of | are | joined rows |",
             "| --- | --- | --- | --- |",
             *rows,

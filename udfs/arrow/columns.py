@@ -77,7 +77,7 @@ class EventColumns:
 
     @property
     def unread(self) -> Longs:
-        """Rows of which a value cannot be read; known once `columns` was called."""
+        """Rows of which a value cannot be read; complete once `columns` was called."""
         return np.concatenate(self._unread)
 
     def columns(self) -> dict[str, Array]:

@@ -1,6 +1,6 @@
 """Values sliced out of the bytes of many records at once: texts, numbers and lists of numbers as Arrow arrays.
 
-Where a value stands in a record its log template says (`udfs.arrow.templates`). A text becomes a slice of the bytes, a
+Where a value stands in a record is in its log template (`udfs.arrow.templates`). A text becomes a slice of the bytes, a
 number is summed up from its digits; neither is ever an object of Python.
 """
 

@@ -20,11 +20,11 @@ PIECE_BYTES = 1 << 20  # most bytes that come out at once
 
 
 class Damaged(Exception):
-    """Compressed bytes that end early or make no sense; the text says which."""
+    """Compressed bytes that end early or make no sense; the text is the reason."""
 
 
 class _RawStream(io.RawIOBase):
-    """A stream that may end early; `damage` then says why."""
+    """A stream that may end early; `damage` is then the reason."""
 
     damage: str | None = None
 

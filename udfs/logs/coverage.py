@@ -22,7 +22,7 @@ _LONG_LIST = 8
 
 
 class CoverageSpan(NamedTuple):
-    """A time in which a node's log of one kind is there; both ends are records. `node_id` None: nobody knows whose."""
+    """A time in which a node's log of one kind is there; both ends are records. `node_id` None: unknown."""
 
     node_id: int | None
     kind: str
@@ -99,7 +99,7 @@ def coverage_gaps(
     """The gaps of one cluster's LOG_COVERAGE that matter, worst first, as sentences; beyond `most` only their number.
 
     `roles` names what a node is where it is no `broker`. A node's silence is a gap if most nodes of its role were not
-    silent then; so a log that has nothing to say all night is none.
+    silent then; so a log in which nothing is written all night is none.
     """
     gaps = find_gaps(coverage, roles or {}, tolerance)
     spans = [span for span in coverage if span.kind != DUMP]
@@ -146,7 +146,7 @@ def find_gaps(
     general = [CoverageGap((), "node", None, *gap) for gap in silent]
     if not any(span.kind == DUMP for span in coverage):
         general += [CoverageGap((), "node", kind, *whole, never=True) for kind in EXPECTED if kind not in kinds]
-    if "controller" in kinds:  # only the active one has much to say, and each change of leaders makes it speak
+    if "controller" in kinds:  # only the active one writes much, and each change of leaders makes it write
         quiet = _less(_gaps(whole, there(kind="controller"), tolerance), silent, tolerance)
         changed = [one for (_, kind), one in by_kind.items() if kind == "state_change" and one]
         general += [CoverageGap((), "node", "controller", *gap) for gap in quiet if _most(changed, gap)]

@@ -43,7 +43,7 @@ _END = 8 << 10
 _NO_ZONE = rb"(?:[.,]\d{1,9})?+(?! ?(?:Z|UTC|GMT|[+-]\d\d))"  # a stamp that names its zone is never ambiguous
 _STAMP = re.compile(rb"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)" + _NO_ZONE)
 _BEHIND = re.compile(_NO_ZONE)
-_MARKS = {4: b"-", 7: b"-", 13: b":", 16: b":"}  # places in a stamp of 19 bytes
+_SEPARATORS = {4: b"-", 7: b"-", 13: b":", 16: b":"}  # places in a stamp of 19 bytes
 
 
 class Run(NamedTuple):
@@ -101,9 +101,9 @@ class AmbiguousTimeFinder:
         if len(self._runs) > MOST_RUNS:
             return ((0, AMBIGUOUS),)
         clock_changes: list[tuple[int, int]] = []
-        for run, mark in zip(self._runs, passes(self._runs), strict=True):
-            if run.repeats and mark != (clock_changes[-1][1] if clock_changes else FIRST_PASS):
-                clock_changes.append((run.start * self._width, mark))
+        for run, pass_ in zip(self._runs, passes(self._runs), strict=True):
+            if run.repeats and pass_ != (clock_changes[-1][1] if clock_changes else FIRST_PASS):
+                clock_changes.append((run.start * self._width, pass_))
         return tuple(clock_changes)
 
     def _look(self, lines: bytes, offset: int) -> None:
@@ -160,8 +160,8 @@ def _stamps(lines: bytes) -> npt.NDArray[np.int64]:
     """Positions of what looks like a stamp without zone."""
     text = np.frombuffer(lines, np.uint8)
     there = np.ones(max(len(text) - 18, 0), np.bool_)
-    for place, mark in _MARKS.items():  # several times as fast as a pattern
-        there &= text[place : place + len(there)] == ord(mark)
+    for place, separator in _SEPARATORS.items():  # several times as fast as a pattern
+        there &= text[place : place + len(there)] == ord(separator)
     positions = np.flatnonzero(there)
     has_no_zone = [_BEHIND.match(lines, position + 19) is not None for position in positions.tolist()]
     return positions[np.array(has_no_zone, np.bool_)]
@@ -186,11 +186,11 @@ def passes(runs: list[Run]) -> list[int]:
         return []
     ahead = _costs(runs)
     back = _costs([Run(0, -run.until - run.repeats, -run.since - run.repeats, run.repeats) for run in reversed(runs)])
-    marks = []
+    run_passes = []
     for (first, second), (second_back, first_back) in zip(ahead, reversed(back), strict=True):
         better = first + first_back - second - second_back
-        marks.append(FIRST_PASS if better < 0 else SECOND_PASS if better > 0 else AMBIGUOUS)
-    return marks
+        run_passes.append(FIRST_PASS if better < 0 else SECOND_PASS if better > 0 else AMBIGUOUS)
+    return run_passes
 
 
 def _costs(runs: list[Run]) -> list[tuple[float, float]]:

@@ -1,4 +1,4 @@
-"""A reject's bytes as text, and back: nothing of a record that no rule knows is lost.
+"""A reject's bytes as text, and back: nothing of a record that no rule matches is lost.
 
 Bytes that are not UTF-8 are written as `\\xNN`. Where the record itself holds such a text, its backslash is written as
 `\\x5c`, so that each text stands for one record only.

@@ -101,7 +101,7 @@ class JsonObjects:
         self._rest = ChannelText(b"", NO_POSITIONS)
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
-        """Each object's text, by the file that it says to be from. What is no object stays as it is."""
+        """Each object's text, by the file that it names. What is no object stays as it is."""
         data = self._rest.data + text.data
         places = self._rest.places.plus(text.places)
         units: list[tuple[int, str, bytes]] = []  # begin, channel, text
@@ -245,7 +245,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _time(event: Mapping[str, Any]) -> str:
-    """When an event was, as it says itself; numbers are seconds or milliseconds since 1970. Empty if it does not."""
+    """The time that an event gives; numbers are seconds or milliseconds since 1970. Empty if it gives none."""
     seconds = _first(event, "instant.epochSecond")
     nanos = _first(event, "instant.nanoOfSecond")
     if isinstance(seconds, int):

@@ -16,7 +16,7 @@ from udfs.rules.prefixes import SPLIT
 from udfs.rules.regex import late
 
 Head = tuple[bytes, bytes, bytes, bytes, bytes, bytes]
-"""What a first line says: `at`, `level`, `message`, `prefix`, `word`, `logger`.
+"""The parts of a first line: `at`, `level`, `message`, `prefix`, `word`, `logger`.
 
 The message begins with what may be a prefix; `word` is the first word behind it. A part that a layout lacks is empty.
 """

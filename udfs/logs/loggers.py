@@ -31,7 +31,7 @@ _LOGGER_NAMED_LOGGER = {  # begin of its messages -> which of the three
 
 
 def full_logger(name: bytes, message: bytes) -> bytes:
-    """A logger that a layout writes as its class alone or with its packages cut short; as it is if nothing is known.
+    """A logger that a layout writes as its class alone or with its packages cut short; as it is if it is unknown.
 
     >>> full_logger(b"o.a.k.c.QuorumController", b"x"), full_logger(b"ReplicationControlManager", b"x")
     (b'org.apache.kafka.controller.QuorumController', b'org.apache.kafka.controller.ReplicationControlManager')

@@ -89,7 +89,7 @@ def unreadable(path: str) -> str | None:
 
 
 def _hidden_by(path: str) -> str | None:
-    """The sentence of a folder on the way to a path that may not be entered, so that nobody knows what is in it."""
+    """Why a path cannot be looked at: the sentence of a folder on the way that may not be entered; None if all may."""
     try:
         os.lstat(path)
     except PermissionError as error:

@@ -1,5 +1,5 @@
-"""Names of rotated files against what is in them: `state-change.log.2026-11-21-04` says which hour it was for whoever
-named the file, its records say which hour it was for whoever wrote them.
+"""Names of rotated files against what is in them: `state-change.log.2026-11-21-04` has the hour by the clock of whoever
+named the file, its records have it by the clock of their writer.
 
 One process does both by one clock, and then a name is the hour of the file's first record, or an earlier one: where
 several processes rotate one log, where it was quiet, or after a restart, names lag behind, by any number of hours.
@@ -41,7 +41,7 @@ class RotatedFile(NamedTuple):
 
 @dataclass(frozen=True)
 class ZoneMismatch:
-    """A node whose file names are of another zone: `ahead` is what they say less what its records say."""
+    """A node whose file names are of another zone: `ahead` is the names' time less the records'."""
 
     node: str
     zone: str
@@ -50,7 +50,7 @@ class ZoneMismatch:
 
 
 def named_time(path: str) -> tuple[datetime, timedelta] | None:
-    """Begin and length of the hour or day that a rotated file's name says; None if it says none.
+    """Begin and length of the hour or day in a rotated file's name; None if it has none.
 
     >>> named_time("logs/state-change.log.2026-11-21-04.gz")
     (datetime.datetime(2026, 11, 21, 4, 0), datetime.timedelta(seconds=3600))
@@ -68,7 +68,7 @@ def named_time(path: str) -> tuple[datetime, timedelta] | None:
 def shifts(path: str, first: datetime, last: datetime) -> list[timedelta] | None:
     """By how much a name can be ahead of its records' local times, in quarters of an hour, so that they fit into it.
 
-    None if the name says no time or if the records are of a longer time than it says: then they tell nothing.
+    None if the name has no time or the records are of a longer one: then they prove nothing.
     """
     named = named_time(path)
     if named is None:

@@ -1,4 +1,4 @@
-"""Log streams surveyed in one pass, and known again by their content.
+"""Log streams surveyed in one pass, and recognised by their content.
 
 What the survey's hash recognises: the same bytes under another name, compressed, or in a bundle; and a stream that has
 grown, also from the middle of a record or from a copy that was cut short. What it does not: a shorter copy that comes
@@ -44,17 +44,17 @@ _LEVEL = re.compile(  # what a record's first line has, in UTF-8 or UTF-16
 _WINDOW = 64 << 10  # bytes looked at where a block has a level for the first time, and at its end
 _PATIENCE = 64 << 20  # bytes of a stream in which each block is looked at; after that one in 16
 ZoneOf = Callable[[int | None, str], str]
-"""The time zone of a stream by the node that wrote it (None: not known) and its name."""
+"""The time zone of a stream by the node that wrote it (None: unknown) and its name."""
 KnownStreams = Mapping[int, Mapping[str, str]]
 """length -> digest -> file_id of the streams seen before."""
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over a stream tells: all that a plan needs, and how the stream is known again.
+    """The result of one pass over a stream: all that a plan needs, and how the stream is recognised.
 
     `status` is `ok`, `no_records` (no line of it is a record's first), `truncated` (what stands before the damage is
-    read, `error` says what it is) or `refused` (nothing is read, `error` says why). An empty stream has no records.
+    read, `error` names it) or `refused` (nothing is read, `error` is the reason). An empty stream has no records.
     """
 
     source: Source
@@ -77,7 +77,7 @@ class Survey:
 
 
 def utc(node: int | None, name: str) -> str:
-    """Every stream's zone unless conf says otherwise."""
+    """Every stream's zone unless conf sets another."""
     return "UTC"
 
 
@@ -180,7 +180,7 @@ class _Hasher:
 
 
 class _Reader:
-    """What the text of a stream tells: format, node, zone, clock changes, and its unfinished last line."""
+    """What the text of a stream shows: format, node, zone, clock changes, and its unfinished last line."""
 
     def __init__(self, source: Source, zone_of: ZoneOf) -> None:
         self._name, self._zone_of = source.name, zone_of

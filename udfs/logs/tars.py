@@ -1,4 +1,4 @@
-"""Tars that may be damaged: `tarfile`, which says less of them than must be known. Imported where one is met."""
+"""Tars that may be damaged: `tarfile` with what it does not report. Imported where a tar is met."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PIECE = 1 << 20  # bytes read at once; names are shorter
 
 
 class Entry(tarfile.TarInfo):
-    """A tar header that tells its archive about headers that are none."""
+    """A tar header that reports invalid headers to its archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:

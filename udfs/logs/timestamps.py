@@ -25,14 +25,15 @@ Micros = npt.NDArray[np.int64]
 ClockCodes = npt.NDArray[np.int8]
 """For each record an index of CLOCK_VALUES."""
 ClockChanges = tuple[tuple[int, int], ...]
-"""(byte offset, mark), in order: from this byte of a stream on a repeated time is of this pass. Before: the first."""
+"""(byte offset, index of CLOCK_VALUES), in order: from this byte of a stream on a repeated local time (PEP 495 `fold`)
+is of this pass. Before: the first."""
 
 NO_TIME = int(np.iinfo(np.int64).min)
 """Stands for a time that does not exist, such as February 31; numpy's own NaT."""
 
 ORDINARY, FIRST_PASS, SECOND_PASS, AMBIGUOUS, GAP = range(5)
 CLOCK_VALUES = (None, "first_pass", "second_pass", "ambiguous", "gap")
-"""How a local time became UTC. `ambiguous`: of a repeated time, nothing tells which pass; read as the first. `gap`: a
+"""How a local time became UTC. `ambiguous`: of a repeated time, which pass is unknown; read as the first. `gap`: a
 time that the zone's clocks skipped; read as if they had not been put forward yet."""
 
 _MILLI = 1000
@@ -200,9 +201,9 @@ def to_utc(
     `offsets` are the records' byte offsets in their stream, `clock_changes` what `udfs.logs.dst.AmbiguousTimeFinder`
     found in it; without them a repeated time is ambiguous. `is_utc`: times that are UTC already.
     """
-    marks = np.zeros(len(local), np.int8)
+    clock = np.zeros(len(local), np.int8)
     if zone == "UTC":
-        return local, marks
+        return local, clock
     there = local != NO_TIME if is_utc is None else (local != NO_TIME) & ~is_utc
     first, second = readings(local[there], zone)
     utc = local.copy()
@@ -210,16 +211,16 @@ def to_utc(
     if not (first == second).all():
         repeated, skipped = np.zeros_like(there), np.zeros_like(there)
         repeated[there], skipped[there] = second > first, second < first
-        marks[skipped] = GAP
+        clock[skipped] = GAP
         if offsets is None or clock_changes is None:
-            marks[repeated] = AMBIGUOUS
+            clock[repeated] = AMBIGUOUS
         else:
-            passes = np.array([FIRST_PASS, *(mark for _, mark in clock_changes)], np.int8)
+            passes = np.array([FIRST_PASS, *(clock_value for _, clock_value in clock_changes)], np.int8)
             begins = np.array([begin for begin, _ in clock_changes], np.int64)
-            marks[repeated] = passes[np.searchsorted(begins, offsets[repeated], side="right")]
-            late = marks[there] == SECOND_PASS
+            clock[repeated] = passes[np.searchsorted(begins, offsets[repeated], side="right")]
+            late = clock[there] == SECOND_PASS
             utc[there] = np.where(late, second, first)
-    return utc, marks
+    return utc, clock
 
 
 def readings(local: Micros, zone: str) -> tuple[Micros, Micros]:

@@ -1,6 +1,6 @@
 """What others put around log lines, taken off again: encodings, colours, prefixes of collectors, JSON.
 
-A chain of unwrappers turns the bytes of a stream into texts of one or more channels. Each piece of a text knows the
+A chain of unwrappers turns the bytes of a stream into texts of one or more channels. Each piece of a text has the
 line, the offset and the number of bytes of the stream that it is from, so that the account stays exact in the bytes
 on disk: pieces of one stream never overlap, and together they are all of it.
 """
@@ -47,7 +47,7 @@ class _Channels:
     """Takes prefixes off that name the channel of a line, in group `channel`.
 
     A group `part` that is `P` says that the line goes on in the channel's next one. A line without prefix is of the
-    channel of the line above, unless `strays` says that it has one of its own, the nameless. `is_fixed` says that a
+    channel of the line above, unless `strays` is set, which gives it one of its own, the nameless. `is_fixed` says that a
     channel's prefix is always the same.
     """
 

@@ -18,7 +18,7 @@ def offset_metadata(text: str) -> dict[str, Any]:
 def raft_state(text: str) -> dict[str, Any]:
     """A state of the quorum that a node goes to: `Leader(...epoch=12...)`, `FollowerState(...)`, `Unattached(...)`.
 
-    Where it tells of a leader, that is the controller, and the quorum's epoch the controller's.
+    Where it names a leader, that is the controller, and the quorum's epoch the controller's.
     """
     fields = printed_fields(text)
     name = text.partition("(")[0]

@@ -29,5 +29,5 @@ def covers(names: tuple[str, ...], logger: str) -> bool:
 
 
 def is_wholly_scoped(logger: str) -> bool:
-    """Whether every record of this logger must be known."""
+    """Whether every record of this logger must match a rule, else it is a reject."""
     return covers(WHOLE_LOGGERS, logger)

@@ -26,7 +26,7 @@ _LIST = re.compile(r"(<\w+>)(?:, ?\1)+")
 
 
 def message_signature(message: str) -> str:
-    """The first line of a message without what tells one record from the next; a long one is cut.
+    """The first line of a message with placeholders for numbers, ids and names; a long one is cut.
 
     >>> message_signature("Broker id=3 frobnicated pay-in-0")
     'Broker id=<n> frobnicated <partition>'

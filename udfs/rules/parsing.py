@@ -26,7 +26,7 @@ def split_prefix(message: bytes) -> tuple[bytes, bytes]:
 
 
 def find_rule(logger: bytes, rest: bytes) -> Rule | None:
-    """The rule that knows a message; None if there is none. `rest` is the message without its prefix."""
+    """The rule that matches a message; None if there is none. `rest` is the message without its prefix."""
     for rule in candidates(logger, rest):
         if rule.landmark in rest and rule.pattern.fullmatch(rest):
             return rule
@@ -34,9 +34,9 @@ def find_rule(logger: bytes, rest: bytes) -> Rule | None:
 
 
 def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
-    """Event type, columns and further fields of one message; None if no rule knows it, or its values cannot be read.
+    """Event type, columns and further fields of one message; None if no rule matches it, or its values cannot be read.
 
-    What the text says goes before what the prefix says, for example the partition of a line written by another.
+    Values of the text win over those of the prefix, for example the partition of a line written by another.
     """
     prefix, rest = split_prefix(message.encode() if isinstance(message, str) else message)
     rule = find_rule(logger.encode(), rest)

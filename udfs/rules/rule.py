@@ -1,11 +1,11 @@
-"""What a rule is: the text of one message with its values marked, as data.
+"""What a rule is: the text of one message with its values captured, as data.
 
-A rule is written the way the message looks. `<name>` marks a value, `<name:kind>` one whose kind is not the
+A rule is written the way the message looks. `<name>` captures a value, `<name:kind>` one whose kind is not the
 name's own, and `<?...?>` a part that may be absent:
 
     Leader <tp><? with topic id <topic_id:some>?> starts at leader epoch <leader_epoch> from offset <offset>
 
-`<_:kind>` is a value that is matched and not kept. The case of a text's first letter does not matter: up to 0.11
+`<_:kind>` is a value that is matched and not captured. The case of a text's first letter does not matter: up to 0.11
 it is lower behind `Broker 2 `, later upper behind `[Broker id=2] `.
 
 The prefix of a message (`[Controller id=3 epoch=8] `) is the same for all messages of a component; it is read
@@ -45,7 +45,7 @@ COLUMNS: Mapping[str, str] = {  # columns of `events` that a rule can fill -> wh
 
 @dataclass(frozen=True, slots=True)
 class ValueKind:
-    """How one marked value looks, and what it gives: a value for its own name, or several columns and fields."""
+    """How one captured value looks, and what it gives: a value for its own name, or several columns and fields."""
 
     pattern: str
     read: Callable[[str], Any] | None = None  # None: the text itself
@@ -75,7 +75,7 @@ def _assignment(text: str) -> Mapping[str, Any]:
 
 
 def _with_names(name: str, text: str) -> Mapping[str, Any]:
-    """What a list says of partitions that has no column, as its text, and which partitions they are."""
+    """A list whose values have no column, as its text, and which partitions it names."""
     return {name: text, "partitions": values.partition_names(text)}
 
 
@@ -180,19 +180,19 @@ class Rule:
 
     @cached_property
     def captures(self) -> tuple[tuple[str, ValueKind], ...]:
-        """Name and kind of each marked value that is kept, in the order of the pattern's groups."""
+        """Name and kind of each captured value, in the order of the pattern's groups."""
         names = ((m["name"], self._kind(m)) for m in _PIECE.finditer(self.text) if m["name"])
         return tuple((name, kind) for name, kind in names if name != "_")
 
-    def _kind(self, mark: re.Match[str]) -> ValueKind:
-        name = mark["kind"] or _KIND_OF.get(mark["name"], "text")
+    def _kind(self, piece: re.Match[str]) -> ValueKind:
+        name = piece["kind"] or _KIND_OF.get(piece["name"], "text")
         if name not in KINDS:
             raise ValueError(f"rule {self.event_type}: no kind {name!r}; expected one of {sorted(KINDS)}")
         return KINDS[name]
 
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
-        """Matches the whole message behind its prefix; one group for each mark that is kept."""
+        """Matches the whole message behind its prefix; one group for each capture."""
         parts = []
         for m in _PIECE.finditer(self.text):
             if m["name"]:
@@ -220,7 +220,7 @@ class Rule:
     def digit_insensitive(self) -> re.Pattern[bytes] | None:
         """The pattern with any number for each number that the rule writes out; None if it writes out none.
 
-        It tells which messages the rule might know had they other digits.
+        It matches the messages that the rule might match had they other digits.
         """
         loose = _WRITTEN.sub(rb"\\d+", _COUNTED.sub(b"+", self.pattern.pattern))
         return None if loose == self.pattern.pattern else re.compile(loose, re.DOTALL)

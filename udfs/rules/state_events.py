@@ -1,4 +1,4 @@
-"""Which lines tell a committed state of a partition with its partition epoch, the counter that orders these states."""
+"""Which events show a committed state of a partition with its partition epoch, the counter that orders these states."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from udfs.rules.regex import late
 
 
 class PartitionState(TypedDict, total=False):
-    """What one line says of one partition; a missing key was not said."""
+    """One line's values of one partition; a missing key was not printed."""
 
     topic: str
     topic_id: str
@@ -119,7 +119,7 @@ def partition_names(text: str) -> list[PartitionState]:
 
 
 def partition_state(text: str) -> PartitionState:
-    """What a printed leadership object says: `LeaderAndIsr(...)`, `PartitionRegistration(...)`, `(Leader:1,ISR:1,...)`.
+    """The state in a printed leadership object: `LeaderAndIsr(...)`, `PartitionRegistration(...)`, `(Leader:1,ISR:1,...)`.
 
     >>> partition_state("(Leader:0,ISR:0,1,LeaderEpoch:2,ControllerEpoch:4)")["isr"]
     [0, 1]
@@ -156,7 +156,7 @@ def _slices(start: re.Pattern[str], text: str, begin: int, end: int) -> Iterator
 
 
 def partition_states(text: str) -> list[PartitionState]:
-    """Each named partition of a printed map or request with all that it says of it, in printed order, each once."""
+    """Each named partition of a printed map or request with all its values, in printed order, each once."""
     states: dict[tuple[str, int], PartitionState] = {}
     for m, after in _slices(_STATE_OF, text, 0, len(text)):
         topic = m["old"] or m["new"] or m["named"] or m["wire"] or ""
@@ -308,7 +308,7 @@ _REQUEST_PARTS = (
 
 
 def request(text: str) -> dict[str, Any]:
-    """A controller's request as printed when it could not be sent: its kind and, for each partition, all it says."""
+    """A controller's request as printed when it could not be sent: its kind and all values of each partition."""
     fields: dict[str, Any] = {}
     if m := _REQUEST.search(text):
         name = m["name"] or m["plain"]

@@ -56,8 +56,8 @@ class CommandGroup(click.Group):
         except click.Abort:
             complain("Interrupted.")
             return INTERRUPTED
-        except SystemExit:  # click's answer to a pipe whose reader is gone
-            return DONE
+        except SystemExit as ended:  # by a signal; or by click with 1, where the reader of a pipe is gone
+            return ended.code if isinstance(ended.code, int) and ended.code > 1 else DONE
         except OSError as error:  # the usage cannot be printed
             return end(error)
         return code if isinstance(code, int) else DONE

@@ -30,7 +30,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
     rows = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
     streams = [(i, row["format"], row["time_zone"]) for i, row in rows.items() if row["reject_lines"] and row["format"]]
     if not streams:
-        say("there are no rejects")
+        say("there are no rejects to read again")
         return NewInput(())
     spark = warehouse.spark
     rejects = warehouse.current("rejects")
@@ -42,7 +42,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
         sums = events.groupBy("file_id").agg(F.count(F.lit(1)), F.sum(head), F.sum(size - head)).collect()
         if not sums:
             count = sum(row["reject_lines"] for row in rows.values())
-            say(f"none of the {count:,} rejects is an event by today's rules")
+            say(f"today's rules match none of the {count:,} rejects")
             return NewInput(())
         versions = (
             parsed.where("record = 'account'").select("file_id", F.col("fields")["versions"]).distinct().collect()

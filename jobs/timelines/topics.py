@@ -168,7 +168,7 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
 
 # ---- rows of other tables --------------------------------------------------------------------------------------------
 def with_incarnation(rows: DataFrame, topics: DataFrame) -> DataFrame:
-    """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id where the row has one, else by time."""
+    """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id if the row has one, else by time."""
     return _with_columns_of_incarnation(rows, topics, "incarnation")
 
 

@@ -97,7 +97,10 @@ LEFT_TO_THE_READER = {  # why -> kind, text
     "it is not ASCII": ("tps", "Set(é-1)".encode()),
     "the first line names a partition twice, with its states": (
         "states",
-        b"a-0 -> (Leader:1,ISR:1,LeaderEpoch:3,ControllerEpoch:4), a-0 -> (Leader:2,ISR:1,LeaderEpoch:3,ControllerEpoch:4)",
+        (
+            b"a-0 -> (Leader:1,ISR:1,LeaderEpoch:3,ControllerEpoch:4), a-0 -> "
+            b"(Leader:2,ISR:1,LeaderEpoch:3,ControllerEpoch:4)"
+        ),
     ),
 }
 

@@ -40,7 +40,7 @@ TORN = {  # file and line of a record in scope whose logger was overwritten by a
 
 
 @dataclass(frozen=True)
-class Told:
+class ClassifiedLine:
     """What became of one record: `kind` is event, reject or other."""
 
     kind: str
@@ -50,7 +50,7 @@ class Told:
     event_type: str | None
 
 
-def classified(path: Path) -> Iterator[Told]:
+def classified(path: Path) -> Iterator[ClassifiedLine]:
     """The records of one file; none if no layout fits it."""
     data = path.read_bytes()
     found = format_of(data[:SAMPLE])
@@ -59,28 +59,28 @@ def classified(path: Path) -> Iterator[Told]:
     for part in frames(io.BytesIO(data), found, 0, None, 1):
         if isinstance(part, Frames):
             for line, head in zip(part.lines.tolist(), part.heads, strict=True):
-                told = dict(zip(HEAD, head, strict=True))
-                logger = told["logger"].decode("utf-8", "backslashreplace") or found.layout.logger
-                read = read_message(logger, told["message"])
-                in_scope = is_wholly_scoped(logger) if logger else has_scoped_prefix(told["message"])
+                parts = dict(zip(HEAD, head, strict=True))
+                logger = parts["logger"].decode("utf-8", "backslashreplace") or found.layout.logger
+                read = read_message(logger, parts["message"])
+                in_scope = is_wholly_scoped(logger) if logger else has_scoped_prefix(parts["message"])
                 kind = "event" if read else "reject" if in_scope else "other"
-                yield Told(kind, line, logger, told["message"], read["event_type"] if read else None)
+                yield ClassifiedLine(kind, line, logger, parts["message"], read["event_type"] if read else None)
 
 
 def files() -> list[Path]:
     return sorted(path for path in CORPUS.rglob("*") if path.is_file() and path.name != "INDEX.tsv")
 
 
-def counts(paths: list[Path]) -> tuple[dict[str, Counter[str]], list[tuple[str, Told]]]:
+def counts(paths: list[Path]) -> tuple[dict[str, Counter[str]], list[tuple[str, ClassifiedLine]]]:
     """Records by folder and kind, and the rejects that are not known to be torn."""
     found: dict[str, Counter[str]] = defaultdict(Counter)
     unknown = []
     for path in paths:
         name = path.relative_to(CORPUS).as_posix()
-        for told in classified(path):
-            found[name.partition("/")[0]][told.kind] += 1
-            if told.kind == "reject" and (name, told.line) not in TORN:
-                unknown.append((name, told))
+        for line in classified(path):
+            found[name.partition("/")[0]][line.kind] += 1
+            if line.kind == "reject" and (name, line.line) not in TORN:
+                unknown.append((name, line))
     return found, unknown
 
 
@@ -102,7 +102,7 @@ def released() -> Iterator[tuple[Path, Release]]:
 
 def shapes(path: Path) -> set[str]:
     """The releases of the shapes of a file, as `since..until`."""
-    rules = [find_rule(told.logger.encode(), split_prefix(told.message)[1]) for told in classified(path)]
+    rules = [find_rule(line.logger.encode(), split_prefix(line.message)[1]) for line in classified(path)]
     return {f"{rule.since}..{rule.until}" for rule in rules if rule}
 
 

@@ -1,4 +1,4 @@
-"""Spans of logs are joined over short silences; only holes that matter are told."""
+"""Spans of logs are joined over short silences; only gaps that matter are reported."""
 
 from __future__ import annotations
 
@@ -68,8 +68,13 @@ def test_joined(case: str) -> None:
     assert merged_coverage(reversed(table(given_))) == spans
 
 
-HOLES = {  # coverage, roles -> sentences
-    "all there": ("1 state_change 00:00-07:00\n2 state_change 00:10-06:50\n1 controller 00:00-07:00\n1 server 00:00-07:00\n2 server 00:00-07:00", {}, []),
+GAPS = {  # coverage, roles -> sentences
+    "all there": (
+        "1 state_change 00:00-07:00\n2 state_change 00:10-06:50\n1 controller 00:00-07:00\n1 server 00:00-07:00\n"
+        "2 server 00:00-07:00",
+        {},
+        [],
+    ),
     "a kind of one broker": (
         "1 state_change 00:00-07:00\n2 state_change 00:00-07:00\n3 state_change 00:00-02:10, 05:00-07:00\n"
         "1 server 00:00-07:00\n2 server 00:00-07:00\n3 server 00:00-07:00\n1 controller 00:00-07:00",
@@ -83,12 +88,13 @@ HOLES = {  # coverage, roles -> sentences
         [],
     ),
     "it wrote nothing, as all others": (
-        "1 state_change 00:00-02:11, 05:01-07:00\n2 state_change 00:00-02:09, 04:59-07:00\n3 state_change 00:00-02:10, 05:00-07:00\n"
+        "1 state_change 00:00-02:11, 05:01-07:00\n2 state_change 00:00-02:09, 04:59-07:00\n3 "
+        "state_change 00:00-02:10, 05:00-07:00\n"
         "1 server 00:00-07:00\n2 server 00:00-07:00\n3 server 00:00-07:00\n1 controller 00:00-07:00",
         {},
         [],
     ),
-    "a broker is silent: that is told once, not for each kind": (
+    "a broker is silent: that is reported once, not for each kind": (
         "1 state_change 00:00-07:00\n2 state_change 00:00-07:00\n3 state_change 00:00-02:05, 05:00-07:00\n"
         "1 server 00:00-07:00\n2 server 00:00-07:00\n3 server 00:00-02:10, 05:00-07:00\n1 controller 00:00-07:00",
         {},
@@ -96,7 +102,8 @@ HOLES = {  # coverage, roles -> sentences
     ),
     "silent at the end, and at the begin": (
         "1 server 00:00-07:00\n2 server 00:00-03:00\n3 server 03:30-07:00\n4 server 00:00-07:00\n"
-        "1 state_change 00:00-07:00\n2 state_change 00:00-03:00\n3 state_change 03:30-07:00\n4 state_change 00:00-07:00\n"
+        "1 state_change 00:00-07:00\n2 state_change 00:00-03:00\n3 state_change 03:30-07:00\n4 "
+        "state_change 00:00-07:00\n"
         "1 controller 00:00-07:00",
         {},
         [
@@ -105,13 +112,15 @@ HOLES = {  # coverage, roles -> sentences
         ],
     ),
     "brokers at about the same time: when all of them are silent": (
-        "1 server 00:00-02:10, 05:00-07:00\n2 server 00:00-02:20, 05:10-07:00\n3 server 00:00-07:00\n4 server 00:00-07:00\n"
+        "1 server 00:00-02:10, 05:00-07:00\n2 server 00:00-02:20, 05:10-07:00\n3 server 00:00-07:00\n"
+        "4 server 00:00-07:00\n"
         "5 server 00:00-07:00\n3 state_change 00:00-07:00\n3 controller 00:00-07:00",
         {},
         ["no log of brokers 1 and 2 between 02:20 and 05:00 (down, or not given)"],
     ),
     "brokers one after the other: each for itself": (
-        "1 server 00:00-02:00, 03:30-07:00\n2 server 00:00-02:50, 04:20-07:00\n3 server 00:00-07:00\n4 server 00:00-07:00\n"
+        "1 server 00:00-02:00, 03:30-07:00\n2 server 00:00-02:50, 04:20-07:00\n3 server 00:00-07:00\n"
+        "4 server 00:00-07:00\n"
         "3 state_change 00:00-07:00\n3 controller 00:00-07:00",
         {},
         [
@@ -120,7 +129,8 @@ HOLES = {  # coverage, roles -> sentences
         ],
     ),
     "nobody wrote anything": (
-        "1 server 00:00-02:00, 05:00-07:00\n2 server 00:00-02:00, 05:00-07:00\n1 state_change 00:00-02:00, 05:00-07:00\n"
+        "1 server 00:00-02:00, 05:00-07:00\n2 server 00:00-02:00, 05:00-07:00\n1 state_change "
+        "00:00-02:00, 05:00-07:00\n"
         "2 state_change 00:00-02:00, 05:00-07:00\n1 controller 00:00-02:00, 05:00-07:00",
         {},
         ["no log of any node between 02:00 and 05:00 (nothing written, or not given)"],
@@ -138,13 +148,15 @@ HOLES = {  # coverage, roles -> sentences
         ["no controller log of any node between 03:00 and 05:00 (nothing written, or not given)"],
     ),
     "no controller's log, and nothing changed": (
-        "1 controller 00:00-03:00, 05:00-07:00\n1 state_change 00:00-02:50, 05:05-07:00\n2 state_change 00:00-02:55, 05:05-07:00\n"
+        "1 controller 00:00-03:00, 05:00-07:00\n1 state_change 00:00-02:50, 05:05-07:00\n2 "
+        "state_change 00:00-02:55, 05:05-07:00\n"
         "1 server 00:00-07:00\n2 server 00:00-07:00",
         {},
         [],
     ),
     "a node that never had a kind": (
-        "1 state_change 00:00-07:00\n2 state_change 00:00-07:00\n1 server 00:00-07:00\n2 server 00:00-07:00\n3 server 00:00-07:00\n"
+        "1 state_change 00:00-07:00\n2 state_change 00:00-07:00\n1 server 00:00-07:00\n2 server "
+        "00:00-07:00\n3 server 00:00-07:00\n"
         "1 controller 00:00-07:00",
         {},
         ["no state-change log of broker 3 (not given)"],
@@ -172,21 +184,23 @@ HOLES = {  # coverage, roles -> sentences
         [],
     ),
     "silence in a dump is none": ("- metadata_dump 00:00-01:00, 05:00-07:00", {}, []),
-    "a log of nobody knows whom": ("- server 00:00-07:00\n- state_change 00:00-07:00\n- controller 00:00-07:00", {}, []),
-    "one broker alone: nobody proves that there was something to say": (
+    "a log of an unknown node": ("- server 00:00-07:00\n- state_change 00:00-07:00\n- controller 00:00-07:00", {}, []),
+    "one broker alone: nothing proves that there was something to write": (
         "1 server 00:00-07:00\n1 state_change 00:00-01:00, 05:00-05:30\n1 controller 00:00-07:00",
         {},
         [],
     ),
     "only a minority had something to say": (
-        "1 server 00:00-07:00\n2 server 00:00-07:00\n3 server 00:00-07:00\n4 server 00:00-07:00\n1 controller 00:00-07:00\n"
+        "1 server 00:00-07:00\n2 server 00:00-07:00\n3 server 00:00-07:00\n4 server 00:00-07:00\n1 "
+        "controller 00:00-07:00\n"
         "1 state_change 00:00-07:00\n2 state_change 00:00-02:00, 06:00-07:00\n3 state_change 00:00-02:00, 06:00-07:00\n"
         "4 state_change 00:00-02:00, 06:00-07:00",
         {},
         [],
     ),
     "more than one day: with the date": (
-        "1 server 00:00-+1 07:00\n2 server 00:00-+1 07:00\n3 server 00:00-20:00, +1 01:00-+1 07:00\n1 controller 00:00-+1 07:00\n"
+        "1 server 00:00-+1 07:00\n2 server 00:00-+1 07:00\n3 server 00:00-20:00, +1 01:00-+1 07:00\n"
+        "1 controller 00:00-+1 07:00\n"
         "1 state_change 00:00-+1 07:00\n3 state_change 00:00-20:00, +1 01:00-+1 07:00\n2 state_change 00:00-+1 07:00",
         {},
         ["no log of broker 3 between 2026-11-21 20:00 and 2026-11-22 01:00 (down, or not given)"],
@@ -195,29 +209,32 @@ HOLES = {  # coverage, roles -> sentences
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", HOLES)
-def test_holes(case: str) -> None:
-    given_, roles, expected = HOLES[case]
+@pytest.mark.parametrize("case", GAPS)
+def test_gaps(case: str) -> None:
+    given_, roles, expected = GAPS[case]
     assert coverage_gaps(merged_coverage(table(given_)), roles) == expected
 
 
 def test_many_nodes_are_counted() -> None:
     there = "".join(f"{node} {kind} 00:00-07:00\n" for node in range(20) for kind in ("server", "state_change"))
     silent = "".join(f"{node} server 00:00-02:00\n" for node in range(20, 32))
-    told = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-07:00")))
-    assert told == [
+    sentences = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-07:00")))
+    assert sentences == [
         "no log of brokers 20, 21, 22, 23, 24, 25, 26 and 5 more after 02:00 (down, or not given)",
         "no state-change log of brokers 20, 21, 22, 23, 24, 25, 26 and 5 more (not given)",
     ]
 
 
-def test_many_holes_are_counted() -> None:
+def test_many_gaps_are_counted() -> None:
     there = "".join(f"{node} server 00:00-23:00\n{node} state_change 00:00-23:00\n" for node in range(9))
-    silent = "".join(f"{9 + i} server 00:00-{2 * i + 1:02}:00, {2 * i + 3:02}:00-23:00\n9 state_change 00:00-23:00\n" for i in range(8))  # fmt: skip
-    told = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-23:00")), most=3)
-    assert told[0] == "no log of broker 10 between 03:00 and 05:00 (down, or not given)"
-    assert len(told) == 4
-    assert told[3] == "and 6 more gaps"
+    silent = "".join(
+        f"{9 + i} server 00:00-{2 * i + 1:02}:00, {2 * i + 3:02}:00-23:00\n9 state_change 00:00-23:00\n"
+        for i in range(8)
+    )
+    sentences = coverage_gaps(merged_coverage(table(f"{there}{silent}1 controller 00:00-23:00")), most=3)
+    assert sentences[0] == "no log of broker 10 between 03:00 and 05:00 (down, or not given)"
+    assert len(sentences) == 4
+    assert sentences[3] == "and 6 more gaps"
 
 
 MICROS = 1_000_000
@@ -233,8 +250,8 @@ STRETCHES = {  # seconds -> since, until, number
 @pytest.mark.parametrize("case", STRETCHES)
 def test_stretches(case: str) -> None:
     seconds, expected = STRETCHES[case]
-    found = time_spans(np.array(seconds, np.int64) * MICROS)
-    assert found == [(since * MICROS, until * MICROS, n) for since, until, n in expected]
+    spans_found = time_spans(np.array(seconds, np.int64) * MICROS)
+    assert spans_found == [(since * MICROS, until * MICROS, n) for since, until, n in expected]
 
 
 @given(st.lists(st.integers(0, 2000), max_size=60), st.integers(0, 60))
@@ -242,10 +259,10 @@ def test_parts_join_to_the_coverage_of_the_whole(minutes: list[int], cut: int) -
     """However records are split into streams and ranges, the spans are the same."""
 
     def spans(some: list[int]) -> list[CoverageSpan]:
-        found = time_spans(np.array(some, np.int64) * 60 * MICROS)
+        spans_found = time_spans(np.array(some, np.int64) * 60 * MICROS)
         return [
             CoverageSpan(1, "server", DAY + timedelta(microseconds=a), DAY + timedelta(microseconds=b), n)
-            for a, b, n in found
+            for a, b, n in spans_found
         ]
 
     whole = spans(minutes)

@@ -20,7 +20,8 @@ EPOCH = datetime(1970, 1, 1)
 
 def stream(times: list[str], ending: str = "\n") -> bytes:
     """Records of 70 bytes or more at local times."""
-    return "".join(f"[{time},000] INFO [Broker id=1] Something happened here (state.change.logger){ending}" for time in times).encode()  # fmt: skip
+    message = "[Broker id=1] Something happened here (state.change.logger)"
+    return "".join(f"[{time},000] INFO {message}{ending}" for time in times).encode()
 
 
 def found(data: bytes, zone: str, block: int = 1 << 20, encoding: str = "") -> ClockChanges:
@@ -138,9 +139,13 @@ ELSEWHERE: dict[str, tuple[str, str, str, list[str | None]]] = {  # zone, local 
     ),
     "years in one stream": (
         "Europe/Berlin",
-        "2023-10-29 02:50:00, 2023-10-29 02:10:00, 2024-07-01 12:00:00, 2024-10-27 01:50:00, 2024-10-27 02:10:00, 2025-10-26 02:50:00, "
+        "2023-10-29 02:50:00, 2023-10-29 02:10:00, 2024-07-01 12:00:00, 2024-10-27 01:50:00, "
+        "2024-10-27 02:10:00, 2025-10-26 02:50:00, "
         "2025-10-26 02:10:00",
-        "10-29 00:50:00, 10-29 01:10:00, 07-01 10:00:00, 10-26 23:50:00, 10-27 00:10:00, 10-26 00:50:00, 10-26 01:10:00",
+        (
+            "10-29 00:50:00, 10-29 01:10:00, 07-01 10:00:00, 10-26 23:50:00, 10-27 00:10:00, 10-26 "
+            "00:50:00, 10-26 01:10:00"
+        ),
         [FIRST, SECOND, None, None, FIRST, FIRST, SECOND],
     ),
     "years, with nothing shortly before the hour": (
@@ -149,7 +154,12 @@ ELSEWHERE: dict[str, tuple[str, str, str, list[str | None]]] = {  # zone, local 
         "10-29 00:50:00, 10-29 01:10:00, 07-01 10:00:00, 10-27 00:50:00, 10-27 01:10:00",
         [FIRST, SECOND, None, FIRST, SECOND],
     ),
-    "no summer time": ("Asia/Kolkata", "2024-10-27 02:50:00, 2024-10-27 02:10:00", "10-26 21:20:00, 10-26 20:40:00", [None, None]),
+    "no summer time": (
+        "Asia/Kolkata",
+        "2024-10-27 02:50:00, 2024-10-27 02:10:00",
+        "10-26 21:20:00, 10-26 20:40:00",
+        [None, None],
+    ),
 }  # fmt: skip
 
 
@@ -255,7 +265,7 @@ FOLDS = {  # zone -> the turn, UTC; minutes that come twice
 
 @st.composite
 def instants(draw: st.DrawFn) -> tuple[str, list[datetime]]:
-    """A zone and UTC instants in order, two of them around its turn, with less than half of the repeated time between."""
+    """A zone and UTC instants in order, two around its clock change, less than half of the repeated time apart."""
     zone = draw(st.sampled_from(list(FOLDS)))
     turn, minutes = FOLDS[zone]
     half = minutes * 30

@@ -1,4 +1,4 @@
-"""A stream's format is told by its begin, whatever stands before the first record, and is known again by its name."""
+"""A stream's format shows in its begin, whatever stands before the first record, and is found by its name."""
 
 from __future__ import annotations
 

@@ -128,8 +128,8 @@ def compared(data: bytes, format_: Format = APACHE) -> tuple[list[tuple[Any, Any
     """The same, and how many rejects the plain reader finds."""
     found, account = columnar(data, format_)
     expected = list(plain(data, format_))
-    told = sum(int(account[f"{kind}_bytes"]) for kind in ("event", "detail", "reject", "other"))
-    wrong: list[tuple[Any, Any]] = [] if told == len(data) else [(f"{told} bytes", f"{len(data)} bytes")]
+    counted = sum(int(account[f"{kind}_bytes"]) for kind in ("event", "detail", "reject", "other"))
+    wrong: list[tuple[Any, Any]] = [] if counted == len(data) else [(f"{counted} bytes", f"{len(data)} bytes")]
     for row, should in zip(found, expected, strict=False):
         row = {key: value for key, value in row.items() if key in should} if should["record"] == "reject" else row
         if row != should:
@@ -233,11 +233,11 @@ TOO_LARGE = {  # a number that no column can hold -> the columns it leaves empty
 
 @pytest.mark.parametrize("case", TOO_LARGE)
 def test_a_number_of_more_than_32_bits_is_told_as_text(case: str) -> None:
-    message, column, told = TOO_LARGE[case]
+    message, column, fields = TOO_LARGE[case]
     row = only(line(SCL, message))
     assert row["record"] == "event"
     assert column not in row
-    assert set(told) <= set(row["fields"])
+    assert set(fields) <= set(row["fields"])
     others = {"topic": "pay-in", "partition": 0, "leader_epoch": 5, "isr": [1]}
     assert all(row[key] == value for key, value in others.items() if key in row)
 
@@ -372,8 +372,8 @@ def test_each_channel_has_an_account() -> None:
     accounts = {row["channel"]: dict(row["fields"]) for row in (nameless, one, two)}
     lines = {name: accounts[name]["event_lines"] for name in accounts}
     assert lines == {"": "0", "kafka-1": "2", "kafka-2": "1"}
-    told = [int(a[f"{kind}_bytes"]) for a in accounts.values() for kind in ("event", "detail", "reject", "other")]
-    assert sum(told) == len(data)
+    counted = [int(a[f"{kind}_bytes"]) for a in accounts.values() for kind in ("event", "detail", "reject", "other")]
+    assert sum(counted) == len(data)
 
 
 WITHOUT_LOGGER = {  # a record whose end is lost -> its reason, if it is a reject
@@ -443,8 +443,8 @@ VALUES: dict[str, tuple[str, str, bytes, dict[str, Any]]] = {  # name, kind, tex
 
 @pytest.mark.parametrize("case", VALUES)
 def test_what_a_value_tells(case: str) -> None:
-    name, kind, text, told = VALUES[case]
-    assert read_value(name, KINDS[kind], text) == told
+    name, kind, text, expected = VALUES[case]
+    assert read_value(name, KINDS[kind], text) == expected
 
 
 # ----------------------------------------------------------------------------------------------------- broken messages

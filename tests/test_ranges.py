@@ -140,7 +140,7 @@ def test_a_range_closes_its_file(tmp_path: Path) -> None:
         assert len(os.listdir("/proc/self/fd")) == before
 
 
-# --------------------------------------------------------------------------------- files that change while they are read
+# ------------------------------------------------------------------------------ files that change while they are read
 
 
 def test_what_is_written_after_the_survey_waits(tmp_path: Path) -> None:

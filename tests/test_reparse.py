@@ -17,7 +17,10 @@ from udfs.logs.formats import format_of
 from udfs.rules.lookup import candidates
 from udfs.rules.rule import Rule
 
-KNOWN = b"[Controller id=3 epoch=8] Changed partition pay-in-0 from OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2, 1), zkVersion=9)"
+KNOWN = (
+    b"[Controller id=3 epoch=8] Changed partition pay-in-0 from OfflinePartition to OnlinePartition with state "
+    b"LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2, 1), zkVersion=9)"
+)
 OTHER = b"[Broker id=3] Stopped fetchers as part of become-follower for 17 partitions"
 NEVER = b"[Broker id=3] Nobody ever wrote this \\xff \xff"
 
@@ -50,7 +53,8 @@ def rules(wanted: Callable[[Rule], bool], patch: pytest.MonkeyPatch) -> Iterator
     try:
         with patch.context() as changed:
             changed.setattr(
-                "udfs.arrow.templates.candidates", lambda *told: [rule for rule in candidates(*told) if wanted(rule)]
+                "udfs.arrow.templates.candidates",
+                lambda *message: [rule for rule in candidates(*message) if wanted(rule)],
             )
             clear_templates()
             yield
@@ -78,12 +82,12 @@ def as_stored(table: pa.Table, stream: bytes) -> pa.RecordBatch:
     names = ("file_id", "line", "byte_offset", "size_bytes", "head_bytes", "node_id", "at", "clock")
     schema = pa.schema([SCHEMA.field(name) for name in names])
     batch = pa.RecordBatch.from_pylist([{name: row[name] for name in names} for row in rows], schema)
-    for name, told in (
+    for name, value in (
         ("raw", [row["message"] for row in rows]),
         ("format", format_.name),
         ("time_zone", "Europe/Berlin"),
     ):
-        values = told if isinstance(told, list) else [told] * len(rows)
+        values = value if isinstance(value, list) else [value] * len(rows)
         batch = batch.append_column(name, pa.array(values, pa.string()))
     return batch
 

@@ -73,22 +73,34 @@ SEEN = {  # files -> sentences
     "all right": (files("broker 1", [0] * 10), []),
     "two hours ahead": (
         files("broker 1", [0] * 5) + files("broker 2", [-2, -2, -2]),
-        ["broker 2's file names are 2 h ahead of its time stamps (3 files): its zone is probably not UTC; see time_zone in conf"],
+        [
+            "broker 2's file names are 2 h ahead of its time stamps (3 files): its zone is probably "
+            "not UTC; see time_zone in conf"
+        ],
     ),
     "most of them ahead, one lags behind that": (
         files("broker 2", [-2, -2, -1, -2]),
-        ["broker 2's file names are 2 h ahead of its time stamps (3 files): its zone is probably not UTC; see time_zone in conf"],
+        [
+            "broker 2's file names are 2 h ahead of its time stamps (3 files): its zone is probably "
+            "not UTC; see time_zone in conf"
+        ],
     ),
     "two are too few": (files("broker 2", [-2, -2]), []),
     "three ahead, but most lag": (files("broker 2", [-2, -2, -2, 1, 2, 3, 4]), []),
     "ahead by this and that": (files("broker 2", [-2, -5, -1, -3]), []),
     "six that all lag by one span": (
         files("broker 2", [7] * 6),
-        ["broker 2's file names are 7 h behind its time stamps (6 files): its zone is probably not UTC; see time_zone in conf"],
+        [
+            "broker 2's file names are 7 h behind its time stamps (6 files): its zone is probably not "
+            "UTC; see time_zone in conf"
+        ],
     ),
     "most lag by seven hours, the others by more": (
         files("broker 2", [7, 7, 8, 7, 7, 12, 7, 7]),
-        ["broker 2's file names are 7 h behind its time stamps (6 files): its zone is probably not UTC; see time_zone in conf"],
+        [
+            "broker 2's file names are 7 h behind its time stamps (6 files): its zone is probably not "
+            "UTC; see time_zone in conf"
+        ],
     ),
     "most lag by seven hours, but one by less": (files("broker 2", [7, 7, 7, 7, 7, 7, 3]), []),
     "most lag by one hour, the others by more": (files("broker 2", [1, 1, 2, 1, 1, 1, 1]), []),
@@ -98,10 +110,16 @@ SEEN = {  # files -> sentences
     "right in their zone": (files("broker 2", [0] * 6, "America/New_York", utc_ahead=5), []),
     "names in UTC, records in another zone": (
         files("broker 2", [-5] * 3, "America/New_York", utc_ahead=5),
-        ["broker 2's file names are 5 h ahead of its time stamps (3 files): its zone is probably not America/New_York; see time_zone in conf"],
+        [
+            "broker 2's file names are 5 h ahead of its time stamps (3 files): its zone is probably "
+            "not America/New_York; see time_zone in conf"
+        ],
     ),
     "records that name their zone": (files("broker 2", [-2] * 6, ""), []),
-    "no records": ([RotatedFile("broker 2", f"server.log.2026-11-21-{hour:02}", None, None, "UTC") for hour in range(9)], []),
+    "no records": (
+        [RotatedFile("broker 2", f"server.log.2026-11-21-{hour:02}", None, None, "UTC") for hour in range(9)],
+        [],
+    ),
     "nothing": ([], []),
 }  # fmt: skip
 
@@ -119,8 +137,8 @@ def test_a_zone_of_half_hours() -> None:
         for hour in (8, 9, 10, 11)
         for first in [datetime(2026, 11, 21, hour) - timedelta(hours=5, minutes=30)]
     ]
-    (told,) = contradictions(rows)
-    assert told.startswith("broker 7's file names are 5 h 30 min ahead of its time stamps (4 files)")
+    (sentence,) = contradictions(rows)
+    assert sentence.startswith("broker 7's file names are 5 h 30 min ahead of its time stamps (4 files)")
 
 
 def test_daily_names() -> None:
@@ -129,5 +147,5 @@ def test_daily_names() -> None:
         for day in (8, 9, 10)
         for first in [datetime(2026, 11, day) - timedelta(hours=1, minutes=59)]
     ]
-    (told,) = contradictions(rows)
-    assert told.startswith("broker 7's file names are 2 h ahead of its time stamps (3 files)")
+    (sentence,) = contradictions(rows)
+    assert sentence.startswith("broker 7's file names are 2 h ahead of its time stamps (3 files)")

@@ -44,7 +44,7 @@ def test_first_word_finds_the_rule(rule: Rule) -> None:
 
 
 def test_each_subject_is_looked_up() -> None:
-    """A module that is not listed would never be asked; of those that are, `test_first_word_finds_the_rule` is the proof."""
+    """A module that is not listed would never be asked; `test_first_word_finds_the_rule` proves those that are."""
     modules = {path.stem for path in Path(subjects.__file__).parent.glob("*.py")} - {"__init__"}
     assert set(SUBJECTS) == modules
 
@@ -58,7 +58,7 @@ def test_the_landmark_stands_in_all_that_the_rule_knows(rule: Rule) -> None:
 
 
 def test_no_sample_matches_two_rules() -> None:
-    """Texts that cannot be told apart are one rule. Order in the book must not decide."""
+    """Texts that cannot be told apart are one rule. The order of rules must not decide."""
     twice = []
     for rule in RULES:
         _, rest = split_prefix(rule.sample.encode())

@@ -81,7 +81,10 @@ READ: dict[str, tuple[str, str, dict[str, Any]]] = {  # logger, message -> what 
     ),
     "0.8: a failed change is told by its controller": (
         STATE_CHANGE,
-        "Controller 3 epoch 9 initiated state change for partition [a-1,0] from OfflinePartition to OnlinePartition failed",
+        (
+            "Controller 3 epoch 9 initiated state change for partition [a-1,0] from OfflinePartition to "
+            "OnlinePartition failed"
+        ),
         {"node": 3, "controller_id": 3, "controller_epoch": 9, "topic": "a-1", "partition": 0},
     ),
     "0.8.0: a failed change of a replica, without its old state": (
@@ -115,7 +118,8 @@ READ: dict[str, tuple[str, str, dict[str, Any]]] = {  # logger, message -> what 
     ),
     "an internal topic, and an empty Scala list": (
         STATE_CHANGE,
-        "[Controller id=3 epoch=9] Changed partition __consumer_offsets-0 from OnlinePartition to OfflinePartition with "
+        "[Controller id=3 epoch=9] Changed partition __consumer_offsets-0 from OnlinePartition to "
+        "OfflinePartition with "
         "state LeaderAndIsr(leader=-1, leaderEpoch=2, isr=List(), zkVersion=5)",
         {"topic": "__consumer_offsets", "partition": 0, "leader": -1, "isr": [], "partition_epoch": 5},
     ),

@@ -206,7 +206,8 @@ def test_every_rule_of_a_record_has_a_case() -> None:
 
 
 BATCH = (
-    "baseOffset: {first} lastOffset: {last} count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
+    "baseOffset: {first} lastOffset: {last} count: 1 baseSequence: -1 lastSequence: -1 producerId: "
+    "-1 producerEpoch: -1 "
     "partitionLeaderEpoch: 2 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty position: 0 "
     "CreateTime: 1612345678901 size: 106 magic: 2 compresscodec: none crc: 3205953764 isvalid: true\n"
 )

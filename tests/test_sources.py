@@ -109,7 +109,7 @@ def test_a_file_whose_name_is_not_utf_8(tmp_path: Path) -> None:
     assert contents(source.path) == {"": ONE}
 
 
-CONTROL = {  # a name on disk -> as it is told, on one line
+CONTROL = {  # a name on disk -> as it is printed, on one line
     "a\nb.log": "a\\x0ab.log",
     "a\x1b[31mb\t.log": "a\\x1b[31mb\\x09.log",
     "a\x7f.log": "a\\x7f.log",
@@ -640,7 +640,8 @@ def test_behind_a_spoilt_header_the_next_member_is_found(tmp_path: Path) -> None
         assert "80 blocks of it are no members" in refusals(path)[0]  # 1 header, 79 of data
     cut = write(tmp_path / "cut", bytes(data[: 512 + 40_448 + 512 + 40_448 + 512 + 40_448]))
     assert refusals(cut) == [  # one sentence, so that a stream of this name has one row
-        f"This bundle is damaged: {cut} (80 blocks of it are no members; it ends early); what stands before it was read, "
+        f"This bundle is damaged: {cut} (80 blocks of it are no members; it ends early); what stands "
+        f"before it was read, "
         "replace it."
     ]
 
@@ -662,12 +663,12 @@ def test_zips_with_damage(tmp_path: Path) -> None:
     ]
     spoilt = bytearray(packed)
     spoilt[packed.index(ONE) + 5] ^= 1
-    told = {}
+    damages = {}
     for found in walk(write(tmp_path / "spoilt", bytes(spoilt))):
         assert isinstance(found, Opened)
         size = len(found.stream.read())
-        told[found.source.member] = (size, damage_of(found.stream))
-    assert told == {"a": (100, None), "b": (50 * len(ONE), "its checksum does not fit"), "c": (len(TWO), None)}
+        damages[found.source.member] = (size, damage_of(found.stream))
+    assert damages == {"a": (100, None), "b": (50 * len(ONE), "its checksum does not fit"), "c": (len(TWO), None)}
 
 
 # --------------------------------------------------------------------------------------------------------------- bombs
@@ -712,7 +713,8 @@ def test_a_bomb_is_stopped_in_time(tmp_path: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 32 << 10  # KiB
     assert 60 << 20 < size <= 64 << 20
     assert sentence == (
-        f"This file decompresses to more than 67108864 bytes: {path}; raise max_unpacked_gb in conf, unpack it, or leave it out."
+        f"This file decompresses to more than 67108864 bytes: {path}; raise max_unpacked_gb in conf, "
+        f"unpack it, or leave it out."
     )
 
 

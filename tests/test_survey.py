@@ -11,6 +11,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,11 +44,11 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def records(task: Range, stream: io.RawIOBase | object) -> tuple[list[tuple[int, int]], int]:
+def records(task: Range, stream: Any) -> tuple[list[tuple[int, int]], int]:
     """(line, offset) of each record of a range, and all bytes that it accounts for."""
     places: list[tuple[int, int]] = []
     size = 0
-    for part in frames(stream, format_named(task.format), task.start, task.end, task.first_line):  # type: ignore[arg-type]
+    for part in frames(stream, format_named(task.format), task.start, task.end, task.first_line):
         if isinstance(part, OtherBytes):
             size += part.size
         else:
@@ -315,7 +316,8 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     (found,) = survey_module.survey(path, {}, limits=Limits(unpacked_bytes=4 << 20))
     assert (found.status, found.size) == ("refused", 0)
     assert found.error == (
-        f"This file decompresses to more than 4194304 bytes: {path}; raise max_unpacked_gb in conf, unpack it, or leave it out."
+        f"This file decompresses to more than 4194304 bytes: {path}; raise max_unpacked_gb in conf, "
+        f"unpack it, or leave it out."
     )
 
 

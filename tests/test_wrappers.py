@@ -33,8 +33,8 @@ def prefixed(prefix: bytes) -> Callable[[bytes], bytes]:
 
 
 def json_file(line: bytes, end: str = "\n") -> bytes:
-    told = {"log": text(line) + end, "stream": "stdout", "time": "2024-02-29T23:59:59.999999999Z"}
-    return json.dumps(told, separators=(",", ":")).encode() + b"\n"
+    event = {"log": text(line) + end, "stream": "stdout", "time": "2024-02-29T23:59:59.999999999Z"}
+    return json.dumps(event, separators=(",", ":")).encode() + b"\n"
 
 
 COLLECTED: dict[str, tuple[str, Callable[[bytes], bytes]]] = {  # what wraps -> its name, and how it writes a line
@@ -261,8 +261,8 @@ EVENTS: dict[str, tuple[dict[str, object], bytes]] = {  # an event as JSON -> it
 
 @pytest.mark.parametrize("case", EVENTS)
 def test_events_as_json(case: str) -> None:
-    told, lines = EVENTS[case]
-    assert rendered(told) == ("", lines)
+    event, lines = EVENTS[case]
+    assert rendered(event) == ("", lines)
 
 
 def test_a_record_of_several_lines_in_one_object() -> None:

@@ -14,20 +14,20 @@ _COMPARED_AT_ONCE = 1 << 20
 
 def without_duplicates(logs: list[Log], say: Callable[[str], None]) -> list[Log]:
     """Of logs with the same content one, of a log and its begin the whole. What is left out is said."""
-    kept: list[Log] = []
+    distinct: list[Log] = []
     for log in logs:
-        for other in [other for other in kept if begin_alike(log, other)]:
+        for other in [other for other in distinct if begin_alike(log, other)]:
             is_one_file = os.path.realpath(log.path) == os.path.realpath(other.path)
             if is_one_file or is_begin(log.open, other.open):
                 say(same_content(log, other))
                 break
             if is_begin(other.open, log.open):
                 say(f"{other.name} is the begin of {log.name}, which is read instead (--keep-duplicates reads both).")
-                kept[kept.index(other)] = log
+                distinct[distinct.index(other)] = log
                 break
         else:
-            kept.append(log)
-    return kept
+            distinct.append(log)
+    return distinct
 
 
 def same_content(log: Log, other: Log) -> str:

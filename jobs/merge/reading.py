@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _MEMORY = 16 << 20  # bytes of blocks that are held at once, about
 _LEAST_PIECE = 16 << 10
+SEARCHED_FROM = 32 << 20
+"""Bytes of all plain files from which on filters look for bytes first; of fewer, all records are found and counted."""
 
 
 class LogReader:
@@ -147,6 +149,7 @@ class LogReader:
         index, spilled = RecordIndex(), SpilledRecords()
         streams: list[RecordStream] = []
         self.logs.sort(key=place_of)
+        self._searches = sum(log.size for log in self.logs) >= SEARCHED_FROM
         self._find_ranges()
         for number, log in enumerate(self.logs):
             stream = self._read_single(number, log, index, spilled)
@@ -202,6 +205,7 @@ class LogReader:
     def _wanted_blocks(self, number: int, log: Log, stream: BinaryIO) -> Iterator[Block]:
         """The records of a stream that pass window and filters. All is counted."""
         select, to_utc = self._selection(log), self._to_utc(log)
+        search = self.request.filters.search if self._searches and log.is_usual else None
         at, line = 0, 1
         for begin, end in self._ranges.get(number, [(0, None)]):
             first_line = None
@@ -220,6 +224,7 @@ class LogReader:
                 offset=begin,
                 limit=None if end is None else end - begin,
                 first_line=first_line,
+                search=search,
             ):
                 selected = select(block)
                 log.matched += len(selected)
@@ -246,6 +251,7 @@ class LogReader:
             if filters.is_empty:
                 return block
             rows = filters.rows(block, log.layout, log.node)
+            rows = rows[rows >= block.repeated]
             if ranked is not None:
                 block.ranks = np.zeros(len(block), np.int64)
                 block.ranks[rows] = ranked.of(block, rows) if len(block) else 0

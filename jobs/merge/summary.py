@@ -24,6 +24,8 @@ def sentences(request: MergeRequest, logs: Sequence[Log], printed: int) -> Itera
     parts.append(f"{counted(unframed, 'byte')} outside records")
     if passed_over := sum(log.passed_over for log in logs):
         parts.append(f"{counted(passed_over, 'byte')} outside the window passed over")
+    if searched := sum(log.totals.passed_over for log in logs):
+        parts.append(f"{counted(searched, 'byte')} searched without a hit")
     yield ", ".join(parts)
 
 

@@ -26,6 +26,7 @@ class Block:
     `times` are microseconds UTC; a record whose time does not exist has that of the record before it. `lines` are the
     numbers of the first lines, from 1; None where nobody asked for them. `offset` is the byte of the stream at data[0].
     `ranks`: see `udfs.rules.event_rank`; None where all records of a time are here, so that they can be ranked later.
+    The first `repeated` records are those of another block, too, and are not wanted again: others' ranks depend on them.
     """
 
     data: bytes | bytearray
@@ -35,6 +36,7 @@ class Block:
     lines: Longs | None = None
     offset: int = 0
     ranks: Longs | None = None
+    repeated: int = 0
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -47,7 +49,10 @@ class Block:
         """The block with only these records, in the order of `rows`."""
         lines = None if self.lines is None else self.lines[rows]
         ranks = None if self.ranks is None else self.ranks[rows]
-        return Block(self.data, self.starts[rows], self.ends[rows], self.times[rows], lines, self.offset, ranks)
+        repeated = int(np.count_nonzero(np.arange(len(self))[rows] < self.repeated)) if self.repeated else 0
+        return Block(
+            self.data, self.starts[rows], self.ends[rows], self.times[rows], lines, self.offset, ranks, repeated
+        )
 
     def in_order(self) -> Block:
         """The records by time, those of one time as they are."""
@@ -111,11 +116,15 @@ class Pool:
 
 @dataclass
 class ReadTotals:
-    """What was read of a stream; `first` and `last` are its least and greatest time."""
+    """What was read of a stream; `first` and `last` are its least and greatest time.
+
+    `unframed_bytes` belong to no record. `passed_over`: bytes in which a search found nothing, not counted as records.
+    """
 
     bytes: int = 0
     records: int = 0
     unframed_bytes: int = 0
+    passed_over: int = 0
     first: int | None = None
     last: int | None = None
 

@@ -15,6 +15,7 @@ from udfs.merge.usual_layout import NO_TIME
 if TYPE_CHECKING:
     from udfs.logs.formats import Format
     from udfs.merge.block import Flags, Longs
+    from udfs.merge.search import Search
 
     ToUtc = Callable[[Longs, Longs, Flags | None], Longs]
     """Local times, byte offsets of their records, and which are UTC already (None: none) -> microseconds UTC."""
@@ -33,16 +34,17 @@ def blocks(
     offset: int = 0,
     limit: int | None = None,
     first_line: int | None = None,
+    search: Search | None = None,
 ) -> Iterator[Block]:
     """The records of a stream, block by block, in its order. Memory of a block is its reader's, who gives it back.
 
     The stream is read from where it is, which is byte `offset` of it, for `limit` bytes; None means to its end.
     `format_` None stands for the usual one. `offset` begins a record, or is 0. `first_line` is the number of the line
     there; None: lines are not counted. The same stream is cut into the same blocks each time, if the memory is of the
-    same size.
+    same size. With `search`, of the usual format only records around what it finds need be there.
     """
     if format_ is None or format_.name == USUAL:
-        local_blocks = usual_blocks(stream, totals, pool, offset, limit, first_line)
+        local_blocks = usual_blocks(stream, totals, pool, offset, limit, first_line, search)
     else:
         local_blocks = framed_blocks(stream, format_, totals, limit, first_line)
     last: int | None = None  # time of the record before
@@ -54,7 +56,7 @@ def blocks(
         if is_lost.any():
             last = _carry_forward(block.times, is_lost, last)
         last = int(block.times[-1])
-        totals.add(block.times)
+        totals.add(block.times[block.repeated :])
         yield block
 
 

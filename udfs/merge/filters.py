@@ -5,18 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from udfs.merge.block import Block
 from udfs.merge.record import Record
-from udfs.merge.topic_filter import TopicFilter, rows_with
+from udfs.merge.topic_filter import TopicFilter, literal_hits, rows_with
+from udfs.rules.regex import late
 
 if TYPE_CHECKING:
     from udfs.logs.layouts import Layout
     from udfs.merge.block import Longs
+    from udfs.merge.search import Search
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 SCOPES: Mapping[str, tuple[str, ...]] = {  # what `--only` names -> loggers; those that end in a dot, and all below
@@ -27,6 +29,9 @@ SCOPES: Mapping[str, tuple[str, ...]] = {  # what `--only` names -> loggers; tho
 
 RULES_PAY_FROM = 500
 """From so many records on it pays to load all rules of an event: what has none of their texts need not be parsed."""
+
+_MOST_LITERALS = 3  # of more, finding all records is quicker
+_OPERATORS = late(rb"[\\.^$*+?{}\[\]|()\n]")
 
 Check = Callable[[Record], bool]
 
@@ -52,6 +57,22 @@ class Filters:
     def is_empty(self) -> bool:
         """Whether everything is wanted."""
         return self == Filters()
+
+    @cached_property
+    def search(self) -> Search | None:
+        """Looks for bytes that all wanted records of the usual layout have; None if there are none to look for."""
+        if self._topic is not None:
+            return self._topic.hits
+        literals: list[bytes] = []
+        if self.grep is not None and self.grep.pattern and not _OPERATORS.search(self.grep.pattern):
+            literals = [self.grep.pattern]
+        elif self.correlation_id is not None:
+            literals = [b"%d" % self.correlation_id]
+        elif 0 < len(self.levels) <= _MOST_LITERALS:
+            literals = [level.encode() for level in self.levels]
+        elif self.events and 0 < len(self._landmarks) <= _MOST_LITERALS and all(self._landmarks):
+            literals = sorted(self._landmarks)
+        return partial(literal_hits, literals) if literals else None
 
     def rows(self, block: Block, layout: Layout | None, node: int | None) -> Longs:
         """The records of a block that are wanted, in its order, which must be that of their bytes."""

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+import numpy as np
+
 from udfs.merge.block import Block
+from udfs.merge.name_search import LEAST_NAME, NameSearch
 from udfs.merge.record import Record
+from udfs.merge.search import MOST_HITS
 from udfs.rules.regex import late
 
 _ALONE = 6  # the group of the name alone
 _NAME_BYTES = frozenset(b"-._0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_IS_NAME_BYTE = np.zeros(256, np.bool_)
+_IS_NAME_BYTE[[*_NAME_BYTES]] = True
+_DOT, _HYPHEN = b".-"
 _FORMS = (  # how a partition's number stands behind its topic's name: what is before it, and behind
     (rb"-", rb"(?![\w-]|\.\w)"),  # topic-3, maybe at the end of a sentence
     (rb"(?<=[\[(]%b), *", rb"(?:, *\d+)?(?=[\])])"),  # [topic,3], up to 0.11; with a replica, too
@@ -46,6 +53,12 @@ class TopicFilter:
         name = re.escape(topic.encode())
         self._topic, self._partitions, self._ids = topic, partitions, topic_ids
         self._is_number = topic.isdigit()
+        self._name = topic.encode()
+        self._search = NameSearch(self._name)
+        self._is_first_digit = np.zeros(256, np.bool_)
+        self._is_first_digit[
+            [*b"0123456789"] if not partitions else [*b"0", *(str(n).encode()[0] for n in partitions)]
+        ] = True
         self._named = late(
             rb"(?<![\w.-])" + name + rb"(?:" + _with_number(name, rb"(\d+)") + rb"|" + _alone(name) + rb")"
         )
@@ -80,6 +93,40 @@ class TopicFilter:
             else:
                 unsure.add(row)
         return sure, unsure - sure
+
+    def hits(self, data: bytes | bytearray, begin: int, stop: int) -> list[int] | None:
+        """Where between two bytes records may concern it, in order; None if at too many places."""
+        if self._is_number:
+            return None
+        hits: list[int] = []
+        for at in self._name_places(data, begin, stop):
+            if not at or data[at - 1] not in _NAME_BYTES:
+                hits.append(at)
+                if len(hits) > MOST_HITS:
+                    return None
+        for id_ in self._ids:
+            more = literal_hits([id_.encode()], data, begin, stop)
+            if more is None:
+                return None
+            hits += more
+        return sorted(hits) if self._ids else hits
+
+    def _name_places(self, data: bytes | bytearray, begin: int, stop: int) -> Iterator[int]:
+        """Where its name stands with one of the partitions, or alone; also behind other letters."""
+        if len(self._name) < LEAST_NAME:
+            yield from (m.start() for m in self._wanted.finditer(data, begin, stop))
+            return
+        places = self._search.places(data, begin, stop)
+        view, behind = np.frombuffer(data, np.uint8), places + len(self._name)
+        follows = view[behind]
+        # `topic-` and a digit, or no letter of a name; then the pattern decides
+        is_wanted = ~_IS_NAME_BYTE[follows]
+        is_wanted |= (follows == _DOT) & (~_IS_NAME_BYTE[view[behind + 1]] | (view[behind + 1] == _DOT))
+        is_wanted |= (follows == _HYPHEN) & self._is_first_digit[view[behind + 1]]
+        places = places[is_wanted & ~(_IS_NAME_BYTE[view[places - 1]] & (places > 0))]
+        for at in places.tolist():
+            if self._wanted.match(data, at, stop):
+                yield at
 
     def concerns(self, record: Record) -> bool:
         """Whether a record concerns it."""
@@ -130,6 +177,18 @@ def rows_with(block: Block, literals: Sequence[bytes]) -> set[int]:
                 rows.add(row)
             at = max(ends[row], at + 1)
     return rows
+
+
+def literal_hits(literals: Sequence[bytes], data: bytes | bytearray, begin: int, stop: int) -> list[int] | None:
+    """Where one of some texts stands between two bytes, in order; None if at too many places."""
+    hits: list[int] = []
+    for literal in literals:
+        at = begin - 1
+        while (at := data.find(literal, at + 1, stop)) >= 0:
+            hits.append(at)
+            if len(hits) > MOST_HITS:
+                return None
+    return sorted(hits)
 
 
 def topic_ids_in(data: bytes | bytearray, topic: str) -> set[str]:

@@ -95,7 +95,7 @@ _BYTE, _EIGHT, _TEN, _SIXTY, _THOUSAND = (np.uint64(n) for n in (255, 8, 10, 60,
 
 
 @lru_cache(maxsize=4096)
-def _day_micros(day: bytes) -> int:
+def midnight_of(day: bytes) -> int:
     """Midnight of `2018-12-09` as microseconds since 1970, or NO_TIME."""
     try:
         return (date.fromisoformat(day.decode()).toordinal() - 719163) * _DAY
@@ -109,7 +109,7 @@ def _local_micros(data: bytes | bytearray, at: Longs, a: Words, b: Words, c: Wor
     changes = np.flatnonzero(days[1:] != days[:-1])
     changes += 1
     begins = np.concatenate((_FIRST, changes))
-    midnights = [_day_micros(bytes(data[i + 1 : i + 11])) for i in at[begins].tolist()]
+    midnights = [midnight_of(bytes(data[i + 1 : i + 11])) for i in at[begins].tolist()]
     two = b * _TEN + (b >> _EIGHT)  # in each byte the number that its digit and the next one make
     hour, minute = (two >> np.uint64(24)) & _BYTE, (two >> np.uint64(48)) & _BYTE
     two = c * _TEN + (c >> _EIGHT)

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING
 
+from jobs.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED, complain, discard, not_written
 from jobs.merge.duplicates import without_duplicates
-from jobs.merge.ends import BAD_INPUT, DONE, FAILED, INTERRUPTED, complain, discard, not_written
 from jobs.merge.find_logs import paths_of, single_logs
 from jobs.merge.inputs import Inputs
 from jobs.merge.reading import LogReader

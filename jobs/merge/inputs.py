@@ -122,7 +122,7 @@ class Inputs:
         if name == "-" and sys.stdin is None:
             raise OSError(errno.EBADF, "it is closed")
         with suppress(ValueError):  # not the main thread
-            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that the file is removed
+            signal.signal(signal.SIGTERM, _terminate)  # so that the file is removed
         with temporary_space(), tempfile.NamedTemporaryFile(prefix="kafka-rewind-", delete=False) as file:
             self._temporary_files.append(file.name)
         with open(file.name, "wb") as copy:
@@ -141,6 +141,14 @@ class Inputs:
         for path in self._temporary_files:
             if os.path.exists(path):
                 os.remove(path)
+
+
+class Terminated(BaseException):
+    """SIGTERM came."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
 
 
 def _copy(source: BinaryIO, target: IO[bytes]) -> None:

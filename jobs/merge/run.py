@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 from jobs.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED, complain, discard, not_written
 from jobs.merge.duplicates import without_duplicates
 from jobs.merge.find_logs import paths_of, single_logs
-from jobs.merge.inputs import Inputs
+from jobs.merge.inputs import Inputs, Terminated
 from jobs.merge.reading import LogReader
 from jobs.merge.request import MergeRequest, Options, local_time, understood
 from jobs.merge.summary import sentences
@@ -18,6 +18,10 @@ from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from udfs.merge.order import OrderedRecords, RecordStream
+
+
+TERMINATED = 128 + 15
+"""The exit code after SIGTERM, as shells have it."""
 
 
 class OutputLost(Exception):
@@ -176,5 +180,7 @@ def write_to_stdout(options: Options) -> int:
     except KeyboardInterrupt:
         complain("Interrupted; what was printed is not all.")
         code = INTERRUPTED
+    except Terminated:
+        code = TERMINATED
     discard(sys.stdout)
     return code

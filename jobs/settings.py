@@ -43,7 +43,7 @@ class Settings:
     churn_flaps: int = 3
     """Flaps in one hour from which on a follower is churning."""
     coverage_tolerance_minutes: int = 60
-    """A silence up to this long is no hole in a log."""
+    """A silence up to this long is no gap in the log coverage."""
     max_unpacked_gb: int = 64
     """Most gigabytes (2^30 bytes) that one compressed file or bundle may unfold to."""
     max_unpacked_ratio: int = 1000

@@ -47,7 +47,7 @@ class _Channels:
     """Takes prefixes off that name the channel of a line, in group `channel`.
 
     A group `part` that is `P` says that the line goes on in the channel's next one. A line without prefix is of the
-    channel of the line above, unless `strays` is set, which gives it one of its own, the nameless. `is_fixed` says that a
+    channel of the line above, unless `strays` is set, which gives it one of its own, the nameless. `is_fixed`: a
     channel's prefix is always the same.
     """
 

@@ -119,7 +119,7 @@ def partition_names(text: str) -> list[PartitionState]:
 
 
 def partition_state(text: str) -> PartitionState:
-    """The state in a printed leadership object: `LeaderAndIsr(...)`, `PartitionRegistration(...)`, `(Leader:1,ISR:1,...)`.
+    """The state in a printed object: `LeaderAndIsr(...)`, `PartitionRegistration(...)`, `(Leader:1,ISR:1,...)`.
 
     >>> partition_state("(Leader:0,ISR:0,1,LeaderEpoch:2,ControllerEpoch:4)")["isr"]
     [0, 1]

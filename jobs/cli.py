@@ -26,7 +26,7 @@ from jobs.exits import (
     print_utf8,
 )
 from jobs.merge.command import merge
-from jobs.read.commands import export, sql
+from jobs.read.commands import export, shell, sql, tables
 
 
 class CommandGroup(click.Group):
@@ -229,6 +229,8 @@ main.add_command(describe)
 main.add_command(merge)
 main.add_command(sql)
 main.add_command(export)
+main.add_command(tables)
+main.add_command(shell)
 
 
 if __name__ == "__main__":

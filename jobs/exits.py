@@ -26,6 +26,16 @@ INTERRUPTED = 130
 SEE_TRACE = "(--debug shows the trace)"
 
 
+PACKAGES = {
+    "pyspark": "pyspark",
+    "delta": "delta-spark",
+    "duckdb": "duckdb",
+    "deltalake": "deltalake",
+    "prompt_toolkit": "prompt-toolkit",
+}
+"""By module the packages that an installation may lack: who only reads tables needs no Spark."""
+
+
 def exit_code(error: Exception) -> int:
     """The exit code of a command that ends with an exception."""
     return BAD_INPUT if isinstance(error, BadInput) or _of_worker(error)[0] is BadInput else FAILED
@@ -35,6 +45,10 @@ def explain(error: Exception) -> str:
     """What went wrong, in one sentence, and what can be done about it where we know."""
     if isinstance(error, (BadInput, Failed)):
         return str(error)
+    if isinstance(error, ModuleNotFoundError) and (needed := PACKAGES.get((error.name or "").partition(".")[0])):
+        return (
+            f"This command needs {needed}, which is not installed; install it with pip, or all that Kafka Rewind needs."
+        )
     if sentence := _of_worker(error)[1]:
         return sentence
     if is_full_disk(error):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
+from duckdb import DuckDBPyConnection
 
+from jobs.read.views import connect, duckdb_type, identifier, rows
 from schemas.columns import ListOf, MapOf, Scalar, Struct, Type
 from schemas.tables import BY_NAME
+from tests.conftest import read_rows
 
 Rows = Sequence[Mapping[str, Any]]
 _SCALARS = {
@@ -64,3 +68,36 @@ def publish(root: Path, number: int = 1, status: str = "published", /, **tables:
     """Write tables, and the run that makes them visible or not; the warehouse's folder."""
     write_run(root, number, {name: write_table(root, name, rows) for name, rows in tables.items()}, status)
     return root
+
+
+# ---- tables as text -------------------------------------------------------------------------------------------------
+@contextmanager
+def views_of(tables: Mapping[str, str]) -> Iterator[DuckDBPyConnection]:
+    """Tables written as text (see `tests.conftest.frame`) as those that queries over the views read, with naive times."""
+    with connect() as connection:
+        for name, text in tables.items():
+            names, cells = read_rows(BY_NAME[name].schema, text)
+            whole = [
+                {"cluster": "c", "line": i, "file_id": "f", "node_id": 1, **dict(zip(names, row, strict=True))}
+                for i, row in enumerate(cells, 1)
+            ]
+            connection.register("_rows", arrow_table(name, whole))
+            columns = [f"{identifier(f.name)}::{duckdb_type(f.type)}" for f in BY_NAME[name].fields]
+            types = ", ".join(columns).replace("TIMESTAMPTZ", "TIMESTAMP")
+            aliases = ", ".join(identifier(f.name) for f in BY_NAME[name].fields)
+            connection.execute(f"CREATE TABLE {name}({aliases}) AS SELECT {types} FROM _rows")
+        yield connection
+
+
+def assert_rows(connection: DuckDBPyConnection, query: str, text: str) -> None:
+    """Fails unless the named columns of a query's rows hold these, in any order."""
+    lines = [[cell.strip() for cell in line.split("|")] for line in text.strip().splitlines()]
+    names, *expected = lines
+    assert sorted([as_cell(row[name]) for name in names] for row in rows(connection, query)) == sorted(expected)
+
+
+def as_cell(value: Any) -> str:
+    """A value as tables in text have it."""
+    if isinstance(value, datetime):
+        return f"{value:%H:%M}" if value.second == 0 else f"{value:%H:%M:%S}"
+    return "" if value is None else ",".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -14,21 +14,19 @@ from click.testing import CliRunner, Result
 
 from jobs.cli import main
 from jobs.describe.describe import (
+    assignments_at,
+    configs_at,
+    context_lines_at,
     holding,
     moment_of,
-    to_assignments,
-    to_configs,
-    to_context_lines,
-    to_reassignments_around,
+    reassignments_around,
 )
-from schemas.findings import REASSIGNMENTS
-from schemas.ingest import EVENTS
-from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE
 from tests.conftest import truth_of
+from tests.delta_warehouse import assert_rows, views_of
 from udfs.merge.times import moment
 
 if TYPE_CHECKING:
-    from tests.conftest import Frame, Run, Same
+    from tests.conftest import Run
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "how-to-describe.md").read_text()
 SHOWN = dict(
@@ -90,23 +88,20 @@ def test_moments(given: str) -> None:
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------
-def test_rows_that_hold(frame: Frame, same: Same) -> None:
-    states = frame(PARTITION_TIMELINE, """
+def test_rows_that_hold() -> None:
+    tables = {"partition_timeline": """
         partition | since    | until
         0         | 11:00    | 12:00
         1         | 12:00    | 13:00
         2         | 11:00    |
         3         | 12:00:01 |
-    """)  # fmt: skip
-    same(holding(states, NOON), """
-        partition
-        1
-        2
-    """)  # fmt: skip
+    """}  # fmt: skip
+    with views_of(tables) as views:
+        assert_rows(views, holding("partition_timeline", NOON), "partition\n1\n2")
 
 
-def test_reassignments_around(frame: Frame, same: Same) -> None:
-    moves = frame(REASSIGNMENTS, """
+def test_reassignments_around() -> None:
+    tables = {"reassignments": """
         topic | partition | incarnation | since | until | state
         a     | 0         | 0           | 10:00 | 10:01 | cancelled
         a     | 0         | 0           | 11:00 | 11:01 | completed
@@ -114,22 +109,24 @@ def test_reassignments_around(frame: Frame, same: Same) -> None:
         a     | 0         | 0           | 13:00 |       | in_progress
         a     | 1         | 0           | 12:00 |       | stuck
         a     | 2         | 0           | 12:30 |       | in_progress
-    """)  # fmt: skip
-    same(to_reassignments_around(moves, NOON), """
+    """}  # fmt: skip
+    expected = """
         topic | partition | since | state
         a     | 0         | 11:00 | completed
         a     | 0         | 12:01 | completed
         a     | 1         | 12:00 | stuck
         a     | 2         | 12:30 | in_progress
-    """)  # fmt: skip
+    """
+    with views_of(tables) as views:
+        assert_rows(views, reassignments_around(NOON), expected)
 
 
-def test_last_lines_and_values(frame: Frame, same: Same) -> None:
-    terms = frame(CONTROLLER_TIMELINE, """
+def test_last_lines_and_values() -> None:
+    terms = """
         controller_id | controller_epoch | since | until
         1             | 7                | 11:00 |
-    """)  # fmt: skip
-    events = frame(EVENTS, """
+    """
+    events = """
         at       | node_id | event_type                               | topic | partition | partitions | broker_id | fields
         10:59    | 1       | partition_state_change                   | a     | 0         |            |           | to_state=NewPartition
         11:01    | 1       | partition_state_change                   | a     | 0         |            |           | to_state=OnlinePartition
@@ -141,9 +138,9 @@ def test_last_lines_and_values(frame: Frame, same: Same) -> None:
         11:40    | 2       | kraft_broker_controlled_shutdown_granted |       |           |            |           | broker=5
         11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=a
         11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=b
-    """)  # fmt: skip
+    """
     # of the lines of one time the later in the file counts; a standby controller's replay does not
-    same(to_context_lines(events, terms, NOON, datetime(2026, 11, 21, 11)), """
+    last_lines = """
         kind     | topic | partition | broker | value            | at
         state    | a     | 0         |        | OfflinePartition | 11:01
         state    | a     | 0         | 3      | OfflineReplica   | 11:02
@@ -151,8 +148,10 @@ def test_last_lines_and_values(frame: Frame, same: Same) -> None:
         leaving  |       |           | 4      |                  | 11:30
         deleting |       |           |        | a                | 11:30
         deleting |       |           |        | b                | 11:30
-    """)  # fmt: skip
-    writes = frame(EVENTS, """
+    """
+    with views_of({"events": events, "controller_timeline": terms}) as views:
+        assert_rows(views, context_lines_at(NOON, datetime(2026, 11, 21, 11)), last_lines)
+    writes = """
         at    | event_type                       | topic | partition | replicas | fields
         11:00 | partition_state_change           | a     | 0         | 1,2      | to_state=NewPartition
         11:01 | partition_state_change           | a     | 0         | 9        | to_state=OnlinePartition
@@ -160,13 +159,15 @@ def test_last_lines_and_values(frame: Frame, same: Same) -> None:
         11:59 | reassignment_assignment_updating | b     | 0         | 9        |
         11:59 | reassignment_assignment_updated  | b     | 0         | 3,1,2    |
         12:01 | reassignment_assignment_updated  | b     | 0         | 3        |
-    """)  # fmt: skip
-    same(to_assignments(writes, NOON), """
+    """
+    last_writes = """
         topic | partition | replicas | at
         a     | 0         | 1,2      | 11:00
         b     | 0         | 3,1,2    | 11:59
-    """)  # fmt: skip
-    configs = frame(EVENTS, """
+    """
+    with views_of({"events": writes}) as views:
+        assert_rows(views, assignments_at(NOON), last_writes)
+    configs = """
         at    | event_type           | topic | broker_id | fields
         11:00 | topic_config_changed | a     |           | config=Map()
         11:01 | topic_config_changed | a     |           | config=Map(x -> 1)
@@ -174,13 +175,15 @@ def test_last_lines_and_values(frame: Frame, same: Same) -> None:
         11:00 | kraft_config_set     | b     |           | config_resource_type=TOPIC; config_name=y; config_value=3
         11:00 | kraft_config_set     |       |           | config_resource_type=BROKER; config_name=y; config_value=4
         11:00 | kraft_config_set     |       | 1         | config_resource_type=BROKER; config_name=y; config_value=5
-    """)  # fmt: skip
-    same(to_configs(configs, NOON), """
+    """
+    last_values = """
         topic | name | value       | at
         a     |      | Map(x -> 1) | 11:01
         b     | y    | 3           | 11:00
               | y    | 4           | 11:00
-    """)  # fmt: skip
+    """
+    with views_of({"events": configs}) as views:
+        assert_rows(views, configs_at(NOON), last_values)
 
 
 # ---- whole runs -----------------------------------------------------------------------------------------------------

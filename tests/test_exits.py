@@ -88,3 +88,11 @@ def test_spark_out_of_memory_says_what_to_do() -> None:
 )  # fmt: skip
 def test_the_reason_that_spark_gives(text: str, expected: str) -> None:
     assert spark_reason(RuntimeError(text)) == expected
+
+
+def test_a_package_that_is_not_installed() -> None:
+    """Who only reads tables has no Spark."""
+    assert explain(ModuleNotFoundError(name="pyspark.sql")).startswith(
+        "This command needs pyspark, which is not installed"
+    )
+    assert explain(ModuleNotFoundError("No module named 'x'", name="x")).startswith("This is a bug")

@@ -9,6 +9,7 @@ import pytest
 
 from jobs.read.published import open_published
 from jobs.read.query import run_query
+from jobs.read.views import connect
 from tests.delta_warehouse import publish, write_run, write_table
 from udfs.errors import BadInput, Failed
 
@@ -27,7 +28,8 @@ def test_the_last_published_run_counts(tmp_path: Path, capsys: pytest.CaptureFix
     publish(tmp_path, 10, elections=[PAY, ORDERS])
     publish(tmp_path, 11, "refused", elections=[])
     write_table(tmp_path, "elections", [])
-    published = open_published(str(tmp_path))
+    with connect() as connection:
+        published = open_published(connection, str(tmp_path))
     assert (published.run_id, published.versions) == ("10", {"elections": 1})
     assert topics(tmp_path, capsys) == ["orders", "pay"]
 

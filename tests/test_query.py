@@ -103,6 +103,14 @@ class TestSql:
             "sql", "SELECT 1", *at, "--cluster", "e"
         )
 
+    def test_tables(self, root: str) -> None:
+        lines = printed("tables", "--format", "csv", "--warehouse", root).splitlines()
+        assert [line.split(",")[:2] for line in lines[1:]] == [
+            [name, {"elections": "2", "log_files": "2", "runs": "1"}.get(name, "0")] for name in BY_NAME
+        ]
+        one = printed("tables", "--format", "csv", "--cluster", "d", "--warehouse", root).splitlines()
+        assert [line for line in one if line.startswith("elections,1,")]
+
     def test_what_is_refused_leaves_nothing(self, root: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         before = sorted(path.name for path in tmp_path.rglob("*"))

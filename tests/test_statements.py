@@ -18,7 +18,7 @@ from udfs.errors import BadInput
 def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
     """Views on a warehouse of one election."""
     root = publish(tmp_path_factory.mktemp("w"), elections=[{"cluster": "c", "topic": "pay"}])
-    with open_views(str(root)) as opened:
+    with open_views(str(root), comments=True) as opened:
         yield opened
 
 

@@ -61,19 +61,12 @@ def describe(
         raise click.UsageError(f"--{view} shows the whole cluster; leave --{only or 'topic'} out.")
 
     from jobs import settings as settings_module
-    from jobs.session import session
-    from jobs.warehouse.tables import check_root, expected_size
+    from jobs.describe.describe import TABLES, snapshot_at
+    from jobs.read.views import open_views
 
     settings = settings_module.load(conf)
-    check_root(root, create=False)
-    with session(size_bytes=expected_size(root)) as spark:
-        from jobs.describe.describe import snapshot_at
-        from jobs.warehouse.tables import open_warehouse
-
-        warehouse = open_warehouse(spark, root, create=False)
-        snapshot = snapshot_at(
-            warehouse, asked, settings, cluster, topic, with_controller=view in ("brokers", "context")
-        )
+    with open_views(root, only=TABLES, naive=True) as views:
+        snapshot = snapshot_at(views, asked, settings, cluster, topic, with_controller=view in ("brokers", "context"))
     _print(snapshot, view, only, form)
 
 

@@ -81,3 +81,23 @@ def export(table: str, form: str, output: str | None, cluster: str | None, root:
     from jobs.read.query import export_table
 
     export_table(root, table, form, output, cluster=cluster)
+
+
+@click.command()
+@output_options("table")
+@reading_options
+def tables(form: str, output: str | None, cluster: str | None, root: str) -> None:
+    """List the published tables: how many rows of which time each has, and what one row is."""
+    from jobs.read.query import run_query
+    from jobs.read.tables import overview_query
+
+    run_query(root, overview_query(), form, output, cluster=cluster)
+
+
+@click.command()
+@reading_options
+def shell(cluster: str | None, root: str) -> None:
+    """Ask queries one after the other, with completion and history, as `sql` takes them."""
+    from jobs.read.shell import run_shell
+
+    run_shell(root, cluster)

@@ -17,6 +17,7 @@ from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+    from duckdb import DuckDBPyConnection
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,8 @@ class Published:
         return open_delta(f"{self.root}/{table}", None if table == RUNS.name else self.versions[table])
 
 
-def open_published(root: str) -> Published:
-    """The warehouse in a folder or an object store. Raises BadInput if there is none, or nothing was published in it."""
+def open_published(connection: DuckDBPyConnection, root: str) -> Published:
+    """The warehouse in a folder or an object store; the connection has a view of its `runs` then. Raises BadInput if there is none, or nothing was published in it."""
     check_root(root)
     root = root.rstrip("/") if "://" in root else os.path.abspath(root)
     command = f"`kafka-rewind nightly LOGS --warehouse {root}`"
@@ -58,7 +59,7 @@ def open_published(root: str) -> Published:
                 f"Nothing is published in {root} yet: its first run is not done, or was stopped; wait for it, or run {command}."
             )
         raise BadInput(f"There is no warehouse in {root}; run {command} first.")
-    last = _last_published(root)
+    last = _last_published(connection, root)
     if last is None:
         raise BadInput(f"Nothing is published in {root} yet: the data gate refused each run; run {command} again.")
     return Published(root, dict(last["table_versions"]), last["run_id"])
@@ -74,16 +75,15 @@ def check_root(root: str) -> None:
         raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
 
 
-def _last_published(root: str) -> Mapping[str, Any] | None:
+def _last_published(connection: DuckDBPyConnection, root: str) -> Mapping[str, Any] | None:
     """Number and versions of the last published run."""
-    from jobs.read.views import connect, create_view
+    from jobs.read.views import create_view, rows
 
-    with connect() as connection:
-        create_view(connection, Published(root, {}, ""), RUNS)
-        found = connection.execute(
-            "SELECT run_id, table_versions FROM runs WHERE status = 'published' ORDER BY run_id::BIGINT DESC LIMIT 1"
-        ).fetchone()
-    return {"run_id": found[0], "table_versions": found[1]} if found else None
+    create_view(connection, Published(root, {}, ""), RUNS)
+    published = (
+        "SELECT run_id, table_versions FROM runs WHERE status = 'published' ORDER BY run_id::BIGINT DESC LIMIT 1"
+    )
+    return next(iter(rows(connection, published)), None)
 
 
 # ---- Delta ----------------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jobs.read.output import check_output, terminal_width, write_text, writing
 from jobs.read.published import table_named
 from jobs.read.row_formats import LIMIT, Shape, text_of, write_parquet
-from jobs.read.statements import checked, failure, views_named
+from jobs.read.statements import asks_for_comments, checked, failure, views_named
 from jobs.read.views import VIEWS, identifier, open_views
 from udfs.errors import BadInput
 
@@ -24,7 +24,8 @@ def run_query(
     """Print a query's rows, or write them to a file. Raises BadInput for what is no query, or cannot be understood."""
     check_output(form, output)
     writes = [output] if output is not None and form == "parquet" else []
-    with open_views(root, cluster=cluster, only=views_named(query), writes=writes) as connection:
+    comments = asks_for_comments(query)
+    with open_views(root, cluster=cluster, only=views_named(query), writes=writes, comments=comments) as connection:
         write_rows(connection, query, form, output, limit)
 
 

@@ -48,6 +48,11 @@ def views_named(query: str) -> list[str] | None:
     return [name for name in VIEWS if name in words]
 
 
+def asks_for_comments(query: str) -> bool:
+    """Whether a query's text asks what tables and columns mean."""
+    return re.search(r"\b(describe|desc|show|summarize|comment|duckdb_)", query, re.IGNORECASE) is not None
+
+
 _COMMENTED = re.compile(
     r"(?P<what>describe|desc|show|summarize)\s+(?:table\s+|view\s+)?(?P<name>\"?\w+\"?)", re.IGNORECASE
 )

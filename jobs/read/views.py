@@ -13,7 +13,8 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from jobs.read.published import Published, damaged, local_files, open_published
 from schemas.columns import Field, ListOf, MapOf, Scalar, Struct, Table, Type
@@ -62,24 +63,33 @@ def connect() -> Iterator[DuckDBPyConnection]:
 
 @contextmanager
 def open_views(
-    root: str, *, cluster: str | None = None, only: Collection[str] | None = None, writes: Collection[str] = ()
+    root: str,
+    *,
+    cluster: str | None = None,
+    only: Collection[str] | None = None,
+    writes: Collection[str] = (),
+    naive: bool = False,
+    comments: bool = False,
 ) -> Iterator[DuckDBPyConnection]:
     """A connection on a view of each published table (of those in `only`), of all clusters or of one.
 
-    It can read the tables' files and write those of `writes`, and no others. Raises BadInput for a warehouse or a
+    It can read the tables' files and write those of `writes`, and no others. `naive`: times have no zone, as our own
+    code has them in Python; they are UTC all the same. `comments`: views and columns say what they mean. Raises BadInput for a warehouse or a
     cluster that is not there.
     """
     with plain_path(root) as path, connect() as connection:
-        published = open_published(path)
+        published = open_published(connection, path)
         files = list(writes)
         names = VIEWS if only is None else _with_needed(only)
         if cluster is not None:
             check_cluster(connection, published, cluster)
         for name in names:
             if name != EVIDENCE:
-                files += create_view(connection, published, BY_NAME[name], cluster)
+                files += create_view(connection, published, BY_NAME[name], cluster, naive=naive)
         if EVIDENCE in names:
             create_evidence(connection)
+        if comments:
+            add_comments(connection, names)
         connection.execute("SET allowed_paths = $1", [files])
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -124,11 +134,29 @@ def clusters(connection: DuckDBPyConnection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT DISTINCT cluster FROM log_files ORDER BY 1").fetchall()]
 
 
+def the_cluster(connection: DuckDBPyConnection, name: str | None) -> str:
+    """The cluster of a name, or the only one. Raises BadInput if there is none, or several to choose from."""
+    found = connection.execute("SELECT DISTINCT cluster FROM log_coverage ORDER BY 1").fetchall()
+    names = [cluster for (cluster,) in found]
+    if not names:
+        raise BadInput("The warehouse has no logs with times; run `kafka-rewind nightly LOGS` first.")
+    if name is None and len(names) > 1:
+        raise BadInput(f"The warehouse has several clusters: {', '.join(names)}; name one with --cluster.")
+    if name is not None and name not in names:
+        raise BadInput(f"There is no cluster {name} in the warehouse; it has {', '.join(names)}.")
+    return name or names[0]
+
+
 # ---- views ----------------------------------------------------------------------------------------------------------
 def create_view(
-    connection: DuckDBPyConnection, published: Published, table: Table, cluster: str | None = None
+    connection: DuckDBPyConnection,
+    published: Published,
+    table: Table,
+    cluster: str | None = None,
+    *,
+    naive: bool = False,
 ) -> list[str]:
-    """A view of a table in today's columns, with comments; the files that it reads.
+    """A view of a table in today's columns; the files that it reads.
 
     A column that an older release did not write is null; a table of which nothing was published has no rows.
     """
@@ -145,7 +173,7 @@ def create_view(
             source = f"_{table.name}"
         elif files := local_files(delta):
             source = f"read_parquet([{', '.join(map(literal, files))}], union_by_name = true)"
-    selected = ", ".join(_column(field, columns if source[0] != "(" else ()) for field in table.fields)
+    selected = ", ".join(_column(field, columns if source[0] != "(" else (), naive) for field in table.fields)
     rows = f"SELECT {selected} FROM {source}"
     if cluster is not None and "cluster" in table.columns and source[0] != "(":
         rows += f" WHERE cluster = {literal(cluster)}"
@@ -153,14 +181,15 @@ def create_view(
         connection.execute(f"CREATE OR REPLACE VIEW {table.name} AS {rows}")
     except duckdb.Error as error:  # a file's end, which has its columns
         raise damaged(error) from None
-    comment(connection, table.name, f"{table.grain[0].upper()}{table.grain[1:]}.", table.fields)
     return files
 
 
-def _column(field: Field, columns: Collection[str]) -> str:
+def _column(field: Field, columns: Collection[str], naive: bool) -> str:
     """A column as the view has it: its times are instants, which Spark's files do not say."""
     value = identifier(field.name) if field.name in columns else "NULL"
     type_ = duckdb_type(field.type)
+    if naive:
+        type_ = type_.replace("TIMESTAMPTZ", "TIMESTAMP")
     return f"{value}::{type_} AS {identifier(field.name)}" if value == "NULL" or "TIMESTAMP" in type_ else value
 
 
@@ -184,7 +213,6 @@ def create_evidence(connection: DuckDBPyConnection) -> None:
         " r.e.file_id AS file_id, r.e.line AS line, f.path || ':' || r.e.line AS place"
         f" FROM ({rows}) r LEFT JOIN log_files f ON f.cluster = r.cluster AND f.file_id = r.e.file_id"
     )
-    comment(connection, EVIDENCE, EVIDENCE_GRAIN, EVIDENCE_FIELDS)
 
 
 EVIDENCE_GRAIN = "One line that proves a row of a derived table."
@@ -204,12 +232,18 @@ EVIDENCE_FIELDS = tuple(
 )
 
 
-def comment(connection: DuckDBPyConnection, view: str, text: str, fields: Collection[Field]) -> None:
-    """Say what a view and its columns mean."""
-    statements = [f"COMMENT ON VIEW {view} IS {literal(text)}"]
-    statements += [
-        f"COMMENT ON COLUMN {view}.{identifier(field.name)} IS {literal(field.doc)}" for field in fields if field.doc
-    ]
+def add_comments(connection: DuckDBPyConnection, views: Collection[str]) -> None:
+    """Let views and their columns say what they mean."""
+    statements = []
+    for name in views:
+        fields = EVIDENCE_FIELDS if name == EVIDENCE else BY_NAME[name].fields
+        grain = EVIDENCE_GRAIN if name == EVIDENCE else f"{BY_NAME[name].grain[0].upper()}{BY_NAME[name].grain[1:]}."
+        statements.append(f"COMMENT ON VIEW {name} IS {literal(grain)}")
+        statements += [
+            f"COMMENT ON COLUMN {name}.{identifier(field.name)} IS {literal(field.doc)}"
+            for field in fields
+            if field.doc
+        ]
     connection.execute("; ".join(statements))
 
 
@@ -234,6 +268,18 @@ def duckdb_type(type_: Type) -> str:
 def identifier(name: str) -> str:
     """A name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def time_literal(at: datetime) -> str:
+    """A time without a zone as SQL writes it."""
+    return f"TIMESTAMP '{at.isoformat(' ')}'"
+
+
+def rows(connection: DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    """All rows of a query, as dicts by column name."""
+    result = connection.execute(query)
+    names = [column[0] for column in result.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def literal(text: str) -> str:

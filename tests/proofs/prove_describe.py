@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.describe.describe import EPOCH, MICROSECOND, assignments_written, holding, snapshot_at
+from jobs.describe.describe import ASSIGNMENT_WRITTEN, EPOCH, MICROSECOND, TABLES, snapshot_at
 from jobs.nightly.run import nightly
+from jobs.read.views import open_views
 from jobs.session import session
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse, open_warehouse
@@ -152,11 +153,11 @@ def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list
     for move in warehouse.read("reassignments").collect():
         moves.setdefault((move["topic"], move["partition"], move["incarnation"]), []).append(move)
     writes: dict[Place, list[Any]] = {}
-    for write in assignments_written(warehouse.read("events")).orderBy("at", "file_id", "line").collect():
+    for write in warehouse.read("events").where(ASSIGNMENT_WRITTEN).orderBy("at", "file_id", "line").collect():
         writes.setdefault((write["topic"], write["partition"]), []).append(write)
     spans = warehouse.read("broker_timeline").collect()
     results: list[Seen] = [None] * len(points)
-    for row in holding(rows, F.col("asked")).collect():
+    for row in rows.where("since <= asked AND (until IS NULL OR until > asked)").collect():
         around = moves.get((row["topic"], row["partition"], row["incarnation"]), [])
         before = [w for w in writes.get((row["topic"], row["partition"]), []) if w["at"] <= row["asked"]]
         p = partition_of(tool, row.asDict(), around, before[-1] if before else None, {}, row["asked"])
@@ -188,7 +189,8 @@ def whole_snapshots(warehouse: Warehouse, points: Sequence[Point]) -> tuple[int,
     wrong = partitions = otherwise = states = 0
     for point in points[:WHOLE_SNAPSHOTS]:
         asked = Moment(utc=(moment(point.ms) - EPOCH) // MICROSECOND)
-        state = snapshot_at(warehouse, asked, Settings(), with_controller=True).state
+        with open_views(warehouse.root, only=TABLES, naive=True) as views:
+            state = snapshot_at(views, asked, Settings(), with_controller=True).state
         shown = [(t, p) for t in state.topics for p in t.partitions if p.since is not None]
         same = described(warehouse, [Point((t.name, p.partition), point.ms, None) for t, p in shown], state.tool)
         partitions += len(shown)

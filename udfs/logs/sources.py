@@ -1,8 +1,9 @@
 """Where bytes come from: files, compressed or not, alone or as members of bundles, also of nested ones.
 
 What a file is shows in its first bytes, never in its name. Members are streamed and never unpacked under their own
-names; a zip inside another stream, which needs seeking, is copied to an unlinked temporary file. A stream whose compressed form
-is damaged or cut short ends where the damage is, and `damage_of` gives the reason: what stands before it is not lost.
+names; a zip inside another stream, which needs seeking, is copied to an unlinked temporary file. A stream whose
+compressed form is damaged or cut short ends where the damage is, and `damage_of` gives the reason: what stands before
+it is not lost.
 What will not be read (links, names that lead out of a bundle, encrypted members, bombs) is a Refusal: one sentence.
 """
 

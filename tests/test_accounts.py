@@ -41,7 +41,7 @@ NODES = {  # nodes that records name, channel, path -> node of those that name n
     "the folder's": ([], "", "/logs/broker-1/server.log", 1),
     "the folder's, as others call it": ([], "", "/logs/kafka_12/2026/server.log", 12),
     "several actors": ([3, 4], "", "/logs/broker-1/server.log", None),
-    "nobody says": ([], "", "/logs/server.log", None),
+    "not known": ([], "", "/logs/server.log", None),
     "the only one of a channel": ([3], "kafka-1", "/logs/broker-2/compose.log", 3),
     "the channel's name": ([], "kafka-1", "/logs/broker-2/compose.log", 1),
     "the channel's path": ([], "kafka1/state-change.log", "/logs/grep.txt", 1),
@@ -89,7 +89,7 @@ def test_ranges_add_up() -> None:
     assert default_nodes(row, summary) == {"": 3}
 
 
-def test_nothing_told() -> None:
+def test_a_stream_without_records_in_scope() -> None:
     row, summary = stream(account())
     assert (row["node_ids"], row["role"], row["kind"], row["kafka_versions"]) == ([], None, None, None)
     assert default_nodes(row, summary) == {"": 9}

@@ -146,7 +146,7 @@ WRITTEN = {  # log_files, events, rejects -> streams that differ from what was w
 
 
 @pytest.mark.parametrize("case", WRITTEN)
-def test_accounts_are_held_against_what_was_written(case: str, frame: Frame) -> None:
+def test_accounts_must_match_what_was_written(case: str, frame: Frame) -> None:
     streams, events, rejects, wrong = WRITTEN[case]
     tables = {
         "log_files": frame(BY_NAME["log_files"], STREAM + streams),
@@ -190,7 +190,7 @@ class Written:
         return self.tables[table]
 
 
-def test_a_run_that_is_refused_for_its_rejects_tells_which(frame: Frame) -> None:
+def test_a_run_that_is_refused_for_its_rejects_names_them(frame: Frame) -> None:
     """What a new release of Kafka writes is noticed the first night, also where it is too much to be published."""
     streams = frame(BY_NAME["log_files"], REFUSED)
     rejects = frame(

@@ -27,7 +27,7 @@ def silent(text: str) -> None:
     raise AssertionError(f"nobody should wait: {text}")
 
 
-def test_the_second_waits_and_says_for_whom(tmp_path: Path) -> None:
+def test_the_second_waits_and_reports_for_whom(tmp_path: Path) -> None:
     root = str(tmp_path / "warehouse")
     order: list[str] = []
     waits = threading.Event()
@@ -117,7 +117,7 @@ def test_never_two_even_where_the_folder_comes_and_goes(tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_what_is_no_folder_is_told_at_once(tmp_path: Path) -> None:
+def test_what_is_no_folder_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "link").symlink_to(tmp_path / "nothing")
     for name in ("file", "link"):
@@ -125,7 +125,7 @@ def test_what_is_no_folder_is_told_at_once(tmp_path: Path) -> None:
             pytest.fail("it is no folder")
 
 
-def test_a_folder_that_nobody_can_make_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is in its way, and yet: automounted places and /proc answer so. It is not tried for ever."""
 
     def refused(path: str, **_: object) -> None:

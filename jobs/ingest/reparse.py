@@ -35,7 +35,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
     spark = warehouse.spark
     rejects = warehouse.current("rejects")
     formats = spark.createDataFrame(streams, "file_id string, format string, time_zone string")
-    parsed = to_events(rejects.select(*READ).join(F.broadcast(formats), "file_id")).persist()
+    parsed = parse_rejects(rejects.select(*READ).join(F.broadcast(formats), "file_id")).persist()
     try:
         events = parsed.where("record = 'event'")
         size, head = F.col("size_bytes"), F.col("head_bytes")
@@ -69,7 +69,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Callable[[str
     return NewInput(tuple(sorted({rows[file_id]["cluster"] for file_id, *_ in sums})))
 
 
-def to_events(rejects: DataFrame) -> DataFrame:
+def parse_rejects(rejects: DataFrame) -> DataFrame:
     """REJECTS, the columns READ, with their streams' `format` and `time_zone` -> PARSED (see `udfs.arrow.reparse`)."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

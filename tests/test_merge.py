@@ -461,6 +461,42 @@ def test_colours_are_for_terminals_only(logs: Path) -> None:
     assert b"\x1b[31m[2026-11-21 10:00:01,004] ERROR" in coloured.getvalue()
 
 
+STEERING = {  # in a log -> on a terminal
+    b"\x1b]0;title\x07": b"\\x1b]0;title\\x07",
+    b"\x1b]8;;http://x\x1b\\": b"\\x1b]8;;http://x\\x1b\\",
+    b"a\rb": b"a\\rb",
+    b"a\tb": b"a\tb",
+    "\x9b2J café".encode(): "\\x9b2J café".encode(),
+    b"\x9b2J caf\xe9": b"\\x9b2J caf\\xe9",
+    "\u202egol".encode(): b"\\u202egol",
+    b"\x00\x08\x7f": b"\\x00\\x08\\x7f",
+}
+
+
+@pytest.mark.parametrize("form", ["raw", "short", "jsonl", "csv"])
+@pytest.mark.parametrize("text", STEERING)
+def test_what_would_steer_a_terminal_is_spelt_out(text: bytes, form: str, logs: Path) -> None:
+    """Files and pipes get the bytes as they are."""
+    from jobs.merge.request import Options
+    from jobs.merge.run import merge as run
+
+    Path("broker-2/server.log").write_bytes(SHRUNK.encode().replace(b"Shrinking", text) + HANDLED.encode())
+    piped, shown = io.BytesIO(), io.BytesIO()
+    run(Options(paths=("broker-2",), form=form), piped, lambda sentence: None)
+    run(Options(paths=("broker-2",), form=form), shown, lambda sentence: None, is_terminal=True)
+    if form == "raw":
+        assert text in piped.getvalue()
+        assert STEERING[text] in shown.getvalue()
+    lines = shown.getvalue().decode().replace("\x1b[2m", "").replace("\x1b[0m", "").split("\n")
+    assert [line for line in lines if not line.replace("\t", "").isprintable()] == []
+
+
+def test_a_name_that_would_steer_a_terminal_is_spelt_out(logs: Path) -> None:
+    os.rename("broker-2/server.log", "broker-2/a\x1b[2J\nb.log")
+    for argv in (["broker-2", "--verbose"], ["--logs-regex", "broker-2/a"], ["--logs", "no\x1bne"]):
+        assert merge(*argv).err.replace("\n", "").isprintable()
+
+
 def test_a_missing_last_line_end_is_added(logs: Path) -> None:
     Path("broker-1/state-change.log").write_text(CONTROLLER.removesuffix("\n"))
     Path("broker-2/server.log").write_text(BROKER.removesuffix("\n"))

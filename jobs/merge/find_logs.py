@@ -22,9 +22,9 @@ def paths_of(inputs: Inputs, options: Options) -> list[str]:
     required = [path for text in options.logs for path in _split(text)]
     for path in required:
         if not os.path.lexists(path):
-            raise BadInput(f"This file does not exist: {path}; nothing was merged.")
+            raise BadInput(f"This file does not exist: {printable(path)}; nothing was merged.")
         if os.path.isdir(path):
-            raise BadInput(f"This is a folder: {path}; give it without --logs to merge the logs in it.")
+            raise BadInput(f"This is a folder: {printable(path)}; give it without --logs to merge the logs in it.")
     if options.logs_regex is not None:
         required += _matching(inputs, options.logs_regex)
     return required + [path for argument in options.paths for path in _under(inputs, argument)]
@@ -65,7 +65,9 @@ def _matching(inputs: Inputs, text: str) -> list[str]:
         raise BadInput(f"--logs-regex {text!r}: this folder cannot be read: {folder} ({error.strerror}).") from None
     paths = [f"{folder}{slash}{name}" for name in names if compiled.search(name)]
     files = [path for path in paths if not os.path.isdir(path)]
-    inputs.say(f"--logs-regex matches {counted(len(files), 'file')}{': ' if files else ''}{', '.join(files)}")
+    inputs.say(
+        f"--logs-regex matches {counted(len(files), 'file')}{': ' if files else ''}{', '.join(map(printable, files))}"
+    )
     return files
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobs.merge.log import Log
 from jobs.merge.request import Options, local_time
-from udfs.merge.formats import as_csv, as_jsonl, as_short, coloured, csv_header, prefixed, row_of
+from udfs.merge.formats import as_csv, as_jsonl, as_short, csv_header, for_terminal, prefixed, row_of
 from udfs.merge.record import Record
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Printer:
     """Turns records into bytes, one after the other. `logs` are in the order of their places."""
 
-    def __init__(self, options: Options, logs: Sequence[Log], zone: str, is_coloured: bool) -> None:
-        self._options, self._logs, self._zone, self._is_coloured = options, logs, zone, is_coloured
+    def __init__(self, options: Options, logs: Sequence[Log], zone: str, is_terminal: bool) -> None:
+        self._options, self._logs, self._zone, self._is_terminal = options, logs, zone, is_terminal
 
     def header(self) -> bytes:
         """What stands above all records in CSV."""
@@ -37,15 +37,13 @@ class Printer:
     def _record(self, log: Log, raw: bytes, at: int, line: int | None) -> bytes:
         record = Record(raw, log.layout, log.node)
         form = self._options.form
-        if form == "jsonl":
-            return as_jsonl(row_of(record, at, log.name, line))
-        if form == "csv":
-            return as_csv(row_of(record, at, log.name, line))
-        if form == "short":
-            return as_short(record, local_time(at, self._zone), self._is_coloured)
-        if self._is_coloured:
-            raw = coloured(raw[:-1], record.level) + b"\n"
-        if self._options.node:
+        if form in ("jsonl", "csv"):
+            text = (as_jsonl if form == "jsonl" else as_csv)(row_of(record, at, log.name, line))
+            return for_terminal(text, "") if self._is_terminal else text
+        text = as_short(record, local_time(at, self._zone)) if form == "short" else raw
+        if self._is_terminal:
+            text = for_terminal(text, record.level)
+        if form == "raw" and self._options.node:
             who = log.name.rpartition("/")[2] if record.writer is None else f"node-{record.writer}"
-            raw = prefixed(raw, f"{who} | ".encode())
-        return raw
+            text = prefixed(text, f"{who} | ".encode())
+        return text

@@ -10,6 +10,8 @@ from typing import Any
 
 from udfs.merge.record import Record
 from udfs.merge.times import as_text
+from udfs.printable import printable
+from udfs.rules.regex import late
 
 PRINTED_COLUMNS = (
     "at", "node", "file", "line", "level", "logger", "event_type", "controller_id", "controller_epoch",
@@ -19,6 +21,7 @@ PRINTED_COLUMNS = (
 """Of `jsonl` and `csv`, in this order; `at` is UTC. The names are those of the table `events`."""
 
 _WIDTHS = (23, 4, 12, 20, 30)
+_STEERING = late(rb"[^\n\t\x20-\x7e]")  # or not ASCII, which has to be looked at
 _RESET = b"\x1b[0m"
 _COLOURS = {"WARN": b"\x1b[33m", "ERROR": b"\x1b[31m", "FATAL": b"\x1b[31m", "TRACE": b"\x1b[2m", "DEBUG": b"\x1b[2m"}
 
@@ -72,7 +75,7 @@ def _cell(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
 
 
-def as_short(record: Record, at: int, is_coloured: bool) -> bytes:
+def as_short(record: Record, at: int) -> bytes:
     """One line: time, node, actor, topic-partition, event type, what changed; the message if no rule knows it."""
     event = record.event or {}
     event_type = str(event.get("event_type", record.level))
@@ -80,8 +83,7 @@ def as_short(record: Record, at: int, is_coloured: bool) -> bytes:
     node = "-" if record.writer is None else str(record.writer)
     cells = (as_text(at), node, _actor(record, event), _subject(event), event_type)
     text = " ".join(cell.ljust(width) for cell, width in zip(cells, _WIDTHS, strict=True))
-    line = f"{text} {what}".rstrip().encode("utf-8", "backslashreplace")
-    return coloured(line, record.level) + b"\n" if is_coloured else line + b"\n"
+    return f"{text} {what}".rstrip().encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _actor(record: Record, event: Mapping[str, Any]) -> str:
@@ -125,10 +127,18 @@ def _changes(event: Mapping[str, Any]) -> str:
     return " ".join(changes)
 
 
-def coloured(text: bytes, level: str) -> bytes:
-    """A text in the colour of its level, without a line end."""
+def for_terminal(text: bytes, level: str) -> bytes:
+    """Whole lines in the colour of their level. What would steer the terminal is spelt out, but line ends and tabs.
+
+    >>> for_terminal(b"pay\\x1b[2J\\tments\\r\\n", "INFO")
+    b'pay\\\\x1b[2J\\tments\\n'
+    """
+    if _STEERING.search(text):
+        lines = text.decode("utf-8", "backslashreplace").split("\n")
+        cells = [line.removesuffix("\r").split("\t") for line in lines]
+        text = "\n".join("\t".join(map(printable, line)) for line in cells).encode()
     colour = _COLOURS.get(level)
-    return colour + text + _RESET if colour else text
+    return colour + text[:-1] + _RESET + b"\n" if colour else text
 
 
 def prefixed(raw: bytes, prefix: bytes) -> bytes:

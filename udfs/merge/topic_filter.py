@@ -21,6 +21,7 @@ from udfs.rules.regex import late
 
 _ALONE = 6  # the group of the name alone
 _NAME_BYTES = frozenset(b"-._0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_NAME_LETTERS = frozenset(bytes([byte]) for byte in _NAME_BYTES)
 _IS_NAME_BYTE = np.zeros(256, np.bool_)
 _IS_NAME_BYTE[[*_NAME_BYTES]] = True
 _DOT, _HYPHEN = b".-"
@@ -193,13 +194,20 @@ def literal_hits(literals: Sequence[bytes], data: bytes | bytearray, begin: int,
 
 def topic_ids_in(data: bytes | bytearray, topic: str) -> set[str]:
     """Ids that a text gives a topic: KRaft's records often name nothing else."""
-    return {(m[1] or m[2]).decode() for m in _id_pattern(topic).finditer(data)}
+    ids = set()
+    for m in _id_pattern(topic).finditer(data):
+        before = bytes(data[max(m.start() - 9, 0) : m.start()])
+        is_named = before.endswith((b'"name": "', b'"name":"')) if m[1] is None else before[-1:] not in _NAME_LETTERS
+        if is_named:
+            ids.add((m[1] or m[2]).decode())
+    return ids
 
 
 @lru_cache(maxsize=1)
 def _id_pattern(topic: str) -> re.Pattern[bytes]:
+    """A name and what gives its id; what stands before the name is left to be looked at, as in TopicFilter."""
     name, id_ = re.escape(topic.encode()), rb"[\w-]{22}"
     return re.compile(
-        rb"(?<![\w.-])%b(?:-\d+)?(?:'|\")?,? (?:with |and |in )?topic ?[iI][dD](?:=|: | )?(?:Some\()?(%b)(?![\w-])"
-        rb"|\"name\": ?\"%b\", ?\"topicId\": ?\"(%b)\"" % (name, id_, name, id_)
+        rb"%b(?:(?:-\d+)?(?:'|\")?,? (?:with |and |in )?topic ?[iI][dD](?:=|: | )?(?:Some\()?(%b)(?![\w-])"
+        rb"|\", ?\"topicId\": ?\"(%b)\")" % (name, id_, id_)
     )

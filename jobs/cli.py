@@ -158,18 +158,19 @@ def write(
         say("starting Spark ...")
         with session(size_bytes=size) as spark:
             from jobs.nightly.run import run
-            from jobs.nightly.summary import gather, refusal, refused_rejects, screen
+            from jobs.nightly.summary_facts import summarize
+            from jobs.nightly.summary_text import refusal_text, summary_text
             from jobs.warehouse.tables import open_warehouse
 
             warehouse = open_warehouse(spark, root, create=bool(logs))
             outcome = run(warehouse, steps, settings, say, logs=logs, cluster=cluster, with_rejects=with_rejects)
             if not outcome.published:
-                click.echo(refusal(outcome, refused_rejects(warehouse, outcome)), err=True)
+                click.echo(refusal_text(warehouse, outcome), err=True)
                 raise click.exceptions.Exit(REFUSED)
             say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
-            if not outcome.news:
+            if not outcome.has_new_input:
                 click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
-            click.echo(screen(gather(warehouse, steps, settings), root, steps))
+            click.echo(summary_text(summarize(warehouse, steps, settings), root, steps))
 
 
 NOTHING_NEW = {

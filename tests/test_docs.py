@@ -60,8 +60,9 @@ def test_the_demo_runs_what_readme_says() -> None:
 
 
 def test_the_screen_in_readme_is_what_the_demo_prints(zk: Run) -> None:
-    from jobs.nightly.summary import gather, screen
+    from jobs.nightly.summary_facts import summarize
+    from jobs.nightly.summary_text import summary_text
 
-    printed = screen(gather(zk.warehouse), "demo-warehouse")
+    printed = summary_text(summarize(zk.warehouse), "demo-warehouse")
     shown = re.findall(r"^```text\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)[0]
     assert shown.strip().splitlines() == printed.strip().splitlines()

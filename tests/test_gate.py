@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from jobs.nightly.run import Outcome
-from jobs.nightly.summary import refusal, refused_rejects
+from jobs.nightly.summary_text import refusal_text
 from jobs.warehouse.gate import Audit, audit
 from schemas.tables import BY_NAME
 
@@ -128,9 +128,9 @@ def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     assert failure.name == f"{table}.{name}"
     assert result.violations[failure.name] == failure.rows == rows
     assert example in failure.examples[0]
-    words = refusal(Outcome("7", news=True, audit=result))
+    words = refusal_text(Written({}), Outcome("7", has_new_input=True, audit=result))  # type: ignore[arg-type]
     assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
-    assert f"{failure.name}: {failure.description} - {rows} row" in words
+    assert f"{failure.name}: {failure.description}; {rows:,} row" in words
     assert failure.examples[0] in words
 
 
@@ -200,26 +200,19 @@ def test_a_run_that_is_refused_for_its_rejects_names_them(frame: Frame) -> None:
         a | 5 | 10:00:01 | Broker id=<n> frobnicated <partition>
         a | 6 | 10:00:01 | Unheard of""",
     )
-    outcome = Outcome("7", news=True, audit=audit({"log_files": streams}))
-    examples = refused_rejects(Written({"log_files": streams, "rejects": rejects}), outcome)  # type: ignore[arg-type]
-    assert examples == [
-        '2 lines like "Broker id=<n> frobnicated <partition>", first at logs/a:5',
-        '1 line like "Unheard of", first at logs/a:6',
-    ]
-    assert refusal(outcome, examples).splitlines()[1:] == [
+    outcome = Outcome("7", has_new_input=True, audit=audit({"log_files": streams}))
+    tables = Written({"log_files": streams, "rejects": rejects})
+    assert refusal_text(tables, outcome).splitlines()[1:] == [  # type: ignore[arg-type]
         "  log_files.reject_ratio: a stream has no more rejects per record in scope than max_reject_percent allows, "
-        'unless it is damaged - 1 row does not, for example {"path":"/logs/a","reject_lines":21,"event_lines":979}',
-        f"    {examples[0]}",
-        f"    {examples[1]}",
-        "    A newer release of kafka-rewind may know them; to publish all the same, raise max_reject_percent in the "
-        "--conf file.",
+        'unless it is damaged; 1 row violates it, such as {"path":"/logs/a","reject_lines":21,"event_lines":979}',
+        '    2 lines like "Broker id=<n> frobnicated <partition>", first at logs/a:5',
+        '    1 line like "Unheard of", first at logs/a:6',
+        "    A newer release of kafka-rewind may know these messages; "
+        "to publish anyway, raise max_reject_percent in the --conf file.",
     ]
-    lost = Outcome(
-        "7",
-        news=True,
-        audit=audit({"log_files": frame(BY_NAME["log_files"], UNSOUND["a byte nobody accounts for"][1])}),
-    )
-    assert refused_rejects(Written({}), lost) == []  # type: ignore[arg-type]
+    unaccounted = audit({"log_files": frame(BY_NAME["log_files"], UNSOUND["a byte nobody accounts for"][1])})
+    lost = Outcome("7", has_new_input=True, audit=unaccounted)
+    assert "max_reject_percent" not in refusal_text(Written({}), lost)  # type: ignore[arg-type]
 
 
 def with_types(rows: str) -> str:
@@ -228,5 +221,5 @@ def with_types(rows: str) -> str:
 
 
 def test_a_run_is_published_unless_an_expectation_fails() -> None:
-    assert Outcome("1", news=True, audit=Audit({}, {}, ())).published
-    assert Outcome("1", news=False, audit=None).published
+    assert Outcome("1", has_new_input=True, audit=Audit({}, {}, ())).published
+    assert Outcome("1", has_new_input=False, audit=None).published

@@ -33,7 +33,7 @@ class Outcome:
     """What a run did: its id, whether it brought anything, the gate's findings, and seconds by stage."""
 
     run_id: str
-    news: bool
+    has_new_input: bool
     audit: Audit | None
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -74,7 +74,7 @@ def run(
     check_order(warehouse, steps)
     started = datetime.now(UTC).replace(tzinfo=None)
     run_id = str(warehouse.last_run + 1)
-    outcome = Outcome(run_id, news=True, audit=None)
+    outcome = Outcome(run_id, has_new_input=True, audit=None)
     stage = _Stages(outcome.seconds, say)
     with stage("take back", quiet=True):
         for name in warehouse.roll_back():
@@ -98,11 +98,11 @@ def run(
                 DERIVE[name](work)
             pending = pending_after(pending, name, stale)
         warehouse.spark.catalog.clearCache()
-    outcome.news = bool(stale or news.clusters)
+    outcome.has_new_input = bool(stale or news.clusters)
     is_whole = tuple(derived) == tuple(DERIVE)
     derivations = {name: told for name, told in warehouse.derived_with.items() if name not in stale}
     derivations |= dict.fromkeys(stale, by) if is_whole else {}
-    if outcome.news:
+    if outcome.has_new_input:
         with stage("audit"):
             written = {name: warehouse.newest(name) for name in warehouse.written}
             outcome.audit = audit(written, settings.max_reject_percent)

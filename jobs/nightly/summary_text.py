@@ -1,0 +1,346 @@
+"""The summary that a run prints: the facts of each cluster in words, and where to look next. No queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from jobs.nightly.run import Outcome
+from jobs.nightly.summary_facts import MOST, ClusterSummary, Row, frequent_rejects
+from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, nodes, plural, size
+from jobs.warehouse.tables import Warehouse
+from schemas.ledger import STEPS
+from udfs.kafka.releases import Release, lowest_release
+from udfs.logs.rotated_names import RotatedFile, contradictions
+
+
+def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence[str] = STEPS) -> str:
+    """All clusters in words, as far as some steps are concerned, and where to look next."""
+    return "\n\n".join([*(_cluster_text(summary, steps) for summary in summaries), _next_commands(root, steps)])
+
+
+# ---- a cluster ------------------------------------------------------------------------------------------------------
+def _cluster_text(summary: ClusterSummary, steps: Sequence[str]) -> str:
+    names = Names(summary.streams)
+    lines = [_headline(summary, names), *_labelled("Kafka", [kafka_versions(summary.streams)])]
+    for step, section in _SECTIONS.items():
+        if step in steps:
+            lines += section(summary, names)
+    return "\n".join(lines)
+
+
+def _headline(summary: ClusterSummary, names: Names) -> str:
+    zones = ", ".join(sorted({row["time_zone"] for row in summary.streams if row["first_at"]}) or ["UTC"])
+    zone = f"local times read as {zones}" + (" (no time_zone is set)" if summary.is_zone_assumed else "")
+    if names.first is None or names.last is None:
+        return f"Cluster {summary.cluster}: no records with a time, {zone}"
+    span = duration(int((names.last - names.first).total_seconds() * 1000))
+    return f"Cluster {summary.cluster}: {date_time(names.first)} to {date_time(names.last)} ({span}), {zone}"
+
+
+def _labelled(label: str, sentences: Sequence[str], details: Sequence[str] = ()) -> list[str]:
+    """Sentences, the label beside the first one only; then details, indented."""
+    lines = [f"  {'' if number else label:<12} {text}" for number, text in enumerate(sentences)]
+    return [*lines, *(f"    {text}" for text in details)]
+
+
+def kafka_versions(streams: Sequence[Row]) -> str:
+    """The releases that the messages allow, by the narrowest ranges of all streams."""
+    ranges = sorted({r["kafka_versions"] for r in streams if r["kafka_versions"]})
+    lowest = lowest_release(ranges)
+    if lowest is None:
+        return "release unknown: no message is specific to one"
+    ends = [Release.parse(r.split("..")[1]) for r in ranges if r.split("..")[1]]
+    return f"{lowest} {f'to {min(ends)}' if ends and min(ends) >= lowest else 'or later'}, by its messages"
+
+
+# ---- ingest
+def _ingest_lines(summary: ClusterSummary, names: Names) -> list[str]:
+    doubts = stream_doubts(summary.streams, names)
+    if len(doubts) > MOST:
+        doubts = [*doubts[:MOST], f"and {len(doubts) - MOST} more: SELECT path, findings FROM log_files"]
+    kinds = summary.rejects[0]["total"] if summary.rejects else 0
+    rejects = [reject_text(row, names.line(row["first"])) for row in summary.rejects]
+    if kinds > len(rejects):
+        rest = plural(kinds - len(rejects), "other kind")
+        rejects.append(f"and {rest}: SELECT signature, count(*) FROM rejects GROUP BY signature")
+    return [
+        *_labelled("logs", [_streams_text(summary.streams), *rejects]),
+        *_labelled("doubtful", doubts),
+        *_labelled("missing", summary.missing_logs),
+    ]
+
+
+def _streams_text(streams: Sequence[Row]) -> str:
+    def total(name: str) -> int:
+        return sum(row[name] for row in streams)
+
+    read = [row for row in streams if row["status"] != "refused"]
+    empty = sum(row["status"] == "no_records" for row in read)
+    node_ids = sorted({node for row in streams for node in row["node_ids"]})
+    without = f" ({empty:,} without log records)" if empty else ""
+    events = f"{plural(total('event_lines'), 'event')} ({size(total('event_bytes') + total('detail_bytes'))})"
+    parts = [
+        events,
+        f"{size(total('other_bytes'))} out of scope",
+        f"{size(total('reject_bytes'))} rejected" if total("reject_bytes") else "nothing rejected",
+        *([f"{size(total('held_back_bytes'))} held back as incomplete"] if total("held_back_bytes") else []),
+        *([f"{size(total('duplicate_bytes'))} read before"] if total("duplicate_bytes") else []),
+    ]
+    count = plural(len(read), "stream")
+    return f"{count}{without} of nodes {ids(node_ids)}, {size(total('size_bytes'))}: {', '.join(parts)}"
+
+
+def reject_text(row: Row, place: str) -> str:
+    """`14 lines like "Broker id=<n> frobnicated <partition>", first at broker-2/state-change.log:881`."""
+    return f'{plural(row["count"], "line")} like "{row["signature"][:100]}", first at {place}'
+
+
+def stream_doubts(streams: Iterable[Row], names: Names) -> list[str]:
+    """What makes streams doubtful: file names that contradict their zone, and the streams' own findings."""
+    findings, rotated = [], []
+    for row in sorted(streams, key=lambda r: str(r["path"])):
+        for finding in row["findings"]:
+            findings.append(finding if row["path"] in finding else f"{names.path[row['path']]}: {finding}")
+        node = f"{row['role'] or 'node'} {row['node_ids'][0]}" if len(row["node_ids"]) == 1 else "an unknown node"
+        zone = "" if row["kind"] == "metadata_dump" else row["time_zone"]
+        paths = (row["path"], *row["also_seen_as"])
+        rotated += [RotatedFile(node, path, row["first_at"], row["last_at"], zone) for path in paths]
+    return [*contradictions(rotated), *findings]
+
+
+# ---- timelines
+def _timeline_lines(summary: ClusterSummary, names: Names) -> list[str]:
+    loggers = {node for row in summary.streams if row["kind"] != "metadata_dump" for node in row["node_ids"]}
+    conflicts = summary.contradictions
+    states = f"{summary.partitions:,} in {plural(summary.topics, 'topic')}, {plural(summary.states, 'state')}"
+    if summary.inferred_states:
+        states += f", {summary.inferred_states:,} of them inferred"
+    if summary.missing_states:
+        states += f"; {plural(summary.missing_states, 'more state')} not fully in the logs"
+    return [
+        *_labelled("controllers", [_terms_text(summary.controller_terms, names)]),
+        *_labelled("partitions", [states]),
+        *_labelled(
+            "conflicts",
+            [f"log lines disagree about {plural(conflicts[0]['total'], 'state')}:"] if conflicts else [],
+            [_contradiction(row, names) for row in conflicts],
+        ),
+        *_labelled("requests", [requests_text(summary.requests)] if summary.requests else []),
+        *_labelled("clocks", clock_sentences(summary.clocks, loggers)),
+    ]
+
+
+def _terms_text(terms: Sequence[Row], names: Names) -> str:
+    """`4 terms: 3 (epoch 1) 11:44:18.028 to 11:46:03.183; ...`, the last ones if there are many."""
+    if not terms:
+        return "no term is in the logs"
+    shown = [
+        f"{row['controller_id']} (epoch {row['controller_epoch']}) {names.time(row['since'])} to "
+        f"{names.time(row['until']) if row['until'] else 'the end of the logs'}"
+        for row in terms[-MOST:]
+    ]
+    last = f", the last {MOST}" if len(terms) > MOST else ""
+    return f"{plural(terms[-1]['total'], 'term')}{last}: {'; '.join(shown)}"
+
+
+def _contradiction(row: Row, names: Names) -> str:
+    partition = f"{row['topic']}-{row['partition']}"
+    return f"{partition} at {names.time(row['at'])}: {row['contradiction']} ({names.proof(row)})"
+
+
+def requests_text(counts: Sequence[Row]) -> str:
+    """What controllers asked of brokers, by kind: rows with `kind, total, stale, failed, slowest_ms, only_sent`."""
+
+    def total(name: str) -> int:
+        return sum(row[name] or 0 for row in counts)
+
+    kinds = ", ".join(f"{row['total']:,} {row['kind'] or 'of unknown kind'}" for row in counts)
+    slowest = max((row["slowest_ms"] for row in counts if row["slowest_ms"] is not None), default=None)
+    parts = [
+        f"{total('total'):,} from controllers to brokers: {kinds}",
+        *([f"slowest response after {duration(slowest)}"] if slowest is not None else []),
+        *([f"{total('stale'):,} ignored as stale"] if total("stale") else []),
+        *([f"{total('failed'):,} answered with an error"] if total("failed") else []),
+        *([f"{total('only_sent'):,} logged only by the sender"] if total("only_sent") else []),
+    ]
+    return "; ".join(parts)
+
+
+def clock_sentences(offsets: Sequence[Row], loggers: Iterable[int]) -> list[str]:
+    """Which nodes' clocks were corrected by how much, which agree, and which could not be compared; `loggers`: all nodes
+    that logged. Nothing where one node logged: there is nothing to compare.
+    """
+    all_nodes, compared = {*loggers}, {row["node_id"] for row in offsets}
+    if len(all_nodes | compared) < 2:
+        return []
+    corrected = [row for row in offsets if row["corrected"]]
+    sentences = [_correction(row) for row in corrected[:MOST]]
+    if len(corrected) > MOST:
+        sentences.append(f"and {len(corrected) - MOST} more: SELECT * FROM clock_offsets WHERE size(applied) > 0")
+    if inconsistent := [row["node_id"] for row in offsets if row["contradicting"]]:
+        sentences.append(
+            f"line pairs of {nodes(inconsistent)} are inconsistent, as if a clock had been set: times are not corrected"
+        )
+    if in_step := [row["node_id"] for row in offsets if not row["corrected"] and not row["contradicting"]]:
+        where = "" if {*in_step} >= all_nodes else f" on {nodes(in_step)}"
+        sentences.append(f"no clock skew detected{where} ({sum(row['pairs'] for row in offsets) // 2:,} line pairs)")
+    if rest := sorted(all_nodes - compared):
+        sentences.append(f"no lines to compare {nodes(rest)} with other nodes: times are not corrected")
+    return sentences
+
+
+def _correction(row: Row) -> str:
+    node, reference = row["node_id"], row["reference"]
+    if row["to_ms"] > 0:
+        span = _milliseconds(row["from_ms"], row["to_ms"])
+        return f"node {node} was ahead of node {reference} by {span}; its times are corrected"
+    span = _milliseconds(-row["to_ms"], -row["from_ms"])
+    return f"node {node} was behind node {reference} by {span}; its times are corrected"
+
+
+def _milliseconds(least: float, most: float) -> str:
+    return f"{least:,.0f} ms" if round(least) == round(most) else f"{least:,.0f} to {most:,.0f} ms"
+
+
+# ---- detect
+def _finding_lines(summary: ClusterSummary, names: Names) -> list[str]:
+    elections = {name: summary.elections.get(name, 0) for name in ("succeeded", "failed", "unclean")}
+    unclean = plural(elections["unclean"], "unclean election") + ", each may have lost records:"
+    reassigned = ", ".join(f"{count:,} {state}" for state, count in sorted(summary.reassignments.items()))
+    return [
+        *_labelled("elections", [", ".join(f"{count:,} {name}" for name, count in elections.items())]),
+        *_labelled("offline", [_outages_text(summary)], [_outage(row, names) for row in summary.outages]),
+        *_labelled(
+            "unclean",
+            [unclean if summary.unclean_elections else "no unclean elections"],
+            [_unclean_election(row, names) for row in summary.unclean_elections],
+        ),
+        *_labelled("ISR", [_churn_text(summary, names)]),
+        *_labelled("reassigned", [reassigned or "none"]),
+    ]
+
+
+def _outages_text(summary: ClusterSummary) -> str:
+    if not summary.outages:
+        return "no partition was without a leader"
+    still_open = f"{summary.open_outages:,} still open at the end of the logs"
+    return f"{plural(summary.outage_count, 'interval')} without a leader, {still_open}, longest first:"
+
+
+_CAUSES = {
+    "broker_failure": "failed",
+    "controlled_shutdown": "was shut down",
+    "fenced": "was fenced",
+    "bounced": "bounced",
+}
+_ENDS = {
+    "clean_election": "ended by a clean election at",
+    "unclean_election": "ended by an unclean election at",
+    "topic_deletion": "ended by the topic's deletion at",
+}
+
+
+def _outage(row: Row, names: Names) -> str:
+    if row["cause"] in _CAUSES:
+        cause = f"when broker {row['cause_broker']} {_CAUSES[row['cause']]}"
+    elif row["last_leader"] is not None:
+        cause = f"when it lost its leader {row['last_leader']}"
+    else:
+        cause = "cause unknown"
+    if row["until"] is None:
+        end = "still offline at the end of the logs"
+    else:
+        end = f"{_ENDS.get(row['healed_by'] or '', 'ended at')} {names.time(row['until'])}"
+    failed = f", after {plural(row['failed_elections'], 'failed election')}" if row["failed_elections"] else ""
+    return (
+        f"{row['topic']}-{row['partition']} had no leader for {duration(row['duration_ms'])} "
+        f"from {names.time(row['since'])}, {cause}; {end}{failed} ({names.proof(row)})"
+    )
+
+
+def _unclean_election(row: Row, names: Names) -> str:
+    isr = f"the ISR was {ids(row['isr_before'])}" if row["isr_before"] else "the ISR was empty"
+    return (
+        f"{row['topic']}-{row['partition']}: broker {row['leader']} became leader at {names.time(row['at'])} "
+        f"in leader epoch {row['leader_epoch']}, {isr} ({names.proof(row)})"
+    )
+
+
+def _churn_text(summary: ClusterSummary, names: Names) -> str:
+    followers = plural(summary.churning_followers, "follower")
+    text = f"{plural(summary.isr_changes, 'replica change')}, {followers} churning"
+    if not summary.churn or not summary.churn[0]["flaps"]:
+        return text
+    worst = summary.churn[0]
+    hour = names.time(worst["hour"])[: -len(":00.000")]
+    text += f"; worst: broker {worst['follower']} of {worst['topic']}-{worst['partition']}, "
+    text += f"{plural(worst['flaps'], 'flap')} in the hour from {hour}"
+    return text if worst["worst_out_ms"] is None else f"{text}, out of sync for up to {duration(worst['worst_out_ms'])}"
+
+
+# ---- replay
+def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
+    matching, violated, unknown = (summary.verdicts.get(name, 0) for name in ("holds", "violated", "unknown"))
+    text = f"{plural(matching, 'decision')} match{'es' if matching == 1 else ''} Kafka's algorithm, {violated:,} do not"
+    if unknown:
+        text += f", {unknown:,} cannot be judged: inputs are missing from the logs"
+    return _labelled("replay", [text], [_violation(row, names) for row in summary.violations])
+
+
+def _violation(row: Row, names: Names) -> str:
+    return (
+        f"{row['rule']} is violated by {row['subject']} at {names.time(row['at'])}: "
+        f"expected {row['expected']}, but it was {row['actual']} ({names.proof(row)})"
+    )
+
+
+_SECTIONS: Mapping[str, Callable[[ClusterSummary, Names], list[str]]] = {
+    "ingest": _ingest_lines,
+    "timelines": _timeline_lines,
+    "detect": _finding_lines,
+    "replay": _replay_lines,
+}
+"""The lines of each step."""
+
+
+def _next_commands(root: str, steps: Sequence[str]) -> str:
+    """The step that comes next, or, after the last one, some questions to the tables."""
+    later = STEPS[STEPS.index(steps[-1]) + 1 :]
+    if later:
+        return f"Next:\n  kafka-rewind {later[0]} --warehouse {root}"
+    return "\n".join(
+        [
+            "Where to look next:",
+            f'  kafka-rewind sql "SELECT * FROM offline_partitions ORDER BY duration_ms DESC" --warehouse {root}',
+            f"  kafka-rewind sql \"SELECT * FROM verdicts WHERE verdict = 'violated'\" --warehouse {root}",
+            f"  kafka-rewind export partition_timeline --format csv --output timeline.csv --warehouse {root}",
+        ]
+    )
+
+
+def _violating(rows: int) -> str:
+    return "1 row violates it" if rows == 1 else f"{rows:,} rows violate it"
+
+
+# ---- a run that is refused ------------------------------------------------------------------------------------------
+REJECTED = "log_files.reject_ratio"
+"""The expectation that a log of a release that is not understood violates."""
+
+
+def refusal_text(warehouse: Warehouse, outcome: Outcome) -> str:
+    """Why the gate refused a run: each expectation that failed, and for rejects the most frequent of them."""
+    assert outcome.audit is not None  # a run without new input is never refused
+    lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
+    for failure in outcome.audit.failures:
+        examples = "; ".join(failure.examples)
+        lines.append(f"  {failure.name}: {failure.description}; {_violating(failure.rows)}, such as {examples}")
+        if failure.name == REJECTED:
+            rejects, paths = frequent_rejects(warehouse)
+            names = distinct_names(paths)
+            places = [f"{names[row['path']]}:{row['first']['line']}" for row in rejects]
+            lines += [f"    {reject_text(row, place)}" for row, place in zip(rejects, places, strict=True)]
+            lines.append(
+                "    A newer release of kafka-rewind may know these messages; "
+                "to publish anyway, raise max_reject_percent in the --conf file."
+            )
+    return "\n".join(lines)

@@ -1,0 +1,91 @@
+"""How numbers, times, durations and files are written in a summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from jobs.nightly.summary_facts import Row
+
+
+def date_time(at: datetime | None) -> str:
+    """`2026-11-21 11:47:34.963`; `unknown` for none."""
+    return at.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] if at else "unknown"
+
+
+def duration(ms: int | None) -> str:
+    """`14 ms`, `17.8 s`, `3 min 20 s`, `2 h 5 min`; `an unknown time` for none."""
+    if ms is None:
+        return "an unknown time"
+    if ms < 1000:
+        return f"{ms} ms"
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = int(seconds // 60)
+    return f"{minutes} min {int(seconds % 60)} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def size(count: int) -> str:
+    """Bytes as `6.6 MB`."""
+    return f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count:,} bytes"
+
+
+def plural(count: int, word: str) -> str:
+    """`1 partition`, `2 partitions`."""
+    return f"{count:,} {word}" + ("" if count == 1 else "es" if word.endswith("s") else "s")
+
+
+def ids(numbers: Iterable[int]) -> str:
+    """`0, 1, 2`."""
+    return ", ".join(map(str, numbers)) or "unknown"
+
+
+def nodes(numbers: Sequence[int]) -> str:
+    """`node 1`, `nodes 1, 2`."""
+    return f"node {numbers[0]}" if len(numbers) == 1 else f"nodes {ids(numbers)}"
+
+
+def distinct_names(paths: Iterable[str]) -> dict[str, str]:
+    """Each path's last two parts, or as many as tell it from all others.
+
+    >>> sorted(distinct_names(["/eu/1/logs/server.log", "/eu/2/logs/server.log", "/eu/1/logs/gc.log"]).values())
+    ['1/logs/server.log', '2/logs/server.log', 'logs/gc.log']
+    """
+    names: dict[str, str] = {}
+    left, length = {path: path.split("/") for path in paths}, 2
+    while left:
+        by_name: dict[str, list[str]] = {}
+        for path, parts in left.items():
+            by_name.setdefault("/".join(parts[-length:]), []).append(path)
+        for name, same in by_name.items():
+            if len(same) == 1 or any(len(left[path]) <= length for path in same):
+                names |= dict.fromkeys(same, name) if len(same) == 1 else {path: path for path in same}
+        left = {path: parts for path, parts in left.items() if path not in names}
+        length += 1
+    return names
+
+
+class Names:
+    """How a cluster's files and times are written: as short as nothing is lost by it."""
+
+    def __init__(self, streams: Sequence[Row]) -> None:
+        short = distinct_names(row["path"] for row in streams)
+        self.path = {row["path"]: short[row["path"]] for row in streams}
+        self._stream = {row["file_id"]: short[row["path"]] for row in streams}
+        self.first = min((row["first_at"] for row in streams if row["first_at"]), default=None)
+        self.last = max((row["last_at"] for row in streams if row["last_at"]), default=None)
+        self._is_one_day = bool(self.first and self.last and self.first.date() == self.last.date())
+
+    def time(self, at: datetime | None) -> str:
+        """`11:47:34.963`; with the date if the logs are of several days."""
+        return date_time(at)[11:] if at and self._is_one_day else date_time(at)
+
+    def line(self, place: Row) -> str:
+        """`broker-3/state-change.log:5321`, of a place with `file_id` and `line`."""
+        return f"{self._stream.get(place['file_id'], '?')}:{place['line']}"
+
+    def proof(self, row: Row) -> str:
+        """The first line that proves a row."""
+        evidence = row.get("evidence") or []
+        return self.line(evidence[0]) if evidence else "no line"

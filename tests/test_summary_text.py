@@ -1,0 +1,352 @@
+"""The summary that a run prints: the words, and the figures of the two real clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from jobs.nightly.summary_facts import ClusterSummary, is_zone_assumed, node_roles, summarize
+from jobs.nightly.summary_text import clock_sentences, kafka_versions, requests_text, stream_doubts, summary_text
+from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, plural, size
+from jobs.settings import Settings
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
+DURATIONS = {
+    None: "an unknown time",
+    14: "14 ms",
+    999: "999 ms",
+    17_800: "17.8 s",
+    59_949: "59.9 s",
+    200_000: "3 min 20 s",
+    7_500_000: "2 h 5 min",
+}
+PLURALS = {
+    (1, "partition"): "1 partition",
+    (2, "partition"): "2 partitions",
+    (0, "flap"): "0 flaps",
+    (1200, "pass"): "1,200 passes",
+}
+RANGES = {  # ranges of the streams -> the sentence
+    (): "release unknown: no message is specific to one",
+    (None,): "release unknown: no message is specific to one",
+    ("1.1.0..2.5.1", "2.4.0..", "2.0.0..2.4.1"): "2.4 to 2.4.1, by its messages",
+    ("3.0.0..",): "3.0 or later, by its messages",
+    ("2.4.0..", "1.0.0..2.0.1"): "2.4 or later, by its messages",  # streams that contradict each other
+}
+
+
+@pytest.mark.parametrize("ms", DURATIONS)
+def test_duration(ms: int | None) -> None:
+    assert duration(ms) == DURATIONS[ms]
+
+
+@pytest.mark.parametrize("count_and_word", PLURALS)
+def test_plural(count_and_word: tuple[int, str]) -> None:
+    assert plural(*count_and_word) == PLURALS[count_and_word]
+
+
+@pytest.mark.parametrize("ranges", RANGES)
+def test_kafka_versions(ranges: tuple[str | None, ...]) -> None:
+    assert kafka_versions([{"kafka_versions": text} for text in ranges]) == RANGES[ranges]
+
+
+def test_small_words() -> None:
+    assert date_time(datetime(2026, 11, 21, 11, 47, 34, 963000)) == "2026-11-21 11:47:34.963"
+    assert date_time(None) == "unknown"
+    assert (size(99_999), size(6_600_000)) == ("99,999 bytes", "6.6 MB")
+    assert (ids([0, 1]), ids([])) == ("0, 1", "unknown")
+
+
+PATHS = {  # paths -> their names
+    "two parts are enough": (
+        ["/l/broker-3/server.log", "/l/broker-4/server.log"],
+        ["broker-3/server.log", "broker-4/server.log"],
+    ),
+    "as many parts as tell them apart": (
+        ["/l/1/logs/state-change.log", "/l/2/logs/state-change.log", "/l/2/logs/server.log"],
+        ["1/logs/state-change.log", "2/logs/state-change.log", "logs/server.log"],
+    ),
+    "one is the end of the other": (
+        ["logs/server.log", "/a/logs/server.log"],
+        ["logs/server.log", "/a/logs/server.log"],
+    ),
+    "a name alone": (["server.log"], ["server.log"]),
+}
+
+
+@pytest.mark.parametrize("case", PATHS)
+def test_paths_that_are_told_apart(case: str) -> None:
+    paths, expected = PATHS[case]
+    names = distinct_names(paths)
+    assert [names[path] for path in paths] == expected
+
+
+AT, LATER = datetime(2026, 11, 21, 10), datetime(2026, 11, 21, 10, 3, 20)
+EVIDENCE = {"evidence": [{"node_id": 1, "file_id": "f", "line": 7}]}
+STREAM = {
+    "cluster": "pay", "also_seen_as": [], "role": "broker", "kind": "state_change", "status": "ok", "findings": [],
+    "path": "/logs/broker-1/state-change.log", "file_id": "f", "kafka_versions": "2.4.0..2.4.1", "node_ids": [1],
+    "size_bytes": 1000, "event_bytes": 1000, "detail_bytes": 1000, "reject_bytes": 1000, "other_bytes": 1000,
+    "held_back_bytes": 1000, "duplicate_bytes": 1000, "event_lines": 12, "reject_lines": 1, "first_at": AT,
+    "last_at": LATER, "time_zone": "UTC",
+}  # fmt: skip
+OUTAGE = {"topic": "t", "partition": 0, "since": AT, "last_leader": 2, "failed_elections": 0, **EVIDENCE}
+
+
+def a_cluster() -> ClusterSummary:
+    """Facts by hand: an open outage, one that is over, an unclean election, a violation, a reject."""
+    outages: list[Mapping[str, Any]] = [
+        {**OUTAGE, "until": None, "duration_ms": 200_000, "cause": "broker_failure", "cause_broker": 2, "healed_by": None},
+        {
+            **OUTAGE, "until": LATER, "duration_ms": 14, "cause": None, "cause_broker": None,
+            "healed_by": "clean_election", "failed_elections": 1,
+        },
+        {**OUTAGE, "until": LATER, "duration_ms": None, "cause": None, "last_leader": None, "healed_by": None},
+    ]  # fmt: skip
+    unclean = {"topic": "t", "partition": 1, "leader": 3, "leader_epoch": 6, "at": AT, "isr_before": [1]}
+    churn = {
+        "topic": "t", "partition": 2, "follower": 4, "flaps": 3, "hour": AT, "worst_out_ms": 1500,
+    }  # fmt: skip
+    return ClusterSummary(
+        "pay",
+        streams=[STREAM, {**STREAM, "file_id": "g", "path": "/logs/notes.txt", "status": "no_records"}],
+        controller_terms=[{"controller_id": 1, "controller_epoch": 4, "since": AT, "until": None, "total": 1}],
+        partitions=3,
+        topics=1,
+        states=9,
+        inferred_states=2,
+        missing_states=4,
+        elections={"succeeded": 2, "failed": 1, "unclean": 1},
+        unclean_elections=[{**unclean, **EVIDENCE}],
+        outages=outages,
+        contradictions=[
+            {"topic": "t", "partition": 2, "at": AT, "contradiction": "leader 1; leader 2", "total": 3, **EVIDENCE}
+        ],
+        outage_count=3,
+        open_outages=1,
+        churn=[churn],
+        churning_followers=1,
+        isr_changes=7,
+        verdicts={"holds": 5, "violated": 1, "unknown": 2},
+        violations=[
+            {"rule": "leader_in_isr", "subject": "t-0#0", "at": AT, "expected": "a", "actual": "b", **EVIDENCE}
+        ],
+        rejects=[{"count": 2, "signature": "Never seen <n>", "first": {"file_id": "f", "line": 9}, "total": 3}],
+        is_zone_assumed=True,
+        missing_logs=["no log of broker 3", "no server log of any node"],
+    )
+
+
+def test_a_cluster_in_words() -> None:
+    lines = summary_text([a_cluster()], "/w").splitlines()
+    proof = "(broker-1/state-change.log:7)"
+    assert lines[:-5] == [
+        "Cluster pay: 2026-11-21 10:00:00.000 to 2026-11-21 10:03:20.000 (3 min 20 s), "
+        "local times read as UTC (no time_zone is set)",
+        "  Kafka        2.4 to 2.4.1, by its messages",
+        "  logs         2 streams (1 without log records) of nodes 1, 2,000 bytes: 24 events (4,000 bytes), "
+        "2,000 bytes out of scope, 2,000 bytes rejected, 2,000 bytes held back as incomplete, 2,000 bytes read before",
+        '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
+        "               and 2 other kinds: SELECT signature, count(*) FROM rejects GROUP BY signature",
+        "  missing      no log of broker 3",
+        "               no server log of any node",
+        "  controllers  1 term: 1 (epoch 4) 10:00:00.000 to the end of the logs",
+        "  partitions   3 in 1 topic, 9 states, 2 of them inferred; 4 more states not fully in the logs",
+        "  conflicts    log lines disagree about 3 states:",
+        f"    t-2 at 10:00:00.000: leader 1; leader 2 {proof}",
+        "  elections    2 succeeded, 1 failed, 1 unclean",
+        "  offline      3 intervals without a leader, 1 still open at the end of the logs, longest first:",
+        "    t-0 had no leader for 3 min 20 s from 10:00:00.000, when broker 2 failed; "
+        f"still offline at the end of the logs {proof}",
+        "    t-0 had no leader for 14 ms from 10:00:00.000, when it lost its leader 2; "
+        f"ended by a clean election at 10:03:20.000, after 1 failed election {proof}",
+        f"    t-0 had no leader for an unknown time from 10:00:00.000, cause unknown; ended at 10:03:20.000 {proof}",
+        "  unclean      1 unclean election, each may have lost records:",
+        f"    t-1: broker 3 became leader at 10:00:00.000 in leader epoch 6, the ISR was 1 {proof}",
+        "  ISR          7 replica changes, 1 follower churning; worst: broker 4 of t-2, 3 flaps in the hour from 10:00, "
+        "out of sync for up to 1.5 s",
+        "  reassigned   none",
+        "  replay       5 decisions match Kafka's algorithm, 1 do not, "
+        "2 cannot be judged: inputs are missing from the logs",
+        f"    leader_in_isr is violated by t-0#0 at 10:00:00.000: expected a, but it was b {proof}",
+    ]
+    assert lines[-4] == "Where to look next:"
+    assert all("--warehouse /w" in line for line in lines[-3:])
+
+
+def test_a_quiet_cluster_in_words() -> None:
+    quiet = ClusterSummary("pay", streams=[{**STREAM, "reject_bytes": 0, "held_back_bytes": 0, "duplicate_bytes": 0}])
+    quiet.churn = [{"flaps": 0}]
+    text = summary_text([quiet], "/w")
+    assert "1,000 bytes out of scope, nothing rejected\n" in text
+    assert "  controllers  no term is in the logs\n" in text
+    assert "  elections    0 succeeded, 0 failed, 0 unclean\n" in text
+    assert "  offline      no partition was without a leader\n" in text
+    assert "  unclean      no unclean elections\n" in text
+    assert "  ISR          0 replica changes, 0 followers churning\n" in text
+    assert "  replay       0 decisions match Kafka's algorithm, 0 do not\n" in text
+
+
+def test_times_have_dates_where_logs_are_of_several_days() -> None:
+    summary = a_cluster()
+    summary.streams = [{**STREAM, "last_at": datetime(2026, 11, 23, 1)}]
+    text = summary_text([summary], "/w")
+    assert "1 (epoch 4) 2026-11-21 10:00:00.000 to the end of the logs" in text
+    assert "3 flaps in the hour from 2026-11-21 10:00, out of sync" in text
+
+
+def test_what_is_too_much_is_a_number() -> None:
+    summary = a_cluster()
+    terms: list[Mapping[str, Any]] = [
+        {"controller_id": 1, "controller_epoch": epoch, "since": AT, "until": AT, "total": 9} for epoch in range(6)
+    ]
+    summary.controller_terms = terms
+    summary.streams = [{**STREAM, "findings": [f"finding {i}" for i in range(7)]}]
+    text = summary_text([summary], "/w")
+    assert "9 terms, the last 5: 1 (epoch 1) 10:00:00.000 to 10:00:00.000; 1 (epoch 2)" in text
+    assert "  doubtful     broker-1/state-change.log: finding 0\n" in text
+    assert "               and 2 more: SELECT path, findings FROM log_files\n" in text
+
+
+def offset(node: int, *, applied: tuple[float, float] | None = None, **words: Any) -> dict[str, Any]:
+    """What the offsets of a node are together; `applied`: what was taken off at least and at most."""
+    least, most = applied or (None, None)
+    usual = {"reference": 1, "pairs": 10, "contradicting": False}
+    return {"node_id": node, "corrected": applied is not None, "from_ms": least, "to_ms": most, **usual, **words}
+
+
+CLOCKS: dict[str, tuple[list[dict[str, Any]], set[int], list[str]]] = {  # offsets by node, who logged -> sentences
+    "one node has nothing to agree with": ([], {1}, []),
+    "all agree": ([offset(1), offset(2)], {1, 2}, ["no clock skew detected (10 line pairs)"]),
+    "nothing to compare": ([], {1, 2}, ["no lines to compare nodes 1, 2 with other nodes: times are not corrected"]),
+    "one is ahead, one behind, one was set, one cannot be compared": (
+        [offset(1), offset(2, applied=(299_997.2, 300_031.0)), offset(3, applied=(-20.0, -20.2)), offset(4, contradicting=True)],
+        {1, 2, 3, 4, 5},
+        [
+            "node 2 was ahead of node 1 by 299,997 to 300,031 ms; its times are corrected",
+            "node 3 was behind node 1 by 20 ms; its times are corrected",
+            "line pairs of node 4 are inconsistent, as if a clock had been set: times are not corrected",
+            "no clock skew detected on node 1 (20 line pairs)",
+            "no lines to compare node 5 with other nodes: times are not corrected",
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CLOCKS)
+def test_clocks_in_words(case: str) -> None:
+    offsets, nodes, sentences = CLOCKS[case]
+    assert clock_sentences(offsets, nodes) == sentences
+
+
+def test_requests_in_words() -> None:
+    none = {"stale": None, "failed": None, "slowest_ms": None, "only_sent": 0}
+    assert requests_text([{"kind": None, "total": 2, **none}]) == "2 from controllers to brokers: 2 of unknown kind"
+    both = [
+        {"kind": "LeaderAndIsr", "total": 1300, "stale": 2, "failed": 1, "slowest_ms": 1500, "only_sent": 0},
+        {"kind": "UpdateMetadata", "total": 3, "stale": 0, "failed": 0, "slowest_ms": 20, "only_sent": 3},
+    ]
+    assert requests_text(both) == (
+        "1,303 from controllers to brokers: 1,300 LeaderAndIsr, 3 UpdateMetadata; slowest response after 1.5 s; "
+        "2 ignored as stale; 1 answered with an error; 3 logged only by the sender"
+    )
+
+
+ROW = {
+    "path": "/l/broker-1/server.log.2026-11-21-04", "file_id": "r", "also_seen_as": [], "node_ids": [1], "role": "broker", "kind": "server",
+    "findings": [], "first_at": datetime(2026, 11, 21, 4, 1), "last_at": datetime(2026, 11, 21, 4, 59), "time_zone": "UTC",
+}  # fmt: skip
+
+
+def test_what_makes_streams_doubtful() -> None:
+    """Their own findings, by name unless they name it; and names of hours that contradict their zone: here by two hours."""
+    hours = [
+        {
+            **ROW,
+            "path": f"/l/broker-1/server.log.2026-11-21-0{hour + 2}",
+            "first_at": at,
+            "last_at": at.replace(minute=59),
+        }
+        for hour in (3, 4, 5)
+        for at in [datetime(2026, 11, 21, hour, 1)]
+    ]
+    dark = {
+        **ROW,
+        "path": "/l/a.gz",
+        "findings": ["This file cannot be read: /l/a.gz (it ends early); leave it out."],
+        "first_at": None,
+    }
+    mixed = {**ROW, "findings": ["several nodes write to it: 1, 2; records may be missing"]}
+    streams = [dark, mixed, *hours]
+    assert stream_doubts(streams, Names(streams)) == [
+        "broker 1's file names are 2 h ahead of its time stamps (3 files): its zone is probably not UTC; see time_zone in conf",
+        "This file cannot be read: /l/a.gz (it ends early); leave it out.",
+        "broker-1/server.log.2026-11-21-04: several nodes write to it: 1, 2; records may be missing",
+    ]
+    assert stream_doubts([ROW], Names([ROW])) == []
+
+
+ASSUMED: dict[
+    str, tuple[Settings, dict[str, Any], bool]
+] = {  # settings, what differs in the row -> whether its zone is a guess
+    "nobody said": (Settings(), {}, True),
+    "said for all": (Settings(time_zone="UTC"), {}, False),
+    "said for its node": (Settings(node_time_zones={1: "UTC"}), {}, False),
+    "said for one of its nodes": (Settings(node_time_zones={1: "UTC"}), {"node_ids": [1, 2]}, True),
+    "of nobody": (Settings(node_time_zones={1: "UTC"}), {"node_ids": []}, True),
+    "a dump counts from 1970": (Settings(), {"kind": "metadata_dump"}, False),
+    "no times": (Settings(), {"first_at": None}, False),
+}
+
+
+@pytest.mark.parametrize("case", ASSUMED)
+def test_a_zone_that_nobody_set(case: str) -> None:
+    settings, row, is_assumed = ASSUMED[case]
+    assert is_zone_assumed({**ROW, **row}, settings) == is_assumed
+
+
+def test_what_nodes_are() -> None:
+    rows = [("broker", [1]), ("broker", [1]), ("controller", [1, 100]), (None, [7])]
+    assert node_roles([{"role": role, "node_ids": nodes} for role, nodes in rows]) == {1: "broker", 100: "controller"}
+
+
+def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
+    """Figures of data/README.md: 29 partitions, 3 unclean elections, 24 outages of which none is open, 4 terms."""
+    text = summary_text(summarize(zk.warehouse), zk.warehouse.root)
+    lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ") and line[2] != " "}
+    assert text.startswith(
+        "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), local times read as UTC (no time_zone is set)\n"
+    )
+    assert "2.4 to 2.4.1" in lines["Kafka"]
+    assert "nodes 0, 1, 2, 3, 4" in lines["logs"]
+    assert "nothing rejected" in lines["logs"]
+    assert "4 terms: 3 (epoch 1)" in lines["controllers"]
+    assert "0 (epoch 4) 11:46:45.431 to the end of the logs" in lines["controllers"]
+    assert lines["partitions"].endswith("29 in 5 topics, 362 states, 4 of them inferred")
+    assert lines["elections"].endswith("3 unclean")
+    assert "24 intervals without a leader, 0 still open" in lines["offline"]
+    assert "3 unclean elections, each may have lost records:" in lines["unclean"]
+    assert "12 completed" in lines["reassigned"]
+    assert ", 0 do not," in lines["replay"]
+    assert (
+        "    payments-0 had no leader for 17.8 s from 11:47:34.961, when broker 1 failed; ended by a clean election at 11:47:52.714"
+        in text
+    )
+    for partition, epoch in ((0, 6), (1, 7), (3, 6)):
+        assert f"    unclean_ok-{partition}: broker 2 became leader at 11:47:37.28" in text
+        assert f"in leader epoch {epoch}, the ISR was 1 (broker-0/state-change.log:" in text
+
+
+def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
+    text = summary_text(summarize(kraft.warehouse), kraft.warehouse.root)
+    assert "nodes 0, 1, 2, 3, 4, 100, 101, 102" in text
+    assert "nothing rejected" in text
+    assert "4 terms: 100 (epoch 2) 11:50:02.109" in text
+    assert "  unclean      7 unclean elections, each may have lost records:" in text
+    assert "1 cancelled, 11 completed" in text
+    assert ", 0 do not," in text

@@ -1,4 +1,4 @@
-"""What a night rebuilds: the topics that have news, and the whole cluster if anything is told anew of the time before them."""
+"""What a night rebuilds: topics with new events, or the whole cluster if evidence about the time before them changed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from jobs.ingest.new_events import first_new_event_times
-from jobs.nightly.incremental import Growth, Scope, as_of, first_difference
+from jobs.ingest.ingest import first_new_event_times
+from jobs.nightly.incremental import AppendedClusters, Scope, as_of, first_difference
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
@@ -71,49 +71,49 @@ CASES = {
         ("t1", "t3", "t4"), before={"offline_partitions": "topic | until\n t1 |\n t2 | 10:05:00"}
     ),
     "a list of partitions": Case(("t3", "t4", "t7"), lines="10:12:00 | 1 | | | INFO | x | lists_t7"),
-    "a topic that is told by its id": Case(("named", "t3", "t4"), lines="10:12:00 | 1 | | N | INFO | x | y"),
+    "a topic that is named by its id": Case(("named", "t3", "t4"), lines="10:12:00 | 1 | | N | INFO | x | y"),
     "KRaft: a leader alone in sync": Case(
         ("t1", "t3", "t4"),
         before={"partition_timeline": "topic | isr | until\n t1 | 1 |\n t2 | 1 | 10:05:00\n t5 | 1,2 |"},
         lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced",
     ),
     "most topics": Case(
-        reason="5 topics have news, 9 were known",
+        reason="5 topics have new events (9 before)",
         lines="10:12:00 | 1 | t5 | | INFO | x | y\n10:12:00 | 1 | t6 | | INFO | x | y\n10:12:00 | 1 | t7 | | INFO | x | y",
     ),
-    "a reign that began earlier than was known": Case(
-        reason="controller_timeline has changed for times before the news",
+    "a term that began earlier than was known": Case(
+        reason="controller_timeline changed for times before the new events",
         now={"controller_timeline": "controller_id | controller_epoch | since | active_since\n 1 | 1 | 09:59:00 | 10:00:01"},
     ),
     "a broker that was gone by then": Case(
-        reason="broker_timeline has changed for times before the news",
+        reason="broker_timeline changed for times before the new events",
         now={"broker_timeline": "broker | since | until | started_as | ended_by\n 2 | 10:00:00 | 10:05:00 | new | fenced"},
     ),
     "a clock that is corrected": Case(reason="a clock is corrected", now={"clock_offsets": "node_id | applied\n 2 |"}),
     "a clock that was": Case(reason="a clock is corrected", before={"clock_offsets": "node_id | applied\n 2 |"}),
     "a log that seemed to be at WARN": Case(
-        reason="a log's level is another than it seemed",
+        reason="the new events show that a log is at level INFO",
         now={"log_coverage": NOW["log_coverage"] + "\n 2 | server | 10:00:00 | 10:15:00"},
         before={"log_coverage": BEFORE["log_coverage"] + "\n 2 | server | 10:00:00 | 10:09:00"},
         lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced\n10:12:00 | 2 | | | INFO | x | y",
     ),
     "the first eligible leader replica": Case(
-        reason="it is told anew how KRaft keeps the last in sync",
+        reason="evidence about eligible leader replicas changed",
         lines="10:00:02 | 1 | | | INFO | x | kraft_broker_fenced\n10:12:00 | 1 | t4 | | INFO | x | kraft_elr",
     ),
-    "a reign that says by now what it removes": Case(
-        reason="a controller says by now what it made of replicas that went away",
+    "a term that says by now what it removes": Case(
+        reason="the new events show how a controller removed offline replicas",
         lines="10:01:00 | 1 | t1 | | TRACE | x | offline\n10:12:00 | 1 | t4 | | INFO | x | replica_removed_from_isr",
     ),
     "a node that does": Case(
-        reason="a controller says by now what it made of replicas that went away",
+        reason="the new events show how a controller removed offline replicas",
         lines="10:01:00 | 1 | t1 | | TRACE | x | offline\n10:12:00 | 1 | t4 | | INFO | x | controller_isr_removed",
     ),
     "one that always did": Case(
         ("t3", "t4"),
         lines="10:01:00 | 1 | t1 | | TRACE | x | offline\n10:01:00 | 1 | t1 | | INFO | x | replica_removed_from_isr",
     ),
-    "another release": Case(reason="its release is another than it seemed", now={"log_files": "kafka_versions\n 2.5.0..2.5.1"}),
+    "another release": Case(reason="evidence about its Kafka release changed", now={"log_files": "kafka_versions\n 2.5.0..2.5.1"}),
 }  # fmt: skip
 FIELDS: Mapping[Any, dict[str, Any]] = {  # of these events more is told
     "offline": {"event_type": "replica_state_change", "controller_epoch": 1, "fields": {"to_state": "OfflineReplica"}},
@@ -174,9 +174,11 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
 
     published, now = tables(0), tables(1)
     facts = ClusterFacts(now["events"], now["log_coverage"], evidence_kinds(now["events"]))
-    growth = Growth(cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts)
+    appended = AppendedClusters(
+        cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts
+    )
     new = (now[name] for name in ("clock_offsets", "controller_timeline", "broker_timeline"))
-    return growth.scope([*CASES, "another"], *new), growth.reasons
+    return appended.scope([*CASES, "another"], *new), appended.reasons
 
 
 @pytest.mark.parametrize("case", CASES)

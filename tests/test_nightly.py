@@ -14,12 +14,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import jobs.ingest.ingest
-import jobs.nightly.run
 from jobs.cli import main
 from jobs.ingest.ingest import NewInput
-from jobs.nightly.run import Outcome, made_with, may_stay, nightly
+from jobs.nightly.plan import appended_clusters, code_and_settings, pending_after
+from jobs.nightly.run import Outcome, nightly
 from jobs.nightly.run import run as run_steps
-from jobs.nightly.steps import pending_after
 from jobs.session import are_many
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.kafka_releases import releases
@@ -186,7 +185,7 @@ def test_nights(
         patch.setattr(jobs.ingest.ingest, "WORTH_BYTES", 0)
         patch.setattr("jobs.nightly.steps.to_topic_timeline", told)
         assert run(spark, root, small, said_of.append).published
-    assert "default: news of 1 topic since 2026-11-21 10:05:30, others stay as they are" in said_of
+    assert "default: 1 topic has new events since 2026-11-21 10:05:30; the others are unchanged" in said_of
     assert made_of == [{None, "pay-in"}]
     second = published_rows(root)
     assert two_nights.outcome.published
@@ -203,7 +202,7 @@ def test_nights(
         )
     at_second = pinned(spark, root)
     with monkeypatch.context() as patch:
-        patch.setattr(jobs.nightly.run, "DERIVE", {})  # the streams alone are enough to be refused
+        patch.setattr("jobs.nightly.plan.DERIVING_STEPS", ())  # the streams alone are enough to be refused
         said = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
     assert said.exit_code == 3
     assert "The data gate refused run 8; readers still see the run before it." in said.stderr
@@ -297,18 +296,20 @@ GROWN = {  # digests by which rows were made, steps that are out of date, steps 
 
 
 @pytest.mark.parametrize("case", GROWN)
-def test_whose_rows_may_stay(case: str) -> None:
+def test_whose_rows_appended_clusters(case: str) -> None:
     by, late, steps, expected = GROWN[case]
     warehouse = Warehouse(cast("Any", None), "", derived_with=by, pending=late)
     news = NewInput(("a", "b"), streams_read={"a": ("stream",)})
     derived = [step for step in steps if step != "ingest"]
-    assert may_stay(warehouse, news, derived, "now") == expected
+    assert appended_clusters(warehouse, news, derived, "now") == expected
 
 
 def test_rows_are_made_with_code_and_settings() -> None:
     topics = {"pay": TopicSettings(min_insync_replicas=2), "rest": TopicSettings()}
-    assert made_with(Settings(topics=topics)) == made_with(Settings(topics=dict(reversed(topics.items()))))
-    assert made_with(Settings(topics=topics)) != made_with(Settings())
+    assert code_and_settings(Settings(topics=topics)) == code_and_settings(
+        Settings(topics=dict(reversed(topics.items())))
+    )
+    assert code_and_settings(Settings(topics=topics)) != code_and_settings(Settings())
 
 
 PENDING = {  # out of date before, step, its clusters -> out of date after

@@ -1,0 +1,76 @@
+"""What derived tables are made of, whichever topics are rebuilt: the clusters' events on one clock, and facts about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from jobs.nightly.incremental import Scope
+from jobs.session import checkpointed, checkpointed_if_few
+from jobs.timelines import clocks
+from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
+from jobs.timelines.requests import to_request_lines, to_requests
+from jobs.warehouse.tables import Warehouse
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of some clusters. Each is worked out when it is first asked for, and is then the same for all steps."""
+
+    warehouse: Warehouse
+    clusters: tuple[str, ...]
+    measures_clocks: bool
+    """Whether this run measures the clocks; otherwise they are corrected as by `clock_offsets`."""
+
+    @cached_property
+    def are_all_clusters(self) -> bool:
+        """Whether the warehouse has no other clusters."""
+        rows = self.warehouse.newest("log_files").select("cluster").distinct().collect()
+        return {row["cluster"] for row in rows} <= set(self.clusters)
+
+    def all_rows(self, name: str) -> DataFrame:
+        """The clusters' rows of a table as it was written last."""
+        rows = self.warehouse.newest(name)
+        return rows if self.are_all_clusters else rows.where(Scope(self.clusters).rows_of(name))
+
+    @cached_property
+    def logged_events(self) -> DataFrame:
+        """EVENTS, `at` on the clock of the node that logged them."""
+        return checkpointed_if_few(self.all_rows("events"))
+
+    @cached_property
+    def requests(self) -> DataFrame:
+        """What controllers asked of brokers, each time on the clock of the node that logged it."""
+        return checkpointed(to_requests(to_request_lines(self.logged_events)))
+
+    @cached_property
+    def clock_offsets(self) -> DataFrame:
+        """How far the nodes' clocks are apart: a row for each node and hour, held by the driver."""
+        if not self.measures_clocks:
+            return self.all_rows("clock_offsets").persist()
+        pairs = clocks.to_clock_pairs(self.requests, self.logged_events)
+        return clocks.to_clock_offsets(self.warehouse.spark, clocks.collect_skew_bounds(pairs))
+
+    @cached_property
+    def corrections(self) -> DataFrame | None:
+        """What is taken off the times of which nodes; None if no clock is corrected."""
+        return clocks.to_clock_corrections(self.clock_offsets)
+
+    @cached_property
+    def events(self) -> DataFrame:
+        """EVENTS, `at` on the cluster's clock."""
+        if self.corrections is None:
+            return self.logged_events
+        return checkpointed_if_few(clocks.on_cluster_clock(self.logged_events, self.corrections, {"at": "node_id"}))
+
+    @cached_property
+    def facts(self) -> ClusterFacts:
+        """What is known of each cluster as a whole."""
+        coverage = self.all_rows("log_coverage").persist()
+        if self.corrections is not None:
+            coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
+        return ClusterFacts(self.events, coverage, evidence_kinds(self.logged_events))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from jobs.ingest.ingest import first_new_event_times
+from jobs.ingest.new_events import first_new_event_times
 from jobs.nightly.incremental import AppendedClusters, Scope, as_of, first_difference
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from schemas.findings import OFFLINE_PARTITIONS

@@ -131,9 +131,10 @@ def size_session(spark: SparkSession, size_bytes: int) -> None:
 def are_many(spark: SparkSession) -> bool:
     """Whether logs are so many that whoever reads their events again reads the columns it needs from the table.
 
-    To keep all of them in memory takes more than that: a nightly run over 1 GB takes 500 CPU seconds (273 s) with events
-    in memory and 483 (255 s) with events that are read again; over 300 MB there is no difference. Fewer stay in memory,
-    for finding the files of a table costs more than reading them. A session of somebody else counts as one with many.
+    To keep all of them in memory takes more than that: a nightly run over 1 GB takes 500 CPU seconds (273 s) with
+    events in memory and 483 (255 s) with events that are read again; over 300 MB there is no difference. Fewer stay in
+    memory, for finding the files of a table costs more than reading them. A session of somebody else counts as one
+    with many.
     """
     return spark.conf.get(MANY, "true") == "true"
 

@@ -31,7 +31,7 @@ class Settings:
     clusters: Mapping[str, str] = field(default_factory=dict)
     """Cluster name by path pattern (shell style), the first that matches."""
     time_zone: str | None = None
-    """IANA zone of nodes that `node_time_zones` does not name; None: UTC, which the summary says is a guess."""
+    """IANA zone of nodes that `node_time_zones` does not name; None: UTC, and the summary says that no zone is set."""
     node_time_zones: Mapping[int, str] = field(default_factory=dict)
     """IANA zone by node id."""
     topics: Mapping[str, TopicSettings] = field(default_factory=dict)
@@ -50,8 +50,8 @@ class Settings:
     """Most bytes that each byte of a compressed file or bundle may unfold to, once it is beyond 64 MB."""
 
     max_reject_percent: int = 2
-    """Most records in scope of a stream that no rule knows, in percent, if they are more than 20; above, its release is not
-    understood, and the gate refuses the run."""
+    """Most records in scope of a stream that no rule knows, in percent, if they are more than 20; above, its release is
+    not understood, and the gate refuses the run."""
 
     def cluster_of(self, path: str, default: str) -> str:
         """Cluster of a file."""
@@ -83,89 +83,108 @@ def load(path: str | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        given = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        first = str(error).splitlines()[0]
+        reason = str(error).splitlines()[0]
         raise BadInput(
-            f"The settings file cannot be read: {path} ({first}); give a YAML file such as conf/example.yaml."
+            f"The settings file cannot be read: {path} ({reason}); give a YAML file such as conf/example.yaml."
         ) from None
-    if given is None:
+    if content is None:
         return Settings()
-    _check_keys(path, "", given if isinstance(given, dict) else [type(given).__name__], Settings)
-    return _checked(path, given)
+    if not isinstance(content, dict):
+        raise BadInput(f"The settings file {path} is a {type(content).__name__}; {MAPPING}.")
+    _check_keys(path, "", content, Settings)
+    return _checked(path, content)
 
 
-def _check_keys(path: str, where: str, given: Iterable[Any], known: type[Settings | TopicSettings]) -> None:
+MAPPING = "give `key: value`, a line each, as in conf/example.yaml"
+
+
+def _check_keys(path: str, where: str, keys: Iterable[Any], known: type[Settings | TopicSettings]) -> None:
     """Raises BadInput for keys that are no settings."""
     names = {f.name for f in fields(known)}
-    if wrong := sorted(map(str, set(given) - names)):
+    if unknown := ", ".join(sorted(map(str, set(keys) - names))):
         raise BadInput(
-            f"The settings file {path} has unknown keys: {', '.join(wrong)}{where}; known are {', '.join(sorted(names))}."
+            f"The settings file {path} has unknown keys: {unknown}{where}; known are {', '.join(sorted(names))}."
         )
 
 
-def _checked(path: str, given: dict[str, Any]) -> Settings:
+def _checked(path: str, content: dict[str, Any]) -> Settings:
+    """The settings of a file's content. Raises BadInput for a value that cannot be one."""
     topics = {
-        str(name): _topic(path, str(name), told) for name, told in _mapping(path, "topics", given.get("topics")).items()
+        str(name): _topic(path, str(name), value)
+        for name, value in _mapping(path, "topics", content.get("topics")).items()
     }
-    clusters: dict[str, str] = {}
-    for pattern, name in _mapping(path, "clusters", given.get("clusters")).items():
+    clusters = _clusters(path, _mapping(path, "clusters", content.get("clusters")))
+    zones = _node_zones(path, _mapping(path, "node_time_zones", content.get("node_time_zones")))
+    for zone in [content.get("time_zone") or "UTC", *zones.values()]:
+        _check_zone(path, zone)
+    settings = Settings(**{**content, "topics": topics, "node_time_zones": zones, "clusters": clusters})
+    _check_values(path, "", settings)
+    for name, of_topic in topics.items():
+        _check_values(path, f" of topic {name}", of_topic)
+    return settings
+
+
+def _clusters(path: str, names: Mapping[Any, Any]) -> dict[str, str]:
+    """Cluster names by pattern."""
+    for pattern, name in names.items():
         if name is None or not str(name).strip():
             raise BadInput(
                 f"The settings file {path} gives no name to the cluster of {pattern!r}; give one after the colon."
             )
-        clusters[str(pattern)] = str(name)
-    zones: dict[int, str] = {}
-    for node, zone in _mapping(path, "node_time_zones", given.get("node_time_zones")).items():
+    return {str(pattern): str(name) for pattern, name in names.items()}
+
+
+def _node_zones(path: str, zones: Mapping[Any, Any]) -> dict[int, str]:
+    """Zones by node id."""
+    by_id: dict[int, str] = {}
+    for node, zone in zones.items():
         try:
-            zones[int(node)] = str(zone)
+            by_id[int(node)] = str(zone)
         except (TypeError, ValueError):
             raise BadInput(
-                f"The settings file {path} is not understood: node_time_zones names {node!r}; give ids of nodes, `1: Europe/Berlin`."
+                f"The settings file {path} names {node!r} in node_time_zones; "
+                "give ids of nodes, such as `1: Europe/Berlin`."
             ) from None
-    for zone in [given.get("time_zone") or "UTC", *zones.values()]:
-        try:
-            ZoneInfo(zone)
-        except (ZoneInfoNotFoundError, TypeError, ValueError, OSError):  # "Europe" is a folder of zones
-            raise BadInput(
-                f"The settings file {path} names a time zone that does not exist: {zone!r}; use IANA names such as "
-                "Europe/Berlin."
-            ) from None
-    settings = Settings(**{**given, "topics": topics, "node_time_zones": zones, "clusters": clusters})
-    places: list[tuple[str, Settings | TopicSettings]] = [("", settings)]
-    places += [(f" of topic {name}", of_topic) for name, of_topic in topics.items()]
-    for where, told in places:
-        _check_values(path, where, told)
-    return settings
+    return by_id
 
 
-def _mapping(path: str, name: str, told: Any) -> Mapping[Any, Any]:
-    """What is told under a name. Raises BadInput unless that is a mapping, or nothing."""
-    if not isinstance(told or {}, dict):
+def _check_zone(path: str, zone: Any) -> None:
+    try:
+        ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, TypeError, ValueError, OSError):  # "Europe" is a folder of zones
         raise BadInput(
-            f"The settings file {path} is not understood: {name} is no mapping; give `key: value`, a line each, as in conf/example.yaml."
-        )
-    return told or {}
+            f"The settings file {path} names a time zone that does not exist: {zone!r}; use IANA names such as "
+            "Europe/Berlin."
+        ) from None
 
 
-def _topic(path: str, topic: str, told: Any) -> TopicSettings:
-    given = _mapping(path, f"topic {topic}", told)
-    _check_keys(path, f" of topic {topic}", given, TopicSettings)
-    return TopicSettings(**given)
+def _mapping(path: str, name: str, value: Any) -> Mapping[Any, Any]:
+    """The value of a key. Raises BadInput unless it is a mapping, or nothing."""
+    if not isinstance(value or {}, dict):
+        raise BadInput(f"The settings file {path} has no mapping for {name}; {MAPPING}.")
+    return value or {}
+
+
+def _topic(path: str, topic: str, value: Any) -> TopicSettings:
+    overrides = _mapping(path, f"topic {topic}", value)
+    _check_keys(path, f" of topic {topic}", overrides, TopicSettings)
+    return TopicSettings(**overrides)
 
 
 _COUNTS = ("churn_flaps", "coverage_tolerance_minutes", "max_unpacked_gb", "max_unpacked_ratio", "max_reject_percent")
 
 
-def _check_values(path: str, where: str, told: Settings | TopicSettings) -> None:
+def _check_values(path: str, where: str, settings: Settings | TopicSettings) -> None:
     """Raises BadInput for a count that is no whole number from 1, or a switch that is neither true nor false."""
-    counts: dict[str, Any] = {name: getattr(told, name) for name in _COUNTS} if isinstance(told, Settings) else {}
-    if told.min_insync_replicas is not None:
-        counts["min_insync_replicas"] = told.min_insync_replicas
+    counts: dict[str, Any] = {n: getattr(settings, n) for n in _COUNTS} if isinstance(settings, Settings) else {}
+    if settings.min_insync_replicas is not None:
+        counts["min_insync_replicas"] = settings.min_insync_replicas
     for name, value in counts.items():
         if type(value) is not int or value < 1:
             raise BadInput(f"The settings file {path} gives {value!r} for {name}{where}; give a whole number from 1.")
-    switch = told.unclean_leader_election_enable
+    switch = settings.unclean_leader_election_enable
     if switch is not None and type(switch) is not bool:
         raise BadInput(
             f"The settings file {path} gives {switch!r} for unclean_leader_election_enable{where}; give true or false."

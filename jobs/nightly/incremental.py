@@ -1,8 +1,8 @@
 """What a run rebuilds: clusters as a whole, or of a cluster only the topics with new events.
 
 A topic's rows depend on its own lines, and on what lines of the cluster show: who was controller, which brokers were
-alive, whose logs are there, whether a clock is wrong. So old rows stay if the topic has no line since shortly before the
-new events begin, and if all of these show the same about the time before as when the rows were made.
+alive, whose logs are there, whether a clock is wrong. So old rows stay if the topic has no line since shortly before
+the new events begin, and if all of these show the same about the time before as when the rows were made.
 docs/decisions/0012 goes through them one by one.
 """
 
@@ -36,7 +36,7 @@ BY_TOPIC = (
     "topic_timeline", "partition_timeline", "contradictions", "elections", "isr_changes", "reassignments",
     "offline_partitions", "verdicts",
 )  # fmt: skip
-"""Derived tables each of whose rows is about one topic (verdicts: or about none); those of the others are about a cluster."""
+"""Derived tables with rows about one topic (verdicts: also about none); rows of the others are about a cluster."""
 MARGIN = timedelta(seconds=10)
 """How long before the first new event a line counts as new: what another node logs within 2 s of it
 (`udfs.kafka.verdicts_columns.DOUBT_MS`) may matter."""
@@ -103,7 +103,7 @@ Row = Mapping[str, Any]
 
 
 def as_of(rows: Iterable[Row], columns: Sequence[str], at: datetime) -> set[tuple[Any, ...]]:
-    """Rows with `since` and `until` as they were before a time: what began later is not there, what ended later is open.
+    """Rows with `since` and `until` as they were before a time: without what began later, open where they ended later.
 
     >>> noon = datetime(2026, 11, 21, 12)
     >>> as_of([{"since": datetime(2026, 11, 21, 11), "until": noon, "ended_by": "fenced"}], ("until", "ended_by"), noon)
@@ -125,7 +125,7 @@ Period = tuple[datetime, datetime]
 
 
 def first_difference(before: Sequence[Period], after: Sequence[Period]) -> datetime | None:
-    """The first time in periods of one side only; None if there is none. The periods of a side are apart and in order."""
+    """The first time in periods of one side only; None if there is none. Each side is in order, its periods apart."""
     for old, new in zip(before, after, strict=False):
         if old[0] != new[0]:
             return min(old[0], new[0])
@@ -154,9 +154,10 @@ def _older(since: Mapping[str, datetime]) -> Column:
 
 @dataclass
 class AppendedClusters:
-    """Clusters whose events were only appended to since their rows were published: `since`, the time of the first new one.
+    """Clusters whose events were only appended to since their rows were published.
 
-    `events` are all events of the clusters; `reasons` has by cluster why it has to be rebuilt as a whole nevertheless.
+    `since` is by cluster the time of the first new one, `events` are all events of the clusters; `reasons` has by
+    cluster why it has to be rebuilt as a whole nevertheless.
     """
 
     warehouse: Warehouse

@@ -1,4 +1,4 @@
-"""What derived tables are made of, whichever topics are rebuilt: the clusters' events on one clock, and facts about them."""
+"""What derived tables are made of, whichever topics are rebuilt: events on the cluster's clock, facts about them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of some clusters. Each is worked out when it is first asked for, and is then the same for all steps."""
+    """The inputs of some clusters, each worked out when it is first asked for, and then the same for all steps."""
 
     warehouse: Warehouse
     clusters: tuple[str, ...]

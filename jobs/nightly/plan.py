@@ -1,4 +1,4 @@
-"""What a run derives: which steps, of which clusters, and of which of them old rows may stay. Settled before it derives."""
+"""What a run derives: which steps, of which clusters, and of which of them old rows may stay."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Outcome:
 
 
 def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, say: Say) -> Outcome:
-    """Read the logs, rebuild what they change, and publish it if the gate lets it pass. Raises BadInput for bad logs."""
+    """Read the logs, rebuild what they change, publish it if the gate lets it pass. Raises BadInput for bad logs."""
     return run(warehouse, STEPS, settings, say, logs=logs, cluster=cluster)
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Work:
-    """What a step works on: the inputs, and which of their rows are rebuilt. A step that changes the scope returns another."""
+    """What a step works on: the inputs, and which rows are rebuilt. A step that changes the scope returns another."""
 
     warehouse: Warehouse
     settings: Settings

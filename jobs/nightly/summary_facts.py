@@ -64,7 +64,7 @@ class ClusterSummary:
 def summarize(
     warehouse: Warehouse, steps: Sequence[str] = STEPS, settings: Settings | None = None
 ) -> list[ClusterSummary]:
-    """The facts of every cluster in the published tables that some steps write; a bounded number of rows of each table."""
+    """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
 
     def collect(name: str) -> list[Row]:
@@ -212,7 +212,7 @@ _QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] =
 
 
 def frequent_rejects(warehouse: Warehouse) -> tuple[list[Row], list[str]]:
-    """The most frequent rejects as they were written last, published or not, by cluster; and the paths of all streams."""
+    """The most frequent rejects as they were written last, published or not; and the paths of all streams."""
     streams = warehouse.newest("log_files").select("file_id", "path").collect()
     paths = {row["file_id"]: row["path"] for row in streams}
     rows = [row.asDict(recursive=True) for row in _rejects(warehouse.newest("rejects")).collect()]

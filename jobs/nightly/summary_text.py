@@ -167,8 +167,9 @@ def requests_text(counts: Sequence[Row]) -> str:
 
 
 def clock_sentences(offsets: Sequence[Row], loggers: Iterable[int]) -> list[str]:
-    """Which nodes' clocks were corrected by how much, which agree, and which could not be compared; `loggers`: all nodes
-    that logged. Nothing where one node logged: there is nothing to compare.
+    """Which nodes' clocks were corrected by how much, which agree, and which could not be compared.
+
+    `loggers` are all nodes that logged. Nothing where one node logged: there is nothing to compare.
     """
     all_nodes, compared = {*loggers}, {row["node_id"] for row in offsets}
     if len(all_nodes | compared) < 2:

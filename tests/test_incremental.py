@@ -1,4 +1,4 @@
-"""What a night rebuilds: topics with new events, or the whole cluster if evidence about the time before them changed."""
+"""What a night rebuilds: topics with new events, or the cluster if evidence about the time before them changed."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ if TYPE_CHECKING:
 NEWS = "10:10:00"
 """When the first new line was logged. Coverage shows that 1's log goes on from 10:08:00."""
 TABLES = {
-    "events": EVENTS, "log_coverage": LOG_COVERAGE, "log_files": LOG_FILES, "clock_offsets": CLOCK_OFFSETS, "topic_timeline": TOPIC_TIMELINE,
-    "controller_timeline": CONTROLLER_TIMELINE, "broker_timeline": BROKER_TIMELINE, "offline_partitions": OFFLINE_PARTITIONS,
-    "partition_timeline": PARTITION_TIMELINE,
+    "events": EVENTS, "log_coverage": LOG_COVERAGE, "log_files": LOG_FILES, "clock_offsets": CLOCK_OFFSETS,
+    "topic_timeline": TOPIC_TIMELINE, "controller_timeline": CONTROLLER_TIMELINE, "broker_timeline": BROKER_TIMELINE,
+    "offline_partitions": OFFLINE_PARTITIONS, "partition_timeline": PARTITION_TIMELINE,
 }  # fmt: skip
+TERMS = "controller_id | controller_epoch | since | active_since | until\n 1 | 1 | 10:00:00 | 10:00:01 |"
+BROKERS = "broker | epoch | since | until | started_as | ended_by\n 2 | | 10:00:00 |"
 BEFORE = {
     "log_coverage": "node_id | kind | since | until\n 1 | server | 10:00:00 | 10:08:00",
     "log_files": "kafka_versions\n 2.4.0..2.5.1",
     "topic_timeline": "topic | topic_id\n" + "\n".join(f"t{i} |" for i in range(8)) + "\n named | N",
-    "controller_timeline": "controller_id | controller_epoch | since | active_since | until\n 1 | 1 | 10:00:00 | 10:00:01 |",
-    "broker_timeline": "broker | epoch | since | until | started_as | ended_by\n 2 | | 10:00:00 | | new |",
+    "controller_timeline": TERMS,
+    "broker_timeline": f"{BROKERS} | new |",
 }
 EVENTS_NOW = """
 at       | node_id | topic | topic_id | level | logger                           | event_type
@@ -48,8 +50,8 @@ at       | node_id | topic | topic_id | level | logger                          
 """
 NOW = BEFORE | {
     "log_coverage": "node_id | kind | since | until\n 1 | server | 10:00:00 | 10:15:00",
-    "controller_timeline": "controller_id | controller_epoch | since | active_since | until\n 1 | 1 | 10:00:00 | 10:00:01 | 10:11:00\n 2 | 2 | 10:11:00 | |",
-    "broker_timeline": "broker | epoch | since | until | started_as | ended_by\n 2 | | 10:00:00 | 10:12:00 | new | session_expired",
+    "controller_timeline": f"{TERMS} 10:11:00\n 2 | 2 | 10:11:00 | |",
+    "broker_timeline": f"{BROKERS} 10:12:00 | new | session_expired",
 }
 
 
@@ -79,15 +81,21 @@ CASES = {
     ),
     "most topics": Case(
         reason="5 topics have new events (9 before)",
-        lines="10:12:00 | 1 | t5 | | INFO | x | y\n10:12:00 | 1 | t6 | | INFO | x | y\n10:12:00 | 1 | t7 | | INFO | x | y",
+        lines="\n".join(f"10:12:00 | 1 | {topic} | | INFO | x | y" for topic in ("t5", "t6", "t7")),
     ),
     "a term that began earlier than was known": Case(
         reason="controller_timeline changed for times before the new events",
-        now={"controller_timeline": "controller_id | controller_epoch | since | active_since\n 1 | 1 | 09:59:00 | 10:00:01"},
+        now={
+            "controller_timeline":
+            "controller_id | controller_epoch | since | active_since\n 1 | 1 | 09:59:00 | 10:00:01"
+        },
     ),
     "a broker that was gone by then": Case(
         reason="broker_timeline changed for times before the new events",
-        now={"broker_timeline": "broker | since | until | started_as | ended_by\n 2 | 10:00:00 | 10:05:00 | new | fenced"},
+        now={
+            "broker_timeline":
+            "broker | since | until | started_as | ended_by\n 2 | 10:00:00 | 10:05:00 | new | fenced"
+        },
     ),
     "a clock that is corrected": Case(reason="a clock is corrected", now={"clock_offsets": "node_id | applied\n 2 |"}),
     "a clock that was": Case(reason="a clock is corrected", before={"clock_offsets": "node_id | applied\n 2 |"}),
@@ -113,7 +121,9 @@ CASES = {
         ("t3", "t4"),
         lines="10:01:00 | 1 | t1 | | TRACE | x | offline\n10:01:00 | 1 | t1 | | INFO | x | replica_removed_from_isr",
     ),
-    "another release": Case(reason="evidence about its Kafka release changed", now={"log_files": "kafka_versions\n 2.5.0..2.5.1"}),
+    "another release": Case(
+        reason="evidence about its Kafka release changed", now={"log_files": "kafka_versions\n 2.5.0..2.5.1"}
+    ),
 }  # fmt: skip
 FIELDS: Mapping[Any, dict[str, Any]] = {  # of these events more is told
     "offline": {"event_type": "replica_state_change", "controller_epoch": 1, "fields": {"to_state": "OfflineReplica"}},

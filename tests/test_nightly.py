@@ -62,7 +62,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def comparable(tables: Rows, logs: Path) -> dict[str, list[str]]:
-    """The same as texts, without run ids, where the logs lay, and the ids of streams, which depend on when they were first seen."""
+    """The same as texts, without run ids, where the logs lay, and ids of streams, which depend on when they were found."""
     ids = {row["file_id"]: Path(row["path"]).name for row in tables["log_files"]}
 
     def plain(row: dict[str, Any]) -> str:
@@ -284,20 +284,20 @@ def test_releases_of_clusters(frame: Frame) -> None:
     assert releases(frame(LOG_FILES, streams), frame(EVENTS, events)) == expected
 
 
-GROWN = {  # digests by which rows were made, steps that are out of date, steps of this run -> clusters of which rows may stay
+APPENDED = {  # digests of rows, steps that are out of date, steps of this run -> clusters of which rows may stay
     "rows made alike": ({"a": "now"}, {}, STEPS, ["a"]),
     "other code or settings": ({"a": "then"}, {}, STEPS, []),
     "rows made one step after another": ({}, {}, STEPS, []),
-    "news of before that are not in the rows": ({"a": "now"}, {"replay": ["a"]}, STEPS, []),
+    "earlier input that is not in the rows": ({"a": "now"}, {"replay": ["a"]}, STEPS, []),
     "single steps": ({"a": "now"}, {}, ("ingest", "timelines"), []),
     "another cluster is late": ({"a": "now"}, {"replay": ["b"]}, STEPS, ["a"]),
     "other events changed, too": ({"a": "now", "b": "now"}, {}, STEPS, ["a"]),
 }
 
 
-@pytest.mark.parametrize("case", GROWN)
+@pytest.mark.parametrize("case", APPENDED)
 def test_whose_rows_appended_clusters(case: str) -> None:
-    by, late, steps, expected = GROWN[case]
+    by, late, steps, expected = APPENDED[case]
     warehouse = Warehouse(cast("Any", None), "", derived_with=by, pending=late)
     news = NewInput(("a", "b"), streams_read={"a": ("stream",)})
     derived = [step for step in steps if step != "ingest"]

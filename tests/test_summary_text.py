@@ -101,7 +101,10 @@ OUTAGE = {"topic": "t", "partition": 0, "since": AT, "last_leader": 2, "failed_e
 def a_cluster() -> ClusterSummary:
     """Facts by hand: an open outage, one that is over, an unclean election, a violation, a reject."""
     outages: list[Mapping[str, Any]] = [
-        {**OUTAGE, "until": None, "duration_ms": 200_000, "cause": "broker_failure", "cause_broker": 2, "healed_by": None},
+        {
+            **OUTAGE, "until": None, "duration_ms": 200_000, "cause": "broker_failure", "cause_broker": 2,
+            "healed_by": None,
+        },
         {
             **OUTAGE, "until": LATER, "duration_ms": 14, "cause": None, "cause_broker": None,
             "healed_by": "clean_election", "failed_elections": 1,
@@ -168,8 +171,8 @@ def test_a_cluster_in_words() -> None:
         f"    t-0 had no leader for an unknown time from 10:00:00.000, cause unknown; ended at 10:03:20.000 {proof}",
         "  unclean      1 unclean election, each may have lost records:",
         f"    t-1: broker 3 became leader at 10:00:00.000 in leader epoch 6, the ISR was 1 {proof}",
-        "  ISR          7 replica changes, 1 follower churning; worst: broker 4 of t-2, 3 flaps in the hour from 10:00, "
-        "out of sync for up to 1.5 s",
+        "  ISR          7 replica changes, 1 follower churning; worst: broker 4 of t-2, "
+        "3 flaps in the hour from 10:00, out of sync for up to 1.5 s",
         "  reassigned   none",
         "  replay       5 decisions match Kafka's algorithm, 1 do not, "
         "2 cannot be judged: inputs are missing from the logs",
@@ -225,7 +228,12 @@ CLOCKS: dict[str, tuple[list[dict[str, Any]], set[int], list[str]]] = {  # offse
     "all agree": ([offset(1), offset(2)], {1, 2}, ["no clock skew detected (10 line pairs)"]),
     "nothing to compare": ([], {1, 2}, ["no lines to compare nodes 1, 2 with other nodes: times are not corrected"]),
     "one is ahead, one behind, one was set, one cannot be compared": (
-        [offset(1), offset(2, applied=(299_997.2, 300_031.0)), offset(3, applied=(-20.0, -20.2)), offset(4, contradicting=True)],
+        [
+            offset(1),
+            offset(2, applied=(299_997.2, 300_031.0)),
+            offset(3, applied=(-20.0, -20.2)),
+            offset(4, contradicting=True),
+        ],
         {1, 2, 3, 4, 5},
         [
             "node 2 was ahead of node 1 by 299,997 to 300,031 ms; its times are corrected",
@@ -258,13 +266,14 @@ def test_requests_in_words() -> None:
 
 
 ROW = {
-    "path": "/l/broker-1/server.log.2026-11-21-04", "file_id": "r", "also_seen_as": [], "node_ids": [1], "role": "broker", "kind": "server",
-    "findings": [], "first_at": datetime(2026, 11, 21, 4, 1), "last_at": datetime(2026, 11, 21, 4, 59), "time_zone": "UTC",
+    "path": "/l/broker-1/server.log.2026-11-21-04", "file_id": "r", "also_seen_as": [], "node_ids": [1],
+    "role": "broker", "kind": "server", "findings": [], "first_at": datetime(2026, 11, 21, 4, 1),
+    "last_at": datetime(2026, 11, 21, 4, 59), "time_zone": "UTC",
 }  # fmt: skip
 
 
 def test_what_makes_streams_doubtful() -> None:
-    """Their own findings, by name unless they name it; and names of hours that contradict their zone: here by two hours."""
+    """Their own findings, by name unless they name it; and names of hours that contradict their zone, by two hours."""
     hours = [
         {
             **ROW,
@@ -284,7 +293,8 @@ def test_what_makes_streams_doubtful() -> None:
     mixed = {**ROW, "findings": ["several nodes write to it: 1, 2; records may be missing"]}
     streams = [dark, mixed, *hours]
     assert stream_doubts(streams, Names(streams)) == [
-        "broker 1's file names are 2 h ahead of its time stamps (3 files): its zone is probably not UTC; see time_zone in conf",
+        "broker 1's file names are 2 h ahead of its time stamps (3 files): its zone is probably not UTC; "
+        "see time_zone in conf",
         "This file cannot be read: /l/a.gz (it ends early); leave it out.",
         "broker-1/server.log.2026-11-21-04: several nodes write to it: 1, 2; records may be missing",
     ]
@@ -320,7 +330,8 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     text = summary_text(summarize(zk.warehouse), zk.warehouse.root)
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ") and line[2] != " "}
     assert text.startswith(
-        "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), local times read as UTC (no time_zone is set)\n"
+        "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), "
+        "local times read as UTC (no time_zone is set)\n"
     )
     assert "2.4 to 2.4.1" in lines["Kafka"]
     assert "nodes 0, 1, 2, 3, 4" in lines["logs"]
@@ -334,8 +345,8 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     assert "12 completed" in lines["reassigned"]
     assert ", 0 do not," in lines["replay"]
     assert (
-        "    payments-0 had no leader for 17.8 s from 11:47:34.961, when broker 1 failed; ended by a clean election at 11:47:52.714"
-        in text
+        "    payments-0 had no leader for 17.8 s from 11:47:34.961, when broker 1 failed; "
+        "ended by a clean election at 11:47:52.714" in text
     )
     for partition, epoch in ((0, 6), (1, 7), (3, 6)):
         assert f"    unclean_ok-{partition}: broker 2 became leader at 11:47:37.28" in text

@@ -68,7 +68,8 @@ def test_spark_out_of_memory_says_what_to_do() -> None:
     [
         ("[NO_SUCH_THING] It is not there.\n\nJVM stacktrace: ...", "[NO_SUCH_THING] It is not there."),
         (
-            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: Job aborted.\n\tat a.B.c(B.scala:1)\n"
+            "An error occurred while calling o9.save.\n: org.apache.spark.SparkException: Job aborted.\n"
+            "\tat a.B.c(B.scala:1)\n"
             "Caused by: java.io.IOException: it broke\n\tat d.E.f(E.java:2)\n"
             "Caused by: java.io.IOException: No space left on device\n\tat g.H",
             "java.io.IOException: No space left on device",

@@ -62,7 +62,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 
 def comparable(tables: Rows, logs: Path) -> dict[str, list[str]]:
-    """The same as texts, without run ids, where the logs lay, and ids of streams, which depend on when they were found."""
+    """The same as texts, without run ids, the folder of the logs, and ids of streams, which depend on their night."""
     ids = {row["file_id"]: Path(row["path"]).name for row in tables["log_files"]}
 
     def plain(row: dict[str, Any]) -> str:

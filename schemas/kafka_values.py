@@ -5,4 +5,4 @@ NO_LEADER = -1
 LEADER_DURING_DELETE = -2
 """Leader that UpdateMetadata (0.8.1.1 on) sends for a partition whose topic is being deleted; never a stored state."""
 METADATA_LOG = "__cluster_metadata"
-"""The log of KRaft's metadata quorum (KIP-500): lines name it like a topic, but nobody can create, move or describe it."""
+"""The log of KRaft's metadata quorum (KIP-500): lines name it like a topic, but it is never created or moved."""

@@ -1,4 +1,4 @@
-"""Warehouses for tests that start no Spark: tables written by delta-rs from rows in Python, and the row of `runs` that pins them."""
+"""Warehouses for tests that start no Spark: tables written by delta-rs, and the row of `runs` that pins them."""
 
 from __future__ import annotations
 

@@ -296,7 +296,10 @@ def test_three_nights_with_a_refused_one_between(
     at = ("--warehouse", str(tmp_path / "w"), "--format", "csv")
     assert night().published
     first = printed("sql", "SELECT count(*) AS n FROM events", *at)
-    unknown = "[2026-11-21 10:05:{:02},000] INFO [Controller id=1] Nobody knows number {} (kafka.controller.KafkaController)\n"
+    unknown = (
+        "[2026-11-21 10:05:{:02},000] INFO [Controller id=1] Nobody knows number {} "
+        "(kafka.controller.KafkaController)\n"
+    )
     (small / "broker-2").mkdir()
     refused_log = small / "broker-2" / "controller.log"
     refused_log.write_text("".join(unknown.format(i % 60, i) for i in range(200)))

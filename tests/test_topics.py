@@ -25,7 +25,7 @@ gone    | 10:00:00 | partition_state_change       |          | 0
 gone    | 10:05:00 | topic_deletion_started       |          |
 gone    | 10:06:00 | topic_deletion_completed     |          |
 gone    | 10:06:01 | metadata_cache_partition_deleted |      | 0
-# no line of the deletion: 2 had dropped it and is sent it again, 3's epochs went back; created again once, so one more incarnation
+# no line of the deletion: 2 had dropped it and is sent it again, 3's epochs went back; created again: 2 incarnations
 unseen  | 10:00:00 | metadata_cache_updated       |          | 0
 unseen  | 10:05:00 | metadata_cache_partition_deleted |      | 0
 unseen  | 10:07:00 | metadata_cache_updated       |          | 0

@@ -6,7 +6,7 @@ class BadInput(Exception):
 
 
 class Failed(Exception):
-    """Something other than the input is in the way: the machine, or another run. One sentence for the user; exit code 4."""
+    """Something other than the input failed: the machine, or another run. One sentence for the user; exit code 4."""
 
 
 class NoJava(Failed):

@@ -56,7 +56,8 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
     if not _is_delta(f"{root}/{RUNS.name}"):
         if "://" not in root and os.path.isdir(f"{root}/log_files"):
             raise BadInput(
-                f"Nothing is published in {root} yet: its first run is not done, or was stopped; wait for it, or run {command}."
+                f"Nothing is published in {root} yet: its first run is not done, or was stopped; "
+                f"wait for it, or run {command}."
             )
         raise BadInput(f"There is no warehouse in {root}; run {command} first.")
     last = _last_published(connection, root)

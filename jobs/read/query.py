@@ -38,7 +38,7 @@ def export_table(root: str, table: str, form: str, output: str | None, *, cluste
 def write_rows(
     connection: DuckDBPyConnection, query: str, form: str, output: str | None, limit: int | None = None
 ) -> None:
-    """Print rows of a query over a connection's views, or write them to a file; at most `limit`, of a table by default 100."""
+    """Print rows of a query over a connection's views, or write them to a file; at most `limit`, by default 100."""
     if limit is None and form in ("table", "markdown") and output is None:
         limit = LIMIT
     with sentences(query):
@@ -64,7 +64,7 @@ def sentences(query: str) -> Iterator[None]:
 
 
 def query_from(argument: str | None, file: str | None) -> str:
-    """The query of the command line: the argument, a file (`-`: standard input), or what is piped in. Raises BadInput."""
+    """The query: the argument, a file (`-`: standard input), or what is piped in. Raises BadInput."""
     if argument is not None and file is not None:
         raise BadInput("Give the query as an argument or with --file, not both.")
     if argument is not None and argument != "-":

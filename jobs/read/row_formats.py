@@ -40,7 +40,7 @@ class Shape:
 
 
 def text_of(connection: DuckDBPyConnection, query: str, shape: Shape) -> Iterator[str]:
-    """Rows of a checked query as pieces of text; the query has begun, so that it is known to run, at the first of them."""
+    """Rows of a checked query as pieces of text; the query has begun at the first, so that it is known to run."""
     if query.lstrip()[:7].lower() == "explain":
         plans = connection.execute(query).fetchall()
         yield from (f"{plan}\n" for _, plan in plans)
@@ -123,7 +123,7 @@ def _markdown(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Calla
 
 
 def _table(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
-    """An aligned table that fits the terminal's width; a last line says how many rows there are, or that there are more."""
+    """An aligned table that fits the terminal's width; a last line has the number of rows, or that there are more."""
     read = [[_in_table(value) for value in row] for row in rows]
     cells, more = read[: shape.limit], shape.limit is not None and len(read) > shape.limit
     heads = [_in_table(name) for name in names]
@@ -134,11 +134,12 @@ def _table(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable
     else:
         for row in [heads, *cells]:
             yield "  ".join(_cut(v, w).ljust(w) for v, w in zip(row, fitted, strict=True)).rstrip() + "\n"
-    yield f"({'1 row' if len(cells) == 1 else f'{len(cells)} rows'}{f'; --limit {shape.limit} cut the rest' if more else ''})\n"
+    count = "1 row" if len(cells) == 1 else f"{len(cells)} rows"
+    yield f"({count}{f'; --limit {shape.limit} cut the rest' if more else ''})\n"
 
 
 def fit(widths: Sequence[int], width: int | None) -> list[int] | None:
-    """Widths of columns, two blanks apart, that fit a terminal: the widest give way. None if that makes them too narrow.
+    """Widths of columns, two blanks apart, that fit a terminal: the widest give way. None if they were too narrow.
 
     >>> fit([5, 40, 60], 50)
     [5, 20, 21]

@@ -47,7 +47,7 @@ _SCALARS = {
 
 @contextmanager
 def connect() -> Iterator[DuckDBPyConnection]:
-    """A connection without tables whose times are UTC; what it spills goes to a folder of its own, taken away at the end."""
+    """A connection without tables whose times are UTC; what it spills goes to a folder that is removed at the end."""
     import duckdb
 
     spill = os.path.join(tempfile.gettempdir(), f"kafka-rewind-{os.getpid()}-{os.urandom(4).hex()}")
@@ -204,8 +204,8 @@ def create_evidence(connection: DuckDBPyConnection) -> None:
         if table.name == "control_requests":
             at = "coalesce(sent_at, received_at, responded_at)"
         parts.append(
-            f"SELECT '{table.name}' AS table_name, cluster, {topic}::VARCHAR AS topic, {partition}::INTEGER AS partition,"
-            f' {at} AS "at", unnest(evidence) AS e FROM {table.name}'
+            f"SELECT '{table.name}' AS table_name, cluster, {topic}::VARCHAR AS topic,"
+            f' {partition}::INTEGER AS partition, {at} AS "at", unnest(evidence) AS e FROM {table.name}'
         )
     rows = " UNION ALL ".join(parts)
     connection.execute(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bool]]:
-    """By cluster the release whose algorithms it ran, and whether it ran KRaft; without those whose messages show none."""
+    """By cluster the release whose algorithms it ran, and whether it ran KRaft; without those that show none."""
     from_kraft = events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
     kraft_clusters = {row["cluster"] for row in from_kraft.select("cluster").distinct().collect()}
     ranges: dict[str, list[str | None]] = {}

@@ -8,8 +8,8 @@ are figures of real logs. It changes what would otherwise repeat:
 - topics: each copy has its own, of different lengths (`orders-x3`, `orders-eu.7`);
 - broker ids, in id lists too; correlation ids; controller epochs.
 
-What cannot be distinguished from other text (a host's port, a session id) stays as it is. The output depends on nothing but
-source and size. Memory holds the source once; the output is streamed, so 5 GB is only a matter of time (about 10 s).
+What cannot be distinguished from other text (a host's port, a session id) stays as it is. The output depends on nothing
+but source and size. Memory holds the source once; the output is streamed, so 5 GB is a matter of time (about 10 s).
 """
 
 import argparse

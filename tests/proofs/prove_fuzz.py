@@ -208,7 +208,8 @@ def main() -> int:
         print(failure)
     by_kind = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
     print(
-        f"{kinds.total()} edits ({by_kind}), {len(failures)} broke something; {time.process_time() - begun:.0f} s of CPU"
+        f"{kinds.total()} edits ({by_kind}), {len(failures)} broke something; "
+        f"{time.process_time() - begun:.0f} s of CPU"
     )
     return 1 if failures else 0
 

@@ -4,9 +4,9 @@
 
 A first night of a small cluster creates the warehouse; a second one brings appended logs, an excerpt that overlaps, and
 one that continues a truncated record that was published. Each night is killed with SIGKILL, the JVM and the workers
-with it, before and during the first commit, before and during the second, and so on (each STRIDE-th of them). Tables are
-compared by the hash of their sorted rows, run ids aside. Prints a line for each kill, and how many tables differ; exits
-with 1 if one does.
+with it, before and during the first commit, before and during the second, and so on (each STRIDE-th of them). Tables
+are compared by the hash of their sorted rows, run ids aside. Prints a line for each kill, and how many tables differ;
+exits with 1 if one does.
 """
 
 from __future__ import annotations

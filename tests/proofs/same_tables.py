@@ -5,10 +5,10 @@
 FOLDER/CAPTURE-dump from the metadata dump of a KRaft one. Warehouses that are there already are left as they are.
 
 `python tests/proofs/same_tables.py compare BEFORE AFTER [--sentences] [--partial]` compares two such folders by
-content: the published rows of each table, as multisets. Ids of streams stand for their paths; columns and values that were
-renamed are mapped (RENAMED_COLUMNS, RENAMED_VALUES); `runs` is left out. Sentences (SENTENCES) are compared only with
-`--sentences`; with `--partial` AFTER may lack warehouses. Exits with 1 if a row differs, and prints the first ones of
-each table.
+content: the published rows of each table, as multisets. Ids of streams stand for their paths; columns and values that
+were renamed are mapped (RENAMED_COLUMNS, RENAMED_VALUES); `runs` is left out. Sentences (SENTENCES) are compared only
+with `--sentences`; with `--partial` AFTER may lack warehouses. Exits with 1 if a row differs, and prints the first ones
+of each table.
 """
 
 from __future__ import annotations

@@ -37,6 +37,11 @@ class Inputs:
         rows = self.warehouse.newest(name)
         return rows if self.are_all_clusters else rows.where(Scope(self.clusters).rows_of(name))
 
+    def _held_rows(self, name: str) -> DataFrame:
+        """The same, persisted unless this run has them at hand."""
+        rows = self.all_rows(name)
+        return rows if self.warehouse.is_cached(name) else rows.persist()
+
     @cached_property
     def logged_events(self) -> DataFrame:
         """EVENTS, `at` on the clock of the node that logged them."""
@@ -51,7 +56,7 @@ class Inputs:
     def clock_offsets(self) -> DataFrame:
         """How far the nodes' clocks are apart: a row for each node and hour, held by the driver."""
         if not self.measures_clocks:
-            return self.all_rows("clock_offsets").persist()
+            return self._held_rows("clock_offsets")
         pairs = clocks.to_clock_pairs(self.requests, self.logged_events)
         return clocks.to_clock_offsets(self.warehouse.spark, clocks.collect_skew_bounds(pairs))
 
@@ -70,7 +75,7 @@ class Inputs:
     @cached_property
     def facts(self) -> ClusterFacts:
         """What is known of each cluster as a whole."""
-        coverage = self.all_rows("log_coverage").persist()
+        coverage = self._held_rows("log_coverage")
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
         return ClusterFacts(self.events, coverage, evidence_kinds(self.logged_events))

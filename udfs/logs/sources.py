@@ -3,13 +3,8 @@
 What a file is shows in its first bytes, never in its name. Members are streamed and never unpacked under their own
 names; a zip inside another stream, which needs seeking, is copied to an unlinked temporary file. A stream whose
 compressed form is damaged or cut short ends where the damage is, and `damage_of` gives the reason: what stands before
-<<<<<<< HEAD
-it is not lost.
-What will not be read (links, names that lead out of a bundle, encrypted members, bombs) is a Refusal: one sentence.
-=======
 it is not lost. What will not be read (links, names that lead out of a bundle, encrypted members, bombs) is a Refusal:
 one sentence.
->>>>>>> 2abf515 (E501 is on: lines over 120 columns only in rules' templates and in tables of tests)
 """
 
 from __future__ import annotations

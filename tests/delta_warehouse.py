@@ -73,7 +73,7 @@ def publish(root: Path, number: int = 1, status: str = "published", /, **tables:
 # ---- tables as text -------------------------------------------------------------------------------------------------
 @contextmanager
 def views_of(tables: Mapping[str, str]) -> Iterator[DuckDBPyConnection]:
-    """Tables written as text (see `tests.conftest.frame`) as those that queries over the views read, with naive times."""
+    """Tables written as text (see `tests.conftest.frame`) as queries over the views read them, with naive times."""
     with connect() as connection:
         for name, text in tables.items():
             names, cells = read_rows(BY_NAME[name].schema, text)

@@ -78,7 +78,8 @@ def configs_at(at: datetime) -> str:
     and records have one each.
     """
     changes = _events("config", at, "topic_config_changed", "kraft_config_set", "config_record")
-    return f"""SELECT topic, fields['config_name'] AS name, coalesce(fields['config_value'], fields['config']) AS value, "at"
+    return f"""SELECT topic, fields['config_name'] AS name,
+            coalesce(fields['config_value'], fields['config']) AS value, "at"
         FROM ({changes})
         WHERE fields['config_resource_type'] IS NULL OR fields['config_resource_type'] = 'TOPIC'
             OR (fields['config_resource_type'] = 'BROKER' AND broker_id IS NULL)
@@ -86,7 +87,7 @@ def configs_at(at: datetime) -> str:
 
 
 def context_lines_at(at: datetime, began: datetime | None) -> str:
-    """EVENTS, CONTROLLER_TIMELINE -> the last lines on what a controller held: kind, topic, partition, broker, value, at.
+    """EVENTS, CONTROLLER_TIMELINE -> the last lines on a controller's state: kind, topic, partition, broker, value, at.
 
     By `kind`:
 
@@ -112,7 +113,9 @@ def context_lines_at(at: datetime, began: datetime | None) -> str:
         return f"SELECT '{kind}' AS kind, {shown}, \"at\", file_id, line FROM ({events}) e"
 
     asked = "fields['topics']"
-    marked = f"SELECT * EXCLUDE (topic, partition), unnest(partitions) AS p FROM ({_events('e', at, 'replicas_marked_offline')})"
+    marked_offline = _events("e", at, "replicas_marked_offline")
+    marked = f"SELECT * EXCLUDE (topic, partition), unnest(partitions) AS p FROM ({marked_offline})"
+    replica_states = _events("e", at, "replica_state_change")
     parts = [
         lines("leaving", _events("e", at, "controlled_shutdown_started"), broker=broker),
         f"{lines('leaving', _events('e', at, *shutdowns), broker=broker)} WHERE {by_active}",
@@ -123,7 +126,7 @@ def context_lines_at(at: datetime, began: datetime | None) -> str:
         ),
         lines("deleting", _events("e", at, "topic_deletion_requested"), value=asked, each=asked),
         f"{lines('state', _events('e', at, 'partition_state_change'), **place)} WHERE {of_term}",
-        f"{lines('state', _events('e', at, 'replica_state_change'), **place, broker=_number('replica'))} WHERE {of_term}",
+        f"{lines('state', replica_states, **place, broker=_number('replica'))} WHERE {of_term}",
         f"{lines('offline_dir', marked, topic='p.topic', partition='p.partition', broker=broker)} WHERE {of_term}",
     ]
     keys = "kind, topic, partition, broker"
@@ -248,7 +251,7 @@ def matching(topic: str, names: Iterable[str]) -> set[str]:
 
 
 def _release(views: DuckDBPyConnection) -> tuple[str, bool] | None:
-    """The release whose algorithms the cluster ran, and whether it ran KRaft, by its messages; None if none shows it."""
+    """The release whose algorithms the cluster ran, and whether it ran KRaft; None if no message shows it."""
     ranges = [row["kafka_versions"] for row in rows(views, "SELECT kafka_versions FROM log_files")]
     from_kraft = (
         "SELECT 1 FROM events WHERE logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log' LIMIT 1"

@@ -49,7 +49,10 @@ class Published:
 
 
 def open_published(connection: DuckDBPyConnection, root: str) -> Published:
-    """The warehouse in a folder or an object store; the connection has a view of its `runs` then. Raises BadInput if there is none, or nothing was published in it."""
+    """The warehouse in a folder or an object store; the connection has a view of its `runs` then.
+
+    Raises BadInput if there is none, or nothing was published in it.
+    """
     check_root(root)
     root = root.rstrip("/") if "://" in root else os.path.abspath(root)
     command = f"`kafka-rewind nightly LOGS --warehouse {root}`"

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.document import Document
 
 WORDS = (
-    "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "LIMIT", "JOIN", "USING", "WITH", "DISTINCT", "HAVING", "UNION ALL",
-    "SHOW TABLES", "DESCRIBE", "SUMMARIZE", "EXPLAIN", "count(*)", "IS NOT NULL", "DESC", "NULLS LAST",
+    "SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "LIMIT", "JOIN", "USING", "WITH", "DISTINCT", "HAVING",
+    "UNION ALL", "SHOW TABLES", "DESCRIBE", "SUMMARIZE", "EXPLAIN", "count(*)", "IS NOT NULL", "DESC", "NULLS LAST",
 )  # fmt: skip
 GREETING = "Queries end with ; - SHOW TABLES; lists the tables, DESCRIBE NAME; says what columns mean, exit leaves."
 
@@ -59,7 +59,7 @@ def answer(connection: DuckDBPyConnection, query: str) -> None:
 
 
 def _prompt() -> PromptSession[str]:
-    """A prompt whose entries end with a semicolon; its history is kept from session to session where there is a home."""
+    """A prompt whose entries end with a semicolon; its history lasts from session to session where there is a home."""
     from prompt_toolkit import PromptSession
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.filters import Condition

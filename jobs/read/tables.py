@@ -20,7 +20,7 @@ def overview_query() -> str:
         last = next(column for column in ENDS if column in times)
         parts.append(
             f"SELECT {literal(name)} AS name, count(*) AS rows, min({identifier(first)}) AS first,"
-            f" greatest(max({identifier(first)}), max({identifier(last)})) AS last, {literal(table.grain)} AS one_row_is"
-            f" FROM {name}"
+            f" greatest(max({identifier(first)}), max({identifier(last)})) AS last,"
+            f" {literal(table.grain)} AS one_row_is FROM {name}"
         )
     return " UNION ALL ".join(parts)

@@ -74,8 +74,8 @@ def open_views(
     """A connection on a view of each published table (of those in `only`), of all clusters or of one.
 
     It can read the tables' files and write those of `writes`, and no others. `naive`: times have no zone, as our own
-    code has them in Python; they are UTC all the same. `comments`: views and columns say what they mean. Raises BadInput for a warehouse or a
-    cluster that is not there.
+    code has them in Python; they are UTC all the same. `comments`: views and columns say what they mean.
+    Raises BadInput for a warehouse or a cluster that is not there.
     """
     with plain_path(root) as path, connect() as connection:
         published = open_published(connection, path)

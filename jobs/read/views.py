@@ -24,7 +24,7 @@ from udfs.errors import BadInput, Failed
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-MEMORY = "1GB"
+MEMORY = "512MB"
 """What DuckDB may hold; larger sorts go to temporary files."""
 EVIDENCE = "evidence"
 """The view that names the lines which prove derived rows."""

@@ -26,7 +26,7 @@ from jobs.exits import (
     print_utf8,
 )
 from jobs.merge.command import merge
-from jobs.read.commands import export, shell, sql, tables
+from jobs.read.commands import export, shell, sql, summary, tables
 
 
 class CommandGroup(click.Group):
@@ -158,19 +158,20 @@ def write(
         say("starting Spark ...")
         with session(size_bytes=size) as spark:
             from jobs.nightly.run import run
-            from jobs.nightly.summary_facts import summarize
+            from jobs.nightly.summary_queries import summarize
             from jobs.nightly.summary_text import refusal_text, summary_text
             from jobs.warehouse.tables import open_warehouse
+            from udfs.printable import printable_lines
 
             warehouse = open_warehouse(spark, root, create=bool(logs))
             outcome = run(warehouse, steps, settings, say, logs=logs, cluster=cluster, with_rejects=with_rejects)
             if not outcome.published:
-                click.echo(refusal_text(warehouse, outcome), err=True)
+                click.echo(printable_lines(refusal_text(warehouse, outcome)), err=True)
                 raise click.exceptions.Exit(REFUSED)
             say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
             if not outcome.has_new_input:
                 click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
-            click.echo(summary_text(summarize(warehouse, steps, settings), root, steps))
+            click.echo(printable_lines(summary_text(summarize(warehouse, steps, settings), root, steps)))
 
 
 NOTHING_NEW = {
@@ -231,6 +232,7 @@ main.add_command(merge)
 main.add_command(sql)
 main.add_command(export)
 main.add_command(tables)
+main.add_command(summary)
 main.add_command(shell)
 
 

@@ -60,7 +60,7 @@ def test_the_demo_runs_what_readme_says() -> None:
 
 
 def test_the_screen_in_readme_is_what_the_demo_prints(zk: Run) -> None:
-    from jobs.nightly.summary_facts import summarize
+    from jobs.nightly.summary_queries import summarize
     from jobs.nightly.summary_text import summary_text
 
     printed = summary_text(summarize(zk.warehouse), "demo-warehouse")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.nightly.summary_facts import ClusterSummary, is_zone_assumed, node_roles, summarize
+from jobs.nightly.summary_facts import ClusterSummary, is_zone_assumed, node_roles
+from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import clock_sentences, kafka_versions, requests_text, stream_doubts, summary_text
 from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, plural, size
 from jobs.settings import Settings

@@ -19,6 +19,11 @@ def printable(text: str) -> str:
     return text if text.isprintable() else _STEERING.sub(_escape, text)
 
 
+def printable_lines(text: str) -> str:
+    """The same of a text of several lines, which stay lines."""
+    return "\n".join(map(printable, text.split("\n")))
+
+
 def _escape(match: re.Match[str]) -> str:
     character = match[0]
     code = ord(character)

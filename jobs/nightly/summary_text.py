@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from jobs.nightly.run import Outcome
-from jobs.nightly.summary_facts import MOST, ClusterSummary, Row, frequent_rejects
+from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
 from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, nodes, plural, size
-from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
+
+if TYPE_CHECKING:
+    from jobs.nightly.run import Outcome
+    from jobs.warehouse.tables import Warehouse
 
 
 def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence[str] = STEPS) -> str:
@@ -330,6 +333,8 @@ REJECTED = "log_files.reject_ratio"
 
 def refusal_text(warehouse: Warehouse, outcome: Outcome) -> str:
     """Why the gate refused a run: each expectation that failed, and for rejects the most frequent of them."""
+    from jobs.nightly.summary_queries import frequent_rejects
+
     assert outcome.audit is not None  # a run without new input is never refused
     lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
     for failure in outcome.audit.failures:

@@ -95,6 +95,18 @@ def tables(form: str, output: str | None, cluster: str | None, root: str) -> Non
 
 
 @click.command()
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--conf", metavar="FILE", help="YAML settings of the night, for time zones and gaps that it tolerates.")
+@reading_options
+def summary(form: str, conf: str | None, cluster: str | None, root: str) -> None:
+    """Print the summary of the published tables again, as the last night printed it."""
+    from jobs import settings as settings_module
+    from jobs.read.summary import print_summary
+
+    print_summary(root, cluster, settings_module.load(conf), form)
+
+
+@click.command()
 @reading_options
 def shell(cluster: str | None, root: str) -> None:
     """Ask queries one after the other, with completion and history, as `sql` takes them."""

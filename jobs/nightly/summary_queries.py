@@ -1,0 +1,162 @@
+"""The queries of a run's summary, over the published tables, by Spark; what their rows mean is in `summary_facts`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.nightly.summary_facts import MOST, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
+from jobs.settings import Settings
+from jobs.warehouse.tables import Warehouse
+from schemas.ledger import STEPS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def summarize(
+    warehouse: Warehouse, steps: Sequence[str] = STEPS, settings: Settings | None = None
+) -> list[ClusterSummary]:
+    """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
+    tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
+
+    def collect(name: str) -> list[Row]:
+        return [row.asDict(recursive=True) for row in _QUERIES[name][1](warehouse.read(name)).collect()]
+
+    with ThreadPoolExecutor(4) as pool:
+        rows_by_table = dict(zip(tables, pool.map(collect, tables), strict=True))
+    return summaries_of(rows_by_table, settings or Settings())
+
+
+def _first(rows: DataFrame, order: str, most: int = MOST) -> DataFrame:
+    """The first rows of each cluster, with `nth`, from 1, and `total`, the number there are."""
+    return rows.selectExpr(
+        "*",
+        f"row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth",
+        "count(*) OVER (PARTITION BY cluster) AS total",
+    ).where(F.col("nth") <= most)
+
+
+def _count() -> Column:
+    return F.count(F.lit(1)).alias("total")
+
+
+def _sum(condition: Column) -> Column:
+    """In how many rows a condition holds; null where it is never known."""
+    return F.sum(condition.cast("int"))
+
+
+def _streams(log_files: DataFrame) -> DataFrame:
+    return log_files.select(*STREAM_COLUMNS)
+
+
+def _terms(controller_timeline: DataFrame) -> DataFrame:
+    return _first(controller_timeline, "controller_epoch DESC", MOST + 1)
+
+
+def _state_counts(partition_timeline: DataFrame) -> DataFrame:
+    return partition_timeline.groupBy("cluster").agg(
+        F.count(F.lit(1)).alias("states"),
+        F.countDistinct("topic", "partition").alias("partitions"),
+        F.countDistinct("topic").alias("topics"),
+        _sum(F.col("inferred")).alias("inferred"),
+        F.sum("missing_before").alias("missing"),
+    )
+
+
+def _clocks(clock_offsets: DataFrame) -> DataFrame:
+    return clock_offsets.groupBy("cluster", "node_id").agg(
+        F.sum("pairs").alias("pairs"),
+        F.max("reference").alias("reference"),
+        F.max("contradicting").alias("contradicting"),
+        F.max(F.size("applied") > 0).alias("corrected"),
+        F.min(F.array_min("applied.ahead_ms")).alias("from_ms"),
+        F.max(F.array_max("applied.ahead_ms")).alias("to_ms"),
+    )
+
+
+def _request_counts(control_requests: DataFrame) -> DataFrame:
+    is_only_sent = F.col("received_at").isNull() & F.col("responded_at").isNull()
+    return control_requests.groupBy("cluster", "kind").agg(
+        _count(),
+        _sum(F.col("stale")).alias("stale"),
+        _sum(F.col("error") != "NONE").alias("failed"),
+        F.max("round_trip_ms").alias("slowest_ms"),
+        _sum(is_only_sent).alias("only_sent"),
+    )
+
+
+def _contradictions(contradictions: DataFrame) -> DataFrame:
+    return _first(contradictions, "at, topic, partition")
+
+
+def _elections(elections: DataFrame) -> DataFrame:
+    """The first unclean elections, and, with `nth` null, how many there are of each kind."""
+    counts = elections.groupBy("cluster", "succeeded", "unclean").agg(_count())
+    return _first(elections.where("unclean"), "at, topic, partition").unionByName(counts, allowMissingColumns=True)
+
+
+def _outages(offline_partitions: DataFrame) -> DataFrame:
+    open_totals = offline_partitions.groupBy("cluster").agg(_sum(F.col("until").isNull()).alias("open_total"))
+    longest = _first(offline_partitions, "duration_ms DESC NULLS LAST, since, topic, partition")
+    return longest.join(open_totals, "cluster")
+
+
+def _churn(isr_churn: DataFrame) -> DataFrame:
+    totals = isr_churn.groupBy("cluster").agg(
+        _sum(F.col("churning")).alias("churning_total"), F.sum(F.col("shrinks") + F.col("expands")).alias("changes")
+    )
+    return _first(isr_churn, "flaps DESC, shrinks DESC, topic, partition, follower", 3).join(totals, "cluster")
+
+
+def _reassignments(reassignments: DataFrame) -> DataFrame:
+    return reassignments.groupBy("cluster", "state").agg(_count())
+
+
+def _verdicts(verdicts: DataFrame) -> DataFrame:
+    """The first violations, and, with `nth` null, how many there are of each verdict."""
+    counts = verdicts.groupBy("cluster", "verdict").agg(_count())
+    first = _first(verdicts.where("verdict = 'violated'"), "at, rule, subject")
+    return first.unionByName(counts, allowMissingColumns=True)
+
+
+def _rejects(rejects: DataFrame) -> DataFrame:
+    """The most frequent kinds of messages that no rule knows, with the place of the first of each."""
+    by_signature = rejects.groupBy("cluster", F.coalesce("signature", "reason").alias("signature")).agg(
+        F.count(F.lit(1)).alias("count"), F.min(F.struct("at", "file_id", "line")).alias("first")
+    )
+    return _first(by_signature, "count DESC, signature")
+
+
+def _coverage(log_coverage: DataFrame) -> DataFrame:
+    return log_coverage
+
+
+_QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] = {
+    "log_files": (STEPS, _streams),
+    "controller_timeline": (("timelines",), _terms),
+    "partition_timeline": (("timelines",), _state_counts),
+    "clock_offsets": (("timelines",), _clocks),
+    "control_requests": (("timelines",), _request_counts),
+    "contradictions": (("timelines",), _contradictions),
+    "elections": (("detect",), _elections),
+    "offline_partitions": (("detect",), _outages),
+    "isr_churn": (("detect",), _churn),
+    "reassignments": (("detect",), _reassignments),
+    "verdicts": (("replay",), _verdicts),
+    "rejects": (("ingest",), _rejects),
+    "log_coverage": (("ingest",), _coverage),
+}
+"""By table the steps whose summary reads it, and what it reads."""
+
+
+def frequent_rejects(warehouse: Warehouse) -> tuple[list[Row], list[str]]:
+    """The most frequent rejects as they were written last, published or not; and the paths of all streams."""
+    streams = warehouse.newest("log_files").select("file_id", "path").collect()
+    paths = {row["file_id"]: row["path"] for row in streams}
+    rows = [row.asDict(recursive=True) for row in _rejects(warehouse.newest("rejects")).collect()]
+    rejects = [{**row, "path": paths[row["first"]["file_id"]]} for row in rows]
+    return sorted(rejects, key=lambda r: (r["cluster"], r["nth"])), list(paths.values())

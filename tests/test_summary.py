@@ -1,0 +1,80 @@
+"""The summary without a night: the facts of Spark's queries, of the views; the words, and JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from jobs.cli import main
+from jobs.nightly.summary_queries import summarize
+from jobs.nightly.summary_text import summary_text
+from jobs.read.summary import QUERIES, summaries
+from jobs.read.views import open_views
+from jobs.settings import Settings
+from tests.delta_warehouse import DAY, publish
+
+if TYPE_CHECKING:
+    from tests.conftest import Run
+
+STREAM = {
+    "file_id": "f", "path": "/logs/server.log", "status": "ok", "findings": [], "node_ids": [1], "also_seen_as": [],
+    "first_at": DAY, "last_at": DAY, "time_zone": "UTC", "size_bytes": 10, "event_bytes": 10, "detail_bytes": 0,
+    "reject_bytes": 0, "other_bytes": 0, "duplicate_bytes": 0, "held_back_bytes": 0, "event_lines": 1,
+}  # fmt: skip
+OUTAGE = {"topic": "pay\x1b[31m", "partition": 0, "since": DAY, "evidence": [{"node_id": 1, "file_id": "f", "line": 7}]}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """Two clusters, one with an outage of a topic whose name would steer a terminal, and a kind of reject."""
+    rejects = [{"cluster": "d", "file_id": "f", "line": n, "at": DAY, "reason": "no rule"} for n in (3, 2)]
+    return str(
+        publish(
+            tmp_path,
+            log_files=[{"cluster": name, **STREAM} for name in "cd"],
+            offline_partitions=[{"cluster": "c", **OUTAGE}],
+            rejects=rejects,
+        )
+    )
+
+
+def printed(*arguments: str) -> str:
+    result = CliRunner().invoke(main, ["summary", *arguments], catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+@pytest.mark.usefixtures("no_jvm")
+class TestWithoutSpark:
+    def test_words(self, root: str) -> None:
+        text = printed("--warehouse", root)
+        assert [line.split(":")[0] for line in text.splitlines() if line.startswith("Cluster")] == [
+            "Cluster c",
+            "Cluster d",
+        ]
+        assert "pay\\x1b[31m-0 had no leader" in text
+        assert "\x1b" not in text
+        assert "Where to look next:" in text
+
+    def test_one_cluster_as_data(self, root: str) -> None:
+        (data,) = json.loads(printed("--warehouse", root, "--cluster", "d", "--format", "json"))
+        assert (data["cluster"], data["outages"]) == ("d", [])
+        assert data["streams"][0]["first_at"] == "2026-11-21T00:00:00.000Z"
+        assert [(r["signature"], r["count"], r["first"]["line"]) for r in data["rejects"]] == [("no rule", 2, 2)]
+
+    def test_a_cluster_that_is_not_there(self, root: str) -> None:
+        result = CliRunner().invoke(main, ["summary", "--warehouse", root, "--cluster", "x"])
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert "There is no cluster x in the warehouse; it has c, d." in result.stderr
+
+
+def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -> None:
+    for run in (zk, kraft, two_nights):
+        by_spark = summarize(run.warehouse)
+        with open_views(run.warehouse.root, only=QUERIES, naive=True) as views:
+            assert summaries(views, Settings()) == by_spark
+        assert printed("--warehouse", run.warehouse.root) == f"{summary_text(by_spark, run.warehouse.root)}\n"

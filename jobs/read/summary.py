@@ -1,6 +1,6 @@
-"""`summary`: the facts of the published tables again, without a night; the queries of `jobs.nightly.summary_queries` in DuckDB's SQL.
+"""`summary`: the facts of the published tables again, without a night.
 
-Nights may write where DuckDB cannot read, so both stay; a test holds their facts equal.
+The queries are those of `jobs.nightly.summary_queries` in DuckDB's SQL. Nights may write where DuckDB cannot read, so both stay; a test holds their facts equal.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ QUERIES: Mapping[str, str] = {
             max(list_max([p.ahead_ms FOR p IN applied])) AS to_ms
         FROM clock_offsets GROUP BY cluster, node_id""",
     "control_requests": """
-        SELECT cluster, kind, count(*) AS total, sum(stale::INTEGER) AS stale, sum((error <> 'NONE')::INTEGER) AS failed,
-            max(round_trip_ms) AS slowest_ms, count_if(received_at IS NULL AND responded_at IS NULL) AS only_sent
+        SELECT cluster, kind, count(*) AS total, sum(stale::INTEGER) AS stale,
+            sum((error <> 'NONE')::INTEGER) AS failed, max(round_trip_ms) AS slowest_ms, count_if(received_at IS NULL AND responded_at IS NULL) AS only_sent
         FROM control_requests GROUP BY cluster, kind""",
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""
@@ -61,7 +61,8 @@ QUERIES: Mapping[str, str] = {
             FROM isr_churn GROUP BY cluster) USING (cluster)""",
     "reassignments": "SELECT cluster, state, count(*) AS total FROM reassignments GROUP BY ALL",
     "verdicts": f"""
-        FROM ({_first("(FROM verdicts WHERE verdict = 'violated')", '"at" NULLS FIRST, rule, subject')}) UNION ALL BY NAME
+        FROM ({_first("(FROM verdicts WHERE verdict = 'violated')", '"at" NULLS FIRST, rule, subject')})
+        UNION ALL BY NAME
         SELECT cluster, verdict, count(*) AS total FROM verdicts GROUP BY ALL""",
     "rejects": f"""
         WITH signatures AS (
@@ -86,7 +87,7 @@ def summaries(views: DuckDBPyConnection, settings: Settings) -> list[ClusterSumm
 
 
 def print_summary(root: str, cluster: str | None, settings: Settings, form: str) -> None:
-    """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for a cluster that is not there."""
+    """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
     with open_views(root, cluster=cluster, only=QUERIES, naive=True) as views:
         facts = summaries(views, settings)
     if form == "json":

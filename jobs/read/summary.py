@@ -1,6 +1,7 @@
 """`summary`: the facts of the published tables again, without a night.
 
-The queries are those of `jobs.nightly.summary_queries` in DuckDB's SQL. Nights may write where DuckDB cannot read, so both stay; a test holds their facts equal.
+The queries are those of `jobs.nightly.summary_queries` in DuckDB's SQL. Nights may write
+where DuckDB cannot read, so both stay; a test holds their facts equal.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ QUERIES: Mapping[str, str] = {
         FROM clock_offsets GROUP BY cluster, node_id""",
     "control_requests": """
         SELECT cluster, kind, count(*) AS total, sum(stale::INTEGER) AS stale,
-            sum((error <> 'NONE')::INTEGER) AS failed, max(round_trip_ms) AS slowest_ms, count_if(received_at IS NULL AND responded_at IS NULL) AS only_sent
+            sum((error <> 'NONE')::INTEGER) AS failed,
+            max(round_trip_ms) AS slowest_ms, count_if(received_at IS NULL AND responded_at IS NULL) AS only_sent
         FROM control_requests GROUP BY cluster, kind""",
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""

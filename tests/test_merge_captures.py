@@ -11,14 +11,17 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
+from jobs.merge import reading
+from udfs.merge.block import Pool
 from udfs.rules.event_rank import rank_of
 from udfs.rules.parsing import read_message
 
@@ -148,6 +151,8 @@ def check_choices(logs: Path, count: int, seed: int) -> None:
         argv += [] if partition is None else ["--partitions", str(partition)]
         expected = [r.raw for r in records if since <= r.at <= until and concerns(r, topic, partition, ids)]
         assert output(*argv) == b"".join(expected), argv
+        with patch.object(reading, "SEARCHED_FROM", 0), patch.object(reading, "Pool", partial(Pool, 256 << 10)):
+            assert output(*argv) == b"".join(expected), ("searched", argv)
         some += bool(expected)
     assert some > count // 2
 

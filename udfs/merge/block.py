@@ -26,7 +26,7 @@ class Block:
     `times` are microseconds UTC; a record whose time does not exist has that of the record before it. `lines` are the
     numbers of the first lines, from 1; None where nobody asked for them. `offset` is the byte of the stream at data[0].
     `ranks`: see `udfs.rules.event_rank`; None where all records of a time are here, so that they can be ranked later.
-    The first `repeated` records are those of another block, too, and are not wanted again: ranks depend on them.
+    The first `repeated` records were in another block, too, and are not wanted again: ranks of others depend on them.
     """
 
     data: bytes | bytearray

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -55,11 +55,6 @@ class TopicFilter:
         self._topic, self._partitions, self._ids = topic, partitions, topic_ids
         self._is_number = topic.isdigit()
         self._name = topic.encode()
-        self._search = NameSearch(self._name)
-        self._is_first_digit = np.zeros(256, np.bool_)
-        self._is_first_digit[
-            [*b"0123456789"] if not partitions else [*b"0", *(str(n).encode()[0] for n in partitions)]
-        ] = True
         self._named = late(
             rb"(?<![\w.-])" + name + rb"(?:" + _with_number(name, rb"(\d+)") + rb"|" + _alone(name) + rb")"
         )
@@ -117,17 +112,22 @@ class TopicFilter:
         if len(self._name) < LEAST_NAME:
             yield from (m.start() for m in self._wanted.finditer(data, begin, stop))
             return
-        places = self._search.places(data, begin, stop)
-        view, behind = np.frombuffer(data, np.uint8), places + len(self._name)
-        follows = view[behind]
-        # `topic-` and a digit, or no letter of a name; then the pattern decides
-        is_wanted = ~_IS_NAME_BYTE[follows]
-        is_wanted |= (follows == _DOT) & (~_IS_NAME_BYTE[view[behind + 1]] | (view[behind + 1] == _DOT))
-        is_wanted |= (follows == _HYPHEN) & self._is_first_digit[view[behind + 1]]
-        places = places[is_wanted & ~(_IS_NAME_BYTE[view[places - 1]] & (places > 0))]
-        for at in places.tolist():
+        for at in self._search.places(data, begin, stop):
             if self._wanted.match(data, at, stop):
                 yield at
+
+    @cached_property
+    def _search(self) -> NameSearch:
+        """Finds the name where `-` and a digit of a partition, or what is not of a name, stand behind it."""
+        is_digit = np.zeros(256, np.bool_)
+        is_digit[[*b"0", *(str(n).encode()[0] for n in self._partitions)] if self._partitions else [*b"0123456789"]] = (
+            True
+        )
+        pairs = np.arange(1 << 16)
+        first, second = pairs & 0xFF, pairs >> 8
+        is_end = ~_IS_NAME_BYTE[second] | (second == _DOT)
+        is_wanted = ~_IS_NAME_BYTE[first] | ((first == _DOT) & is_end) | ((first == _HYPHEN) & is_digit[second])
+        return NameSearch(self._name, ~_IS_NAME_BYTE, is_wanted)
 
     def concerns(self, record: Record) -> bool:
         """Whether a record concerns it."""

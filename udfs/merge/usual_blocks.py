@@ -145,8 +145,8 @@ class _Window:
     """The part of a stream that is in memory: `data[:filled]`, of which `data[:whole]` are whole lines.
 
     The records in `data[:done_to]` were given out; they are here for what depends on them. Behind `whole` there are
-    BYTES_BEHIND more bytes, at the end of the stream zeros. `is_end_added`: the last line had no line end, and was given
-    one.
+    BYTES_BEHIND more bytes, at the end of the stream zeros. `is_end_added`: the last line had no line end, and was
+    given one.
     """
 
     def __init__(self, stream: BinaryIO, limit: int | None, pool: Pool, totals: ReadTotals) -> None:

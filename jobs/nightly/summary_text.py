@@ -180,7 +180,7 @@ def clock_sentences(offsets: Sequence[Row], loggers: Iterable[int]) -> list[str]
     corrected = [row for row in offsets if row["corrected"]]
     sentences = [_correction(row) for row in corrected[:MOST]]
     if len(corrected) > MOST:
-        sentences.append(f"and {len(corrected) - MOST} more: SELECT * FROM clock_offsets WHERE size(applied) > 0")
+        sentences.append(f"and {len(corrected) - MOST} more: SELECT * FROM clock_offsets WHERE len(applied) > 0")
     if inconsistent := [row["node_id"] for row in offsets if row["contradicting"]]:
         sentences.append(
             f"line pairs of {nodes(inconsistent)} are inconsistent, as if a clock had been set: times are not corrected"

@@ -98,21 +98,30 @@ READ_BY_SPARK = {"deletionVectors", "columnMapping", "v2Checkpoint", "typeWideni
 def _is_delta(path: str) -> bool:
     if "://" not in path:
         return os.path.isdir(f"{path}/_delta_log")
+    delta_table = _delta_table()
+    try:
+        is_delta: bool = delta_table.is_deltatable(path)
+    except Exception as error:
+        raise Failed(
+            f"The warehouse cannot be reached: {path} ({first_line(error)}); where only Spark reaches it, use"
+            " `sql --engine spark`."
+        ) from None
+    return is_delta
+
+
+def _delta_table() -> type[DeltaTable]:
+    """delta-rs, whose log of what it tries is not printed."""
+    os.environ.setdefault("RUST_LOG", "off")
     from deltalake import DeltaTable
 
-    try:
-        is_delta: bool = DeltaTable.is_deltatable(path)
-    except Exception as error:
-        raise Failed(f"The warehouse cannot be reached: {path} ({first_line(error)}).") from None
-    return is_delta
+    return DeltaTable
 
 
 def open_delta(path: str, version: int | None) -> DeltaTable:
     """A Delta table at a version, or the newest. Raises Failed if it cannot be read."""
-    from deltalake import DeltaTable
-
+    delta_table = _delta_table()
     try:
-        table = DeltaTable(path, version=version)
+        table = delta_table(path, version=version)
     except Exception as error:  # delta-rs raises several kinds, of which some have no common ancestor but this
         raise Failed(f"The table {path} is damaged or cannot be read: {first_line(error)}.") from None
     if wrong := READ_BY_SPARK & {*(table.protocol().reader_features or ())}:

@@ -109,7 +109,7 @@ def _is_delta(path: str) -> bool:
     return is_delta
 
 
-def _delta_table() -> type[DeltaTable]:
+def _delta_table() -> Any:
     """delta-rs, whose log of what it tries is not printed."""
     os.environ.setdefault("RUST_LOG", "off")
     from deltalake import DeltaTable

@@ -87,12 +87,23 @@ def end(error: Exception) -> int:
     return exit_code(error)
 
 
+def print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """End with the version if `--version` is given."""
+    if is_asked:
+        from jobs.version import product_version
+
+        click.echo(f"kafka-rewind {product_version()}")
+        ctx.exit()
+
+
 @click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version, help="Print it.")
 @click.option("--debug", is_flag=True, help="Show the full trace of an error, and what Spark says when it starts.")
 def main(debug: bool) -> None:
     """Rebuild from Kafka's logs who led each partition, when and why.
 
-    Point `nightly` at a folder of broker and controller logs; `describe`, `sql` and `export` read its tables.
+    Point `nightly` at a folder of broker and controller logs; `summary`, `describe`, `tables`, `sql`,
+    `shell` and `export` read its tables, without Spark.
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one. `merge` needs no tables.
 
     Exit codes: 0 done; 2 bad usage or input; 3 the data gate refused to publish; 4 failed for another reason (no Java,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from click.testing import CliRunner
 from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException, PythonException, SparkRuntimeException
 
-from jobs.exits import BAD_INPUT, FAILED, exit_code, explain, spark_reason
+from jobs.cli import main
+from jobs.exits import BAD_INPUT, DONE, FAILED, exit_code, explain, spark_reason
+from jobs.version import product_version
 from udfs.errors import BadInput, NoJava
 
 BUG = "This is a bug in Kafka Rewind: {}; please run it with `kafka-rewind --debug` and report the trace."
@@ -97,3 +100,8 @@ def test_a_package_that_is_not_installed() -> None:
         "This command needs pyspark, which is not installed"
     )
     assert explain(ModuleNotFoundError("No module named 'x'", name="x")).startswith("This is a bug")
+
+
+def test_the_version() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+    assert (result.exit_code, result.stdout) == (DONE, f"kafka-rewind {product_version()}\n")

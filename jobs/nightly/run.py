@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 
 from jobs.ingest.ingest import NewInput, ingest
 from jobs.ingest.reparse import reparse_rejects
 from jobs.nightly.plan import Plan, check_order, make_plan
 from jobs.nightly.steps import derive
 from jobs.settings import Settings
+from jobs.version import product_version
 from jobs.warehouse.gate import Audit, audit
 from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
@@ -108,14 +108,6 @@ def _publish(warehouse: Warehouse, row: Mapping[str, object], plan: Plan, outcom
     if outcome.published:
         warehouse.versions, warehouse.rows = versions, rows
         warehouse.pending, warehouse.derived_with = dict(plan.pending), dict(plan.derived_with)
-
-
-def product_version() -> str:
-    """Version of the installed distribution; `unknown` when it runs from a bare zip."""
-    try:
-        return version("kafka-rewind")
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _now() -> datetime:

@@ -172,9 +172,9 @@ def test_lines_of_several_containers_are_told_apart(logs: Path) -> None:
     first, *trace = FAILED.splitlines()
     mixed = [f"kafka-1  | {first}", f"kafka-2  | {SHRUNK.strip()}", *(f"kafka-1  | {line}" for line in trace)]
     Path("broker-2/server.log").write_text("\n".join(mixed) + "\n")
-    found = merge("broker-2").out
-    assert found.splitlines()[0] == mixed[1]
-    assert found.splitlines()[1:] == FAILED.splitlines()
+    ended = merge("broker-2").out
+    assert ended.splitlines()[0] == mixed[1]
+    assert ended.splitlines()[1:] == FAILED.splitlines()
 
 
 def test_bytes_that_are_no_text_pass_untouched(logs: Path) -> None:
@@ -207,10 +207,10 @@ TROUBLES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("name", TROUBLES)
 def test_the_others_are_merged_and_the_exit_code_says_it(name: str, logs: Path) -> None:
     TROUBLES[name](logs / "broker-1" / name)
-    found = merge(".", "--topic", "pay-in")
-    assert found.code == 2
-    assert found.out == merge("broker-1/state-change.log", "broker-2/server.log", "--topic", "pay-in").out
-    assert [line for line in found.err.splitlines() if name in line] != []
+    ended = merge(".", "--topic", "pay-in")
+    assert ended.code == 2
+    assert ended.out == merge("broker-1/state-change.log", "broker-2/server.log", "--topic", "pay-in").out
+    assert [line for line in ended.err.splitlines() if name in line] != []
 
 
 def test_what_can_be_read_of_a_damaged_file_is_merged(logs: Path) -> None:
@@ -238,15 +238,15 @@ def test_a_name_that_is_no_text_is_read_and_printed(logs: Path) -> None:
     name = os.fsdecode(b"broker-2/ser\xffver.log")
     os.rename("broker-2/server.log", name)
     for given in ("broker-2", name):
-        found = merge(given, "--format", "jsonl", "--limit", "1")
-        assert (found.code, json.loads(found.out)["file"][-20:]) == (0, r"broker-2/ser\xffver.log"[-20:])
+        ended = merge(given, "--format", "jsonl", "--limit", "1")
+        assert (ended.code, json.loads(ended.out)["file"][-20:]) == (0, r"broker-2/ser\xffver.log"[-20:])
 
 
 def test_a_file_of_a_few_compressed_bytes_is_damaged(logs: Path) -> None:
     Path("cut.gz").write_bytes(gzip.compress(CONTROLLER.encode())[:5])
-    found = merge("cut.gz", "broker-1")
-    assert (found.code, found.out) == (2, CONTROLLER)
-    assert "This file is damaged: cut.gz (it ends early)" in found.err
+    ended = merge("cut.gz", "broker-1")
+    assert (ended.code, ended.out) == (2, CONTROLLER)
+    assert "This file is damaged: cut.gz (it ends early)" in ended.err
 
 
 def test_a_file_keeps_its_records_whatever_becomes_of_its_name(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,17 +277,17 @@ def test_another_file_of_that_name_is_reported_where_too_few_can_be_held(
 
     monkeypatch.setattr(reading.LogReader, "wanted", rotated)
     monkeypatch.setattr(inputs.Inputs, "hold", lambda self, descriptor: None)
-    found = merge("broker-1", "broker-2")
-    assert (found.code, found.out) == (2, BROKER)
-    assert "broker-1/state-change.log (it was replaced while it was read)" in found.err
+    ended = merge("broker-1", "broker-2")
+    assert (ended.code, ended.out) == (2, BROKER)
+    assert "broker-1/state-change.log (it was replaced while it was read)" in ended.err
 
 
 def test_text_without_records_is_said_and_no_failure(logs: Path) -> None:
     Path("broker-1/notes.txt").write_text("call me\n")
-    found = merge(".")
-    assert (found.code, found.out) == (0, MERGED)
-    assert "notes.txt" in found.err
-    assert "8 bytes outside records" in found.err
+    ended = merge(".")
+    assert (ended.code, ended.out) == (0, MERGED)
+    assert "notes.txt" in ended.err
+    assert "8 bytes outside records" in ended.err
 
 
 def test_more_files_than_a_process_may_open(logs: Path) -> None:
@@ -333,14 +333,14 @@ FILTERS = {
 
 @pytest.mark.parametrize("argv", FILTERS)
 def test_a_filter(argv: str, logs: Path) -> None:
-    found = merge(".", *argv.split())
-    assert (found.code, found.out) == (0, FILTERS[argv]), found.err
-    assert ("Nothing matched" in found.err) == (FILTERS[argv] == "" and argv != "--limit 0")
+    ended = merge(".", *argv.split())
+    assert (ended.code, ended.out) == (0, FILTERS[argv]), ended.err
+    assert ("Nothing matched" in ended.err) == (FILTERS[argv] == "" and argv != "--limit 0")
 
 
 @pytest.mark.parametrize("events", ["partition_state_change", "isr_shrinking,metadata_cache_updated"])
 def test_a_text_that_an_event_must_have_is_looked_for_first(events: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is found does not depend on it."""
+    """The output does not depend on it."""
     from udfs.merge import filters as merge_filters
 
     outputs = []
@@ -383,10 +383,10 @@ def test_a_wrong_argument_is_one_sentence(argv: str, logs: Path) -> None:
     Path("binary.txt").write_bytes(bytes(range(128, 256)))
     Path("twice.txt").write_text("2: 5\n2: 7\n")
     Path("none.txt").write_text("# nothing yet\n")
-    found = merge(".", *argv.split())
-    assert (found.code, found.out) == (2, "")
-    assert REFUSED[argv] in found.err
-    assert len(found.err.splitlines()) == 1
+    ended = merge(".", *argv.split())
+    assert (ended.code, ended.out) == (2, "")
+    assert REFUSED[argv] in ended.err
+    assert len(ended.err.splitlines()) == 1
 
 
 # ---- clocks ----------------------------------------------------------------------------------------------------------
@@ -410,9 +410,9 @@ def test_known_skews_correct_the_order_but_not_the_bytes(logs: Path) -> None:
     corrected = STARTED + SHRUNK + HANDLED + ELECTED + SENT + FAILED
     assert merge("broker-1", "broker-2", "--skew", "skew.yaml").out == corrected
     Path("skew.csv").write_bytes(b"\xef\xbb\xbfnode,ms\r\n2,500\r\n7,1\r\n8,-2.5\r\n")  # as a spreadsheet writes it
-    found = merge("broker-1", "broker-2", "--skew", "skew.csv")
-    assert found.out == corrected
-    assert "No log was written by node 7, 8, which --skew names." in found.err
+    ended = merge("broker-1", "broker-2", "--skew", "skew.csv")
+    assert ended.out == corrected
+    assert "No log was written by node 7, 8, which --skew names." in ended.err
 
 
 # ---- how it is printed -----------------------------------------------------------------------------------------------
@@ -505,8 +505,8 @@ def test_a_missing_last_line_end_is_added(logs: Path) -> None:
 
 def test_the_summary_counts_everything(logs: Path) -> None:
     Path("broker-2/server.log").write_text("no record yet\n" + BROKER)
-    found = merge(".", "--topic", "pay-in", "--verbose")
-    *files, last = found.err.splitlines()
+    ended = merge(".", "--topic", "pay-in", "--verbose")
+    *files, last = ended.err.splitlines()
     assert last == "kafka-rewind: 6 records read from 2 files, 4 matched, 14 bytes outside records"
     assert [", node 1, 3 records read" in files[0], ", node 2, 3 records read" in files[1]] == [True, True]
 

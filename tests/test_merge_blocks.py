@@ -22,7 +22,7 @@ from udfs.merge.streams import IndexedStream, RecordIndex, SpilledRecords, suffi
 from udfs.merge.usual_layout import starts_from
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Longs
+    from udfs.logs.arrays import Longs
 
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared"

@@ -49,7 +49,7 @@ class Line:
     file: str
     number: int
     raw: bytes
-    told: dict[str, Any] | None
+    event: dict[str, Any] | None
 
 
 @cache
@@ -61,12 +61,12 @@ def all_records(logs: Path) -> list[Line]:
             continue
         text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
         text += b"" if not text or text.endswith(b"\n") else b"\n"
-        found = list(FIRST_LINE.finditer(text))
+        first_lines = list(FIRST_LINE.finditer(text))
         node = int(re.sub(r"\D", "", path.parent.name))
-        ends = [*(m.start() for m in found[1:]), len(text)][: len(found)]
-        for number, (m, end) in enumerate(zip(found, ends, strict=True)):
-            told = read_message((m["logger"] or b"").decode(), m["message"])
-            records.append(Line(m["at"].decode(), node, str(path), number, text[m.start() : end], told))
+        ends = [*(m.start() for m in first_lines[1:]), len(text)][: len(first_lines)]
+        for number, (m, end) in enumerate(zip(first_lines, ends, strict=True)):
+            event = read_message((m["logger"] or b"").decode(), m["message"])
+            records.append(Line(m["at"].decode(), node, str(path), number, text[m.start() : end], event))
     return sorted(records, key=_key(records))
 
 
@@ -98,18 +98,18 @@ def concerns(record: Line, topic: str, partition: int | None, ids: frozenset[str
     named = numbers_of(record.raw, topic)
     if named and (partition is None or partition in named):
         return True
-    told = record.told or {}
-    for part in [told, *(told.get("partitions") or [])]:
+    event = record.event or {}
+    for part in [event, *(event.get("partitions") or [])]:
         if part.get("topic") == topic or part.get("topic_id") in ids:
             if partition is None or part.get("partition") in (None, partition):
                 return True
             named.add(part["partition"])
     alone = re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, [topic, *ids]))})(?![\w-]|\.\w)")
-    if named or told.get("topic") or not alone.search(record.raw.decode(errors="replace")):
+    if named or event.get("topic") or not alone.search(record.raw.decode(errors="replace")):
         return False
     detail = record.raw.partition(b"\n")[2].decode(errors="replace")
-    texts = [detail, *(value for value in told.values() if isinstance(value, str))]
-    return record.told is None or any(map(alone.search, texts))
+    texts = [detail, *(value for value in event.values() if isinstance(value, str))]
+    return record.event is None or any(map(alone.search, texts))
 
 
 @cache
@@ -119,7 +119,7 @@ def ids_of(logs: Path, topic: str) -> frozenset[str]:
     near = re.compile(
         rb"(?<![\w.-])" + name + rb"(?:-\d+)?[', ]{1,3}(?:with )?topic ?[iI][dD][ =](?:Some\()?([\w-]{22})(?![\w-])"
     )
-    return frozenset(found.decode() for record in all_records(logs) for found in near.findall(record.raw))
+    return frozenset(id_.decode() for record in all_records(logs) for id_ in near.findall(record.raw))
 
 
 def choices(logs: Path, count: int, seed: int) -> Iterator[tuple[str, int | None, str, str]]:
@@ -127,7 +127,7 @@ def choices(logs: Path, count: int, seed: int) -> Iterator[tuple[str, int | None
     records = all_records(logs)
     dice = random.Random(seed)
     named = sorted(
-        {(told["topic"], told.get("partition")) for record in records if (told := record.told or {}).get("topic")},
+        {(event["topic"], event.get("partition")) for record in records if (event := record.event or {}).get("topic")},
         key=str,
     )
     for i in range(count):

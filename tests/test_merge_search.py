@@ -23,7 +23,7 @@ from udfs.merge.search import Search
 from udfs.merge.topic_filter import TopicFilter, literal_hits
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Longs
+    from udfs.logs.arrays import Longs
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = sorted(path for path in (ROOT / "data").rglob("*.log") if path.stat().st_size > 9000)
@@ -80,8 +80,10 @@ def test_a_run_that_searches_prints_what_one_that_does_not_prints(
 def test_what_was_searched_is_said(small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "SEARCHED_FROM", 0)
     logs = str(ROOT / "data" / "zk-2.4.1" / "logs")
-    said = CliRunner().invoke(main, ["merge", logs, "--grep", "Shrinking ISR"]).stderr
-    assert re.search(r"records read from 15 files, \d+ matched, 0 bytes outside records, [\d,]+ bytes searched", said)
+    summary = CliRunner().invoke(main, ["merge", logs, "--grep", "Shrinking ISR"]).stderr
+    assert re.search(
+        r"records read from 15 files, \d+ matched, 0 bytes outside records, [\d,]+ bytes searched", summary
+    )
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------

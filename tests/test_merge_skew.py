@@ -54,10 +54,10 @@ def merged(folder: Path, *argv: str) -> tuple[list[tuple[Line, datetime]], str]:
     result = CliRunner().invoke(main, ["merge", str(folder), "--format", "csv", *argv], catch_exceptions=False)
     assert result.exit_code == 0, result.stderr
     rows = csv.DictReader(io.StringIO(result.stdout))
-    found = [
+    timed = [
         ((row["file"].removeprefix(f"{folder}/"), int(row["line"])), datetime.fromisoformat(row["at"])) for row in rows
     ]
-    return found, result.stderr.splitlines()[0]
+    return timed, result.stderr.splitlines()[0]
 
 
 @pytest.fixture(scope="module")
@@ -66,16 +66,16 @@ def shifted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_clock_that_drifts_is_corrected(shifted: Path, tmp_path: Path) -> None:
-    """The order is that of the true clocks, but for lines whose times are closer than the bounds that are told."""
+    """The order is that of the true clocks, but for lines whose times are closer than the bounds that are reported."""
     true, _ = merged(written(tmp_path))
-    corrected, told = merged(shifted, "--skew", "auto")
+    corrected, comment = merged(shifted, "--skew", "auto")
     sentence = re.search(
         r"line pairs\): node 0 was ahead of node 3 by ([\d,]+) to ([\d,]+) ms, give or take (\d+) ms, which is taken "
         r"off;"
         r" no clock skew detected between nodes 1, 2, 3, 4, each within (\d+) ms of node 3\.$",
-        told,
+        comment,
     )
-    assert sentence is not None, told
+    assert sentence is not None, comment
     low, high, within, others = (int(number.replace(",", "")) for number in sentence.groups())
     bound = timedelta(milliseconds=within + 1)  # times are whole milliseconds
     assert 300_000 - within <= low <= high <= 300_025 + within  # 100 ppm of 4 minutes and a little
@@ -92,10 +92,10 @@ def test_a_clock_that_drifts_is_corrected(shifted: Path, tmp_path: Path) -> None
 
 def numbers(rows: list[tuple[Line, datetime]]) -> dict[str, list[int]]:
     """The order of each file's lines."""
-    found = defaultdict(list)
+    by_file = defaultdict(list)
     for (file, number), _ in rows:
-        found[file].append(number)
-    return found
+        by_file[file].append(number)
+    return by_file
 
 
 def test_a_window_is_one_of_corrected_times(shifted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,10 +127,10 @@ def test_what_is_printed_raw_stays_as_it_was(shifted: Path) -> None:
 
 
 def test_a_clock_that_was_set_keeps_its_own_time(tmp_path: Path) -> None:
-    _, told = merged(written(tmp_path, set_back, node=2), "--skew", "auto", "--limit", "1")
-    assert "): clocks of node 2 are inconsistent, as if set meanwhile: times not corrected; " in told
-    assert "; no clock skew detected between nodes 0, 1, 3, 4, each within" in told
-    assert "taken off" not in told
+    _, comment = merged(written(tmp_path, set_back, node=2), "--skew", "auto", "--limit", "1")
+    assert "): clocks of node 2 are inconsistent, as if set meanwhile: times not corrected; " in comment
+    assert "; no clock skew detected between nodes 0, 1, 3, 4, each within" in comment
+    assert "taken off" not in comment
 
 
 SENT = (
@@ -190,13 +190,13 @@ def test_what_is_said(case: str, tmp_path: Path) -> None:
             path = tmp_path / f"broker-{name}.log"
             path.parent.mkdir(exist_ok=True)
             path.write_text(f"[2026-11-21 10:00:{seconds:06.3f}] ".replace(".", ",") + text)
-    _, told = merged(tmp_path, "--skew", "auto")
-    assert told.startswith(f"kafka-rewind: Clocks{sentence}")
+    _, comment = merged(tmp_path, "--skew", "auto")
+    assert comment.startswith(f"kafka-rewind: Clocks{sentence}")
 
 
 def test_logs_of_nobody_are_named(tmp_path: Path) -> None:
     (tmp_path / "some.log").write_text("[2026-11-21 10:00:00,000] INFO started (kafka.server.KafkaServer)\n")
-    _, told = merged(tmp_path, "--skew", "auto")
-    assert told.endswith(
+    _, comment = merged(tmp_path, "--skew", "auto")
+    assert comment.endswith(
         f"no log names its node: times not corrected; the node of {tmp_path}/some.log is unknown: times not corrected."
     )

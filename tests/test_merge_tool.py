@@ -177,9 +177,9 @@ def ends_of_lines(*ends: bytes) -> Mended:
     """Which lines come out, by how their messages end."""
 
     def check(case: dict[str, Any], output: ToolOutput) -> None:
-        told = [line.removesuffix(b"\r").removesuffix(b" (state.change.logger)") for line in output.lines]
-        assert len(told) == len(ends)
-        assert [line for line, end in zip(told, ends, strict=True) if not line.endswith(end)] == []
+        messages = [line.removesuffix(b"\r").removesuffix(b" (state.change.logger)") for line in output.lines]
+        assert len(messages) == len(ends)
+        assert [line for line, end in zip(messages, ends, strict=True) if not line.endswith(end)] == []
 
     return check
 

@@ -153,7 +153,7 @@ def test_an_id_stands_for_its_topic(tmp_path: Path) -> None:
 
 def test_a_topic_whose_name_is_a_number(tmp_path: Path) -> None:
     """Lists of brokers such as `[4, 5]` look like its partitions."""
-    said = {  # message -> which of its partitions 5 and 7 it concerns
+    messages = {  # message -> which of its partitions 5 and 7 it concerns
         "[Controller id=1 epoch=4] Changed partition 4-5 from OfflinePartition to OnlinePartition with state "
         "LeaderAndIsr(leader=2, leaderEpoch=7, isr=List(2, 3), zkVersion=9)": "5",
         "[Controller id=1 epoch=4] Changed partition a-0 from OfflinePartition to OnlinePartition with state "
@@ -166,7 +166,7 @@ def test_a_topic_whose_name_is_a_number(tmp_path: Path) -> None:
         "controller 1 epoch 8 with correlation id 27": "57",
     }
     text = {
-        f"[2026-11-21 10:00:0{i},000] TRACE {line} ({S})\n": wanted for i, (line, wanted) in enumerate(said.items())
+        f"[2026-11-21 10:00:0{i},000] TRACE {line} ({S})\n": wanted for i, (line, wanted) in enumerate(messages.items())
     }
     (tmp_path / "broker-4.log").write_text("".join(text))
     for argv, partitions in (((), "57"), (("--partitions", "5"), "5"), (("--partitions", "7"), "7")):

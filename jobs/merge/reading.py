@@ -19,8 +19,9 @@ from udfs.merge.block import Pool, ReadTotals
 from udfs.merge.blocks import blocks
 
 if TYPE_CHECKING:
+    from udfs.logs.arrays import Flags, Longs
     from udfs.logs.timestamps import ClockChanges
-    from udfs.merge.block import Block, Flags, Longs
+    from udfs.merge.block import Block
     from udfs.merge.blocks import ToUtc
     from udfs.merge.order import RecordStream
     from udfs.merge.streams import RecordIndex, SpilledRecords

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:  # a plain merge needs none of this, and must start quickly
-    import numpy.typing as npt
-
-    Longs = npt.NDArray[np.int64]
-    Words = npt.NDArray[np.uint64]
-    Bytes = npt.NDArray[np.uint8]
-    Flags = npt.NDArray[np.bool_]
+if TYPE_CHECKING:  # a plain merge needs no numpy.typing, and must start quickly
+    from udfs.logs.arrays import Flags, Longs
 
 BLOCK_BYTES = 1 << 20
 """Bytes read at once."""

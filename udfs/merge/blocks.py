@@ -13,8 +13,8 @@ from udfs.merge.usual_blocks import usual_blocks
 from udfs.merge.usual_layout import NO_TIME
 
 if TYPE_CHECKING:
+    from udfs.logs.arrays import Flags, Longs
     from udfs.logs.formats import Format
-    from udfs.merge.block import Flags, Longs
     from udfs.merge.search import Search
 
     ToUtc = Callable[[Longs, Longs, Flags | None], Longs]

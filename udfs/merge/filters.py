@@ -16,8 +16,8 @@ from udfs.merge.topic_filter import TopicFilter, literal_hits, rows_with
 from udfs.rules.regex import late
 
 if TYPE_CHECKING:
+    from udfs.logs.arrays import Longs
     from udfs.logs.layouts import Layout
-    from udfs.merge.block import Longs
     from udfs.merge.search import Search
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")

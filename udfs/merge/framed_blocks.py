@@ -10,8 +10,8 @@ import numpy as np
 from udfs.merge.block import Block, ReadTotals
 
 if TYPE_CHECKING:
+    from udfs.logs.arrays import Flags, Longs
     from udfs.logs.formats import Format
-    from udfs.merge.block import Flags, Longs
 
 
 def framed_blocks(

@@ -12,7 +12,7 @@ import numpy as np
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from udfs.merge.block import Flags, Longs
+    from udfs.logs.arrays import Flags, Longs
 
     Words = npt.NDArray[np.uint32]
 

@@ -21,7 +21,7 @@ from udfs.merge.block import Block, Pool, pieces
 from udfs.rules.event_rank import RANKS, ranks_of
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Longs
+    from udfs.logs.arrays import Longs
 
 _NEAR = 100_000
 """Microseconds by which healthy logs step back."""

@@ -15,7 +15,7 @@ from udfs.merge.usual_layout import NO_TIME, midnight_of
 from udfs.rules.regex import late
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Longs
+    from udfs.logs.arrays import Longs
 
 Search = Callable[[bytes | bytearray, int, int], list[int] | None]
 """Where between two bytes something stands, in order; None if at so many places that a search does not pay."""

@@ -20,7 +20,7 @@ from udfs.merge.usual_blocks import Limited
 from udfs.merge.usual_layout import BYTES_BEHIND
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Longs
+    from udfs.logs.arrays import Longs
 
 MOST_KEPT = 8 << 20
 """Bytes of one file that a merge may keep because of records that come late. Of healthy logs it keeps one block."""

@@ -13,7 +13,7 @@ from udfs.merge.search import CONTEXT_BYTES, MOST_HITS, Search, start_before, st
 from udfs.merge.usual_layout import BYTES_BEHIND, records_in, stamped
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Flags, Longs
+    from udfs.logs.arrays import Flags, Longs
 
 
 class Limited:

@@ -16,7 +16,11 @@ import numpy as np
 from udfs.rules.regex import late
 
 if TYPE_CHECKING:
-    from udfs.merge.block import Bytes, Flags, Longs, Words
+    import numpy.typing as npt
+
+    from udfs.logs.arrays import Bytes, Flags, Longs
+
+    Words = npt.NDArray[np.uint64]
 
 NO_TIME = -(2**63)
 """As in `udfs.logs.timestamps`: a time that does not exist."""

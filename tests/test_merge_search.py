@@ -86,6 +86,15 @@ def test_what_was_searched_is_said(small_blocks: None, monkeypatch: pytest.Monke
     )
 
 
+def test_that_a_search_found_nothing_is_said_by_bytes(small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "SEARCHED_FROM", 0)
+    logs = ROOT / "data" / "zk-2.4.1" / "logs"
+    result = CliRunner().invoke(main, ["merge", str(logs), "--topic", "no-such-topic"])
+    assert (result.exit_code, result.stdout) == (0, "")
+    # of compressed ones those that are read
+    assert "of topic no-such-topic in 15 files with 4,106,462 bytes from 2026-11-21 11:4" in result.stderr
+
+
 # ---- blocks ----------------------------------------------------------------------------------------------------------
 def holding(text: bytes, wanted: bytes, size: int, looked_for: Search | None) -> list[tuple[int, bytes, int]]:
     """Line number, bytes and time of the records that hold some bytes."""

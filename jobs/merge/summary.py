@@ -30,11 +30,13 @@ def sentences(request: MergeRequest, logs: Sequence[Log], printed: int) -> Itera
 
 
 def _read(logs: Sequence[Log], zone: str) -> str:
-    """`in 3 files with 120 records from ... to ...`."""
+    """`in 3 files with 120 records from ... to ...`; where bytes were searched, with so many of them."""
     from udfs.merge.times import as_text
 
     records = sum(log.totals.records for log in logs)
-    text = f"in {counted(len(logs), 'file')} with {counted(records, 'record')}"
+    is_searched = any(log.totals.passed_over for log in logs)
+    size = counted(sum(log.totals.bytes for log in logs), "byte") if is_searched else counted(records, "record")
+    text = f"in {counted(len(logs), 'file')} with {size}"
     first = [log.totals.first for log in logs if log.totals.first is not None]
     last = [log.totals.last for log in logs if log.totals.last is not None]
     if first and last:

@@ -18,18 +18,19 @@ MODULES = sorted(
 PLACES = {  # room -> the rooms that it may import, besides itself
     "schemas": set(),
     "udfs.errors": set(),
+    "udfs.printable": set(),
     "udfs.rules": set(),
     "udfs.kafka": {"schemas"},
     "udfs.logs": {"udfs.errors", "udfs.rules"},
     "udfs.arrow": {"udfs.errors", "udfs.rules", "udfs.logs"},
     "udfs.reconstruct": {"schemas", "udfs.rules", "udfs.kafka"},
     "udfs.describe": {"schemas", "udfs.kafka"},
-    "udfs.merge": {"udfs.errors", "udfs.rules", "udfs.logs"},
+    "udfs.merge": {"udfs.errors", "udfs.printable", "udfs.rules", "udfs.logs"},
 }
 LAYERS = (  # of jobs: a room may import those of the lines above it, and nothing beside it
-    {"jobs.exits", "jobs.session", "jobs.settings"},
+    {"jobs.exits", "jobs.session", "jobs.settings", "jobs.version"},
     {"jobs.warehouse", "jobs.timelines", "jobs.merge"},
-    {"jobs.ingest", "jobs.findings"},
+    {"jobs.ingest", "jobs.findings", "jobs.read"},
     {"jobs.nightly", "jobs.describe"},
     {"jobs.cli"},
     {"jobs.submit", "jobs.package"},

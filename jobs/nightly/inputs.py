@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class DerivationInputs:
     """The inputs of some clusters, each worked out when it is first asked for, and then the same for all steps."""
 
     warehouse: Warehouse

@@ -23,7 +23,7 @@ from jobs.findings.outages import to_offline_partitions
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope
-from jobs.nightly.inputs import Inputs
+from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
 from jobs.session import checkpointed
 from jobs.settings import Settings
@@ -46,7 +46,7 @@ class Work:
 
     warehouse: Warehouse
     settings: Settings
-    inputs: Inputs
+    inputs: DerivationInputs
     scope: Scope
     _tables: dict[str, DataFrame] = field(default_factory=dict)  # by name, as `table` returned them
 
@@ -114,7 +114,7 @@ def derive(
     if not plan.clusters:
         return
     measures_clocks = "timelines" in plan.steps or not warehouse.exists("clock_offsets")
-    inputs = Inputs(warehouse, plan.clusters, measures_clocks)
+    inputs = DerivationInputs(warehouse, plan.clusters, measures_clocks)
     work = Work(warehouse, settings, inputs, Scope(plan.clusters))
     for name in plan.steps:
         with stage(name):

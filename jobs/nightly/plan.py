@@ -49,7 +49,7 @@ def make_plan(warehouse: Warehouse, steps: Sequence[str], settings: Settings, ne
     ]
     for name in derived:
         pending = pending_after(pending, name, clusters)
-    derived_with = {cluster: made for cluster, made in warehouse.derived_with.items() if cluster not in clusters}
+    derived_with = {cluster: code for cluster, code in warehouse.derived_with.items() if cluster not in clusters}
     if derived == tuple(DERIVING_STEPS):
         derived_with |= dict.fromkeys(clusters, digest)
     appended_since = first_new_event_times(warehouse, streams) if streams else {}

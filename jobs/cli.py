@@ -26,7 +26,8 @@ from jobs.exits import (
     print_utf8,
 )
 from jobs.merge.command import merge
-from jobs.read.commands import export, shell, sql, summary, tables
+from jobs.nightly.summary_command import summary
+from jobs.read.commands import export, shell, sql, tables
 
 
 class CommandGroup(click.Group):

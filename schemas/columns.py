@@ -6,11 +6,6 @@ Types stand here without Spark: who only reads tables needs none. `schemas.spark
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pyspark.sql import types as T
 
 
 @dataclass(frozen=True)
@@ -88,30 +83,3 @@ PARTITION_KEY = (
 EVIDENCE_COLUMN = column(
     "evidence", EVIDENCE, "The lines that prove the row: node, stream and first line of each record."
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table of the warehouse: what a row is, its columns, and the columns that no two rows share."""
-
-    name: str
-    grain: str
-    fields: tuple[Field, ...]
-    key: tuple[str, ...]
-
-    @property
-    def columns(self) -> list[str]:
-        """Column names in order."""
-        return [field.name for field in self.fields]
-
-    @cached_property
-    def schema(self) -> T.StructType:
-        """The columns as Spark's schema, their meaning as comments."""
-        from schemas.spark import schema_of
-
-        return schema_of(self.fields)
-
-
-def table(name: str, grain: str, key: str, *columns: Field) -> Table:
-    """A table from its columns; `key` is written as comma-separated names."""
-    return Table(name, grain, columns, tuple(key.replace(" ", "").split(",")))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from schemas.columns import Field, ListOf, MapOf, Scalar, Struct, Table, Type
+from schemas.columns import Field, ListOf, MapOf, Scalar, Struct, Type
 from schemas.joins import JOINS, WITH_EVIDENCE, Join
+from schemas.table import Table
 from schemas.tables import BY_NAME, DERIVED, SOURCES
 
 _INTRODUCTION = """# Tables

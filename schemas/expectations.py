@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from schemas.columns import Table
+from schemas.table import Table
 from schemas.tables import DERIVED, SOURCES
 
 INCARNATION = ("cluster", "topic", "partition", "incarnation")

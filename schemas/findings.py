@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from schemas.columns import (
-    CLUSTER,
-    EVIDENCE_COLUMN,
-    FLAG,
-    IDS,
-    INT,
-    LONG,
-    PARTITION_KEY,
-    TEXT,
-    TEXTS,
-    TIME,
-    column,
-    table,
-)
+from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TEXTS, TIME, column
+from schemas.table import table
 
 ELECTIONS = table(
     "elections",

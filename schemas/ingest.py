@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, IDS, INT, LONG, TEXT, TEXTS, TIME, ListOf, MapOf, Struct, column, table
+from schemas.columns import CLUSTER, IDS, INT, LONG, TEXT, TEXTS, TIME, ListOf, MapOf, Struct, column
+from schemas.table import table
 
 NOT_LOGGED = "not in the line"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schemas.columns import LONG, TEXT, TEXTS, TIME, MapOf, column, table
+from schemas.columns import LONG, TEXT, TEXTS, TIME, MapOf, column
+from schemas.table import table
 
 STEPS = ("ingest", "timelines", "detect", "replay")
 """The steps of a nightly run, in their order; each is a command of its own."""

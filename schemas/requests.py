@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from schemas.columns import (
-    CLUSTER,
-    DOUBLE,
-    EVIDENCE_COLUMN,
-    FLAG,
-    INT,
-    LONG,
-    TEXT,
-    TIME,
-    ListOf,
-    column,
-    struct,
-    table,
-)
+from schemas.columns import CLUSTER, DOUBLE, EVIDENCE_COLUMN, FLAG, INT, LONG, TEXT, TIME, ListOf, column, struct
+from schemas.table import table
 
 CONTROL_REQUESTS = table(
     "control_requests",

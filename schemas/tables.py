@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from schemas import findings, ingest, ledger, requests, timelines
-from schemas.columns import Table
+from schemas.table import Table
 
 SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
 """What is read from logs; each run adds to it."""

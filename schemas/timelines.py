@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column, table
+from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
+from schemas.table import table
 
 PARTITION_TIMELINE = table(
     "partition_timeline",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from jobs.nightly.run import Outcome
     from jobs.warehouse.tables import Warehouse
-    from schemas.columns import Table
+    from schemas.table import Table
 
     Frame = Callable[[Table | T.StructType, str], DataFrame]
     Same = Callable[[DataFrame, str], None]

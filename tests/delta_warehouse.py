@@ -12,7 +12,8 @@ import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from duckdb import DuckDBPyConnection
 
-from jobs.read.views import connect, duckdb_type, identifier, rows
+from jobs.read.create_views import duckdb_type, identifier, rows
+from jobs.read.views import connect
 from schemas.columns import ListOf, MapOf, Scalar, Struct, Type
 from schemas.tables import BY_NAME
 from tests.conftest import read_rows

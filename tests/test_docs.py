@@ -31,7 +31,7 @@ def commands(page: Path) -> list[str]:
 
 
 ELSEWHERE = ("docs/how-to-describe.md", "docs/how-to-merge.md")
-"""Pages of which the commands are run, and their output compared, by tests/test_describe_job.py and tests/test_merge_docs.py."""
+"""Pages whose commands are run, and their output compared, by other tests (test_describe_job, test_merge_docs)."""
 READING = sorted(
     command
     for command in {c for page in PAGES if str(page.relative_to(ROOT)) not in ELSEWHERE for c in commands(page)}
@@ -71,7 +71,9 @@ def test_the_lines_in_readme_are_what_the_demo_prints(zk: Run) -> None:
     from jobs.nightly.summary_text import summary_text
 
     printed = summary_text(summarize(zk.warehouse), "demo-warehouse")
-    shown = re.findall(r"^```text\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)[0]
+    shown = re.findall(
+        r"^```text\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )[0]
     lines = iter(printed.splitlines())
     quoted = [line for line in shown.strip().splitlines() if line.strip() != "…"]
     assert len(quoted) > 8

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from schemas.columns import ListOf, Struct, Table, Type
+from schemas.columns import ListOf, Struct, Type
 from schemas.document import document
 from schemas.joins import JOINS, Join
+from schemas.table import Table
 from schemas.tables import BY_NAME
 
 ROOT = Path(__file__).resolve().parents[1]

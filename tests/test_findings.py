@@ -21,7 +21,7 @@ from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TI
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from schemas.columns import Table
+    from schemas.table import Table
     from tests.conftest import Frame, Same
 
 ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's logs.")])

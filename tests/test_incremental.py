@@ -21,7 +21,7 @@ from tests.conftest import DAY, instant, read_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from schemas.columns import Table
+    from schemas.table import Table
 
 NEWS = "10:10:00"
 """When the first new line was logged. Coverage shows that 1's log goes on from 10:08:00."""

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.read.published import open_published
 from jobs.read.query import run_query
-from jobs.read.views import connect
+from jobs.read.views import connect, open_published
 from tests.delta_warehouse import publish, write_run, write_table
 from udfs.errors import BadInput, Failed
 

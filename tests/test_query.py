@@ -16,8 +16,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import main
+from jobs.read.create_views import EVIDENCE
 from jobs.read.spark_engine import query_tables
-from jobs.read.views import EVIDENCE, open_views
+from jobs.read.views import open_views
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.tables import BY_NAME
 from tests.delta_warehouse import publish

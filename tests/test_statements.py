@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from jobs.read.create_views import VIEWS
 from jobs.read.statements import checked, failure, views_named
-from jobs.read.views import VIEWS, open_views
+from jobs.read.views import open_views
 from schemas.findings import ELECTIONS
 from tests.delta_warehouse import publish
 from udfs.errors import BadInput

@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
+from jobs.nightly.published_summary import QUERIES, summaries
 from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import summary_text
-from jobs.read.summary import QUERIES, summaries
 from jobs.read.views import open_views
 from jobs.settings import Settings
 from tests.delta_warehouse import DAY, publish

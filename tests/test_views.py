@@ -10,7 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from jobs.read.views import EVIDENCE, clusters, duckdb_type, open_views
+from jobs.read.create_views import EVIDENCE, duckdb_type
+from jobs.read.views import clusters, open_views
 from schemas.tables import BY_NAME
 from tests.delta_warehouse import DAY, publish, write_run, write_table
 from udfs.errors import BadInput

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from jobs.read.views import literal, rows, the_cluster, time_literal
+from jobs.read.create_views import literal, rows, time_literal
+from jobs.read.views import the_cluster
 from jobs.settings import Settings
 from udfs.describe.controller_context import ClusterState, ControllerTerm
 from udfs.describe.snapshot import Snapshot, cluster_state_of, iso, tool_of, topics_of

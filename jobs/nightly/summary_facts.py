@@ -1,6 +1,7 @@
 """What the summary of a run is about: the facts of each cluster, of rows that queries gave. No queries, no wording.
 
-The queries are in `jobs.nightly.summary_queries`, for a run, and `jobs.read.summary`, for who reads without Spark.
+The queries are in `jobs.nightly.summary_queries` for a run, and in `jobs.nightly.published_summary` for readers without
+Spark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command lines of `sql` and `export`, which read published tables. What they do is imported when it is done."""
+"""Commands that read published tables: `sql`, `export`, `tables`, `shell`. What they do is imported when they do it."""
 
 from __future__ import annotations
 
@@ -92,18 +92,6 @@ def tables(form: str, output: str | None, cluster: str | None, root: str) -> Non
     from jobs.read.tables import overview_query
 
     run_query(root, overview_query(), form, output, cluster=cluster)
-
-
-@click.command()
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option("--conf", metavar="FILE", help="YAML settings of the night, for time zones and gaps that it tolerates.")
-@reading_options
-def summary(form: str, conf: str | None, cluster: str | None, root: str) -> None:
-    """Print the summary of the published tables again, as the last night printed it."""
-    from jobs import settings as settings_module
-    from jobs.read.summary import print_summary
-
-    print_summary(root, cluster, settings_module.load(conf), form)
 
 
 @click.command()

@@ -10,14 +10,13 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from schemas.columns import Table
 from schemas.ledger import RUNS
+from schemas.table import Table
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
-    from duckdb import DuckDBPyConnection
 
 
 @dataclass(frozen=True)
@@ -48,27 +47,6 @@ class Published:
         return open_delta(f"{self.root}/{table}", None if table == RUNS.name else self.versions[table])
 
 
-def open_published(connection: DuckDBPyConnection, root: str) -> Published:
-    """The warehouse in a folder or an object store; the connection has a view of its `runs` then.
-
-    Raises BadInput if there is none, or nothing was published in it.
-    """
-    check_root(root)
-    root = root.rstrip("/") if "://" in root else os.path.abspath(root)
-    command = f"`kafka-rewind nightly LOGS --warehouse {root}`"
-    if not _is_delta(f"{root}/{RUNS.name}"):
-        if "://" not in root and os.path.isdir(f"{root}/log_files"):
-            raise BadInput(
-                f"Nothing is published in {root} yet: its first run is not done, or was stopped; "
-                f"wait for it, or run {command}."
-            )
-        raise BadInput(f"There is no warehouse in {root}; run {command} first.")
-    last = _last_published(connection, root)
-    if last is None:
-        raise BadInput(f"Nothing is published in {root} yet: the data gate refused each run; run {command} again.")
-    return Published(root, dict(last["table_versions"]), last["run_id"])
-
-
 def check_root(root: str) -> None:
     """Raises BadInput for a warehouse path that cannot be one."""
     if "://" in root:
@@ -79,23 +57,12 @@ def check_root(root: str) -> None:
         raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
 
 
-def _last_published(connection: DuckDBPyConnection, root: str) -> Mapping[str, Any] | None:
-    """Number and versions of the last published run."""
-    from jobs.read.views import create_view, rows
-
-    create_view(connection, Published(root, {}, ""), RUNS)
-    published = (
-        "SELECT run_id, table_versions FROM runs WHERE status = 'published' ORDER BY run_id::BIGINT DESC LIMIT 1"
-    )
-    return next(iter(rows(connection, published)), None)
-
-
 # ---- Delta ----------------------------------------------------------------------------------------------------------
 READ_BY_SPARK = {"deletionVectors", "columnMapping", "v2Checkpoint", "typeWidening", "variantType"}
 """Features of Delta that tables of ours never have, and that are not read here."""
 
 
-def _is_delta(path: str) -> bool:
+def is_delta_table(path: str) -> bool:
     if "://" not in path:
         return os.path.isdir(f"{path}/_delta_log")
     delta_table = _delta_table()

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from jobs.read.create_views import VIEWS, identifier
 from jobs.read.output import check_output, terminal_width, write_text, writing
 from jobs.read.published import table_named
 from jobs.read.row_formats import LIMIT, Shape, text_of, write_parquet
 from jobs.read.statements import asks_for_comments, checked, failure, views_named
-from jobs.read.views import VIEWS, identifier, open_views
+from jobs.read.views import open_views
 from udfs.errors import BadInput
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from jobs.read.create_views import literal
 from jobs.read.values import cell, json_row
-from jobs.read.views import literal
 from udfs.printable import printable
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from jobs.read.create_views import EVIDENCE_FIELDS, VIEWS
 from jobs.read.query import write_rows
 from jobs.read.statements import columns_of, views_named
-from jobs.read.views import EVIDENCE_FIELDS, VIEWS, open_views
+from jobs.read.views import open_views
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput, Failed
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
+from jobs.read.create_views import VIEWS, identifier, literal
 from jobs.read.published import damaged, first_line, nearest
-from jobs.read.views import VIEWS, identifier, literal
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput, Failed
 
@@ -162,7 +162,7 @@ def sentence(error: Exception, query: str) -> str:
 
 def columns_of(query: str) -> list[str]:
     """Columns of the tables that a query names; of all tables if it names none."""
-    from jobs.read.views import EVIDENCE, EVIDENCE_FIELDS
+    from jobs.read.create_views import EVIDENCE, EVIDENCE_FIELDS
 
     named: Collection[str] = views_named(query) or VIEWS
     columns = {column for name in named if name in BY_NAME for column in BY_NAME[name].columns}

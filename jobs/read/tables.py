@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobs.read.views import identifier, literal
+from jobs.read.create_views import identifier, literal
 from schemas.columns import TIME
 from schemas.tables import BY_NAME
 

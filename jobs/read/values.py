@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from jobs.read.views import identifier
+from jobs.read.create_views import identifier
 
 if TYPE_CHECKING:
     from duckdb.sqltypes import DuckDBPyType
@@ -49,7 +49,8 @@ def _json(type_: DuckDBPyType, value: str, depth: int = 0) -> str:
         return f"CASE WHEN isfinite({value}) THEN to_json({value}) ELSE to_json({value}::VARCHAR) END"
     if kind not in ("list", "array", "struct", "map"):
         return value
-    parts: dict[str, DuckDBPyType] = dict(type_.children)  # type: ignore[arg-type]  # sizes and names are of other kinds
+    # sizes and names among the children are of other kinds
+    parts: dict[str, DuckDBPyType] = dict(type_.children)  # type: ignore[arg-type]
     if kind == "struct":
         fields = {name: _json(part, f"{value}.{identifier(name)}", depth + 1) for name, part in parts.items()}
         if all(text == f"{value}.{identifier(name)}" for name, text in fields.items()):

@@ -11,13 +11,13 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from jobs.read.published import Published, damaged, local_files, open_published
-from schemas.columns import Field, ListOf, MapOf, Scalar, Struct, Table, Type
+from jobs.read.create_views import EVIDENCE, VIEWS, add_comments, create_evidence, create_view, rows
+from jobs.read.published import Published, check_root, is_delta_table
+from schemas.ledger import RUNS
 from schemas.tables import BY_NAME, DERIVED
 from udfs.errors import BadInput, Failed
 
@@ -26,22 +26,11 @@ if TYPE_CHECKING:
 
 MEMORY = "512MB"
 """What DuckDB may hold; larger sorts go to temporary files."""
-EVIDENCE = "evidence"
-"""The view that names the lines which prove derived rows."""
-VIEWS = (*BY_NAME, EVIDENCE)
 _OPTIONS = {
     "python_enable_replacements": False,  # no variable of ours is a table
     "python_scan_all_frames": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
-}
-_SCALARS = {
-    "int": "INTEGER",
-    "bigint": "BIGINT",
-    "double": "DOUBLE",
-    "string": "VARCHAR",
-    "boolean": "BOOLEAN",
-    "timestamp": "TIMESTAMPTZ",
 }
 
 
@@ -59,6 +48,36 @@ def connect() -> Iterator[DuckDBPyConnection]:
         with suppress(duckdb.Error):
             connection.close()
         shutil.rmtree(spill, ignore_errors=True)
+
+
+def open_published(connection: DuckDBPyConnection, root: str) -> Published:
+    """The warehouse in a folder or an object store; the connection has a view of its `runs` then.
+
+    Raises BadInput if there is none, or nothing was published in it.
+    """
+    check_root(root)
+    root = root.rstrip("/") if "://" in root else os.path.abspath(root)
+    command = f"`kafka-rewind nightly LOGS --warehouse {root}`"
+    if not is_delta_table(f"{root}/{RUNS.name}"):
+        if "://" not in root and os.path.isdir(f"{root}/log_files"):
+            raise BadInput(
+                f"Nothing is published in {root} yet: its first run is not done, or was stopped; "
+                f"wait for it, or run {command}."
+            )
+        raise BadInput(f"There is no warehouse in {root}; run {command} first.")
+    last = _last_published(connection, root)
+    if last is None:
+        raise BadInput(f"Nothing is published in {root} yet: the data gate refused each run; run {command} again.")
+    return Published(root, dict(last["table_versions"]), last["run_id"])
+
+
+def _last_published(connection: DuckDBPyConnection, root: str) -> Mapping[str, Any] | None:
+    """Number and versions of the last published run."""
+    create_view(connection, Published(root, {}, ""), RUNS)
+    published = (
+        "SELECT run_id, table_versions FROM runs WHERE status = 'published' ORDER BY run_id::BIGINT DESC LIMIT 1"
+    )
+    return next(iter(rows(connection, published)), None)
 
 
 @contextmanager
@@ -136,8 +155,8 @@ def clusters(connection: DuckDBPyConnection) -> list[str]:
 
 def the_cluster(connection: DuckDBPyConnection, name: str | None) -> str:
     """The cluster of a name, or the only one. Raises BadInput if there is none, or several to choose from."""
-    found = connection.execute("SELECT DISTINCT cluster FROM log_coverage ORDER BY 1").fetchall()
-    names = [cluster for (cluster,) in found]
+    query = "SELECT DISTINCT cluster FROM log_coverage ORDER BY 1"
+    names = [cluster for (cluster,) in connection.execute(query).fetchall()]
     if not names:
         raise BadInput("The warehouse has no logs with times; run `kafka-rewind nightly LOGS` first.")
     if name is None and len(names) > 1:
@@ -145,147 +164,3 @@ def the_cluster(connection: DuckDBPyConnection, name: str | None) -> str:
     if name is not None and name not in names:
         raise BadInput(f"There is no cluster {name} in the warehouse; it has {', '.join(names)}.")
     return name or names[0]
-
-
-# ---- views ----------------------------------------------------------------------------------------------------------
-def create_view(
-    connection: DuckDBPyConnection,
-    published: Published,
-    table: Table,
-    cluster: str | None = None,
-    *,
-    naive: bool = False,
-) -> list[str]:
-    """A view of a table in today's columns; the files that it reads.
-
-    A column that an older release did not write is null; a table of which nothing was published has no rows.
-    """
-    import duckdb
-
-    files: list[str] = []
-    columns: Collection[str] = ()
-    source = "(SELECT 1) WHERE false"
-    if published.has(table.name):
-        delta = published.delta(table.name)
-        columns = {field.name for field in delta.schema().fields}
-        if published.is_remote:
-            connection.register(f"_{table.name}", delta.to_pyarrow_dataset())
-            source = f"_{table.name}"
-        elif files := local_files(delta):
-            source = f"read_parquet([{', '.join(map(literal, files))}], union_by_name = true)"
-    selected = ", ".join(_column(field, columns if source[0] != "(" else (), naive) for field in table.fields)
-    rows = f"SELECT {selected} FROM {source}"
-    if cluster is not None and "cluster" in table.columns and source[0] != "(":
-        rows += f" WHERE cluster = {literal(cluster)}"
-    try:
-        connection.execute(f"CREATE OR REPLACE VIEW {table.name} AS {rows}")
-    except duckdb.Error as error:  # a file's end, which has its columns
-        raise damaged(error) from None
-    return files
-
-
-def _column(field: Field, columns: Collection[str], naive: bool) -> str:
-    """A column as the view has it: its times are instants, which Spark's files do not say."""
-    value = identifier(field.name) if field.name in columns else "NULL"
-    type_ = duckdb_type(field.type)
-    if naive:
-        type_ = type_.replace("TIMESTAMPTZ", "TIMESTAMP")
-    return f"{value}::{type_} AS {identifier(field.name)}" if value == "NULL" or "TIMESTAMP" in type_ else value
-
-
-def create_evidence(connection: DuckDBPyConnection) -> None:
-    """The view of the lines that prove derived rows, with the paths of their streams."""
-    parts = []
-    for table in DERIVED:
-        if "evidence" not in table.columns:
-            continue
-        topic, partition = (name if name in table.columns else "NULL" for name in ("topic", "partition"))
-        at = next(f'"{name}"' for name in ("at", "since", "sent_at") if name in table.columns)
-        if table.name == "control_requests":
-            at = "coalesce(sent_at, received_at, responded_at)"
-        parts.append(
-            f"SELECT '{table.name}' AS table_name, cluster, {topic}::VARCHAR AS topic,"
-            f' {partition}::INTEGER AS partition, {at} AS "at", unnest(evidence) AS e FROM {table.name}'
-        )
-    rows = " UNION ALL ".join(parts)
-    connection.execute(
-        f"CREATE VIEW {EVIDENCE} AS SELECT r.table_name, r.cluster, r.topic, r.partition, r.at, r.e.node_id AS node_id,"
-        " r.e.file_id AS file_id, r.e.line AS line, f.path || ':' || r.e.line AS place"
-        f" FROM ({rows}) r LEFT JOIN log_files f ON f.cluster = r.cluster AND f.file_id = r.e.file_id"
-    )
-
-
-EVIDENCE_GRAIN = "One line that proves a row of a derived table."
-EVIDENCE_FIELDS = tuple(
-    Field(name, Scalar(type_), doc)
-    for name, type_, doc in (
-        ("table_name", "string", "Table of the row that it proves."),
-        ("cluster", "string", "Cluster of the row."),
-        ("topic", "string", "Topic of the row; null if the table has none."),
-        ("partition", "int", "Partition of the row; null if the table has none."),
-        ("at", "timestamp", "Time of the row: its `at`, its `since`, or when a request was first seen."),
-        ("node_id", "int", "Node that wrote the line; null unknown."),
-        ("file_id", "string", "Stream of the line (log_files)."),
-        ("line", "bigint", "Its number in the stream, from 1."),
-        ("place", "string", "The line as `path:line`; the path is where the stream was first seen."),
-    )
-)
-
-
-def add_comments(connection: DuckDBPyConnection, views: Collection[str]) -> None:
-    """Let views and their columns say what they mean."""
-    statements = []
-    for name in views:
-        fields = EVIDENCE_FIELDS if name == EVIDENCE else BY_NAME[name].fields
-        grain = EVIDENCE_GRAIN if name == EVIDENCE else f"{BY_NAME[name].grain[0].upper()}{BY_NAME[name].grain[1:]}."
-        statements.append(f"COMMENT ON VIEW {name} IS {literal(grain)}")
-        statements += [
-            f"COMMENT ON COLUMN {name}.{identifier(field.name)} IS {literal(field.doc)}"
-            for field in fields
-            if field.doc
-        ]
-    connection.execute("; ".join(statements))
-
-
-# ---- SQL ------------------------------------------------------------------------------------------------------------
-def duckdb_type(type_: Type) -> str:
-    """A type as DuckDB writes it.
-
-    >>> duckdb_type(ListOf(Struct((Field("at", Scalar("timestamp")),))))
-    'STRUCT("at" TIMESTAMPTZ)[]'
-    """
-    match type_:
-        case Scalar(name):
-            return _SCALARS[name]
-        case ListOf(element):
-            return f"{duckdb_type(element)}[]"
-        case MapOf(key, value):
-            return f"MAP({duckdb_type(key)}, {duckdb_type(value)})"
-        case Struct(fields):
-            return f"STRUCT({', '.join(f'{identifier(field.name)} {duckdb_type(field.type)}' for field in fields)})"
-
-
-def identifier(name: str) -> str:
-    """A name as SQL quotes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def time_literal(at: datetime) -> str:
-    """A time without a zone as SQL writes it."""
-    return f"TIMESTAMP '{at.isoformat(' ')}'"
-
-
-def rows(connection: DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
-    """All rows of a query, as dicts by column name."""
-    result = connection.execute(query)
-    names = [column[0] for column in result.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def literal(text: str) -> str:
-    """A text as SQL quotes it.
-
-    >>> literal("it's")
-    "'it''s'"
-    """
-    return "'" + text.replace("'", "''") + "'"

@@ -12,8 +12,8 @@ from operator import or_
 from pyspark.sql import Column, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from schemas.columns import Table
 from schemas.expectations import ALLOWED, BYTES, WRITTEN, Expectation, row_order
+from schemas.table import Table
 
 
 def violated(table: Table, expectation: Expectation) -> Column:

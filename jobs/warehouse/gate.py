@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from jobs.warehouse.expectations import violated
-from schemas.columns import Table
 from schemas.expectations import ALLOWED, SUITES, WRITTEN, Expectation
+from schemas.table import Table
 from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:

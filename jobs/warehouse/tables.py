@@ -23,9 +23,9 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed, expected_bytes, is_own
-from schemas.columns import Table
 from schemas.ingest import EVENTS
 from schemas.ledger import RUNS
+from schemas.table import Table
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput, Failed
 

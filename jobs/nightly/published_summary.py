@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.nightly.summary_facts import MOST, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
 from jobs.nightly.summary_text import summary_text
+from jobs.read.create_views import rows
 from jobs.read.output import write_text
-from jobs.read.views import open_views, rows
+from jobs.read.views import open_views
 from jobs.settings import Settings
 from udfs.printable import printable_lines
 

@@ -128,7 +128,8 @@ def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     assert failure.name == f"{table}.{name}"
     assert result.violations[failure.name] == failure.rows == rows
     assert example in failure.examples[0]
-    words = refusal_text(Written({}), Outcome("7", has_new_input=True, audit=result))  # type: ignore[arg-type]
+    tables = Written({name: frame(BY_NAME[name], "file_id") for name in ("log_files", "rejects")})
+    words = refusal_text(tables, Outcome("7", has_new_input=True, audit=result))  # type: ignore[arg-type]
     assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
     assert f"{failure.name}: {failure.description}; {rows:,} row" in words
     assert failure.examples[0] in words

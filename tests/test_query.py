@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
 import re
@@ -240,7 +241,9 @@ def test_evidence_names_lines(zk: Run) -> None:
     assert len(rows) == 20
     for row in rows:
         path, _, line = row["place"].rpartition(":")
-        assert row["topic"] in Path(path).read_text().splitlines()[int(line) - 1]
+        opened = gzip.open(path, "rt") if path.endswith(".gz") else open(path)
+        with opened as file:
+            assert row["topic"] in file.read().split("\n")[int(line) - 1]
 
 
 def test_export_as_text(zk: Run, tmp_path: Path) -> None:

@@ -73,7 +73,8 @@ def check_reads(spark: SparkSession, query: str) -> None:
     while plans:
         plan = plans.pop()
         name = plan.getClass().getSimpleName()
-        if _is_command(spark, plan) and not name.startswith(_READING_COMMANDS):
+        writes = name.startswith("Insert") or _is_command(spark, plan)  # one into a folder is no command
+        if writes and not name.startswith(_READING_COMMANDS):
             word = query.split(maxsplit=1)[0].upper()
             raise BadInput(
                 f"{word} is no query: published tables are only read, and no file or setting is touched here."

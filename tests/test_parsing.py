@@ -506,3 +506,14 @@ def test_other_numbers(messages: list[tuple[str, bytes, bytes]]) -> None:
         mine = [message for message in messages if (message[0] == "kafka-dump-log") is is_dump]
         data = b"".join(line(logger, text) for logger, *texts in mine for text in texts)
         assert disagreements(data, format_) == []
+
+
+def test_ids_of_other_lengths_share_a_template_without_harm() -> None:
+    """Each read by itself, the second one has an id of 22 characters, as topics have."""
+    text = (
+        "[ReplicaFetcherManager on broker 4] Added fetcher to broker 5 for partitions Map(pay-in-3 -> "
+        "InitialFetchState(Some({}),BrokerEndPoint(id=5, host=k-5:9092),12,880))"
+    )
+    ids = ("h5K999999999vX8bQ0-22mJtR_wYz4A", "h5K2vX8bQ0-3mJtR_wYz1A")
+    lines = [line("kafka.server.ReplicaFetcherManager", text.format(topic_id)) for topic_id in ids]
+    assert disagreements(b"".join(lines)) == []

@@ -106,3 +106,11 @@ def test_stopped_replicas_of_a_request() -> None:
     read = values.request(text)
     assert read["delete_partition"] == "false"
     assert [(each["topic"], each["partition"]) for each in read["partitions"]] == [("pay-in", 3), ("a-1", 0)]
+
+
+@pytest.mark.parametrize("topic_id", ["h5K2vX8bQ0-3mJtR_wYz1A", "h5K999999999vX8bQ0-22mJtR_wYz4A"])
+def test_a_topic_id_counts_no_characters(topic_id: str) -> None:
+    """A log template stands for lines whose numbers have other lengths: a reader that counts would not fit them all."""
+    endpoint = "BrokerEndPoint(id=5, host=k-5:9092)"
+    text = f"Map(pay-in-3 -> InitialFetchState(Some({topic_id}),{endpoint},12,880))"
+    assert values.fetched(text) == [{"topic": "pay-in", "partition": 3, "leader_epoch": 12, "topic_id": topic_id}]

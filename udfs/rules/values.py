@@ -165,7 +165,7 @@ def partition_states(text: str) -> list[PartitionState]:
     return list(states.values())
 
 
-_TOPIC_ID_OF = late(r"TopicIdReplicaAssignment\(([\w.-]+),Some\(([\w-]{22})\)")
+_TOPIC_ID_OF = late(r"TopicIdReplicaAssignment\(([\w.-]+),Some\(([\w-]+)\)")
 _REPLICAS_OF = late(
     r"(?:\[([\w.-]+), ?(\d+)\]|([\w.-]+)-(\d+)) -> "
     r"(?:\w*ReplicaAssignment\(replicas=([\d,]*), addingReplicas=([\d,]*), removingReplicas=([\d,]*)\)"
@@ -263,7 +263,7 @@ def path_assignment(text: str) -> dict[str, Any]:
 
 _FETCHED = late(
     r"(?:\[([\w.-]+),(\d+)\]|([\w.-]+)-(\d+))(?:, initOffset| -> (?:\(offset=\d+, leaderEpoch=(?P<epoch>-?\d+)\)"
-    r"|InitialFetchState\((?:Some\((?P<id>[\w-]{22})\),|None,)?"
+    r"|InitialFetchState\((?:Some\((?P<id>[\w-]+)\),|None,)?"
     r"BrokerEndPoint[(\[][^)\]]*[)\]],(?P<state_epoch>-?\d+),)?)"
 )
 
@@ -325,7 +325,7 @@ def request(text: str) -> dict[str, Any]:
     return {**fields, "partitions": states} if states else fields
 
 
-_TOPIC_STATE = late(r"(?:topicName|name)='([\w.-]*)'(?:, topicId=([\w-]{22}))?, partition(?:State)?s=\[")
+_TOPIC_STATE = late(r"(?:topicName|name)='([\w.-]*)'(?:, topicId=([\w-]+))?, partition(?:State)?s=\[")
 _PARTITION_STATE = late(r"partitionIndex=(\d+)")
 _OLD_WIRE = late(r"\{topic=([\w.-]+),partition=(\d+)\}")
 

@@ -1,4 +1,4 @@
-"""Kafka's renderings of names, lists and states, where they are easily read wrong (log-formats, sections 3 and 7)."""
+"""Kafka's renderings of names, lists and states, where they are easily read wrong."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from jobs.ingest.accounts import (
+from jobs.ingest.overlaps import MovedRecords, subtract_moved
+from jobs.ingest.reading import (
     COUNTED,
     StreamSummary,
     add_account,
@@ -16,9 +17,7 @@ from jobs.ingest.accounts import (
     default_nodes,
     release_range,
     spans_of,
-    subtract_moved,
 )
-from jobs.ingest.overlaps import MovedRecords
 
 RANGES = {  # ranges of messages -> the releases that write all of them
     "no ranges": (set(), None),

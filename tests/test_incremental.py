@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from jobs.ingest.new_events import first_new_event_times
 from jobs.nightly.incremental import AppendedClusters, Scope, as_of, first_difference
+from jobs.nightly.plan import first_new_event_times
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.ingest.ingest import NewInput, ingest
-from jobs.ingest.reparse import reparse_rejects
-from jobs.ingest.workers import PARSED
+from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
+from jobs.ingest.reading import PARSED
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from tests.rows_as_json import as_text

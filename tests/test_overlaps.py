@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from jobs.ingest.crossing_streams import StreamMatch, StreamSpan, compared_stream, crossing_pairs, is_overlap
-from jobs.ingest.overlaps import find_overlaps
+from jobs.ingest.crossing_streams import StreamSpan, compared_stream, crossing_pairs, crossing_streams
+from jobs.ingest.overlaps import StreamMatch, find_overlaps, is_overlap
 from udfs.arrow.parse import read_range
 from udfs.arrow.schema import SCHEMA
 from udfs.logs.formats import format_of
@@ -141,9 +141,8 @@ class Nights:
         new = {row["file_id"] for row in read}
         known = [compared_stream(row, _node(row), is_new=name in new) for name, row in self.streams.items()]
         events, rejects = (self._published(record) for record in ("event", "reject"))
-        overlaps = find_overlaps(
-            self._frame(read), events, rejects.withColumnRenamed("message", "raw"), filter(None, known)
-        )
+        published = events, rejects.withColumnRenamed("message", "raw")
+        overlaps = find_overlaps(crossing_streams(self._frame(read), *published, filter(None, known)))
         dropped = {frame: _places(frame) for frame in (overlaps.duplicates, overlaps.superseded) if frame is not None}
         before = self.kept.copy()
         now = {(row["file_id"], row["line"], row["byte_offset"]): row for row in read}

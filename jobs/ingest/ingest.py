@@ -9,22 +9,31 @@ again.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pyspark import StorageLevel
+from pyspark.sql import functions as F
 
-from jobs.ingest.accounts import LogFileRow, StreamSummary, add_account, complete_row, default_nodes, spans_of
-from jobs.ingest.plan import ReadPlan
-from jobs.ingest.workers import read_ranges, survey_all
-from jobs.ingest.write import write_records, write_streams
+from jobs.ingest.crossing_streams import PLACE, compared_streams, crossing_streams
+from jobs.ingest.overlaps import find_overlaps, subtract_moved
+from jobs.ingest.reading import (
+    LogFileRow,
+    Nodes,
+    ReadPlan,
+    account_for,
+    parse_rejects,
+    plan_reading,
+    read_ranges,
+    release_range,
+)
 from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
-from udfs.errors import BadInput
-from udfs.logs.paths import Source, find
-from udfs.logs.survey import known_streams
+from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
+from udfs.logs.coverage import CoverageSpan, merged_coverage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,6 +42,8 @@ WORTH_BYTES = 128 << 20
 """Clusters with fewer bytes of logs are rebuilt as a whole: finding out what may stay takes a dozen Spark jobs. With
 new input of a tenth of the topics a run takes 120 CPU seconds instead of 106 over 66 MB, 227 instead of 270 over
 300 MB."""
+READ = (*PLACE, "size_bytes", "head_bytes", "node_id", "at", "clock", "raw")
+"""Columns of REJECTS that parsing needs."""
 Say = Callable[[str], None]
 
 
@@ -62,6 +73,73 @@ class NewInput:
         )
 
 
+@dataclass(frozen=True)
+class Changes:
+    """What is to be written: streams, and records if there are any to write."""
+
+    rows: Mapping[str, LogFileRow]
+    """All rows of LOG_FILES by file id."""
+    events: DataFrame | None = None
+    """EVENTS besides those of the table."""
+    rejects: DataFrame | None = None
+    """REJECTS besides those of the table, or instead of them."""
+    are_all_rejects: bool = False
+    replaced: Collection[str] = ()
+    """Published streams whose records are deleted."""
+    superseded: DataFrame | None = None
+    """Published records that are deleted, the columns PLACE."""
+
+
+# ---- old rejects ----------------------------------------------------------------------------------------------------
+def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewInput:
+    """Parse the published rejects by today's rules, from the table alone; those that are events now move, and their
+    streams' accounts with them."""
+    rows = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
+    streams = [(i, row["format"], row["time_zone"]) for i, row in rows.items() if row["reject_lines"] and row["format"]]
+    if not streams:
+        say("there are no rejects to read again")
+        return NewInput(())
+    spark = warehouse.spark
+    rejects = warehouse.current("rejects")
+    formats = spark.createDataFrame(streams, "file_id string, format string, time_zone string")
+    parsed = parse_rejects(rejects.select(*READ).join(F.broadcast(formats), "file_id")).persist()
+    try:
+        events = parsed.where("record = 'event'")
+        size, head = F.col("size_bytes"), F.col("head_bytes")
+        sums = events.groupBy("file_id").agg(F.count(F.lit(1)), F.sum(head), F.sum(size - head)).collect()
+        if not sums:
+            count = sum(row["reject_lines"] for row in rows.values())
+            say(f"today's rules match none of the {count:,} rejects")
+            return NewInput(())
+        versions = (
+            parsed.where("record = 'account'").select("file_id", F.col("fields")["versions"]).distinct().collect()
+        )
+        for file_id, lines, event_bytes, detail_bytes in sums:
+            row = rows[file_id]
+            row["event_lines"] += lines
+            row["reject_lines"] -= lines
+            row["event_bytes"] += event_bytes
+            row["detail_bytes"] += detail_bytes
+            row["reject_bytes"] -= event_bytes + detail_bytes
+            ranges = {part for stream, text in versions if stream == file_id for part in text.split(",") if part}
+            row["kafka_versions"] = release_range(ranges | ({row["kafka_versions"]} - {None}))
+        clusters = spark.createDataFrame(
+            [(i, row["cluster"]) for i, row in rows.items()], "file_id string, cluster string"
+        )
+        changes = Changes(
+            rows,
+            events.join(F.broadcast(clusters), "file_id").select(*EVENTS.columns),
+            rejects.join(events.select(*PLACE), PLACE, "left_anti"),
+            are_all_rejects=True,
+        )
+        write_changes(warehouse, changes, settings)
+    finally:
+        parsed.unpersist()
+    say(f"{sum(lines for _, lines, *_ in sums):,} rejects are events now")
+    return NewInput(tuple(sorted({rows[file_id]["cluster"] for file_id, *_ in sums})))
+
+
+# ---- logs -----------------------------------------------------------------------------------------------------------
 def ingest(
     warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say
 ) -> NewInput:
@@ -70,100 +148,108 @@ def ingest(
     A file that cannot be read is reported and noted, the others are read. Raises BadInput if none is a log; then
     nothing was written.
     """
-    sources = find(logs)
     published = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
-    plan = _plan(warehouse, sources, published, settings, cluster, run_id)
-    for surveyed in plan.damaged:
-        say(surveyed.error or "")
-    if not plan.has_logs:
-        raise BadInput(_no_logs(sources, plan))
-    if plan.rows == published:
+    plan = plan_reading(warehouse.spark, logs, published, settings, cluster, run_id, say)
+    rows = plan.rows
+    if rows == published:
         return NewInput(())
     if not plan.to_read:
-        write_streams(warehouse, plan.rows, settings)
+        write_changes(warehouse, Changes(rows), settings)
         return NewInput((), has_new_names=True)
-    size = sum(plan.rows[file_id]["size_bytes"] for file_id in plan.to_read)
+    size = sum(rows[file_id]["size_bytes"] for file_id in plan.to_read)
     say(f"reading {len(plan.to_read)} streams, {size / 1e6:.1f} MB")
-    size_session(warehouse.spark, sum(row["size_bytes"] for row in plan.rows.values()))
-    changed = _read(warehouse, plan, plan.to_read & published.keys(), settings)
-    clusters = {plan.rows[file_id]["cluster"] for file_id in plan.to_read}
-    streams_read = _streams_read(plan, clusters - changed)
-    return NewInput(tuple(sorted(clusters | changed)), len(plan.to_read), size, streams_read=streams_read)
-
-
-def _plan(
-    warehouse: Warehouse,
-    sources: Sequence[Source],
-    published: Mapping[str, LogFileRow],
-    settings: Settings,
-    cluster: str,
-    run_id: str,
-) -> ReadPlan:
-    """Survey the sources, and plan what is to be read of them. `cluster`: for paths that the settings do not name."""
-    by_cluster: defaultdict[str, list[str]] = defaultdict(list)
-    for source in sources:
-        by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
-    known = {
-        name: known_streams(
-            [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in published.values() if r["cluster"] == name]
-        )
-        for name in by_cluster
-    }
-    plan = ReadPlan(dict(published), run_id)
-    for name, surveyed in survey_all(warehouse.spark, by_cluster, known, settings):
-        plan.add(name, surveyed)
-    return plan
-
-
-def _no_logs(sources: Sequence[Source], plan: ReadPlan) -> str:
-    """Why none of the sources can be read, in a sentence: of files that are refused the first reason."""
-    reasons = [surveyed.error for surveyed in plan.damaged if surveyed.status == "refused" and surveyed.error]
-    if reasons:
-        return reasons[0]
-    return (
-        f"None of the {len(sources)} files is a Kafka log: no line of {sources[0].name} begins as a log record does; "
-        "give state-change.log, controller.log, server.log or kafka-dump-log text."
-    )
-
-
-def _read(warehouse: Warehouse, plan: ReadPlan, replaced: set[str], settings: Settings) -> set[str]:
-    """Read the planned ranges, complete the rows of their streams, and write both.
-
-    The clusters of which published rows were deleted. `replaced`: published streams that are read again.
-    """
-    rows = plan.rows
+    size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
     parsed = read_ranges(warehouse.spark, plan.tasks).persist(StorageLevel.DISK_ONLY)
     try:
-        summaries = _summarize(parsed, rows, plan.to_read)
-        nodes = {file_id: default_nodes(rows[file_id], summaries[file_id]) for file_id in plan.to_read}
-        for file_id in plan.to_read:
-            rows[file_id]["spans"] = spans_of(summaries[file_id], nodes[file_id])
-        changed = write_records(warehouse, parsed, rows, nodes, replaced)
-        write_streams(warehouse, rows, settings)
+        nodes = account_for(parsed, rows, plan.to_read)
+        compared = compared_streams(rows, nodes, plan.to_read)
+        crossing = crossing_streams(parsed, warehouse.current("events"), warehouse.current("rejects"), compared)
+        overlaps = find_overlaps(crossing)
+        try:
+            for file_id, moved in overlaps.moved.items():
+                subtract_moved(rows[file_id], moved)
+            records = _with_nodes(parsed, plan, nodes)
+            if overlaps.duplicates is not None:
+                records = records.join(overlaps.duplicates, PLACE, "left_anti")
+            rejects = records.where("record = 'reject'")
+            rejects = rejects.withColumns({"reason": F.col("event_type"), "raw": F.col("message")})
+            changes = Changes(
+                rows,
+                records.where("record = 'event'").select(*EVENTS.columns),
+                rejects.select(*REJECTS.columns),
+                replaced=plan.to_read.keys() & published.keys(),
+                superseded=overlaps.superseded,
+            )
+            write_changes(warehouse, changes, settings)
+        finally:
+            overlaps.unpersist()
     finally:
         parsed.unpersist()
-    return changed
+    return _new_input(plan, {rows[file_id]["cluster"] for file_id in overlaps.moved}, size)
 
 
-def _summarize(
-    parsed: DataFrame, rows: Mapping[str, LogFileRow], to_read: Iterable[str]
-) -> Mapping[str, StreamSummary]:
-    """Add the accounts of the ranges to the rows of their streams; by stream what else follows from them."""
-    summaries: defaultdict[str, StreamSummary] = defaultdict(StreamSummary)
-    for account in parsed.where("record = 'account'").select("file_id", "fields").collect():
-        add_account(rows[account["file_id"]], summaries[account["file_id"]], account["fields"])
-    for file_id in to_read:
-        complete_row(rows[file_id], summaries[file_id])
-    return summaries
+def _with_nodes(parsed: DataFrame, plan: ReadPlan, nodes: Nodes) -> DataFrame:
+    """The records of PARSED with their cluster, and with the default node where they name none."""
+    defaults = [
+        (file_id, plan.rows[file_id]["cluster"], channel, node)
+        for file_id in sorted(plan.to_read)
+        for channel, node in nodes[file_id].items()
+    ]
+    by_stream = parsed.sparkSession.createDataFrame(
+        defaults, "file_id string, cluster string, channel string, default_node int"
+    )
+    records = parsed.where("record <> 'account'").join(F.broadcast(by_stream), ["file_id", "channel"])
+    return records.withColumn("node_id", F.coalesce("node_id", "default_node"))
 
 
-def _streams_read(plan: ReadPlan, clusters: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """By cluster the streams that were read, of those of the clusters that have WORTH_BYTES."""
+# ---- both -----------------------------------------------------------------------------------------------------------
+def write_changes(warehouse: Warehouse, changes: Changes, settings: Settings) -> None:
+    """Delete records that are replaced, write the others, then LOG_FILES and LOG_COVERAGE."""
+    if changes.replaced:
+        condition = "file_id IN (" + ", ".join(f"'{file_id}'" for file_id in sorted(changes.replaced)) + ")"
+        warehouse.delete(EVENTS, condition)
+        warehouse.delete(REJECTS, condition)
+    if changes.superseded is not None:
+        warehouse.delete_rows(EVENTS, changes.superseded)
+        warehouse.delete_rows(REJECTS, changes.superseded)
+    appends = bool(warehouse.versions)
+    if changes.events is not None:
+        warehouse.write(EVENTS, changes.events, append=appends)
+    if changes.rejects is not None:
+        warehouse.write(REJECTS, changes.rejects, append=appends and not changes.are_all_rejects)
+    write_streams(warehouse, changes.rows, settings)
+
+
+def write_streams(warehouse: Warehouse, rows: Mapping[str, LogFileRow], settings: Settings) -> None:
+    """Write LOG_FILES, whose rows these are by file id, and LOG_COVERAGE."""
+    spark = warehouse.spark
+    streams = [tuple(rows[file_id][name] for name in LOG_FILES.columns) for file_id in sorted(rows)]
+    by_cluster: defaultdict[str, list[CoverageSpan]] = defaultdict(list)
+    for row in rows.values():
+        by_cluster[row["cluster"]] += [CoverageSpan(*span.values()) for span in row["spans"] or ()]
+    coverage = [
+        (name, *span)
+        for name, spans in sorted(by_cluster.items())
+        for span in merged_coverage(spans, settings.coverage_tolerance)
+    ]
+    with ThreadPoolExecutor(2) as pool:
+        writes = [
+            pool.submit(warehouse.write, table, spark.createDataFrame(tuples, table.schema), cache=True)
+            for table, tuples in ((LOG_FILES, streams), (LOG_COVERAGE, coverage))
+        ]
+        for write in writes:
+            write.result()
+
+
+def _new_input(plan: ReadPlan, changed: set[str], bytes_read: int) -> NewInput:
+    """What was read; `changed`: clusters of which published rows were deleted."""
+    clusters = {plan.rows[file_id]["cluster"] for file_id in plan.to_read}
     sizes: Counter[str] = Counter()
     for row in plan.rows.values():
         sizes[row["cluster"]] += row["size_bytes"]
-    return {
+    streams_read = {
         name: tuple(file_id for file_id in sorted(plan.to_read) if plan.rows[file_id]["cluster"] == name)
-        for name in clusters
+        for name in clusters - changed
         if sizes[name] >= WORTH_BYTES
     }
+    return NewInput(tuple(sorted(clusters | changed)), len(plan.to_read), bytes_read, streams_read=streams_read)

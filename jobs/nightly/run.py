@@ -11,15 +11,15 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from jobs.ingest.ingest import NewInput, ingest
-from jobs.ingest.reparse import reparse_rejects
-from jobs.nightly.plan import Plan, check_order, make_plan
+from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
+from jobs.nightly.plan import Plan, make_plan
 from jobs.nightly.steps import derive
 from jobs.settings import Settings
 from jobs.version import product_version
 from jobs.warehouse.gate import Audit, audit
 from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
+from udfs.errors import BadInput
 
 Say = Callable[[str], None]
 
@@ -85,6 +85,19 @@ def run(
         row["clusters"] = sorted({*new_input.clusters, *plan.clusters})
         _publish(warehouse, row, plan, outcome)
     return outcome
+
+
+def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:
+    """Raises BadInput if the first of the steps reads what is not there or out of date."""
+    if steps[0] == "ingest":
+        return
+    at = f"--warehouse {warehouse.root}"
+    if not warehouse.versions:
+        raise BadInput(f"Nothing was ever published in {warehouse.root}; run `kafka-rewind ingest LOGS {at}` first.")
+    for name in STEPS[1 : STEPS.index(steps[0])]:
+        if late := warehouse.pending.get(name):
+            clusters = ", ".join(late)
+            raise BadInput(f"The {name} step is out of date for {clusters}; run `kafka-rewind {name} {at}` first.")
 
 
 def _publish(warehouse: Warehouse, row: Mapping[str, object], plan: Plan, outcome: Outcome) -> None:

@@ -35,7 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cpu_time import cpu_seconds
 from generate_logs import CAPTURE, generate
 
-from jobs.ingest.workers import PARSED, read_ranges, survey_all
+from jobs.ingest.reading import PARSED, read_ranges, survey_all
 from jobs.session import session
 from jobs.settings import Settings
 from schemas.ingest import EVENTS

@@ -33,7 +33,7 @@ KINDS = {"pyspark.daemon": "worker", "java": "jvm", "--measure": "driver"}
 
 def measure(folder: Path) -> None:
     """Read all files of a folder as the ingest does, and drop the records in Spark."""
-    from jobs.ingest.workers import read_ranges, survey_all
+    from jobs.ingest.reading import read_ranges, survey_all
     from jobs.session import expected_bytes, session
     from jobs.settings import Settings
     from udfs.logs.ranges import ranges

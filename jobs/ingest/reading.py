@@ -1,0 +1,378 @@
+"""From files to records: streams are surveyed, what is new of them is planned and read, and accounted for.
+
+Surveying, reading and parsing happen in Python workers. A stream's account, a row of `log_files`, says what became of
+each of its bytes, and what follows from its records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import types as T
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from jobs.settings import Settings
+from schemas.ingest import LOG_FILES
+from udfs.arrow.schema import SCHEMA
+from udfs.errors import BadInput
+from udfs.kafka.releases import Release
+from udfs.logs.coverage import CoverageSpan, merged_coverage
+from udfs.logs.paths import Source, find, node_of_path
+from udfs.logs.ranges import Range, groups, ranges
+from udfs.logs.survey import KnownStreams, Survey, known_streams, survey
+from udfs.logs.worker_setup import prepare
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARSED = from_arrow_schema(SCHEMA)
+"""What reading ranges gives: records, and accounts of ranges."""
+_SURVEY = T.StructType([T.StructField("survey", T.BinaryType())])
+LogFileRow = dict[str, Any]
+"""A row of LOG_FILES by column name."""
+FINEST = timedelta(minutes=1)
+"""Silences up to this length do not end a span, whatever the tolerance; this bounds the spans of a stream."""
+COUNTED = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "event_lines", "reject_lines")
+"""Numbers that the reader of a range gives."""
+Nodes = Mapping[str, Mapping[str, int | None]]
+"""By stream and channel the node of records that name none."""
+
+
+# ---- what is to be read ----------------------------------------------------------------------------------------------
+def plan_reading(
+    spark: SparkSession,
+    logs: Iterable[str],
+    published: Mapping[str, LogFileRow],
+    settings: Settings,
+    cluster: str,
+    run_id: str,
+    say: Callable[[str], None],
+) -> ReadPlan:
+    """Survey the logs, and plan what is to be read of them. `cluster`: for paths that the settings do not name.
+
+    A file that cannot be read is reported. Raises BadInput if none is a log.
+    """
+    sources = find(logs)
+    by_cluster: defaultdict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
+    known = {
+        name: known_streams(
+            [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in published.values() if r["cluster"] == name]
+        )
+        for name in by_cluster
+    }
+    plan = ReadPlan(dict(published), run_id)
+    for name, surveyed in survey_all(spark, by_cluster, known, settings):
+        plan.add(name, surveyed)
+    for surveyed in plan.damaged:
+        say(surveyed.error or "")
+    if not plan.has_logs:
+        raise BadInput(_no_logs(sources, plan))
+    return plan
+
+
+def survey_all(
+    spark: SparkSession, paths: Mapping[str, list[str]], known: Mapping[str, KnownStreams], settings: Settings
+) -> list[tuple[str, Survey]]:
+    """Survey each file of each cluster in the workers; clusters in order, and of each its sources in order."""
+    default_zone, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
+
+    def zone_of(node: int | None, _: str) -> str:
+        return default_zone if node is None else zones.get(node, default_zone)
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        prepare()
+        for batch in batches:
+            for name, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                surveys = survey(path, known[name], zone_of, limits)
+                pickled = pa.array([pickle.dumps((name, surveyed)) for surveyed in surveys], pa.binary())
+                yield pa.RecordBatch.from_arrays([pickled], names=["survey"])
+
+    files = [(name, path) for name, of_cluster in paths.items() for path in of_cluster]
+    table = pa.table({"cluster": [name for name, _ in files], "path": [path for _, path in files]})
+    rows = _spread(spark, table, len(files)).mapInArrow(work, _SURVEY).collect()
+    return sorted((pickle.loads(row[0]) for row in rows), key=lambda surveyed: (surveyed[0], surveyed[1].source))
+
+
+@dataclass
+class ReadPlan:
+    """What is to be read, of streams that are new, were appended to, or have another zone now."""
+
+    rows: dict[str, LogFileRow]
+    """Rows of LOG_FILES by file id; those of streams to be read are completed when they have been read."""
+    run_id: str
+    to_read: dict[str, Survey] = field(default_factory=dict)
+    """By file id."""
+    damaged: list[Survey] = field(default_factory=list)
+    """What cannot be read, or not to its end."""
+    has_logs: bool = False
+
+    def add(self, cluster: str, surveyed: Survey) -> None:
+        """Plan one stream."""
+        path = surveyed.source.name
+        if surveyed.error:
+            self.damaged.append(surveyed)
+        self.has_logs = self.has_logs or surveyed.format is not None
+        refused = _id(cluster, f"refused\0{path}")
+        # what could not be read before may be readable now
+        before = self.rows.pop(refused, None)
+        if surveyed.status == "refused":
+            is_same = before is not None and before["findings"] == [surveyed.error]
+            self.rows[refused] = before if before and is_same else self._row(refused, cluster, surveyed)
+            return
+        if surveyed.size == 0:
+            return
+        file_id = surveyed.known_as or _id(cluster, surveyed.digest)
+        row = self.rows.get(file_id)
+        if (
+            row
+            and file_id in self.to_read
+            and surveyed.known_size < surveyed.size
+            and row["prefix_hash"] != surveyed.digest
+        ):
+            # two streams continue a known one; what they share is found as an overlap
+            file_id = _id(cluster, surveyed.digest)
+            row = self.rows.get(file_id)
+        if row is not None and surveyed.size <= row["size_bytes"]:
+            has_new_zone = surveyed.zone != row["time_zone"] and surveyed.size == row["size_bytes"]
+            if not (has_new_zone and path == row["path"]):
+                if path != row["path"] and path not in row["also_seen_as"]:
+                    self.rows[file_id] = {**row, "also_seen_as": sorted([*row["also_seen_as"], path])}
+                return
+        other_paths = [p for p in ([row["path"], *row["also_seen_as"]] if row else []) if p != path]
+        self.rows[file_id] = {**self._row(file_id, cluster, surveyed), "also_seen_as": sorted(other_paths)}
+        self.to_read.pop(file_id, None)
+        self.to_read[file_id] = surveyed
+
+    @property
+    def tasks(self) -> list[Range]:
+        """The ranges that are to be read."""
+        return [task for file_id, surveyed in self.to_read.items() for task in ranges(surveyed, file_id)]
+
+    def _row(self, file_id: str, cluster: str, surveyed: Survey) -> LogFileRow:
+        """A stream's row before its records are read."""
+        return {
+            **dict.fromkeys(LOG_FILES.columns),
+            **{name: [] for name in ("node_ids", "also_seen_as", "channels", "spans")},
+            "findings": [surveyed.error] if surveyed.error else [],
+            **dict.fromkeys([*COUNTED, "duplicate_bytes"], 0),
+            "cluster": cluster,
+            "file_id": file_id,
+            "path": surveyed.source.name,
+            "format": surveyed.format,
+            "size_bytes": surveyed.size,
+            "other_bytes": 0 if surveyed.format else surveyed.size,
+            "held_back_bytes": surveyed.held_back,
+            "time_zone": surveyed.zone,
+            "status": surveyed.status,
+            "prefix_hash": surveyed.digest,
+            "run_id": self.run_id,
+        }
+
+
+def _id(cluster: str, content: str) -> str:
+    return hashlib.blake2b(f"{cluster}\0{content}".encode(), digest_size=8).hexdigest()
+
+
+def _no_logs(sources: Sequence[Source], plan: ReadPlan) -> str:
+    """Why none of the sources can be read, in a sentence: of files that are refused the first reason."""
+    reasons = [surveyed.error for surveyed in plan.damaged if surveyed.status == "refused" and surveyed.error]
+    if reasons:
+        return reasons[0]
+    return (
+        f"None of the {len(sources)} files is a Kafka log: no line of {sources[0].name} begins as a log record does; "
+        "give state-change.log, controller.log, server.log or kafka-dump-log text."
+    )
+
+
+# ---- reading ---------------------------------------------------------------------------------------------------------
+
+
+def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
+    """The records of all ranges, as PARSED: events, rejects, and an `account` row for each range and channel."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from udfs.arrow.parse import read_range
+        from udfs.logs.formats import format_named
+        from udfs.logs.ranges import open_ranges
+
+        prepare()
+        for batch in batches:
+            for row in batch.column(0).to_pylist():
+                group: list[Range] = pickle.loads(row)
+                for task, stream in open_ranges(group[0].path, group):
+                    place = (task.file_id, task.start, task.end, task.first_line)
+                    yield from read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
+
+    if not tasks:
+        return spark.createDataFrame([], PARSED)
+    table = pa.table({"group": pa.array([pickle.dumps(group) for group in groups(tasks)], pa.binary())})
+    return _spread(spark, table, table.num_rows).mapInArrow(work, PARSED)
+
+
+def _spread(spark: SparkSession, table: pa.Table, most: int) -> DataFrame:
+    """A small table, its rows dealt evenly to tasks: at most `most`, and at most four a core."""
+    cores = spark.sparkContext.defaultParallelism
+    parts = max(1, min(most, 4 * cores))
+    order = [i for part in range(parts) for i in range(part, table.num_rows, parts)]
+    counts = [len(range(part, table.num_rows, parts)) for part in range(parts)]
+    numbered = table.take(pa.array(order, pa.int64())).append_column(
+        "part", pa.array([part for part, count in enumerate(counts) for _ in range(count)], pa.int32())
+    )
+    return spark.createDataFrame(numbered).repartitionByRange(parts, "part").drop("part")
+
+
+def parse_rejects(rejects: DataFrame) -> DataFrame:
+    """REJECTS, the columns READ, with their streams' `format` and `time_zone` -> PARSED (see `udfs.arrow.reparse`)."""
+
+    def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from udfs.arrow.reparse import reparse
+
+        for batch in batches:
+            yield from reparse(batch)
+
+    return rejects.mapInArrow(work, PARSED)
+
+
+# ---- accounts --------------------------------------------------------------------------------------------------------
+
+
+def account_for(parsed: DataFrame, rows: Mapping[str, LogFileRow], to_read: Collection[str]) -> Nodes:
+    """Complete the rows of streams that were read, by the accounts of their ranges, of PARSED; the nodes of all."""
+    summaries: defaultdict[str, StreamSummary] = defaultdict(StreamSummary)
+    for account in parsed.where("record = 'account'").select("file_id", "fields").collect():
+        add_account(rows[account["file_id"]], summaries[account["file_id"]], account["fields"])
+    nodes: dict[str, Mapping[str, int | None]] = {}
+    for file_id, row in rows.items():
+        summary = summaries[file_id]
+        if file_id in to_read:
+            complete_row(row, summary)
+        else:
+            # of a stream that was not read again: its nodes as in its row, as of one without channels
+            summary.nodes[""] = Counter(f"node {number}" for number in row["node_ids"])
+        nodes[file_id] = default_nodes(row, summary)
+        if file_id in to_read:
+            row["spans"] = spans_of(summary, nodes[file_id])
+    return nodes
+
+
+@dataclass
+class StreamSummary:
+    """What the accounts of a stream's ranges add up to, besides numbers."""
+
+    nodes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """By channel the writers that records name, `broker 3` or `controller 100`, with the number of these records."""
+    kinds: Counter[str] = field(default_factory=Counter)
+    """Records in scope of each kind."""
+    spans: defaultdict[str, list[tuple[str, int, int, int]]] = field(default_factory=lambda: defaultdict(list))
+    """By channel: kind, number of records, first and last time, microseconds UTC."""
+    versions: set[str] = field(default_factory=set)
+    """Ranges of the releases that write its messages: `2.4.0..2.5.1`."""
+
+
+def add_account(row: LogFileRow, summary: StreamSummary, account: Mapping[str, str]) -> None:
+    """Add the account of one range and channel to its stream's."""
+    for name in COUNTED:
+        row[name] += int(account[name])
+    for name, pick in (("first_at", min), ("last_at", max)):
+        if name in account:
+            at = _time(int(account[name]))
+            row[name] = pick(row[name], at) if row[name] else at
+    summary.nodes[account["channel"]].update(_counts(account["nodes"]))
+    summary.kinds.update(_counts(account["kinds"]))
+    for part in filter(None, account["spans"].split(",")):
+        kind, _, numbers = part.partition("=")
+        records, first, last = map(int, numbers.split(":"))
+        summary.spans[account["channel"]].append((kind, records, first, last))
+    summary.versions.update(filter(None, account["versions"].split(",")))
+
+
+def _time(micros: int) -> datetime:
+    """UTC, whole milliseconds; without a zone, as Spark takes it."""
+    return datetime(1970, 1, 1) + timedelta(milliseconds=micros // 1000)
+
+
+def _counts(text: str) -> dict[str, int]:
+    """`broker 1=3,broker 2=1` -> numbers by name."""
+    return {name: int(count) for name, _, count in (part.rpartition("=") for part in text.split(",") if part)}
+
+
+def complete_row(row: LogFileRow, summary: StreamSummary) -> None:
+    """Add what follows from all ranges of a stream: its nodes, their role, its kind, the releases it can be from."""
+    names = Counter[str]()
+    for by_channel in summary.nodes.values():
+        names.update(by_channel)
+    row["node_ids"] = sorted({int(name.split()[1]) for name in names})
+    roles = {name.split()[0] for name in names}
+    row["role"] = "broker" if "broker" in roles else "controller" if roles else None
+    kinds = +summary.kinds
+    if not kinds:
+        for spans in summary.spans.values():
+            for kind, records, *_ in spans:
+                kinds[kind] += records
+    row["kind"] = max(sorted(kinds), key=kinds.__getitem__, default=None)
+    row["channels"] = sorted(filter(None, summary.nodes))
+    row["kafka_versions"] = release_range(summary.versions)
+    row["findings"] = sorted({*row["findings"], *_several_writers(summary)})
+
+
+def _several_writers(summary: StreamSummary) -> list[str]:
+    """A sentence for each output that several nodes write to: processes that share a file overwrite each other."""
+    sentences = []
+    for channel, names in sorted(summary.nodes.items()):
+        nodes = sorted({int(name.split()[1]) for name in names})
+        if len(nodes) > 1:
+            what = f"its channel {channel}" if channel else "it"
+            listed = ", ".join(map(str, nodes))
+            sentences.append(f"several nodes write to {what}: {listed}; records may be missing")
+    return sentences
+
+
+def release_range(versions: Iterable[str]) -> str | None:
+    """The releases that write messages of all these `since..until` ranges, `2.4.0..2.5.1`; None if there is none.
+
+    >>> release_range({"1.1.0..3.1.2", "2.4.0.."})
+    '2.4.0..3.1.2'
+    """
+    bounds = [text.split("..") for text in versions]
+    if not bounds:
+        return None
+    since = max((first for first, _ in bounds), key=Release.parse)
+    ends = [last for _, last in bounds if last]
+    until = min(ends, key=Release.parse) if ends else ""
+    return f"{since}..{until}" if not until or Release.parse(since) <= Release.parse(until) else None
+
+
+def default_nodes(row: LogFileRow, summary: StreamSummary) -> dict[str, int | None]:
+    """By channel the node of records that name none: the only one that the channel's other records name; if they name
+    none either, that of the channel's name or the file's path. None: unknown."""
+    channels = {channel: names for channel, names in summary.nodes.items() if channel or len(summary.nodes) == 1}
+    return {
+        channel: default_node(sorted({int(name.split()[1]) for name in names}), channel, row["path"])
+        for channel, names in channels.items()
+    }
+
+
+def default_node(named: list[int], channel: str, path: str) -> int | None:
+    """The node of a channel's records that name none; `named` are those that its other records name."""
+    if named:
+        return named[0] if len(named) == 1 else None
+    return node_of_path(f"{channel}/-") if channel else node_of_path(path)
+
+
+def spans_of(summary: StreamSummary, nodes: Mapping[str, int | None]) -> list[dict[str, Any]]:
+    """When the stream has records of which kind, as in `log_files.spans`; `nodes` by channel."""
+    spans = [
+        CoverageSpan(nodes.get(channel), kind, _time(first), _time(last), records)
+        for channel, of_channel in summary.spans.items()
+        for kind, records, first, last in of_channel
+    ]
+    return [span._asdict() for span in merged_coverage(spans, FINEST)]

@@ -207,7 +207,7 @@ def test_nights(
     assert said.exit_code == 3
     assert "The data gate refused run 8; readers still see the run before it." in said.stderr
     assert (
-        "log_files.reject_ratio: of a stream's records in scope no more are rejects than max_reject_percent"
+        "log_files.reject_ratio: a stream has no more rejects per record in scope than max_reject_percent allows"
         in said.stderr
     )
     assert (
@@ -222,7 +222,7 @@ def test_nights(
         .invoke(main, ["sql", "SELECT count(*) AS n FROM rejects", "--warehouse", str(root)])
         .stdout.splitlines()
     )
-    assert lines == ["n", "0", "(1 rows)"]
+    assert lines == ["n", "0", "(1 row)"]
     warehouse = open_warehouse(spark, str(root), create=False)
     assert [status for _, status in runs(warehouse)] == ["published"] * 7 + ["refused"]
 

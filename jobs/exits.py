@@ -12,8 +12,6 @@ from typing import TextIO
 from udfs.errors import BadInput, Failed
 
 DONE = 0
-FOUND = 1
-"""Reserved: what `--fail-on` names was found."""
 BAD_INPUT = 2
 """Bad usage, or an input or setting that cannot be used."""
 REFUSED = 3

@@ -8,7 +8,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import AnalysisException, PythonException, SparkRuntimeException
 
 from jobs.cli import main
-from jobs.exits import BAD_INPUT, DONE, FAILED, exit_code, explain, spark_reason
+from jobs.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED, REFUSED, exit_code, explain, spark_reason
 from jobs.version import product_version
 from udfs.errors import BadInput, NoJava
 
@@ -105,3 +105,8 @@ def test_a_package_that_is_not_installed() -> None:
 def test_the_version() -> None:
     result = CliRunner().invoke(main, ["--version"])
     assert (result.exit_code, result.stdout) == (DONE, f"kafka-rewind {product_version()}\n")
+
+
+def test_the_numbers_that_other_programs_read() -> None:
+    """Schedulers and monitors go by them: they never change."""
+    assert (DONE, BAD_INPUT, REFUSED, FAILED, INTERRUPTED) == (0, 2, 3, 4, 130)

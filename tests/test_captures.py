@@ -59,6 +59,12 @@ BY_TEMPLATE = {  # kind, a text, another of its template -> the values of that
         b"Map(a-17 -> List())",
         {"partitions": [{"topic": "a", "partition": 17, "replicas": []}]},
     ),
+    "a topic id, of however many characters": (
+        "assignments",
+        b"TopicIdReplicaAssignment(a,Some(AAAAAAAAAAAAAAAAAAAAA1),Map(a-0 -> List(1)))",
+        b"TopicIdReplicaAssignment(a,Some(AAAAAAAAAAAAAAAAAAAAA7777),Map(a-10 -> List(12)))",
+        {"partitions": [{"topic": "a", "partition": 10, "replicas": [12], "topic_id": "AAAAAAAAAAAAAAAAAAAAA7777"}]},
+    ),
     "the text itself besides": (
         "replica_states",
         b"Map([Topic=a,Partition=1,Replica=2] -> New)",
@@ -88,10 +94,6 @@ def test_the_captures_of_the_first_line_give_the_values_of_other_digits(case: st
 LEFT_TO_THE_READER = {  # why -> kind, text
     "JSON writes numbers in more than one way": ("json_partitions", b'{"partitions":[{"topic":"a","partition":1}]}'),
     "quotes might be JSON": ("tps", b'{"a-1"}'),
-    "an id has a length": (
-        "assignments",
-        b"TopicIdReplicaAssignment(a,Some(AAAAAAAAAAAAAAAAAAAAA1),Map(a-0 -> List(1)))",
-    ),
     "no column holds such a number": ("tps", b"Set(a-1234567890)"),
     "it is too long to be seen again": ("tps", b"Set(%s)" % b", ".join(b"a-%d" % i for i in range(3000))),
     "it is not ASCII": ("tps", "Set(é-1)".encode()),

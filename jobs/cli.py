@@ -155,17 +155,23 @@ def write(
 ) -> None:
     """Run some steps, and print the summary. Bad paths and settings end it before Spark starts."""
     from jobs import settings as settings_module
+    from jobs.ingest.first_look import check_logs
     from jobs.session import expected_bytes, session
+    from jobs.warehouse.location import expected_size, has_ledger, no_warehouse, warehouse_at
     from jobs.warehouse.lock import sole_writer
-    from jobs.warehouse.tables import check_root, expected_size
     from udfs.errors import BadInput
     from udfs.logs.paths import find
 
     settings = settings_module.load(conf)
     if not cluster.strip():
         raise BadInput("--cluster has no name; give one, or leave it out.")
-    check_root(root, create=bool(logs))
-    size = max(expected_bytes(source.path for source in find(logs)), expected_size(root))
+    root = warehouse_at(root, create=bool(logs))
+    paths = [source.path for source in find(logs)]
+    if paths:
+        check_logs(paths, settings.limits)
+    elif not has_ledger(root):
+        raise no_warehouse(root)
+    size = max(expected_bytes(paths), expected_size(root))
     with sole_writer(root, wait=not no_wait, say=say):
         say("starting Spark ...")
         with session(size_bytes=size) as spark:

@@ -20,7 +20,6 @@ from jobs.warehouse.lock import sole_writer
 from udfs.errors import NoJava
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
     from tests.conftest import Run
 
@@ -80,6 +79,33 @@ class TestWithoutSpark:
         refused(said, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
         assert not (tmp_path / "w").exists()
 
+    def test_files_that_are_no_logs(self, tmp_path: Path) -> None:
+        """Text, nothing, what is packed, what is no regular file: it is said by the file, before Spark starts."""
+        folder = tmp_path / "notes"
+        folder.mkdir()
+        (folder / "notes.txt").write_text("not a log\n" * 1000)
+        no_log = "None of the 1 files is a Kafka log: no line of"
+        for content in (b"not a log\n", b"", b"\0" * 5000, gzip.compress(b"not a log\n")):
+            (tmp_path / "file").write_bytes(content)
+            refused(command("nightly", str(tmp_path / "file"), "--warehouse", str(tmp_path / "w")), no_log, "file")
+        refused(command("ingest", str(folder), "--warehouse", str(tmp_path / "w")), no_log, "notes.txt")
+        os.mkfifo(folder / "pipe")
+        refused(command("nightly", str(folder), "--warehouse", str(tmp_path / "w")), "no regular file", "pipe")
+        assert not (tmp_path / "w").exists()
+
+    def test_logs_that_begin_late(self, tmp_path: Path) -> None:
+        """Behind more than is looked at first; where Spark would start is what `no_jvm` complains about."""
+        (tmp_path / "console.txt").write_text("booting\n" * 200_000 + LINE)
+        said = command("nightly", str(tmp_path / "console.txt"), "--warehouse", str(tmp_path / "w"))
+        assert "Kafka log" not in said.stderr
+        assert "starting Spark ..." in said.stderr
+
+    def test_broken_archive(self, logs: Path, tmp_path: Path) -> None:
+        (logs / "server.log.gz").write_bytes(gzip.compress(LINE.encode() * 100)[:12])
+        said = command("nightly", str(logs / "server.log.gz"), "--warehouse", str(tmp_path / "w"))
+        refused(said, f"This file cannot be read: {logs / 'server.log.gz'}")
+        assert not (tmp_path / "w").exists()
+
     def test_a_cluster_without_a_name(self, logs: Path, tmp_path: Path) -> None:
         for name in ("", "  "):  # as of a shell's variable that is not set
             said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--cluster", name)
@@ -110,6 +136,9 @@ class TestWithoutSpark:
         for arguments in (("timelines",), ("detect",), ("replay",), ("ingest", "--reparse-rejects")):
             refused(command(*arguments, "--warehouse", str(tmp_path / "w")), "There is no warehouse in", "nightly LOGS")
         assert not (tmp_path / "w").exists()
+        for arguments in (("timelines",), ("sql", "SELECT 1")):  # a folder, and nothing in it
+            refused(command(*arguments, "--warehouse", str(tmp_path)), "There is no warehouse in", "nightly LOGS")
+        assert list(tmp_path.iterdir()) == []
 
     def test_warehouse_that_is_a_file(self, logs: Path, tmp_path: Path) -> None:
         (tmp_path / "w").write_text("mine")
@@ -300,21 +329,6 @@ def test_tables_are_read_in_the_posix_locale(locale: dict[str, str], two_nights:
 class TestWithSpark:
     """What only reading tells."""
 
-    def test_file_that_is_no_log(self, tmp_path: Path) -> None:
-        (tmp_path / "notes.txt").write_text("not a log\n")
-        said = command("nightly", str(tmp_path / "notes.txt"), "--warehouse", str(tmp_path / "w"))
-        assert said.exit_code == 2
-        assert "None of the 1 files is a Kafka log" in said.stderr
-        assert "Traceback" not in said.stderr
-        assert not (tmp_path / "w").exists()
-
-    def test_broken_archive(self, logs: Path, tmp_path: Path) -> None:
-        (logs / "server.log.gz").write_bytes(gzip.compress(LINE.encode() * 100)[:12])
-        said = command("nightly", str(logs / "server.log.gz"), "--warehouse", str(tmp_path / "w"))
-        assert said.exit_code == 2
-        assert f"This file cannot be read: {logs / 'server.log.gz'}" in said.stderr
-        assert not (tmp_path / "w").exists()
-
     def test_a_query_that_fails_on_its_rows(self, two_nights: Run) -> None:
         at = ("--warehouse", two_nights.warehouse.root)
         refused(
@@ -322,8 +336,3 @@ class TestWithSpark:
             "The query failed: [DIVIDE_BY_ZERO]",
         )
         refused(command("sql", "SELECT logger::INTEGER FROM events", *at), "The query failed: Could not convert string")
-
-    def test_folder_that_is_no_warehouse(self, spark: SparkSession, tmp_path: Path) -> None:
-        refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path)), "There is no warehouse in")
-        assert spark.sparkContext is not None  # the session of others is left running
-        assert list(tmp_path.iterdir()) == []

@@ -9,13 +9,14 @@ import pytest
 
 from jobs.read.query import run_query
 from jobs.read.views import connect, open_published
+from jobs.warehouse.location import located
 from tests.delta_warehouse import publish, write_run, write_table
 from udfs.errors import BadInput, Failed
 
 PAY, ORDERS = {"cluster": "c", "topic": "pay"}, {"cluster": "c", "topic": "orders"}
 
 
-def topics(root: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def topics(root: Path | str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Topics of the elections that are published."""
     run_query(str(root), "SELECT topic FROM elections ORDER BY topic", "csv", None)
     return capsys.readouterr().out.split()[1:]
@@ -36,6 +37,26 @@ def test_the_last_published_run_counts(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_path_that_looks_like_a_pattern(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = publish(tmp_path / "plain", elections=[PAY]).rename(tmp_path / "it's [a]*? % é")
     assert topics(root, capsys) == ["pay"]
+
+
+@pytest.mark.parametrize("name", ["a%20b", "a b", "é%C3é", "it's [a]*?"])
+def test_paths_with_escapes(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they are: from where one stands, as a whole, and as URLs, with and without escapes."""
+    (tmp_path / name).mkdir()
+    root = publish(tmp_path / "plain", elections=[PAY]).rename(tmp_path / name / "w")
+    monkeypatch.chdir(tmp_path / name)
+    for path in (root, Path("w"), f"file://{root}", f"file:{root}", root.as_uri()):
+        assert topics(path, capsys) == ["pay"]
+    assert located(f"{root.as_uri()}/") == str(root)
+    (root / "runs" / "_delta_log" / "00000000000000000000.json").write_text("{")
+    assert str(root) in complaint(root, Failed)
+
+
+def test_addresses_that_only_spark_knows() -> None:
+    assert "use `--engine spark`" in complaint("hdfs://none.invalid:9000/w", Failed)
+    assert "use `--engine spark`" in complaint("ofs://none/w")
 
 
 def complaint(root: Path | str, kind: type[Exception] = BadInput) -> str:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.warehouse.tables import Overtaken, check_root, open_warehouse
+from jobs.warehouse.location import warehouse_at
+from jobs.warehouse.tables import Overtaken, open_warehouse
 from schemas.ingest import REJECTS
 from udfs.errors import BadInput
 
@@ -57,8 +58,11 @@ ROOTS = {"a folder": "{}", "a URL, as of an object store": "file://{}"}
 
 
 @pytest.mark.parametrize("case", ROOTS)
-def test_the_slower_of_two_runs_is_not_published(case: str, spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+def test_the_slower_of_two_runs_is_not_published(
+    case: str, spark: SparkSession, frame: Frame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where nothing locks: both begin, one publishes; the other notices, and nothing of the first is rolled back."""
+    monkeypatch.setattr("jobs.warehouse.tables.warehouse_at", lambda root, create: root)
     root = ROOTS[case].format(tmp_path / "warehouse")
     one, other = (open_warehouse(spark, root, create=True) for _ in range(2))
     rows = frame(REJECTS, "file_id | line | reason\na | 1 | x")
@@ -87,6 +91,7 @@ def test_two_rows_of_one_number_at_the_same_moment(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both saw the ledger without the other's row: Delta leaves the second one out, and its run finds that out."""
+    monkeypatch.setattr("jobs.warehouse.tables.warehouse_at", lambda root, create: root)
     root = f"file://{tmp_path / 'warehouse'}"
     one, other = (open_warehouse(spark, root, create=True) for _ in range(2))
     one.publish(run_row({"events": 1}))
@@ -168,15 +173,15 @@ def test_a_path_that_cannot_be_one(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for create in (True, False):
         with pytest.raises(BadInput, match="The warehouse path is a file"):
-            check_root(str(tmp_path / "file"), create=create)
+            warehouse_at(str(tmp_path / "file"), create=create)
     with pytest.raises(BadInput, match=r"There is no warehouse in .*none"):
-        check_root(str(tmp_path / "none"), create=False)
-    check_root(str(tmp_path / "none" / "deeper"), create=True)
-    check_root("s3://bucket/warehouse", create=True)
+        warehouse_at(str(tmp_path / "none"), create=False)
+    warehouse_at(str(tmp_path / "none" / "deeper"), create=True)
+    warehouse_at("s3://bucket/warehouse", create=True)
     assert not (tmp_path / "none").exists()
 
 
 def test_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="file"):
-        check_root(str(tmp_path / "file" / "warehouse"), create=True)
+        warehouse_at(str(tmp_path / "file" / "warehouse"), create=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jobs.read.commands import COPIED, engine_option
+
 if TYPE_CHECKING:
     from udfs.describe.snapshot import Snapshot
     from udfs.merge.times import Moment
@@ -45,9 +47,17 @@ def _flags(help_texts: Mapping[str, str]) -> Decorator:
 @click.option("--cluster", metavar="NAME", help="Which cluster; needed if the warehouse has several.")
 @click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@engine_option(COPIED)
 @click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")
 def describe(
-    when: str, topic: str | None, cluster: str | None, conf: str | None, form: str, root: str, **flags: bool
+    when: str,
+    topic: str | None,
+    cluster: str | None,
+    conf: str | None,
+    form: str,
+    engine: str,
+    root: str,
+    **flags: bool,
 ) -> None:
     """Print what kafka-topics --describe would have printed at a time, in the format of that release.
 
@@ -65,7 +75,7 @@ def describe(
     from jobs.read.views import open_views
 
     settings = settings_module.load(conf)
-    with open_views(root, only=TABLES, naive=True) as views:
+    with open_views(root, only=TABLES, naive=True, engine=engine) as views:
         snapshot = snapshot_at(views, asked, settings, cluster, topic, with_controller=view in ("brokers", "context"))
     _print(snapshot, view, only, form)
 

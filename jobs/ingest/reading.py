@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,13 @@ import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from jobs.ingest.first_look import no_logs
 from jobs.settings import Settings
 from schemas.ingest import LOG_FILES
 from udfs.arrow.schema import SCHEMA
-from udfs.errors import BadInput
 from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, merged_coverage
-from udfs.logs.paths import Source, find, node_of_path
+from udfs.logs.paths import find, node_of_path
 from udfs.logs.ranges import Range, groups, ranges
 from udfs.logs.survey import KnownStreams, Survey, known_streams, survey
 from udfs.logs.worker_setup import prepare
@@ -75,7 +75,7 @@ def plan_reading(
     for surveyed in plan.damaged:
         say(surveyed.error or "")
     if not plan.has_logs:
-        raise BadInput(_no_logs(sources, plan))
+        raise no_logs([source.path for source in sources], plan.damaged)
     return plan
 
 
@@ -180,17 +180,6 @@ class ReadPlan:
 
 def _id(cluster: str, content: str) -> str:
     return hashlib.blake2b(f"{cluster}\0{content}".encode(), digest_size=8).hexdigest()
-
-
-def _no_logs(sources: Sequence[Source], plan: ReadPlan) -> str:
-    """Why none of the sources can be read, in a sentence: of files that are refused the first reason."""
-    reasons = [surveyed.error for surveyed in plan.damaged if surveyed.status == "refused" and surveyed.error]
-    if reasons:
-        return reasons[0]
-    return (
-        f"None of the {len(sources)} files is a Kafka log: no line of {sources[0].name} begins as a log record does; "
-        "give state-change.log, controller.log, server.log or kafka-dump-log text."
-    )
 
 
 # ---- reading ---------------------------------------------------------------------------------------------------------

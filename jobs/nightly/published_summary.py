@@ -89,9 +89,9 @@ def summaries(views: DuckDBPyConnection, settings: Settings) -> list[ClusterSumm
     return summaries_of(rows_by_table, settings)
 
 
-def print_summary(root: str, cluster: str | None, settings: Settings, form: str) -> None:
+def print_summary(root: str, cluster: str | None, settings: Settings, form: str, engine: str = "duckdb") -> None:
     """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
-    with open_views(root, cluster=cluster, only=QUERIES, naive=True) as views:
+    with open_views(root, cluster=cluster, only=QUERIES, naive=True, engine=engine) as views:
         facts = summaries(views, settings)
     if form == "json":
         text = json.dumps([_as_data(of_cluster) for of_cluster in facts], indent=2, default=_as_text)

@@ -33,18 +33,22 @@ def output_options(default: str) -> Callable[[Callable[..., Any]], Callable[...,
     return decorate
 
 
+def engine_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--engine`."""
+    return click.option(
+        "--engine", type=click.Choice(["duckdb", "spark"]), default="duckdb", show_default=True, help=text
+    )
+
+
+COPIED = "spark: Spark copies the tables first, from wherever it reaches them."
+
+
 @click.command()
 @click.argument("query", required=False)
 @click.option("--file", "-f", "file", metavar="FILE", help="Read the query from a file; - is standard input.")
 @output_options("table")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many rows; a table on the screen has 100.")
-@click.option(
-    "--engine",
-    type=click.Choice(["duckdb", "spark"]),
-    default="duckdb",
-    show_default=True,
-    help="spark: Spark's SQL, which also reaches tables of its catalogs.",
-)
+@engine_option("spark: Spark's SQL, which also reaches tables of its catalogs.")
 @reading_options
 def sql(
     query: str | None,
@@ -75,23 +79,25 @@ def sql(
 @click.command()
 @click.argument("table")
 @output_options("jsonl")
+@engine_option(COPIED)
 @reading_options
-def export(table: str, form: str, output: str | None, cluster: str | None, root: str) -> None:
+def export(table: str, form: str, output: str | None, engine: str, cluster: str | None, root: str) -> None:
     """Write the published TABLE out as a whole, in the order of its key."""
     from jobs.read.query import export_table
 
-    export_table(root, table, form, output, cluster=cluster)
+    export_table(root, table, form, output, cluster=cluster, engine=engine)
 
 
 @click.command()
 @output_options("table")
+@engine_option(COPIED)
 @reading_options
-def tables(form: str, output: str | None, cluster: str | None, root: str) -> None:
+def tables(form: str, output: str | None, engine: str, cluster: str | None, root: str) -> None:
     """List the published tables: how many rows of which time each has, and what one row is."""
     from jobs.read.query import run_query
     from jobs.read.tables import overview_query
 
-    run_query(root, overview_query(), form, output, cluster=cluster)
+    run_query(root, overview_query(), form, output, cluster=cluster, engine=engine)
 
 
 @click.command()

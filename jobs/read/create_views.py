@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from jobs.read.published import Published, damaged, local_files
+from jobs.read.published import Published, damaged
 from schemas.columns import Field, ListOf, MapOf, Scalar, Struct, Type
 from schemas.table import Table
 from schemas.tables import BY_NAME, DERIVED
@@ -41,26 +41,23 @@ def create_view(
     """
     import duckdb
 
-    files: list[str] = []
-    columns: Collection[str] = ()
-    source = "(SELECT 1) WHERE false"
-    if published.has(table.name):
-        delta = published.delta(table.name)
-        columns = {field.name for field in delta.schema().fields}
-        if published.is_remote:
-            connection.register(f"_{table.name}", delta.to_pyarrow_dataset())
-            source = f"_{table.name}"
-        elif files := local_files(delta):
-            source = f"read_parquet([{', '.join(map(literal, files))}], union_by_name = true)"
-    selected = ", ".join(_column(field, columns if source[0] != "(" else (), naive) for field in table.fields)
-    rows = f"SELECT {selected} FROM {source}"
-    if cluster is not None and "cluster" in table.columns and source[0] != "(":
+    stored = published.stored(table.name)
+    columns = stored.columns if stored is not None else ()
+    if stored is None:
+        source = "(SELECT 1) WHERE false"
+    elif stored.dataset is not None:
+        connection.register(f"_{table.name}", stored.dataset)
+        source = f"_{table.name}"
+    else:
+        source = f"read_parquet([{', '.join(map(literal, stored.files))}], union_by_name = true)"
+    rows = f"SELECT {', '.join(_column(field, columns, naive) for field in table.fields)} FROM {source}"
+    if cluster is not None and "cluster" in table.columns and stored is not None:
         rows += f" WHERE cluster = {literal(cluster)}"
     try:
         connection.execute(f"CREATE OR REPLACE VIEW {table.name} AS {rows}")
     except duckdb.Error as error:  # a file's end, which has its columns
         raise damaged(error) from None
-    return files
+    return [*stored.files] if stored is not None else []
 
 
 def _column(field: Field, columns: Collection[str], naive: bool) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from jobs.warehouse.location import is_remote
 from schemas.ledger import RUNS
 from schemas.table import Table
 from schemas.tables import BY_NAME
@@ -17,6 +18,15 @@ from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """Where the rows of a table are: in Parquet files or, in an object store, behind an Arrow dataset."""
+
+    columns: Collection[str]
+    files: Sequence[str] = ()
+    dataset: Any = None
 
 
 @dataclass(frozen=True)
@@ -29,32 +39,33 @@ class Published:
     """Delta version of each table that readers see. A table that is not there has no rows yet."""
     run_id: str
     """The run that pinned them."""
+    copies: Mapping[str, StoredRows] | None = None
+    """By table what Spark copied, of a warehouse that is read with `--engine spark`."""
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether it lies in an object store."""
-        return "://" in self.root
-
-    def has(self, table: str) -> bool:
-        """Whether anything of a table is visible."""
-        return table == RUNS.name or table in self.versions
-
-    def delta(self, table: str) -> DeltaTable:
-        """A table at its pinned version; `runs`, which pins the others, as it is now.
+    def stored(self, table: str) -> StoredRows | None:
+        """Where the rows of a table are that are visible; None if there are none. `runs`, which pins the others, is
+        read as it is now.
 
         Raises Failed if what is there cannot be read.
         """
-        return open_delta(f"{self.root}/{table}", None if table == RUNS.name else self.versions[table])
+        if self.copies is not None:
+            return self.copies.get(table)
+        if table != RUNS.name and table not in self.versions:
+            return None
+        delta = open_delta(f"{self.root}/{table}", None if table == RUNS.name else self.versions[table])
+        columns = {field.name for field in delta.schema().fields}
+        if is_remote(self.root):
+            return StoredRows(columns, dataset=delta.to_pyarrow_dataset())
+        files = local_files(delta)
+        return StoredRows(columns, files) if files else None
 
 
-def check_root(root: str) -> None:
-    """Raises BadInput for a warehouse path that cannot be one."""
-    if "://" in root:
-        return
-    if os.path.exists(root) and not os.path.isdir(root):
-        raise BadInput(f"The warehouse path is a file: {root}; give the folder that `nightly` wrote.")
-    if not os.path.isdir(root):
-        raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
+def nothing_published(root: str) -> BadInput:
+    """What to raise for a warehouse whose runs were all refused."""
+    return BadInput(
+        f"Nothing is published in {root} yet: the data gate refused each run; "
+        f"run `kafka-rewind nightly LOGS --warehouse {root}` again."
+    )
 
 
 # ---- Delta ----------------------------------------------------------------------------------------------------------
@@ -63,7 +74,7 @@ READ_BY_SPARK = {"deletionVectors", "columnMapping", "v2Checkpoint", "typeWideni
 
 
 def is_delta_table(path: str) -> bool:
-    if "://" not in path:
+    if not is_remote(path):
         return os.path.isdir(f"{path}/_delta_log")
     delta_table = _delta_table()
     try:
@@ -71,7 +82,7 @@ def is_delta_table(path: str) -> bool:
     except Exception as error:
         raise Failed(
             f"The warehouse cannot be reached: {path} ({first_line(error)}); where only Spark reaches it, use"
-            " `sql --engine spark`."
+            " `--engine spark`."
         ) from None
     return is_delta
 
@@ -93,7 +104,7 @@ def open_delta(path: str, version: int | None) -> DeltaTable:
         raise Failed(f"The table {path} is damaged or cannot be read: {first_line(error)}.") from None
     if wrong := READ_BY_SPARK & {*(table.protocol().reader_features or ())}:
         raise Failed(
-            f"The table {path} uses Delta's {', '.join(sorted(wrong))}, which only Spark reads: `sql --engine spark`."
+            f"The table {path} uses Delta's {', '.join(sorted(wrong))}, which only Spark reads: use `--engine spark`."
         )
     return table
 

@@ -20,20 +20,29 @@ if TYPE_CHECKING:
 
 
 def run_query(
-    root: str, query: str, form: str, output: str | None, *, limit: int | None = None, cluster: str | None = None
+    root: str,
+    query: str,
+    form: str,
+    output: str | None,
+    *,
+    limit: int | None = None,
+    cluster: str | None = None,
+    engine: str = "duckdb",
 ) -> None:
     """Print a query's rows, or write them to a file. Raises BadInput for what is no query, or cannot be understood."""
     check_output(form, output)
     writes = [output] if output is not None and form == "parquet" else []
-    comments = asks_for_comments(query)
-    with open_views(root, cluster=cluster, only=views_named(query), writes=writes, comments=comments) as connection:
+    comments, only = asks_for_comments(query), views_named(query)
+    with open_views(root, cluster=cluster, only=only, writes=writes, comments=comments, engine=engine) as connection:
         write_rows(connection, query, form, output, limit)
 
 
-def export_table(root: str, table: str, form: str, output: str | None, *, cluster: str | None = None) -> None:
+def export_table(
+    root: str, table: str, form: str, output: str | None, *, cluster: str | None = None, engine: str = "duckdb"
+) -> None:
     """Write a published table out, in the order of its key; memory does not grow with it."""
     key = ", ".join(f"{identifier(name)} NULLS FIRST" for name in table_named(table).key)
-    run_query(root, f"SELECT * FROM {table} ORDER BY {key}", form, output, cluster=cluster)
+    run_query(root, f"SELECT * FROM {table} ORDER BY {key}", form, output, cluster=cluster, engine=engine)
 
 
 def write_rows(

@@ -13,7 +13,8 @@ from jobs.read.query import write_rows
 from jobs.read.row_formats import LIMIT
 from jobs.read.views import connect
 from jobs.session import session
-from jobs.warehouse.tables import check_root, expected_size, open_warehouse
+from jobs.warehouse.location import expected_size, warehouse_at
+from jobs.warehouse.tables import open_warehouse
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput
 
@@ -33,7 +34,7 @@ def run_spark_query(
     Raises BadInput for a query that writes, or cannot be understood.
     """
     check_output(form, output)
-    check_root(root, create=False)
+    root = warehouse_at(root, create=False)
     shown = LIMIT if limit is None and form in ("table", "markdown") and output is None else limit
     with session(size_bytes=expected_size(root)) as spark:
         rows = query_tables(spark, root, query, cluster)

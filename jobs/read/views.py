@@ -12,11 +12,12 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from jobs.read.create_views import EVIDENCE, VIEWS, add_comments, create_evidence, create_view, rows
-from jobs.read.published import Published, check_root, is_delta_table
+from jobs.read.published import Published, is_delta_table, nothing_published
+from jobs.warehouse.location import is_remote, located, no_warehouse, warehouse_at
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME, DERIVED
 from udfs.errors import BadInput, Failed
@@ -55,19 +56,21 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
 
     Raises BadInput if there is none, or nothing was published in it.
     """
-    check_root(root)
-    root = root.rstrip("/") if "://" in root else os.path.abspath(root)
-    command = f"`kafka-rewind nightly LOGS --warehouse {root}`"
+    root = warehouse_at(root, create=False)
     if not is_delta_table(f"{root}/{RUNS.name}"):
-        if "://" not in root and os.path.isdir(f"{root}/log_files"):
+        if is_remote(root):
+            raise BadInput(
+                f"There is no warehouse in {root}; if only Spark knows such addresses, use `--engine spark`."
+            )
+        if os.path.isdir(f"{root}/log_files"):
             raise BadInput(
                 f"Nothing is published in {root} yet: its first run is not done, or was stopped; "
-                f"wait for it, or run {command}."
+                f"wait for it, or run `kafka-rewind nightly LOGS --warehouse {root}`."
             )
-        raise BadInput(f"There is no warehouse in {root}; run {command} first.")
+        raise no_warehouse(root)
     last = _last_published(connection, root)
     if last is None:
-        raise BadInput(f"Nothing is published in {root} yet: the data gate refused each run; run {command} again.")
+        raise nothing_published(root)
     return Published(root, dict(last["table_versions"]), last["run_id"])
 
 
@@ -89,17 +92,22 @@ def open_views(
     writes: Collection[str] = (),
     naive: bool = False,
     comments: bool = False,
+    engine: str = "duckdb",
 ) -> Iterator[DuckDBPyConnection]:
     """A connection on a view of each published table (of those in `only`), of all clusters or of one.
 
     It can read the tables' files and write those of `writes`, and no others. `naive`: times have no zone, as our own
-    code has them in Python; they are UTC all the same. `comments`: views and columns say what they mean.
+    code has them in Python; they are UTC all the same. `comments`: views and columns say what they mean. `engine`:
+    with `spark` Spark copies the tables to a temporary folder first, from wherever it reaches them.
     Raises BadInput for a warehouse or a cluster that is not there.
     """
-    with plain_path(root) as path, connect() as connection:
-        published = open_published(connection, path)
+    names = VIEWS if only is None else _with_needed(only)
+    with ExitStack() as stack:
+        copied = stack.enter_context(_copies(root, names)) if engine == "spark" else None
+        path = root if copied else stack.enter_context(plain_path(located(root)))
+        connection = stack.enter_context(connect())
+        published = copied or open_published(connection, path)
         files = list(writes)
-        names = VIEWS if only is None else _with_needed(only)
         if cluster is not None:
             check_cluster(connection, published, cluster)
         for name in names:
@@ -123,21 +131,44 @@ def _with_needed(names: Collection[str]) -> list[str]:
     return [name for name in VIEWS if name in needed]
 
 
+def _copies(root: str, names: Collection[str]) -> AbstractContextManager[Published]:
+    """The tables of some views, and the one that has the clusters, as Spark reads them."""
+    from jobs.read.spark_copies import copied_tables
+
+    return copied_tables(root, [name for name in BY_NAME if name in names or name == "log_files"])
+
+
 @contextmanager
 def plain_path(root: str) -> Iterator[str]:
     """The same warehouse by a path in which DuckDB sees no pattern, and delta-rs no escape. Errors name its own."""
-    if "://" in root or re.fullmatch(r"[\w./+,=@-]*", root, re.ASCII) or not os.path.isdir(root):
+    if is_remote(root) or re.fullmatch(r"[\w./+,=@-]*", root, re.ASCII) or not os.path.isdir(root):
         yield root
         return
     folder = tempfile.mkdtemp(prefix="kafka-rewind-")
     link = f"{folder}/warehouse"
     try:
-        os.symlink(os.path.abspath(root), link)
+        if re.search("%[0-9a-fA-F]{2}", os.path.realpath(root)):
+            _link_files(root, link)
+        else:
+            os.symlink(root, link)
         yield link
     except (BadInput, Failed) as error:
         raise type(error)(str(error).replace(link, root)) from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _link_files(root: str, folder: str) -> None:
+    """A folder of tables whose files are links: delta-rs follows a link of a folder, and reads `%20` as a space."""
+    for table in BY_NAME:
+        if not os.path.isdir(f"{root}/{table}/_delta_log"):
+            continue
+        for part in (table, f"{table}/_delta_log"):
+            os.makedirs(f"{folder}/{part}")
+            with os.scandir(f"{root}/{part}") as entries:
+                for entry in entries:
+                    if entry.is_file():
+                        os.symlink(entry.path, f"{folder}/{part}/{entry.name}")
 
 
 def check_cluster(connection: DuckDBPyConnection, published: Published, cluster: str) -> None:

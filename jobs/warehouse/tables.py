@@ -15,19 +15,18 @@ import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from delta.exceptions import DeltaConcurrentModificationException
 from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
-from jobs.session import checkpointed, expected_bytes, is_own
-from schemas.ingest import EVENTS
+from jobs.session import checkpointed, is_own
+from jobs.warehouse.location import is_remote, no_warehouse, warehouse_at
 from schemas.ledger import RUNS
 from schemas.table import Table
 from schemas.tables import BY_NAME
-from udfs.errors import BadInput, Failed
+from udfs.errors import Failed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -176,7 +175,7 @@ class Warehouse:
         It is the highest name in the table's log, as Delta's protocol says; asking Delta costs two Spark jobs.
         """
         log = f"{self.path(table)}/_delta_log"
-        if "://" not in log:
+        if not is_remote(log):
             names = os.listdir(log) if os.path.isdir(log) else []
         else:
             java, context = self.spark._jvm, self.spark.sparkContext._jsc
@@ -220,7 +219,7 @@ class Warehouse:
         except DeltaConcurrentModificationException:
             raise Overtaken from None
         self._known_versions[RUNS.name] = self.version(RUNS.name)
-        if "://" in self.root:
+        if is_remote(self.root):
             # without a lock: Delta leaves a row out whose number another run's row has already
             same = (F.col("run_id") == row["run_id"]) & (F.col("started_at") == F.lit(row["started_at"]))
             if self.newest(RUNS.name).where(same).isEmpty():
@@ -230,8 +229,7 @@ class Warehouse:
 
 def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse:
     """The warehouse in a folder. Raises BadInput if it is a file, or if there is none and `create` is false."""
-    check_root(root, create=create)
-    root = root if "://" in root else os.path.abspath(root)
+    root = warehouse_at(root, create=create)
     warehouse = Warehouse(spark, root)
     warehouse._known_versions[RUNS.name] = warehouse.version(RUNS.name)
     if warehouse.exists(RUNS.name):
@@ -249,29 +247,5 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
             warehouse.pending = {step: list(names) for step, names in (published["pending"] or {}).items()}
             warehouse.derived_with = dict(published["derived_with"] or {})
     elif not create:
-        raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
+        raise no_warehouse(root)
     return warehouse
-
-
-def expected_size(root: str) -> int:
-    """Bytes of the logs that a warehouse holds, about; 0 if it is no local folder or does not exist. Needs no Spark."""
-    return 0 if "://" in root else expected_bytes(Path(root, EVENTS.name).rglob("*.parquet"))
-
-
-def check_root(root: str, *, create: bool) -> None:
-    """Raises BadInput for a warehouse path that cannot be one; needs no Spark."""
-    if "://" in root:
-        return
-    if os.path.exists(root) and not os.path.isdir(root):
-        raise BadInput(f"The warehouse path is a file: {root}; give a folder, it is created if it does not exist.")
-    if not create and not os.path.isdir(root):
-        raise BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
-    parent = os.path.abspath(root)
-    while not os.path.exists(parent):
-        parent = os.path.dirname(parent)
-    if not os.path.isdir(parent):
-        raise BadInput(
-            f"The warehouse path goes through a file: {parent}; give a folder, it is created if it does not exist."
-        )
-    if create and not os.access(parent, os.W_OK):
-        raise BadInput(f"The warehouse cannot be written: {root}; check the permissions of {parent}.")

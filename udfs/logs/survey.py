@@ -93,6 +93,25 @@ def survey(path: str, known: KnownStreams, zone_of: ZoneOf = utc, limits: Limits
             yield _survey(opened, known, zone_of)
 
 
+def begins_as_log(path: str, limits: Limits = LIMITS) -> bool:
+    """Whether records begin in the first READ_BYTES of a file or of a member of the bundle that it is.
+
+    If not, they may still come later. Never raises for what is in the file.
+    """
+    for opened in walk_bundle(path, None, limits):
+        if isinstance(opened, Refusal):
+            continue
+        reader = _Reader(opened.source, utc)
+        try:
+            block = bytearray(opened.stream.read(READ_BYTES))
+        except (BadInput, OSError):
+            continue
+        reader.feed(block, len(block))
+        if reader.format is not None:
+            return True
+    return False
+
+
 def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
     """Read a stream once, to the size that it has now: what is written meanwhile waits for the next run."""
     source, stream = opened.source, opened.stream

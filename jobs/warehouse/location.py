@@ -1,0 +1,65 @@
+"""Where a warehouse is: a folder, or the URL of an object store or a Hadoop file system. It needs no Spark."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+from jobs.session import expected_bytes
+from schemas.ingest import EVENTS
+from schemas.ledger import RUNS
+from udfs.errors import BadInput
+
+
+def is_remote(root: str) -> bool:
+    """Whether a warehouse lies in an object store or a Hadoop file system."""
+    return "://" in root
+
+
+def located(root: str) -> str:
+    """A warehouse's folder, absolute; or its URL without a slash at the end. A `file:` URL is the folder that it names.
+
+    Escapes in such a URL are read as escapes unless a folder has them in its name.
+    """
+    if (match := re.match(r"file:(?://(?=/))?(?=/)", root)) is not None:
+        literal = root[match.end() :]
+        root = literal if os.path.exists(literal) else unquote(literal)
+    return root.rstrip("/") if is_remote(root) else os.path.abspath(root)
+
+
+def warehouse_at(root: str, *, create: bool) -> str:
+    """`located`. Raises BadInput for what can be no warehouse and, unless `create`, where there is none."""
+    root = located(root)
+    if is_remote(root):
+        return root
+    if os.path.exists(root) and not os.path.isdir(root):
+        raise BadInput(f"The warehouse path is a file: {root}; give a folder, it is created if it does not exist.")
+    if not create and not os.path.isdir(root):
+        raise no_warehouse(root)
+    parent = root
+    while not os.path.exists(parent):
+        parent = os.path.dirname(parent)
+    if not os.path.isdir(parent):
+        raise BadInput(
+            f"The warehouse path goes through a file: {parent}; give a folder, it is created if it does not exist."
+        )
+    if create and not os.access(parent, os.W_OK):
+        raise BadInput(f"The warehouse cannot be written: {root}; check the permissions of {parent}.")
+    return root
+
+
+def has_ledger(root: str) -> bool:
+    """Whether some run wrote to a warehouse; true also where this cannot be seen without Spark."""
+    return is_remote(root) or os.path.isdir(f"{root}/{RUNS.name}/_delta_log")
+
+
+def no_warehouse(root: str) -> BadInput:
+    """What to raise where there is no warehouse."""
+    return BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
+
+
+def expected_size(root: str) -> int:
+    """Bytes of the logs that a warehouse holds, about; 0 if it is no local folder or does not exist."""
+    return 0 if is_remote(root) else expected_bytes(Path(root, EVENTS.name).rglob("*.parquet"))

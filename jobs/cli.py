@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +29,9 @@ from jobs.exits import (
 from jobs.merge.command import merge
 from jobs.nightly.summary_command import summary
 from jobs.read.commands import export, shell, sql, tables
+
+if TYPE_CHECKING:
+    from jobs.settings import Settings
 
 
 class CommandGroup(click.Group):
@@ -138,9 +142,25 @@ def cluster_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--cluster", default="default", show_default=True, help=text)(command)
 
 
-def say(text: str) -> None:
-    """Progress, on stderr."""
-    click.echo(text, err=True)
+def checked(root: str, conf: str | None, logs: tuple[str, ...], cluster: str) -> tuple[Settings, str, int]:
+    """The settings, where the warehouse is, and the bytes of logs, about. Raises BadInput, before Spark starts."""
+    from jobs import settings as settings_module
+    from jobs.ingest.first_look import check_logs
+    from jobs.session import expected_bytes
+    from jobs.warehouse.location import expected_size, has_ledger, no_warehouse, warehouse_at
+    from udfs.errors import BadInput
+    from udfs.logs.paths import find
+
+    settings = settings_module.load(conf)
+    if not cluster.strip():
+        raise BadInput("--cluster has no name; give one, or leave it out.")
+    root = warehouse_at(root, create=bool(logs))
+    paths = [source.path for source in find(logs)]
+    if paths:
+        check_logs(paths, settings.limits)
+    elif not has_ledger(root):
+        raise no_warehouse(root)
+    return settings, root, max(expected_bytes(paths), expected_size(root))
 
 
 def write(
@@ -154,42 +174,46 @@ def write(
     with_rejects: bool = False,
 ) -> None:
     """Run some steps, and print the summary. Bad paths and settings end it before Spark starts."""
-    from jobs import settings as settings_module
-    from jobs.ingest.first_look import check_logs
-    from jobs.session import expected_bytes, session
-    from jobs.warehouse.location import expected_size, has_ledger, no_warehouse, warehouse_at
+    from jobs.progress import on_terminal
+    from jobs.session import session
     from jobs.warehouse.lock import sole_writer
-    from udfs.errors import BadInput
-    from udfs.logs.paths import find
 
-    settings = settings_module.load(conf)
-    if not cluster.strip():
-        raise BadInput("--cluster has no name; give one, or leave it out.")
-    root = warehouse_at(root, create=bool(logs))
-    paths = [source.path for source in find(logs)]
-    if paths:
-        check_logs(paths, settings.limits)
-    elif not has_ledger(root):
-        raise no_warehouse(root)
-    size = max(expected_bytes(paths), expected_size(root))
-    with sole_writer(root, wait=not no_wait, say=say):
-        say("starting Spark ...")
-        with session(size_bytes=size) as spark:
-            from jobs.nightly.run import run
-            from jobs.nightly.summary_queries import summarize
-            from jobs.nightly.summary_text import refusal_text, summary_text
-            from jobs.warehouse.tables import open_warehouse
-            from udfs.printable import printable_lines
+    settings, root, size = checked(root, conf, logs, cluster)
+    with ExitStack() as stack:
+        progress = stack.enter_context(on_terminal())
+        stack.enter_context(sole_writer(root, wait=not no_wait, say=progress.say))
+        with progress.step("starting Spark", says=True):
+            spark = stack.enter_context(session(size_bytes=size))
+        from jobs.nightly.run import run
+        from jobs.nightly.summary_queries import summarize
+        from jobs.nightly.summary_text import refusal_text, summary_text
+        from jobs.warehouse.tables import open_warehouse
+        from udfs.printable import printable_lines
 
-            warehouse = open_warehouse(spark, root, create=bool(logs))
-            outcome = run(warehouse, steps, settings, say, logs=logs, cluster=cluster, with_rejects=with_rejects)
-            if not outcome.published:
-                click.echo(printable_lines(refusal_text(warehouse, outcome)), err=True)
-                raise click.exceptions.Exit(REFUSED)
-            say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
-            if not outcome.has_new_input:
-                click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
-            click.echo(printable_lines(summary_text(summarize(warehouse, steps, settings), root, steps)))
+        warehouse = open_warehouse(spark, root, create=bool(logs))
+        outcome = run(
+            warehouse,
+            steps,
+            settings,
+            progress.say,
+            logs=logs,
+            cluster=cluster,
+            with_rejects=with_rejects,
+            progress=progress,
+        )
+        with progress.step("summary"):
+            if outcome.published:
+                text = summary_text(summarize(warehouse, steps, settings), root, steps)
+            else:
+                text = refusal_text(warehouse, outcome)
+        progress.close()
+        if not outcome.published:
+            click.echo(printable_lines(text), err=True)
+            raise click.exceptions.Exit(REFUSED)
+        progress.say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
+        if not outcome.has_new_input:
+            click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
+        click.echo(printable_lines(text))
 
 
 NOTHING_NEW = {

@@ -20,7 +20,6 @@ from jobs.warehouse.lock import sole_writer
 from udfs.errors import NoJava
 
 if TYPE_CHECKING:
-
     from tests.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -29,6 +29,7 @@ PLACES = {  # room -> the rooms that it may import, besides itself
 }
 LAYERS = (  # of jobs: a room may import those of the lines above it, and nothing beside it
     {"jobs.exits", "jobs.session", "jobs.settings", "jobs.version"},
+    {"jobs.progress"},
     {"jobs.warehouse", "jobs.timelines", "jobs.merge"},
     {"jobs.ingest", "jobs.findings", "jobs.read"},
     {"jobs.nightly", "jobs.describe"},

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
+from jobs.ingest.bytes_read import shown_while_read
 from jobs.ingest.crossing_streams import PLACE, compared_streams, crossing_streams
 from jobs.ingest.overlaps import find_overlaps, subtract_moved
 from jobs.ingest.reading import (
@@ -29,6 +30,7 @@ from jobs.ingest.reading import (
     read_ranges,
     release_range,
 )
+from jobs.progress import SILENT, Progress
 from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
@@ -44,6 +46,8 @@ new input of a tenth of the topics a run takes 120 CPU seconds instead of 106 ov
 300 MB."""
 READ = (*PLACE, "size_bytes", "head_bytes", "node_id", "at", "clock", "raw")
 """Columns of REJECTS that parsing needs."""
+TABLES = (EVENTS, REJECTS, LOG_FILES, LOG_COVERAGE)
+"""What an ingest writes."""
 Say = Callable[[str], None]
 
 
@@ -141,7 +145,13 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewIn
 
 # ---- logs -----------------------------------------------------------------------------------------------------------
 def ingest(
-    warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, run_id: str, say: Say
+    warehouse: Warehouse,
+    logs: Iterable[str],
+    settings: Settings,
+    cluster: str,
+    run_id: str,
+    say: Say,
+    progress: Progress = SILENT,
 ) -> NewInput:
     """Read what is new in the logs into the tables that hold records and streams.
 
@@ -149,7 +159,7 @@ def ingest(
     nothing was written.
     """
     published = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
-    plan = plan_reading(warehouse.spark, logs, published, settings, cluster, run_id, say)
+    plan = plan_reading(warehouse.spark, logs, published, settings, cluster, run_id, say, progress)
     rows = plan.rows
     if rows == published:
         return NewInput(())
@@ -159,9 +169,10 @@ def ingest(
     size = sum(rows[file_id]["size_bytes"] for file_id in plan.to_read)
     say(f"reading {len(plan.to_read)} streams, {size / 1e6:.1f} MB")
     size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
-    parsed = read_ranges(warehouse.spark, plan.tasks).persist(StorageLevel.DISK_ONLY)
-    try:
+    with shown_while_read(warehouse.spark, progress, "ingest, reading logs", size) as bytes_read:
+        parsed = read_ranges(warehouse.spark, plan.tasks, bytes_read).persist(StorageLevel.DISK_ONLY)
         nodes = account_for(parsed, rows, plan.to_read)
+    try:
         compared = compared_streams(rows, nodes, plan.to_read)
         crossing = crossing_streams(parsed, warehouse.current("events"), warehouse.current("rejects"), compared)
         overlaps = find_overlaps(crossing)
@@ -180,7 +191,8 @@ def ingest(
                 replaced=plan.to_read.keys() & published.keys(),
                 superseded=overlaps.superseded,
             )
-            write_changes(warehouse, changes, settings)
+            with progress.step("ingest, writing", len(TABLES), "tables", lambda: len(warehouse.written)):
+                write_changes(warehouse, changes, settings)
         finally:
             overlaps.unpersist()
     finally:

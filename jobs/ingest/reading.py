@@ -7,9 +7,11 @@ each of its bytes, and what follows from its records.
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -18,13 +20,15 @@ import pyarrow as pa
 from pyspark.sql import types as T
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from jobs.ingest.bytes_read import NOT_COUNTED, BytesRead, shown_while_read
 from jobs.ingest.first_look import no_logs
+from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
 from schemas.ingest import LOG_FILES
 from udfs.arrow.schema import SCHEMA
 from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, merged_coverage
-from udfs.logs.paths import find, node_of_path
+from udfs.logs.paths import find, name_on_disk, node_of_path
 from udfs.logs.ranges import Range, groups, ranges
 from udfs.logs.survey import KnownStreams, Survey, known_streams, survey
 from udfs.logs.worker_setup import prepare
@@ -54,6 +58,7 @@ def plan_reading(
     cluster: str,
     run_id: str,
     say: Callable[[str], None],
+    progress: Progress = SILENT,
 ) -> ReadPlan:
     """Survey the logs, and plan what is to be read of them. `cluster`: for paths that the settings do not name.
 
@@ -70,8 +75,10 @@ def plan_reading(
         for name in by_cluster
     }
     plan = ReadPlan(dict(published), run_id)
-    for name, surveyed in survey_all(spark, by_cluster, known, settings):
-        plan.add(name, surveyed)
+    size = sum(map(_size_on_disk, (source.path for source in sources)))
+    with shown_while_read(spark, progress, "ingest, looking for what is new", size) as bytes_read:
+        for name, surveyed in survey_all(spark, by_cluster, known, settings, bytes_read):
+            plan.add(name, surveyed)
     for surveyed in plan.damaged:
         say(surveyed.error or "")
     if not plan.has_logs:
@@ -80,7 +87,11 @@ def plan_reading(
 
 
 def survey_all(
-    spark: SparkSession, paths: Mapping[str, list[str]], known: Mapping[str, KnownStreams], settings: Settings
+    spark: SparkSession,
+    paths: Mapping[str, list[str]],
+    known: Mapping[str, KnownStreams],
+    settings: Settings,
+    bytes_read: BytesRead = NOT_COUNTED,
 ) -> list[tuple[str, Survey]]:
     """Survey each file of each cluster in the workers; clusters in order, and of each its sources in order."""
     default_zone, zones, limits = settings.time_zone or "UTC", dict(settings.node_time_zones), settings.limits
@@ -94,6 +105,7 @@ def survey_all(
             for name, path in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 surveys = survey(path, known[name], zone_of, limits)
                 pickled = pa.array([pickle.dumps((name, surveyed)) for surveyed in surveys], pa.binary())
+                bytes_read.add(_size_on_disk(path))
                 yield pa.RecordBatch.from_arrays([pickled], names=["survey"])
 
     files = [(name, path) for name, of_cluster in paths.items() for path in of_cluster]
@@ -178,6 +190,13 @@ class ReadPlan:
         }
 
 
+def _size_on_disk(path: str) -> int:
+    """Bytes of a file; 0 if it is gone."""
+    with suppress(OSError):
+        return os.stat(name_on_disk(path)).st_size
+    return 0
+
+
 def _id(cluster: str, content: str) -> str:
     return hashlib.blake2b(f"{cluster}\0{content}".encode(), digest_size=8).hexdigest()
 
@@ -185,7 +204,7 @@ def _id(cluster: str, content: str) -> str:
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
-def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
+def read_ranges(spark: SparkSession, tasks: list[Range], bytes_read: BytesRead = NOT_COUNTED) -> DataFrame:
     """The records of all ranges, as PARSED: events, rejects, and an `account` row for each range and channel."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -199,7 +218,11 @@ def read_ranges(spark: SparkSession, tasks: list[Range]) -> DataFrame:
                 group: list[Range] = pickle.loads(row)
                 for task, stream in open_ranges(group[0].path, group):
                     place = (task.file_id, task.start, task.end, task.first_line)
-                    yield from read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
+                    at = stream.tell()
+                    for records in read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes):
+                        yield records
+                        at, before = stream.tell(), at
+                        bytes_read.add(at - before)
 
     if not tasks:
         return spark.createDataFrame([], PARSED)

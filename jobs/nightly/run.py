@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
 from jobs.nightly.plan import Plan, make_plan
 from jobs.nightly.steps import derive
+from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
 from jobs.version import product_version
 from jobs.warehouse.gate import Audit, audit
@@ -53,6 +54,7 @@ def run(
     logs: Iterable[str] = (),
     cluster: str = "default",
     with_rejects: bool = False,
+    progress: Progress = SILENT,
 ) -> Outcome:
     """Do some of STEPS, in their order, for the clusters that are out of date, and publish what they wrote.
 
@@ -62,7 +64,7 @@ def run(
     check_order(warehouse, steps)
     started, inputs = _now(), list(logs)
     outcome = Outcome(str(warehouse.last_run + 1), has_new_input=True, audit=None)
-    stage = _stages(outcome.seconds, say)
+    stage = _stages(outcome.seconds, say, progress)
     with stage("take back", quiet=True):
         for name in warehouse.roll_back():
             say(f"{name} was rolled back: an earlier run was not published")
@@ -72,9 +74,9 @@ def run(
             if with_rejects:
                 new_input = reparse_rejects(warehouse, settings, say)
             if inputs:
-                new_input += ingest(warehouse, inputs, settings, cluster, outcome.run_id, say)
+                new_input += ingest(warehouse, inputs, settings, cluster, outcome.run_id, say, progress)
     plan = make_plan(warehouse, steps, settings, new_input)
-    derive(warehouse, plan, settings, stage, say)
+    derive(warehouse, plan, settings, stage, say, progress)
     outcome.has_new_input = bool(plan.clusters or new_input.clusters)
     if outcome.has_new_input:
         with stage("audit"):
@@ -128,15 +130,16 @@ def _now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def _stages(seconds: dict[str, float], say: Say) -> Callable[..., AbstractContextManager[None]]:
-    """`with stage(name):` says what is being done, and notes how long it took."""
+def _stages(seconds: dict[str, float], say: Say, progress: Progress) -> Callable[..., AbstractContextManager[None]]:
+    """`with stage(name):` says what is being done, or shows it on a terminal, and notes how long it took."""
 
     @contextmanager
     def stage(name: str, *, quiet: bool = False) -> Iterator[None]:
-        if not quiet:
+        if not quiet and not progress.is_shown:
             say(f"{name} ...")
         start = time.monotonic()
-        yield
+        with progress.step(name):
+            yield
         seconds[name] = time.monotonic() - start
 
     return stage

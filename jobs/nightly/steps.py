@@ -7,7 +7,7 @@ nightly run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -25,6 +25,7 @@ from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
+from jobs.progress import SILENT, Progress
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines import clocks
@@ -103,12 +104,24 @@ class Work:
                     self._tables[name] = cached
 
 
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "timelines": (
+        "clock_offsets", "control_requests", "controller_timeline", "broker_timeline", "topic_timeline",
+        "partition_timeline", "contradictions",
+    ),
+    "detect": ("elections", "isr_changes", "reassignments", "offline_partitions", "isr_churn"),
+    "replay": ("verdicts",),
+}  # fmt: skip
+"""By step the tables that it writes."""
+
+
 def derive(
     warehouse: Warehouse,
     plan: Plan,
     settings: Settings,
     stage: Callable[[str], AbstractContextManager[None]],
     say: Callable[[str], None],
+    progress: Progress = SILENT,
 ) -> None:
     """Do the steps of a plan, each within its stage."""
     if not plan.clusters:
@@ -117,7 +130,12 @@ def derive(
     inputs = DerivationInputs(warehouse, plan.clusters, measures_clocks)
     work = Work(warehouse, settings, inputs, Scope(plan.clusters))
     for name in plan.steps:
-        with stage(name):
+        tables = TABLES[name]
+
+        def written(tables: Collection[str] = tables) -> int:
+            return sum(table in warehouse.written for table in tables)
+
+        with stage(name), progress.step(name, len(tables), "tables", written):
             if name == "timelines":
                 work = write_timelines(work, plan.appended_since, say)
             elif name == "detect":

@@ -132,6 +132,10 @@ class RangeStream(io.RawIOBase):
         """Always."""
         return True
 
+    def tell(self) -> int:
+        """The position in the stream, not in the range."""
+        return self._at
+
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; empty at the end."""
         left = max(self._task.limit - self._at, 0)

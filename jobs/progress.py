@@ -180,9 +180,9 @@ def on_terminal() -> Iterator[Progress]:
 
 
 def _has_size(stream: TextIO | None) -> bool:
-    """Whether a terminal knows how large it is; some, such as a container's, have 0 columns."""
+    """Whether a terminal knows how large it is; some, such as a container's, have 0 lines."""
     try:
-        return stream is not None and os.get_terminal_size(stream.fileno()).columns > 0
+        return stream is not None and min(os.get_terminal_size(stream.fileno())) > 0
     except (OSError, ValueError):
         return False
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from jobs.read.parts import Parts
 from jobs.read.row_formats import TEXT_FORMATS, Shape, fit, text_of
 from jobs.read.views import connect
 from udfs.printable import printable
@@ -39,7 +40,7 @@ VALUES = {  # SQL -> as JSON, as a cell
 
 def text(query: str, form: str, limit: int | None = None, width: int | None = None) -> str:
     with connect() as connection:
-        return "".join(text_of(connection, query, Shape(form, limit, width)))
+        return "".join(text_of(connection, Parts([query]), Shape(form, limit, width)))
 
 
 @pytest.mark.parametrize("value", VALUES)

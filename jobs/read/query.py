@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from jobs.read.create_views import VIEWS, identifier
+from jobs.progress import on_terminal
+from jobs.read.create_views import VIEWS
 from jobs.read.output import check_output, terminal_width, write_text, writing
+from jobs.read.parts import Parts, in_order_of_key
 from jobs.read.published import table_named
 from jobs.read.row_formats import LIMIT, Shape, text_of, write_parquet
 from jobs.read.statements import asks_for_comments, checked, failure, views_named
@@ -41,8 +44,12 @@ def export_table(
     root: str, table: str, form: str, output: str | None, *, cluster: str | None = None, engine: str = "duckdb"
 ) -> None:
     """Write a published table out, in the order of its key; memory does not grow with it."""
-    key = ", ".join(f"{identifier(name)} NULLS FIRST" for name in table_named(table).key)
-    run_query(root, f"SELECT * FROM {table} ORDER BY {key}", form, output, cluster=cluster, engine=engine)
+    exported = table_named(table)
+    check_output(form, output)
+    writes = [output] if output is not None and form == "parquet" else []
+    with open_views(root, cluster=cluster, only=[table], writes=writes, engine=engine) as connection, sentences(table):
+        limit = LIMIT if form in ("table", "markdown") and output is None else None
+        _write(connection, in_order_of_key(connection, exported), "export", form, output, limit)
 
 
 def write_rows(
@@ -52,14 +59,25 @@ def write_rows(
     if limit is None and form in ("table", "markdown") and output is None:
         limit = LIMIT
     with sentences(query):
-        statement = checked(connection, query)
+        _write(connection, Parts([checked(connection, query)]), "query", form, output, limit)
+
+
+def _write(
+    connection: DuckDBPyConnection, parts: Parts, name: str, form: str, output: str | None, limit: int | None
+) -> None:
+    """Print rows of checked queries, or write them to a file. How far that is is shown until rows are on the screen."""
+    with on_terminal() as progress, progress.step(name, 100, "%", lambda: parts.percent(connection)):
         if form == "parquet":
             assert output is not None  # check_output
             with writing(output):
-                write_parquet(connection, statement, output, limit)
+                write_parquet(connection, parts, output, limit)
             return
-        shape = Shape(form, limit, terminal_width(output))
-        write_text(text_of(connection, statement, shape), output)
+        pieces = text_of(connection, parts, Shape(form, limit, terminal_width(output)))
+        if output is None and sys.stdout.isatty():
+            first = list(islice(pieces, 1))
+            progress.close()
+            pieces = chain(first, pieces)
+        write_text(pieces, output)
 
 
 @contextmanager

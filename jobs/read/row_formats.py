@@ -7,16 +7,19 @@ import errno
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from jobs.read.create_views import literal
+from jobs.read.parts import Parts
 from jobs.read.values import cell, json_row
+from jobs.read.views import connect
 from udfs.printable import printable
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
     from duckdb.sqltypes import DuckDBPyType
 
@@ -25,6 +28,8 @@ FORMATS = (*TEXT_FORMATS, "parquet")
 LIMIT = 100
 """Rows of a table on the screen, if nothing else is asked for."""
 BATCH = 2000
+GROUP = 40_960
+"""Rows of a row group of a Parquet file; one is held in memory."""
 NARROW = 8
 """A table whose columns would be narrower than that on the terminal shows each row as a block of lines instead."""
 Cells = Sequence[str | None]
@@ -39,8 +44,9 @@ class Shape:
     width: int | None = None
 
 
-def text_of(connection: DuckDBPyConnection, query: str, shape: Shape) -> Iterator[str]:
-    """Rows of a checked query as pieces of text; the query has begun at the first, so that it is known to run."""
+def text_of(connection: DuckDBPyConnection, parts: Parts, shape: Shape) -> Iterator[str]:
+    """Rows of checked queries as pieces of text; the first has begun at the first piece, so that it is known to run."""
+    query = parts.queries[0]
     if query.lstrip()[:7].lower() == "explain":
         plans = connection.execute(query).fetchall()
         yield from (f"{plan}\n" for _, plan in plans)
@@ -48,10 +54,10 @@ def text_of(connection: DuckDBPyConnection, query: str, shape: Shape) -> Iterato
     names, types = columns(connection, query)
     limit = f" LIMIT {shape.limit + 1}" if shape.limit is not None else ""
     if shape.form in ("json", "jsonl"):
-        rows: Iterator[Cells] = _rows(connection, f"SELECT {json_row(names, types)} FROM ({query}\n) AS q{limit}")
+        shown = json_row(names, types)
     else:
-        cells = ", ".join(cell(name, type_) for name, type_ in zip(names, types, strict=True))
-        rows = _rows(connection, f"SELECT {cells} FROM ({query}\n) AS q{limit}")
+        shown = ", ".join(cell(name, type_) for name, type_ in zip(names, types, strict=True))
+    rows = _rows(connection, (f"SELECT {shown} FROM ({part}\n) AS q{limit}" for part in parts))
     safe = printable if shape.width is not None else str
     yield from _WRITERS[shape.form](names, rows, shape, safe)
 
@@ -62,14 +68,35 @@ def columns(connection: DuckDBPyConnection, query: str) -> tuple[list[str], list
     return [column[0] for column in described], [column[1] for column in described]
 
 
-def write_parquet(connection: DuckDBPyConnection, query: str, path: str, limit: int | None = None) -> None:
-    """Rows of a checked query as a Parquet file, which is written where the path points. Raises OSError."""
+def write_parquet(connection: DuckDBPyConnection, parts: Parts, path: str, limit: int | None = None) -> None:
+    """Rows of checked queries as a Parquet file, which is written where the path points. Raises OSError."""
+    columns(connection, parts.queries[0])  # a query that cannot be understood leaves the file alone
+    if len(parts.queries) == 1:
+        limited = f"SELECT * FROM ({parts.queries[0]}\n) AS q" + (f" LIMIT {limit}" if limit is not None else "")
+        _copy(connection, limited, path)
+        return
+    with connect() as writer:
+        writer.register("_rows", _reader(connection, parts))
+        _copy(writer, "FROM _rows", path)
+
+
+def _reader(connection: DuckDBPyConnection, parts: Parts) -> pa.RecordBatchReader:
+    """The rows of queries, a batch at a time."""
+    import pyarrow as pa
+
+    def reader(query: str) -> pa.RecordBatchReader:
+        return connection.execute(query).to_arrow_reader(BATCH)
+
+    schema = reader(f"SELECT * FROM ({parts.queries[0]}\n) AS q LIMIT 0").schema
+    return pa.RecordBatchReader.from_batches(schema, (batch for part in parts for batch in reader(part)))
+
+
+def _copy(connection: DuckDBPyConnection, query: str, path: str) -> None:
     import duckdb
 
-    columns(connection, query)  # a query that cannot be understood leaves the file alone
-    limited = f"SELECT * FROM ({query}\n) AS q" + (f" LIMIT {limit}" if limit is not None else "")
+    options = f"FORMAT parquet, USE_TMP_FILE false, ROW_GROUP_SIZE {GROUP}"
     try:
-        connection.execute(f"COPY ({limited}) TO {literal(path)} (FORMAT parquet, USE_TMP_FILE false)")
+        connection.execute(f"COPY ({query}) TO {literal(path)} ({options})")
     except duckdb.IOException as error:
         if path not in str(error):
             raise
@@ -78,11 +105,12 @@ def write_parquet(connection: DuckDBPyConnection, query: str, path: str, limit: 
         raise OSError(number, os.strerror(number), path) from None
 
 
-def _rows(connection: DuckDBPyConnection, query: str) -> Iterator[Cells]:
+def _rows(connection: DuckDBPyConnection, queries: Iterable[str]) -> Iterator[Cells]:
     """Rows, a batch at a time: DuckDB computes no more than is fetched."""
-    result = connection.execute(query)
-    while batch := result.fetchmany(BATCH):
-        yield from batch
+    for query in queries:
+        result = connection.execute(query)
+        while batch := result.fetchmany(BATCH):
+            yield from batch
 
 
 # ---- formats --------------------------------------------------------------------------------------------------------

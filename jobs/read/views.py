@@ -32,6 +32,7 @@ _OPTIONS = {
     "python_scan_all_frames": False,
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
+    "enable_external_file_cache": False,  # a command reads a file once
 }
 
 
@@ -44,6 +45,8 @@ def connect() -> Iterator[DuckDBPyConnection]:
     connection = duckdb.connect(":memory:", config={**_OPTIONS, "temp_directory": spill, "memory_limit": MEMORY})
     try:
         connection.execute("SET TimeZone = 'UTC'")
+        # so that it is known how far a query has come
+        connection.execute("SET enable_progress_bar = true; SET enable_progress_bar_print = false")
         yield connection
     finally:
         with suppress(duckdb.Error):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.timelines.observations import to_changes_by_leader, to_observations, to_unnumbered_observations
+from jobs.timelines.observations import to_listed_observations, to_observations, to_unnumbered_observations
 from schemas.ingest import EVENTS
 from udfs.rules.parsing import read_message
 
@@ -82,8 +82,12 @@ topic     | partition | event_type                      | node_id | controller_e
 sent      | 0         | leader_and_isr_request_sent     | 0       | 4                | 2      | 1            |                 | 3,2 |          | Controller 0 epoch 4 sending LeaderAndIsr request (Leader:2,ISR:3,2 | state_controller_epoch=3
 removed   | 0         | controller_isr_removed          | 0       |                  | -1     | 2            |                 | 2   |          | New leader and ISR |
 refreshed | 0         | leader_epoch_updated            | 0       |                  |        | 3            |                 |     |          | Updated leader epoch |
+# from 2.6 to 3.2 a leader prints what it was sent; before, only the leader epoch
+begun     | 0         | partition_leader_epoch_started  | 2       |                  |        | 1            |                 | 3,2 |          | Leader begun-0 starts |
+begins    | 0         | leader_epoch_started            | 2       |                  |        | 1            |                 |     |          | begins-0 starts |
 # these have a partition epoch, or are no state
 numbered  | 0         | leader_and_isr_request_sent     | 0       | 4                | 2      | 1            | 7               | 2   |          | Sending |
+numbered  | 0         | partition_leader_epoch_started  | 2       |                  |        | 1            | 7               | 2   |          | Leader |
 numbered  | 0         | leader_epoch_updated            | 0       | 4                |        | 1            | 7               |     |          | Updated |
 deleted   | 0         | update_metadata_request_sent    | 0       | 4                | -2     | 1            |                 | 2   |          | Sending |
 chosen    | 0         | offline_election_selected       | 0       | 4                | 2      | 1            |                 | 2   |          | Selected new leader and ISR |
@@ -98,6 +102,7 @@ topic     | leader | leader_epoch | controller_epoch | isr | replicas
 sent      | 2      | 1            | 3                | 2,3 |
 removed   | -1     | 2            |                  | 2   |
 refreshed |        | 3            |                  |     |
+begun     | 2      | 1            |                  | 2,3 |
 set       | 2      | 1            | 4                | 2   |
 list      | 2      | 1            | 4                | 2   | 3,2
 cached    | 2      | 1            | 4                | 2   |
@@ -109,37 +114,29 @@ def test_states_without_partition_epoch(frame: Frame, same: Same) -> None:
     same(to_unnumbered_observations(frame(EVENTS, UNNUMBERED)), OBSERVED_WITHOUT_EPOCH)
 
 
-# All written by node 1 of partition 0. It leads where it was sent so; its lines lie in two files.
-WRITTEN = """
-topic   | at       | file_id | event_type                      | leader | leader_epoch | partition_epoch | isr | message | fields
-plain   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
-plain   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition plain-0 broker=1] Shrinking ISR from 2,1 to 1 | old_isr=2,1
-# sent to lead anew, and refused by the store
-refused | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
-refused | 10:00:02 | s       | leader_and_isr_request_received | 1      | 6            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
-refused | 10:00:03 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition refused-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
-refused | 10:00:04 | s       | leader_and_isr_request_received | 2      | 7            |                 | 2   | PartitionState(controllerEpoch=1, isNew=false) |
-refused | 10:00:05 | l       | isr_update_rejected_by_zk       |        |              | 9               |     | [Partition refused-0 broker=1] Cached zkVersion [9] not equal to that in zookeeper, skip updating ISR |
-# from 2.4 on it is an intention: another line logs the outcome
-later   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | LeaderAndIsrPartitionState(topicName='later', isNew=false) |
-later   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition later-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
-# no line shows its release: a change of unknown leader epoch, so that what its writer does not log means nothing
-unknown | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition unknown-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
-# the shape of 0.8 shows it, but not the leader epoch
-old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
-"""
-CHANGED_BY_LEADER = """
-topic   | leader | leader_epoch | partition_epoch | isr_before | isr | is_accepted
-plain   | 1      | 4            |                 | 1,2 | 1   | true
-refused | 1      | 6            | 9               | 1,2 | 1   | false
-unknown | 1      |              |                 | 1,2 | 1   | true
-old     | 1      |              |                 | 1   | 1,2 | true
-"""
-
-
-def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None:
-    events = frame(EVENTS, WRITTEN).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
-    same(to_changes_by_leader(events), CHANGED_BY_LEADER)
+def test_states_that_controllers_list(frame: Frame, same: Same) -> None:
+    """With or without partition epoch; a topic that is being deleted, and what lacks the ISR, are no state."""
+    listed = [
+        ("cache", 0, 2, 5, None, [3, 2]),
+        ("cache", 1, -1, 5, 9, [3]),
+        ("cache", 2, -2, 5, 9, [3]),
+        ("cache", 3, 2, 5, 9, None),
+    ]
+    one = "named_struct('topic', '{}', 'partition', {}, 'leader', {}, 'leader_epoch', {}, 'partition_epoch', {}, 'isr', {})"
+    array = ", ".join(
+        one.format(
+            *(f"array({', '.join(map(str, v))})" if isinstance(v, list) else "null" if v is None else v for v in row)
+        )
+        for row in listed
+    )
+    event = frame(EVENTS, "event_type\ncontroller_all_leaders").drop("partitions")
+    events = event.withColumn("partitions", F.expr(f"array({array})"))
+    same(
+        to_listed_observations(events),
+        """topic | partition | leader | leader_epoch | partition_epoch | isr
+           cache | 0         | 2      | 5            |                 | 2,3
+           cache | 1         | -1     | 5            | 9               | 3""",
+    )
 
 
 # KRaft names the topic by its id alone where it prints the state before an election

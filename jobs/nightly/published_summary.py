@@ -48,7 +48,8 @@ QUERIES: Mapping[str, str] = {
     "control_requests": """
         SELECT cluster, kind, count(*) AS total, sum(stale::INTEGER) AS stale,
             sum((error <> 'NONE')::INTEGER) AS failed,
-            max(round_trip_ms) AS slowest_ms, count_if(received_at IS NULL AND responded_at IS NULL) AS only_sent
+            max(round_trip_ms) AS slowest_ms, count_if(received_at IS NULL AND responded_at IS NULL) AS only_sent,
+            sum((sent_at IS NOT NULL AND partitions IS NOT NULL)::INTEGER) AS traced
         FROM control_requests GROUP BY cluster, kind""",
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""

@@ -7,10 +7,11 @@ Spark.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, cannot_be_told, missing_logs_by_fact
 from jobs.settings import Settings
 from udfs.logs.coverage import CoverageSpan, coverage_gaps
 
@@ -36,16 +37,17 @@ class ClusterSummary:
     clocks: list[Row] = field(default_factory=list)
     requests: list[Row] = field(default_factory=list)
     contradictions: list[Row] = field(default_factory=list)
-    elections: dict[str, int] = field(default_factory=dict)
-    """Numbers of those that `succeeded`, `failed`, were `unclean`."""
+    elections: dict[str, int | None] = field(default_factory=dict)
+    """Numbers of those that `succeeded`, `failed`, were `unclean`; None: none is logged, but the logs cannot tell."""
     unclean_elections: list[Row] = field(default_factory=list)
     outages: list[Row] = field(default_factory=list)
-    outage_count: int = 0
+    outage_count: int | None = 0
+    """None: none is logged, but the logs cannot tell. So are the next ones."""
     open_outages: int = 0
     churn: list[Row] = field(default_factory=list)
     churning_followers: int = 0
-    isr_changes: int = 0
-    reassignments: dict[str, int] = field(default_factory=dict)
+    isr_changes: int | None = 0
+    reassignments: dict[str, int] | None = field(default_factory=dict)
     """Numbers by state."""
     verdicts: dict[str, int] = field(default_factory=dict)
     """Numbers by verdict."""
@@ -55,6 +57,8 @@ class ClusterSummary:
     """Whether some stream's local times were read as UTC for want of a setting."""
     missing_logs: list[str] = field(default_factory=list)
     """Sentences about logs that are missing."""
+    cannot_be_told: dict[str, str] = field(default_factory=dict)
+    """By fact, `elections.failed`, why the logs cannot tell all of it."""
 
 
 STREAM_COLUMNS = (
@@ -115,7 +119,29 @@ def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) ->
         summary.outage_count, summary.open_outages = row["total"], row["open_total"]
     for row in summary.churn[:1]:
         summary.churning_followers, summary.isr_changes = int(row["churning_total"] or 0), int(row["changes"] or 0)
+    unjudged = sum(r["total"] for r in counts if r["succeeded"] and r["unclean"] is None)
+    _mark_unknown_zeros(summary, {span.kind for span in spans}, unjudged)
     return summary
+
+
+def _mark_unknown_zeros(summary: ClusterSummary, kinds: Collection[str], unjudged_elections: int) -> None:
+    """Zeros that the logs of these kinds cannot tell become None, and get their reasons."""
+    missing = missing_logs_by_fact(
+        kinds,
+        [row["kafka_versions"] for row in summary.streams],
+        has_requests=any(row["traced"] for row in summary.requests),
+        unjudged_elections=unjudged_elections,
+    )
+    summary.cannot_be_told = {fact: cannot_be_told(what) for fact, what in missing.items()}
+    for name, count in summary.elections.items():
+        if not count and f"elections.{name}" in missing:
+            summary.elections[name] = None
+    if OUTAGES in missing and not summary.outage_count:
+        summary.outage_count = None
+    if ISR_CHANGES in missing and not summary.isr_changes:
+        summary.isr_changes = None
+    if REASSIGNMENTS in missing and not summary.reassignments:
+        summary.reassignments = None
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:

@@ -86,6 +86,7 @@ def _request_counts(control_requests: DataFrame) -> DataFrame:
         _sum(F.col("error") != "NONE").alias("failed"),
         F.max("round_trip_ms").alias("slowest_ms"),
         _sum(is_only_sent).alias("only_sent"),
+        _sum(F.col("sent_at").isNotNull() & F.col("partitions").isNotNull()).alias("traced"),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
+from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN
 from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, nodes, plural, size
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
@@ -208,27 +209,51 @@ def _milliseconds(least: float, most: float) -> str:
 
 # ---- detect
 def _finding_lines(summary: ClusterSummary, names: Names) -> list[str]:
-    elections = {name: summary.elections.get(name, 0) for name in ("succeeded", "failed", "unclean")}
-    unclean = plural(elections["unclean"], "unclean election") + ", each may have lost records:"
-    reassigned = ", ".join(f"{count:,} {state}" for state, count in sorted(summary.reassignments.items()))
+    unclean = plural(summary.elections.get("unclean") or 0, "unclean election") + ", each may have lost records:"
+    reassigned = ", ".join(f"{count:,} {state}" for state, count in sorted((summary.reassignments or {}).items()))
     return [
-        *_labelled("elections", [", ".join(f"{count:,} {name}" for name, count in elections.items())]),
+        *_labelled("elections", _election_sentences(summary)),
         *_labelled("offline", [_outages_text(summary)], [_outage(row, names) for row in summary.outages]),
         *_labelled(
             "unclean",
-            [unclean if summary.unclean_elections else "no unclean elections"],
+            [unclean if summary.unclean_elections else _none_of(summary, UNCLEAN, "no unclean elections")],
             [_unclean_election(row, names) for row in summary.unclean_elections],
         ),
         *_labelled("ISR", [_churn_text(summary, names)]),
-        *_labelled("reassigned", [reassigned or "none"]),
+        *_labelled("reassigned", [reassigned or _none_of(summary, REASSIGNMENTS, "none")]),
     ]
 
 
+def _none_of(summary: ClusterSummary, fact: str, none: str) -> str:
+    """That there is none; or, where the logs cannot tell, so."""
+    return summary.cannot_be_told.get(fact, none)
+
+
+def _election_sentences(summary: ClusterSummary) -> list[str]:
+    """`12 succeeded, 1 failed, 0 unclean`, and of what of it the logs cannot tell all, why."""
+
+    def words(name: str) -> str:
+        count = summary.elections.get(name, 0)
+        known = f"{count:,} {name}" if count is not None else f"unknown how many {name}"
+        return f"at least {known}" if count and f"elections.{name}" in summary.cannot_be_told else known
+
+    names = ("succeeded", "failed", "unclean")
+    reasons = dict.fromkeys(
+        summary.cannot_be_told[f"elections.{name}"] for name in names if f"elections.{name}" in summary.cannot_be_told
+    )
+    return [", ".join(map(words, names)), *(f"more {reason}" for reason in reasons)]
+
+
 def _outages_text(summary: ClusterSummary) -> str:
+    reason = summary.cannot_be_told.get(OUTAGES)
     if not summary.outages:
-        return "no partition was without a leader"
+        if reason:
+            return f"whether partitions were without a leader {reason}"
+        gaps = " while logs are there (see missing)" if summary.missing_logs else ""
+        return f"no partition was without a leader{gaps}"
     still_open = f"{summary.open_outages:,} still open at the end of the logs"
-    return f"{plural(summary.outage_count, 'interval')} without a leader, {still_open}, longest first:"
+    rest = f"; others {reason}" if reason else ""
+    return f"{plural(summary.outage_count or 0, 'interval')} without a leader, {still_open}, longest first{rest}:"
 
 
 _CAUSES = {
@@ -271,6 +296,8 @@ def _unclean_election(row: Row, names: Names) -> str:
 
 
 def _churn_text(summary: ClusterSummary, names: Names) -> str:
+    if summary.isr_changes is None:
+        return summary.cannot_be_told[ISR_CHANGES]
     followers = plural(summary.churning_followers, "follower")
     text = f"{plural(summary.isr_changes, 'replica change')}, {followers} churning"
     if not summary.churn or not summary.churn[0]["flaps"]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.observations import RECORDS, REFRESHED, UNNUMBERED, ids_of
-from udfs.rules.state_events import FULL_STATE_EVENTS
+from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of
+from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,6 +33,10 @@ class EvidenceKinds:
     """Assignments that ZooKeeper's controllers gave new partitions."""
     reassigned: bool = True
     """Partitions that are reassigned."""
+    listed: bool = True
+    """Lists of states by ZooKeeper's controllers."""
+    zookeeper: bool = True
+    """Leaders that write their ISR to ZooKeeper, or lines of controllers that use it."""
 
 
 def evidence_kinds(events: DataFrame) -> EvidenceKinds:
@@ -42,17 +46,30 @@ def evidence_kinds(events: DataFrame) -> EvidenceKinds:
     is_unnumbered = is_state & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
     is_leader = (kind == "leader_and_isr_request_received") & ~message.contains("LeaderAndIsrPartitionState(")
     is_change = kind.isin("isr_shrinking", "isr_expanding") & message.startswith("Partition [")
+    is_start = (kind == "leader_epoch_started") | (
+        (kind == LEADER_STARTED) & F.col("partition_epoch").isNull() & F.col("isr").isNotNull()
+    )
     conditions = {
         "kraft": kind.startswith("kraft"),
         "dumps": kind.isin(*RECORDS),
         "removals": is_replica_offline(),
         "unnumbered": is_unnumbered | is_leader | is_change,
+        "starts": is_start,
         "assigned": is_new_assignment(),
         "reassigned": is_reassignment(),
+        "listed": kind.isin(*LISTED_STATE_EVENTS),
+        "zookeeper": F.col("logger").startswith("kafka.controller.") | is_leader | is_change,
+        "isr_reported": kind == "isr_updated",
     }
     any_row = [F.max(F.coalesce(condition, F.lit(False))).alias(name) for name, condition in conditions.items()]
     row = events.agg(*any_row).collect()[0]
-    return EvidenceKinds(**{name: bool(row[name]) for name in conditions})
+    kinds = {name: bool(row[name]) for name in conditions}
+    # where there is no line of KRaft, leaders write to ZooKeeper
+    is_reported, starts = kinds.pop("isr_reported"), kinds.pop("starts")
+    kinds["zookeeper"] = kinds["zookeeper"] or ((is_reported or starts) and not kinds["kraft"])
+    kinds["unnumbered"] = kinds["unnumbered"] or kinds["listed"] or (starts and kinds["zookeeper"])
+    kinds["zookeeper"] = kinds["zookeeper"] or kinds["listed"]
+    return EvidenceKinds(**kinds)
 
 
 @dataclass(frozen=True)

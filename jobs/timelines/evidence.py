@@ -13,12 +13,14 @@ MOST_EVIDENCE = 8
 """Lines kept as evidence of a row: its earliest."""
 
 
-def evidence(most: int = MOST_EVIDENCE, *, once: bool = False) -> Column:
-    """Aggregate: the earliest lines of a group as EVIDENCE.
+def evidence(most: int = MOST_EVIDENCE, *, of: Column | None = None, once: bool = False) -> Column:
+    """Aggregate: the earliest lines of a group as EVIDENCE, of all its rows or of those of which `of` is true.
 
     `once`: no line is in it twice, which need not be looked for.
     """
     line = F.struct("at", "node_id", "line", "file_id")
+    if of is not None:
+        line = F.when(of, line)
     lines = F.sort_array(F.collect_list(line) if once else F.collect_set(line))
     return F.transform(
         F.slice(lines, 1, most),

@@ -2,8 +2,7 @@
 
 Most name a partition epoch, the counter that orders a partition's states; before Kafka 1.1 few do. Intentions
 (`Shrinking ISR`, requests that failed) are no observations, nor is leader -2, which only marks a topic under deletion.
-Until 2.3 a leader writes a changed ISR itself, at once: there its line is a change, unless the next one logs that it
-was refused.
+What leaders log of their own ISR is read together with when they began to lead: `leader_lines`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemas.spark import CLUSTER, FLAG, IDS, INT, LONG, TEXT, TIME, column
-from udfs.rules.state_events import FULL_STATE_EVENTS, LEADER_STATE_EVENTS, STATE_CHANGE_EVENTS
+from udfs.rules.state_events import FULL_STATE_EVENTS, LEADER_STATE_EVENTS, LISTED_STATE_EVENTS, STATE_CHANGE_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,11 +42,14 @@ OBSERVATIONS = T.StructType(
         column("keeps_isr", FLAG, "So is the ISR; null unknown."),
         column("keeps_elr", FLAG, "So are the eligible leader replicas; null unknown."),
         column("keeps_last_known_elr", FLAG, "So are the last known eligible leader replicas; null unknown."),
+        column("is_deduced", FLAG, "The line does not print all of it, but the lines of its writer leave no choice."),
     ]
 )
 
 UNNUMBERED = ("controller_isr_removed", "reassignment_isr_listener_fired")
 """Events until 1.0: as FULL_STATE_EVENTS, without partition epoch."""
+LEADER_STARTED = "partition_leader_epoch_started"
+"""A leader begins a leader epoch (2.6 on), with the ISR that it was sent; the partition epoch from 3.3 on."""
 REFRESHED = "leader_epoch_updated"
 """The controller raised the leader epoch, and changed nothing else."""
 RECORDS = ("metadata_partition", "metadata_partition_change")
@@ -82,7 +84,7 @@ def assignment_in_order(replicas: Column) -> Column:
     return F.when(~F.coalesce(a_set | to_come, F.lit(False)), replicas)
 
 
-def _select(events: DataFrame, **columns: Column) -> DataFrame:
+def select_observations(events: DataFrame, **columns: Column) -> DataFrame:
     """OBSERVATIONS from events; columns that are not given are the event's own, or null."""
     own = set(events.columns)
     picked = [
@@ -94,17 +96,19 @@ def _select(events: DataFrame, **columns: Column) -> DataFrame:
     return events.select(*picked)
 
 
-def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True) -> DataFrame:
+def to_observations(
+    events: DataFrame, *, kraft: bool = True, dumps: bool = True, isr_updates: bool = True
+) -> DataFrame:
     """EVENTS -> OBSERVATIONS, one row per partition state that a line states, in full or in part.
 
-    `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps.
+    `kraft` and `dumps`: whether there are lines of KRaft controllers and records of metadata dumps. `isr_updates`:
+    false where `leader_lines` reads the leaders' own reports.
     """
     by_leader = F.col("event_type").isin(*LEADER_STATE_EVENTS)
+    read = (*FULL_STATE_EVENTS, *(name for name in LEADER_STATE_EVENTS if isr_updates or name != "isr_updated"))
     changed = F.when(F.col("event_type") == "isr_updated", True)
-    observations = _select(
-        events.where(
-            F.col("event_type").isin(*FULL_STATE_EVENTS, *LEADER_STATE_EVENTS) & F.col("partition_epoch").isNotNull()
-        ),
+    observations = select_observations(
+        events.where(F.col("event_type").isin(*read) & F.col("partition_epoch").isNotNull()),
         leader=F.when(by_leader, F.coalesce("node_id", "broker_id")).otherwise(F.col("leader")),
         isr=sorted_ids(F.col("isr")),
         replicas=assignment_in_order(F.col("replicas")),
@@ -126,7 +130,7 @@ def to_observations(events: DataFrame, *, kraft: bool = True, dumps: bool = True
 def _changes(events: DataFrame) -> DataFrame:
     """OBSERVATIONS of lines about KRaft's changes: the state after and the state before."""
     changes = events.where(F.col("event_type").isin(*STATE_CHANGE_EVENTS))
-    after = _select(
+    after = select_observations(
         changes,
         isr=sorted_ids(F.col("isr")),
         elr=ids_of("elr"),
@@ -156,7 +160,7 @@ def _before_elections(events: DataFrame) -> DataFrame:
 
 def _state_before(events: DataFrame, prefix: str) -> DataFrame:
     """OBSERVATIONS of the state before a change, which its line prints in further fields of that prefix."""
-    return _select(
+    return select_observations(
         events,
         leader=number_of(f"{prefix}leader"),
         leader_epoch=number_of(f"{prefix}leader_epoch"),
@@ -169,84 +173,45 @@ def _state_before(events: DataFrame, prefix: str) -> DataFrame:
     )
 
 
-def to_unnumbered_observations(events: DataFrame) -> DataFrame:
+def to_unnumbered_observations(events: DataFrame, kraft_clusters: DataFrame | None = None) -> DataFrame:
     """EVENTS -> OBSERVATIONS without partition epoch, as Kafka printed them until 1.0: one row per logged state.
 
-    Where leader and ISR are null, the controller raised the leader epoch and kept both.
+    Leaders print it so from 2.6 to 3.2, when they begin to lead. Where leader and ISR are null, the controller raised
+    the leader epoch and kept both. In `kraft_clusters` (rows with `cluster`) leaders' states are ordered otherwise.
     """
+    is_start = F.col("event_type") == LEADER_STARTED
+    if kraft_clusters is not None:
+        of_kraft = kraft_clusters.select("cluster", F.lit(True).alias("of_kraft"))
+        events = events.join(F.broadcast(of_kraft), "cluster", "left")
+        is_start = is_start & F.col("of_kraft").isNull()
     is_state = (
         F.col("event_type").isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull() & (F.col("leader") > -2)
-    )
+    ) | (is_start & F.col("isr").isNotNull() & F.coalesce("node_id", "broker_id").isNotNull())
     is_refresh = F.col("event_type") == REFRESHED
-    return _select(
+    return select_observations(
         events.where((is_state | is_refresh) & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()),
-        leader=F.when(~is_refresh, F.col("leader")),
+        leader=F.when(is_start, F.coalesce("node_id", "broker_id")).when(~is_refresh, F.col("leader")),
         isr=F.when(~is_refresh, sorted_ids(F.col("isr"))),
         replicas=assignment_in_order(F.col("replicas")),
         elr=F.lit(None).cast(IDS),
-        controller_epoch=F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch")),
+        controller_epoch=F.when(~is_start, F.coalesce(number_of("state_controller_epoch"), F.col("controller_epoch"))),
     )
 
 
-CHANGES_BY_LEADER = T.StructType(
-    [
-        *(
-            field
-            for field in OBSERVATIONS
-            if field.name not in ("elr", "last_known_elr", "by_leader") and not field.name.startswith("keeps_")
-        ),
-        column("incarnation", INT, "Incarnation of the topic."),
-        column("isr_before", IDS, "ISR before, sorted."),
-        column(
-            "is_accepted", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."
-        ),
-    ]
-)
-
-
-def to_changes_by_leader(events: DataFrame) -> DataFrame:
-    """EVENTS with `incarnation` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
-
-    A change belongs to the newest leader epoch under which its writer was sent to lead by then; null if no line shows
-    it. So is it while no line shows the writer's release. Lines of 2.4 on are left out: there they are intentions.
-    """
-    is_change = F.col("event_type").isin("isr_shrinking", "isr_expanding", "isr_update_rejected_by_zk")
-    is_leader = (F.col("event_type") == "leader_and_isr_request_received") & (F.col("leader") == F.col("node_id"))
-    lines = events.where((is_change | is_leader) & F.col("topic").isNotNull() & F.col("node_id").isNotNull())
-    writer = ["cluster", "topic", "partition", "incarnation", "node_id"]
-    order = Window.partitionBy(*writer).orderBy("at", "line", "file_id")
-    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    next_change = Window.partitionBy(*writer, "is_change").orderBy("at", "line", "file_id")
-    from_2_4 = F.col("message").contains("LeaderAndIsrPartitionState(")
-    until_0_11 = F.col("message").startswith("Partition [")
-    changes = (
-        lines.withColumn("is_change", is_change)
-        .withColumns(
-            {
-                "led_epoch": F.max(F.when(is_leader, F.col("leader_epoch"))).over(so_far),
-                "writes": F.last(F.when(is_leader, ~from_2_4).when(until_0_11, True), ignorenulls=True).over(so_far),
-                "is_refused": F.coalesce(
-                    F.lead("event_type").over(next_change) == "isr_update_rejected_by_zk", F.lit(False)
-                ),
-                "epoch_before": F.lead("partition_epoch").over(next_change),
-            }
-        )
-        .where("is_change AND coalesce(writes, true) AND event_type <> 'isr_update_rejected_by_zk'")
+def to_listed_observations(events: DataFrame) -> DataFrame:
+    """EVENTS -> OBSERVATIONS of the lines in which ZooKeeper controllers list states: their cache, and requests that
+    they could not send. Many are old by then; some lack the partition epoch."""
+    listed = events.where(F.col("event_type").isin(*LISTED_STATE_EVENTS) & F.col("partitions").isNotNull())
+    one = F.explode("partitions").alias("one")
+    rows = listed.select("cluster", "at", "node_id", "file_id", "line", one).select(
+        "cluster", "at", "node_id", "file_id", "line", "one.*"
     )
-    return changes.select(
-        *(
-            {
-                "leader": F.col("node_id").alias("leader"),
-                "leader_epoch": F.col("led_epoch").alias("leader_epoch"),
-                "partition_epoch": F.when(F.col("is_refused"), F.col("epoch_before")).alias("partition_epoch"),
-                "controller_epoch": F.lit(None).cast("int").alias("controller_epoch"),
-                "isr": sorted_ids(F.col("isr")).alias("isr"),
-                "replicas": F.lit(None).cast(IDS).alias("replicas"),
-                "isr_before": ids_of("old_isr").alias("isr_before"),
-                "is_accepted": (~F.col("is_refused")).alias("is_accepted"),
-            }.get(name, F.col(name))
-            for name in CHANGES_BY_LEADER.fieldNames()
-        )
+    is_state = (F.col("leader") > -2) & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
+    return select_observations(
+        rows.where(is_state & F.col("topic").isNotNull()),
+        isr=sorted_ids(F.col("isr")),
+        replicas=F.lit(None).cast(IDS),
+        controller_epoch=F.lit(None).cast("int"),
     )
 
 
@@ -280,7 +245,7 @@ def _from_dump(events: DataFrame) -> DataFrame:
         .alias("names")
     )
     records = records_once(events.where(F.col("event_type").isin(*RECORDS))).drop("topic")
-    return _select(_replayed(records).join(F.broadcast(names), ["cluster", "topic_id"]))
+    return select_observations(_replayed(records).join(F.broadcast(names), ["cluster", "topic_id"]))
 
 
 def _replayed(records: DataFrame) -> DataFrame:

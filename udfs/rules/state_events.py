@@ -19,6 +19,12 @@ FULL_STATE_EVENTS = (  # messages that print leader, leader epoch, partition epo
     "kraft_partition_record_replayed",
     "partition_follower_epoch_started",  # all but the ISR
 )
+LISTED_STATE_EVENTS = (  # messages of ZooKeeper controllers that list such states, some without partition epoch
+    "controller_all_leaders",
+    "partition_leader_cache_after_election",
+    "controller_request_retry",
+    "controller_request_dropped_broker_offline",
+)
 LEADER_STATE_EVENTS = ("isr_updated", "partition_leader_epoch_started")  # the writer is the leader
 STATE_CHANGE_EVENTS = (
     "kraft_partition_changed",

@@ -33,7 +33,8 @@ def to_numbered_states(lines: PartitionEvidence, *, is_kraft: bool) -> DataFrame
     states = with_contradictions(with_kept_values(grouped, flags))
     is_consistent = F.col("contradiction").isNull()
     eligible = {name: F.when(is_consistent, F.col(name) if is_kraft else None).cast("array<int>") for name in ELIGIBLE}
-    completed = states.withColumns(of_first_assignment() | {"inferred": F.lit(False)} | eligible)
+    inferred = F.lit(False) if is_kraft else F.col("is_deduced")
+    completed = states.withColumns(of_first_assignment() | {"inferred": inferred} | eligible)
     return with_incarnation_of_history(completed, lines.incarnations).select(*NUMBERED_STATES.names)
 
 
@@ -47,6 +48,12 @@ def _grouped(observations: DataFrame, flags: Iterable[str], *, is_kraft: bool) -
         return F.when(F.min(name) == F.max(name), F.min(name)).alias(name)
 
     is_contradiction = F.coalesce(F.greatest(*(F.min(name) < F.max(name) for name in STATED)), F.lit(False))
+    is_deduced = F.coalesce("is_deduced", F.lit(False))
+    # a line about a change in KRaft states two partition epochs, which may be one state
+    lines = evidence(once=not is_kraft)
+    if not is_kraft:
+        printed = evidence(of=~is_deduced | F.col("by_leader"), once=True)
+        lines = F.when(F.min(is_deduced), lines).otherwise(printed)
     in_order = observations.repartition(HISTORY).sortWithinPartitions(HISTORY, "partition_epoch")
     return in_order.groupBy(HISTORY, "partition_epoch").agg(
         F.max("topic_id").alias("topic_id"),
@@ -57,8 +64,8 @@ def _grouped(observations: DataFrame, flags: Iterable[str], *, is_kraft: bool) -
         F.max("by_leader").alias("by_leader"),
         *(F.max(flag).alias(flag) for flag in flags),
         F.min("at").alias("at"),
-        # a line about a change in KRaft states two partition epochs, which may be one state
-        evidence(once=not is_kraft).alias("evidence"),
+        *(() if is_kraft else (F.min(is_deduced).alias("is_deduced"),)),
+        lines.alias("evidence"),
     )
 
 

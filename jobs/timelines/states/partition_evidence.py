@@ -16,10 +16,11 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import by_active_controller
+from jobs.timelines.leader_lines import to_changes_by_leader, to_leader_lines, to_reported_states
 from jobs.timelines.observations import (
     number_of,
     sorted_ids,
-    to_changes_by_leader,
+    to_listed_observations,
     to_observations,
     to_unnumbered_observations,
 )
@@ -62,6 +63,9 @@ class UnnumberedEvidence:
     """CHANGES_BY_LEADER."""
     incarnations: DataFrame
     """INCARNATION of those partitions: all their states are put in order without partition epochs."""
+    listed: DataFrame | None
+    """OBSERVATIONS without partition epoch, with `incarnation`, of lists; partitions of which they hold a state that is
+    in no other line are put in order so, too."""
 
 
 @dataclass(frozen=True)
@@ -85,10 +89,20 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, kind by kind."""
     kinds = facts.kinds
     steps, reassignments = _controller_steps(events), _reassignments(events, topics)
-    observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps)
-    without_epoch = to_unnumbered_observations(events) if kinds.unnumbered else None
+    observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not kinds.zookeeper)
+    kraft_clusters = facts.kraft_clusters if kinds.kraft else None
+    without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
     incarnations = checkpointed(to_numbered_incarnations(topics))
-    kraft = zk = unnumbered = None
+    kraft = zk = unnumbered = leader_lines = None
+    if kinds.zookeeper:
+        of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
+        leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage))
+        observations = observations.unionByName(to_reported_states(leader_lines))
+    listed = None
+    if kinds.listed:
+        states_of_lists = checkpointed(to_listed_observations(events))
+        observations = observations.unionByName(states_of_lists.where("partition_epoch IS NOT NULL"))
+        listed = with_incarnation(states_of_lists.where("partition_epoch IS NULL"), incarnations)
     if kinds.kraft:
         steps = by_active_controller(steps, controllers)
         kraft = KraftEvidence(
@@ -104,12 +118,12 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         offline_replicas = facts.without_result(events.where(is_replica_offline()))
         deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
         zk = ZkEvidence(with_incarnation(offline_replicas, incarnations), with_incarnation(deletions, incarnations))
-    if without_epoch is not None:
-        changes = to_changes_by_leader(with_incarnation(events.where("topic IS NOT NULL"), incarnations))
+    if without_epoch is not None and leader_lines is not None:
+        changes = to_changes_by_leader(leader_lines)
         states, changes = checkpointed(with_incarnation(without_epoch, incarnations)), checkpointed(changes)
         changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
         to_order = states.select(*INCARNATION).union(changed).distinct()
-        unnumbered = UnnumberedEvidence(states, changes, checkpointed(to_order))
+        unnumbered = UnnumberedEvidence(states, changes, checkpointed(to_order), listed)
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),

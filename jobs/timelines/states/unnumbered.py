@@ -26,10 +26,12 @@ def with_unnumbered_states(
 
     `coverage`: `jobs.timelines.cluster_facts.to_server_coverage`.
     """
-    to_order = unnumbered.incarnations
+    to_order, states = unnumbered.incarnations, unnumbered.observations
     complete = numbered.where(is_complete())
-    observations = _epoch_observations(complete.join(to_order, INCARNATION, "left_semi"), unnumbered, coverage)
-    observations = checkpointed(observations)
+    if unnumbered.listed is not None:
+        states, to_order = _with_listed(unnumbered.listed, complete, states, to_order)
+    of_those = complete.join(to_order, INCARNATION, "left_semi")
+    observations = checkpointed(_epoch_observations(of_those, states, unnumbered.changes, coverage))
     in_order = to_ordered_states(observations, MOST_EVIDENCE).unionByName(
         to_rival_leaders(observations, MOST_EVIDENCE), allowMissingColumns=True
     )
@@ -40,11 +42,24 @@ def with_unnumbered_states(
     return by_number.unionByName(of_one_term, allowMissingColumns=True).select(*ORDERED_STATES.names)
 
 
-def _epoch_observations(numbered: DataFrame, unnumbered: UnnumberedEvidence, coverage: DataFrame) -> DataFrame:
+def _with_listed(
+    listed: DataFrame, complete: DataFrame, states: DataFrame, to_order: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """Observations of lists that no numbered state has, besides the others; and the partitions to put in order."""
+    state = [*INCARNATION, "leader_epoch", "leader", "isr"]
+    once = listed.withColumn("first", F.row_number().over(Window.partitionBy(*state).orderBy("at", "file_id", "line")))
+    news = once.where("first = 1").drop("first").join(complete.select(*state), state, "left_anti")
+    news = checkpointed(news)
+    return states.unionByName(news), checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
+
+
+def _epoch_observations(
+    numbered: DataFrame, without_epoch: DataFrame, changes: DataFrame, coverage: DataFrame
+) -> DataFrame:
     """Complete states by partition epoch, and what lines log without one -> EPOCH_OBSERVATIONS."""
     no_change = {"isr_before": F.lit(None).cast("array<int>"), "is_accepted": F.lit(True)}
     states = (
-        unnumbered.observations.groupBy(*INCARNATION, "leader_epoch", "leader", "isr")
+        without_epoch.groupBy(*INCARNATION, "leader_epoch", "leader", "isr")
         .agg(
             F.max("topic_id").alias("topic_id"),
             F.min("at").alias("at"),
@@ -59,7 +74,7 @@ def _epoch_observations(numbered: DataFrame, unnumbered: UnnumberedEvidence, cov
         numbered.withColumns(no_change)
         .withColumn("line", F.lit(0).cast("long"))
         .unionByName(states, allowMissingColumns=True)
-        .unionByName(unnumbered.changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
+        .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
     )
     is_at_the_time = F.col("at").between(F.col("spans.covered_since"), F.col("spans.covered_until"))
     is_leader = (F.col("rows.cluster") == F.col("spans.cluster")) & (F.col("rows.leader") == F.col("spans.leader"))

@@ -1,0 +1,59 @@
+"""What the logs of a cluster cannot tell: there a zero is no zero, but unknown. No queries.
+
+Changes of leaders are logged with ZooKeeper in state-change.log, from 1.1 to 2.5 at TRACE only; until 1.0 also in
+controller.log, where a leader is lost; from 2.6 on in state-change.log at INFO, by brokers of KRaft, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from udfs.kafka.releases import Release, lowest_release
+
+ELECTED, FAILED, UNCLEAN = "elections.succeeded", "elections.failed", "elections.unclean"
+OUTAGES, ISR_CHANGES, REASSIGNMENTS = "outages", "isr_changes", "reassignments"
+TRACE = "state-change.log at TRACE"
+"""Up to 2.5 it has each change of a leader at this level only."""
+
+
+def missing_logs_by_fact(
+    kinds: Collection[str], ranges: Iterable[str | None], *, has_requests: bool, unjudged_elections: int = 0
+) -> dict[str, str]:
+    """By fact what is missing from the logs to tell it; what they can tell is left out.
+
+    `kinds`: of LOG_COVERAGE. `ranges`: `kafka_versions` of all streams. `has_requests`: whether lines show control
+    requests, which are logged at TRACE only. `unjudged_elections`: how many of them nobody can call clean or unclean.
+    """
+    if "metadata_dump" in kinds:
+        return {}
+    leaders = _missing_of_leaders(kinds, lowest_release(ranges), has_requests=has_requests)
+    missing = {
+        ELECTED: leaders,
+        OUTAGES: leaders,
+        UNCLEAN: leaders or ("ISRs and assignments before elections" if unjudged_elections else None),
+        FAILED: None if "state_change" in kinds else "state-change.log",
+        ISR_CHANGES: leaders if "server" not in kinds else None,
+        REASSIGNMENTS: None if "controller" in kinds or not leaders else "controller.log",
+    }
+    if leaders and "server" not in kinds:
+        missing[ISR_CHANGES] = f"server.log, or {leaders},"
+    return {fact: what for fact, what in missing.items() if what}
+
+
+def _missing_of_leaders(kinds: Collection[str], release: Release | None, *, has_requests: bool) -> str | None:
+    """What is missing to tell when partitions lost their leaders; None: nothing."""
+    if has_requests:
+        return None
+    if release is None:
+        return TRACE
+    if release >= Release(2, 6):
+        return None if "state_change" in kinds else "state-change.log"
+    if release < Release(1, 1):
+        return None if "controller" in kinds else f"controller.log, or {TRACE},"
+    return TRACE
+
+
+def cannot_be_told(what: str) -> str:
+    """`cannot be told from these logs: state-change.log at TRACE is missing`."""
+    verb = "are" if what.startswith("ISRs") else "is"
+    return f"cannot be told from these logs: {what} {verb} missing"

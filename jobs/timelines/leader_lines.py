@@ -1,0 +1,225 @@
+"""What leaders log of their own ISR, read together with when they began to lead: their lines lack the leader epoch.
+
+Until 2.3 a leader writes a changed ISR itself, at once: there its line is a change, unless the next one logs that it
+was refused. From 2.4 on those lines are intentions, and `ISR updated to` reports what was written, with the partition
+epoch. A write needs the partition epoch that the leader knows, so it was written in the leader epoch that it knows, and
+onto the ISR that it knows: the state just before is the one that the intention starts from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from jobs.timelines.observations import LEADER_STARTED, OBSERVATIONS, ids_of, select_observations, sorted_ids
+from jobs.timelines.topics import INCARNATION
+from schemas.spark import FLAG, IDS, INT, column
+from udfs.logs.coverage import TOLERANCE
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+REPORTED = "isr_updated"
+REFUSED = "isr_update_rejected_by_zk"
+CHANGES = ("isr_shrinking", "isr_expanding", REFUSED, REPORTED)
+STARTED = ("leader_epoch_started", LEADER_STARTED)
+"""A leader begins a leader epoch."""
+FOLLOWS = "partition_follower_epoch_started"
+SENT = "leader_and_isr_request_received"
+WRITER = [*INCARNATION, "node_id"]
+
+CHANGES_BY_LEADER = T.StructType(
+    [
+        *(
+            field
+            for field in OBSERVATIONS
+            if field.name not in ("elr", "last_known_elr", "by_leader", "is_deduced")
+            and not field.name.startswith("keeps_")
+        ),
+        column("incarnation", INT, "Incarnation of the topic."),
+        column("isr_before", IDS, "ISR before, sorted."),
+        column(
+            "is_accepted", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."
+        ),
+    ]
+)
+
+
+def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
+    """EVENTS with `incarnation`, LOG_COVERAGE -> a row for each line of CHANGES, as its columns and:
+
+    - `term`: the line by which its writer had begun to lead by then (`leader_epoch, file_id, line`); null if no line
+      shows it, if the writer follows, or if its logs have a hole since;
+    - `is_clear`: no line of another file at the same time begins another leader epoch;
+    - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
+    - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
+      at, file_id, line`).
+    """
+    kind, node = F.col("event_type"), F.coalesce("node_id", "broker_id")
+    is_start = kind.isin(*STARTED, FOLLOWS, SENT) & F.col("leader_epoch").isNotNull()
+    leads = kind.isin(*STARTED) | ((kind == SENT) & (F.col("leader") == node))
+    lines = events.where((kind.isin(*CHANGES) | is_start) & F.col("topic").isNotNull() & node.isNotNull())
+    term = F.struct("leader_epoch", leads.alias("leads"), "at", "file_id", "line")
+    order = Window.partitionBy(*WRITER).orderBy("at", "line", "file_id")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    earlier = Window.partitionBy(*WRITER).orderBy(F.unix_micros("at"))
+    with_terms = (
+        lines.withColumns({"node_id": node, "is_start": is_start, "is_change": kind.isin(*CHANGES)})
+        .withColumns(
+            {
+                "newest": F.max(F.when(is_start, term)).over(so_far),
+                "newest_before": F.max(F.when(is_start, F.col("leader_epoch"))).over(
+                    earlier.rangeBetween(Window.unboundedPreceding, -1)
+                ),
+                "newest_by_then": F.max(F.when(is_start, F.col("leader_epoch"))).over(
+                    earlier.rangeBetween(Window.unboundedPreceding, 0)
+                ),
+                "writes": F.last(_writes(node), ignorenulls=True).over(so_far),
+            }
+        )
+        .where("is_change")
+    )
+    covered = with_terms.join(F.broadcast(_spans_by_node(coverage)), ["cluster", "node_id"], "left")
+    in_term = covered.withColumns(
+        {
+            "term": F.when(F.col("newest.leads") & ~_has_hole_since(F.col("newest.at")), F.col("newest")),
+            "is_clear": F.col("newest_before").eqNullSafe(F.col("newest_by_then"))
+            | (F.col("newest.file_id") == F.col("file_id")),
+        }
+    )
+    change = F.struct(
+        "event_type", "term", "isr", ids_of("old_isr").alias("old_isr"), "partition_epoch", "at", "file_id", "line"
+    )
+    return in_term.withColumns({"before": F.lag(change).over(order), "next": F.lead(change).over(order)}).drop(
+        "newest", "newest_before", "newest_by_then", "is_start", "is_change", "spans"
+    )
+
+
+def _writes(node: Column) -> Column:
+    """Whether a line shows that its writer's release logs changes as it writes them (until 2.3); null if it shows
+    nothing.
+
+    2.4.0 begins terms in the words of those before, and reports each change besides.
+    """
+    kind, message = F.col("event_type"), F.col("message")
+    return (
+        F.when((kind == SENT) & (F.col("leader") == node), ~message.contains("LeaderAndIsrPartitionState("))
+        .when(kind == "leader_epoch_started", message.contains("starts at Leader Epoch "))
+        .when(kind == LEADER_STARTED, F.lit(False))
+        .when(message.startswith("Partition ["), F.lit(True))
+    )
+
+
+def _spans_by_node(coverage: DataFrame) -> DataFrame:
+    """LOG_COVERAGE -> cluster, node_id, `spans`: when its logs are there, other than its controller's."""
+    span = F.struct("kind", "since", "until")
+    return (
+        coverage.where("kind <> 'controller' AND node_id IS NOT NULL")
+        .groupBy("cluster", "node_id")
+        .agg(F.collect_list(span).alias("spans"))
+    )
+
+
+def _has_hole_since(start: Column) -> Column:
+    """Whether a log of the node that is there at a time ends before the row's, so that a newer term may be missing."""
+
+    def ends(span: Column) -> Column:
+        is_resumed = F.exists(
+            "spans",
+            lambda s: (s["kind"] == span["kind"]) & (s["since"] > span["until"]) & (s["since"] <= F.col("at")),
+        )
+        is_long = span["until"] + F.expr(f"INTERVAL {int(TOLERANCE.total_seconds())} SECONDS") < F.col("at")
+        is_there = start.between(span["since"], span["until"])
+        return is_there & (span["until"] < F.col("at")) & (is_resumed | is_long)
+
+    return F.coalesce(F.exists("spans", ends), F.lit(False))
+
+
+def to_changes_by_leader(lines: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
+
+    A change belongs to the newest leader epoch under which its writer began to lead by then; null if no line shows it.
+    So is it while no line shows the writer's release.
+    """
+    is_refused = F.coalesce(F.col("next.event_type") == REFUSED, F.lit(False))
+    changes = lines.where(
+        F.col("event_type").isin("isr_shrinking", "isr_expanding") & F.coalesce("writes", F.lit(True))
+    )
+    return changes.select(
+        *(
+            {
+                "leader": F.col("node_id").alias("leader"),
+                "leader_epoch": F.col("term.leader_epoch").alias("leader_epoch"),
+                "partition_epoch": F.when(is_refused, F.col("next.partition_epoch")).alias("partition_epoch"),
+                "controller_epoch": F.lit(None).cast("int").alias("controller_epoch"),
+                "isr": sorted_ids(F.col("isr")).alias("isr"),
+                "replicas": F.lit(None).cast(IDS).alias("replicas"),
+                "isr_before": ids_of("old_isr").alias("isr_before"),
+                "is_accepted": (~is_refused).alias("is_accepted"),
+            }.get(name, F.col(name))
+            for name in CHANGES_BY_LEADER.fieldNames()
+        )
+    )
+
+
+def to_reported_states(lines: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines` -> OBSERVATIONS: what leaders report that was written, and the state just before it.
+
+    Where the leader epoch is that of the writer's term, a row more has the line that began it, as evidence.
+    """
+    term = F.when(F.col("is_clear"), F.col("term"))
+    isr = sorted_ids(F.col("isr"))
+    is_intended = F.col("before.event_type").isin("isr_shrinking", "isr_expanding") & (
+        sorted_ids(F.col("before.isr")) == isr
+    )
+    is_same_term = F.col("before.term.leader_epoch") == term["leader_epoch"]
+    reported = lines.where((F.col("event_type") == REPORTED) & F.col("partition_epoch").isNotNull())
+
+    def row(**values: Column) -> Column:
+        names = ("partition_epoch", "at", "file_id", "line", "leader", "leader_epoch", "isr", "by_leader", "is_deduced")
+        return F.struct(
+            *(values.get(name, F.lit(None).cast(OBSERVATIONS[name].dataType)).alias(name) for name in names)
+        )
+
+    node, epoch = F.col("node_id"), F.col("partition_epoch")
+    own = row(
+        partition_epoch=epoch,
+        at=F.col("at"),
+        file_id=F.col("file_id"),
+        line=F.col("line"),
+        leader=node,
+        leader_epoch=term["leader_epoch"],
+        isr=isr,
+        by_leader=F.lit(True),
+        is_deduced=term.isNotNull(),
+    )
+    start = row(
+        partition_epoch=epoch,
+        at=F.col("at"),
+        file_id=term["file_id"],
+        line=term["line"],
+        is_deduced=F.lit(True),
+    )
+    before = row(
+        partition_epoch=epoch - 1,
+        at=F.col("before.at"),
+        file_id=F.col("before.file_id"),
+        line=F.col("before.line"),
+        leader=node,
+        leader_epoch=term["leader_epoch"],
+        isr=F.col("before.old_isr"),
+        is_deduced=F.lit(True),
+    )
+    has_before = F.coalesce(is_intended & is_same_term & (epoch > 0), F.lit(False))
+    rows = F.array(
+        own,
+        F.when(term.isNotNull(), start),
+        F.when(has_before, before),
+    )
+    names = ["cluster", "topic", "topic_id", "partition", "node_id"]
+    exploded = reported.select(*names, F.explode(F.filter(rows, lambda one: one.isNotNull())).alias("row"))
+    flat = exploded.select(*names, "row.*")
+    return select_observations(flat, keeps_leader=F.when(F.col("by_leader"), True))

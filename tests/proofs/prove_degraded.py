@@ -1,0 +1,198 @@
+"""With parts of the logs gone, no row becomes false, and what the lines that are left prove is in the tables.
+
+    PYTHONPATH=. python tests/proofs/prove_degraded.py [CAPTURE ...] [--only WORD]
+
+Each form takes lines away as people's logs lack them: no TRACE and DEBUG, one kind of log, one broker, half of the
+time, a hole. What is left is scored against the truth of the capture: precision of each table, and recall of the states
+that some line of it states (`tests/truth/compare.py`). All forms are clusters of one warehouse. Prints a line for each
+capture and form; exits with 1 if a precision is below 1.0 or a recall below LEAST_RECALL.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jobs.nightly.run import run
+from jobs.session import session
+from jobs.settings import Settings
+from jobs.warehouse.tables import Warehouse, open_warehouse
+from schemas.ledger import STEPS
+from tests.proofs.prove_metamorphic import (
+    Logs,
+    at_info,
+    capture_of,
+    ends_of,
+    filtered,
+    logs_of,
+    node_of,
+    stamp,
+    timed,
+    write,
+)
+from tests.proofs.prove_truth import TABLES, compare
+from tests.rows_as_json import as_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LEAST_RECALL = 0.99
+CAPTURES = ("zk-1.1.1", "zk-2.4.1", "zk-2.6.3-chaos", "zk-3.9.1")
+HOLE = timedelta(minutes=70)
+"""Captures last minutes: times after the hole move by so much, in the logs and in the truth."""
+
+
+def named(logs: Logs, wanted: Callable[[str], bool]) -> Logs:
+    """Those files whose path is wanted."""
+    return {name: data for name, data in logs.items() if wanted(name)}
+
+
+def between(logs: Logs, first: float, last: float) -> Logs:
+    """Records of a part of the time, from one share of it to another."""
+    begin, end = ends_of(logs)
+    since, till = stamp(begin + (end - begin) * first), stamp(begin + (end - begin) * last)
+    return filtered(logs, lambda record: since <= record[:25] < till)
+
+
+def with_hole(logs: Logs) -> Logs:
+    """Without the third fifth of the time; what comes after it comes later by HOLE."""
+    before, after = between(logs, 0, 0.4), between(logs, 0.6, 2)
+    return {name: before[name] + timed(data, lambda at: at + HOLE) for name, data in after.items()}
+
+
+def forms_of(logs: Logs) -> dict[str, Logs]:
+    """By name what is left of the logs."""
+    nodes = sorted({node_of(name) for name in logs})
+    return {
+        "INFO only": filtered(logs, at_info),
+        "controllers' logs only": named(logs, lambda name: "/controller.log" in name),
+        "state-change logs only": named(logs, lambda name: "/state-change.log" in name),
+        "server logs only": named(logs, lambda name: "/server.log" in name),
+        f"node {nodes[1]} only": named(logs, lambda name: node_of(name) == nodes[1]),
+        "first half": between(logs, 0, 0.5),
+        "last half": between(logs, 0.5, 2),
+        "a hole": with_hole(logs),
+    }
+
+
+def reduced_capture(capture: Path, logs: Logs, form: Logs, name: str, folder: Path) -> Path:
+    """A capture with what is left of the logs, for the scorer."""
+    write(folder / "logs", {path: data for path, data in form.items() if data})
+    for file in ("meta.json", "metadata-dump.txt"):
+        if (capture / file).exists():
+            (folder / file).symlink_to((capture / file).resolve())
+    records = (capture / "truth.jsonl").read_text().splitlines()
+    if name == "a hole":
+        begin, end = ends_of(logs)
+        resumed = (begin + (end - begin) * 0.6).timestamp() * 1000
+        later = round(HOLE.total_seconds() * 1000)
+        moved = [json.loads(record) for record in records]
+        records = [json.dumps(r | {"ms": r["ms"] + later * (r["ms"] >= resumed)}) for r in moved]
+    (folder / "truth.jsonl").write_text("\n".join(records))
+    return folder
+
+
+def tables_of(spark: SparkSession, root: Path, forms: Mapping[str, Logs]) -> Warehouse:
+    """A warehouse in which each form is a cluster."""
+    warehouse = open_warehouse(spark, str(root / "warehouse"), create=True)
+    clusters = {f"{root}/{short}/*": short for short in forms}
+    outcome = run(
+        warehouse, STEPS, Settings(clusters=clusters), lambda _: None, logs=[f"{root}/{short}/logs" for short in forms]
+    )
+    if not outcome.published:
+        raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")
+    return open_warehouse(spark, str(root / "warehouse"), create=False)
+
+
+def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> dict[str, dict[str, Any]]:
+    """Of each table what the scorer says; of outages and elections the recall of those that a line states, too."""
+    by_table = {table: scorer.score(truth, table, scorer.candidate(str(path), table)) for table, path in rows.items()}
+    scorer.score(truth, "partition_timeline", scorer.candidate(str(rows["partition_timeline"]), "partition_timeline"))
+    stated = [s for s in truth.tables["partition_timeline"] if s["_full"]]
+    epochs = {(*scorer.identity(s), s["leader_epoch"]) for s in stated}
+    lost = {(*scorer.identity(s), s["since"]) for s in stated if s["leader"] is None}
+    parts = {
+        "elections": [e for e in truth.tables["elections"] if (*scorer.identity(e), e["leader_epoch"]) in epochs],
+        "offline_partitions": [
+            o for o in truth.tables["offline_partitions"] if (*scorer.identity(o), o["since"]) in lost
+        ],
+    }
+    for table, provable in parts.items():
+        every = truth.tables[table]
+        truth.tables[table] = provable
+        score = scorer.score(truth, table, scorer.candidate(str(rows[table]), table))
+        truth.tables[table] = every
+        by_table[table] |= {"provable": score["truth"], "recall_of_provable": score["recall"]}
+    if misses:
+        scorer.score(
+            truth,
+            "partition_timeline",
+            scorer.candidate(str(rows["partition_timeline"]), "partition_timeline"),
+            misses=misses,
+        )
+    return by_table
+
+
+def prove(spark: SparkSession, capture: Path, root: Path, only: Sequence[str], misses: int) -> int:
+    """All forms of one capture; how many are not as they must be."""
+    logs = logs_of(capture)
+    forms = {name: form for name, form in forms_of(logs).items() if not only or any(word in name for word in only)}
+    short = {f"form-{number}": name for number, name in enumerate(forms)}
+    for folder, name in short.items():
+        reduced_capture(capture, logs, forms[name], name, root / folder)
+    warehouse = tables_of(spark, root, {folder: forms[name] for folder, name in short.items()})
+    scorer, wrong = compare(), 0
+    for folder, name in short.items():
+        paths = {}
+        for table in TABLES:
+            paths[table] = root / folder / f"{table}.jsonl"
+            mine = warehouse.read(table).where(f"cluster = '{folder}'")
+            paths[table].write_text("".join(f"{row['row']}\n" for row in as_text(mine).collect()))
+        truth = scorer.Truth(str(root / folder))
+        by_table = scores(scorer, truth, paths, misses)
+        states = by_table["partition_timeline"]
+        failed = warehouse.read("elections").where(f"cluster = '{folder}' AND NOT succeeded").count()
+        print(
+            f"{capture.name} | {name} | states {states['candidate']} of {states['truth']}, "
+            f"recoverable {states['recoverable']}, recall of them {states['recall_of_recoverable']}; failed {failed}; "
+            + ", ".join(
+                f"{table} {score['precision']}"
+                + (f" recall {score['recall_of_provable']} of {score['provable']}" if "provable" in score else "")
+                for table, score in by_table.items()
+            ),
+            flush=True,
+        )
+        wrong += any(score["precision"] not in (None, 1.0) for score in by_table.values())
+        wrong += (states["recall_of_recoverable"] or 1) < LEAST_RECALL
+    return wrong
+
+
+def main(words: Sequence[str]) -> int:
+    """Prove captures by name; `--only WORD` picks forms, `--misses N` prints what is missing, `--keep DIR` keeps it."""
+    options = dict(pairwise(words))
+    only = [word for before, word in pairwise(words) if before == "--only"]
+    flags = ("--only", "--misses", "--keep")
+    names = [
+        word for before, word in zip(["", *words], words, strict=False) if word not in flags and before not in flags
+    ]
+    misses, wrong = int(options.get("--misses", 0)), 0
+    with session({"spark.master": "local[2]"}) as spark:
+        for name in names or CAPTURES:
+            began = time.monotonic()
+            with tempfile.TemporaryDirectory() as passing:
+                root = Path(options["--keep"]) / name if "--keep" in options else Path(passing)
+                wrong += prove(spark, capture_of(name), root, only, misses)
+            print(f"{name}: {time.monotonic() - began:.0f} s")
+    print(f"{wrong} forms are not as they must be" if wrong else "proven")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,113 @@
+"""What leaders log of their own ISR; events written by hand, every case a topic of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.timelines.leader_lines import to_changes_by_leader, to_leader_lines, to_reported_states
+from schemas.ingest import EVENTS, LOG_COVERAGE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+# the state-change log of node 1 has a hole after ten minutes
+COVERED = """
+node_id | kind         | since    | until
+1       | state_change | 10:00:00 | 10:10:00
+1       | state_change | 10:20:00 | 10:30:00
+1       | server       | 10:00:00 | 10:30:00
+"""
+
+
+def lines_of(frame: Frame, events: str) -> DataFrame:
+    """Rows of `to_leader_lines` of partition 0."""
+    of_partition = frame(EVENTS, events).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
+    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED))
+
+
+# All written by node 1 of partition 0. It leads where it was sent so; its lines lie in two files.
+WRITTEN = """
+topic   | at       | file_id | event_type                      | leader | leader_epoch | partition_epoch | isr | message | fields
+plain   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
+plain   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition plain-0 broker=1] Shrinking ISR from 2,1 to 1 | old_isr=2,1
+# sent to lead anew, and refused by the store
+refused | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
+refused | 10:00:02 | s       | leader_and_isr_request_received | 1      | 6            |                 | 1,2 | PartitionState(controllerEpoch=1, isNew=false) |
+refused | 10:00:03 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition refused-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+refused | 10:00:04 | s       | leader_and_isr_request_received | 2      | 7            |                 | 2   | PartitionState(controllerEpoch=1, isNew=false) |
+refused | 10:00:05 | l       | isr_update_rejected_by_zk       |        |              | 9               |     | [Partition refused-0 broker=1] Cached zkVersion [9] not equal to that in zookeeper, skip updating ISR |
+# from 2.4 on it is an intention: another line logs the outcome
+later   | 10:00:01 | s       | leader_and_isr_request_received | 1      | 4            |                 | 1,2 | LeaderAndIsrPartitionState(topicName='later', isNew=false) |
+later   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition later-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+# so a line that 0.11 to 2.4.0 write as they begin to lead; 2.4.1 words it otherwise
+begun   | 10:00:01 | l       | leader_epoch_started            |        | 5            |                 |     | [Partition begun-0 broker=1] begun-0 starts at Leader Epoch 5 from offset 0. Previous Leader Epoch was: 4 |
+begun   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition begun-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+newer   | 10:00:01 | l       | leader_epoch_started            |        | 5            |                 |     | [Partition newer-0 broker=1] newer-0 starts at leader epoch 5 from offset 0 with high watermark 0. Previous leader epoch was 4. |
+newer   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition newer-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+# no line shows its release: a change of unknown leader epoch, so that what its writer does not log means nothing
+unknown | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition unknown-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+# the shape of 0.8 shows it, but not the leader epoch
+old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
+"""
+CHANGED_BY_LEADER = """
+topic   | leader | leader_epoch | partition_epoch | isr_before | isr | is_accepted
+plain   | 1      | 4            |                 | 1,2 | 1   | true
+refused | 1      | 6            | 9               | 1,2 | 1   | false
+begun   | 1      | 5            |                 | 1,2 | 1   | true
+unknown | 1      |              |                 | 1,2 | 1   | true
+old     | 1      |              |                 | 1   | 1,2 | true
+"""
+
+
+def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None:
+    same(to_changes_by_leader(lines_of(frame, WRITTEN)), CHANGED_BY_LEADER)
+
+
+# `ISR updated to` does not print the leader epoch: it is that of the term that its writer had begun
+REPORTED = """
+topic   | at       | file_id | event_type                     | leader | leader_epoch | partition_epoch | isr   | fields
+# the state before is the one from which the writer's intention starts
+grown   | 10:00:01 | l       | leader_epoch_started           |        | 4            |                 |       |
+grown   | 10:00:02 | l       | isr_expanding                  |        |              |                 | 2,1   | old_isr=1
+grown   | 10:00:03 | l       | isr_updated                    |        |              | 7               | 1,2   |
+# another intention came to nothing
+other   | 10:00:01 | l       | leader_epoch_started           |        | 4            |                 |       |
+other   | 10:00:02 | l       | isr_expanding                  |        |              |                 | 1,3   | old_isr=1
+other   | 10:00:03 | l       | isr_updated                    |        |              | 7               | 1,2   |
+# an intention of the term before says nothing of the state before
+renewed | 10:00:01 | l       | leader_epoch_started           |        | 4            |                 |       |
+renewed | 10:00:02 | l       | isr_expanding                  |        |              |                 | 1,2   | old_isr=1
+renewed | 10:00:03 | l       | leader_epoch_started           |        | 5            |                 |       |
+renewed | 10:00:04 | l       | isr_updated                    |        |              | 7               | 1,2   |
+# it follows another leader; it is not known which of two files comes first
+follows | 10:00:01 | s       | partition_leader_epoch_started |        | 4            |                 | 1     |
+follows | 10:00:02 | s       | partition_follower_epoch_started |      | 5            |                 |       |
+follows | 10:00:03 | l       | isr_updated                    |        |              | 7               | 1,2   |
+at_once | 10:00:01 | s       | partition_leader_epoch_started |        | 4            |                 | 1     |
+at_once | 10:00:02 | s       | partition_leader_epoch_started |        | 5            |                 | 1     |
+at_once | 10:00:02 | l       | isr_updated                    |        |              | 7               | 1,2   |
+# between the two its state-change log has a hole, in which a newer term may have begun
+hole    | 10:09:00 | s       | partition_leader_epoch_started |        | 4            |                 | 1     |
+hole    | 10:21:00 | l       | isr_updated                    |        |              | 7               | 1,2   |
+"""
+STATES = """
+topic   | line | leader | leader_epoch | partition_epoch | isr | by_leader | keeps_leader | is_deduced
+grown   | 3    | 1      | 4            | 7               | 1,2 | true      | true         | true
+grown   | 1    |        |              | 7               |     |           |              | true
+grown   | 2    | 1      | 4            | 6               | 1   |           |              | true
+other   | 6    | 1      | 4            | 7               | 1,2 | true      | true         | true
+other   | 4    |        |              | 7               |     |           |              | true
+renewed | 10   | 1      | 5            | 7               | 1,2 | true      | true         | true
+renewed | 9    |        |              | 7               |     |           |              | true
+follows | 13   | 1      |              | 7               | 1,2 | true      | true         | false
+at_once | 16   | 1      |              | 7               | 1,2 | true      | true         | false
+hole    | 18   | 1      |              | 7               | 1,2 | true      | true         | false
+"""
+
+
+def test_reports_of_leaders(frame: Frame, same: Same) -> None:
+    same(to_reported_states(lines_of(frame, REPORTED)), STATES)

@@ -176,8 +176,30 @@ def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFra
 def test_evidence_that_is_not_there_may_be_left_out_of_the_plan(frame: Frame) -> None:
     """KRaft's lines, replicas taken offline and reassignments are among PARTITION_EVENTS; the rest is not."""
     assert evidence_kinds(frame(EVENTS, PARTITION_EVENTS)) == EvidenceKinds(
-        dumps=False, unnumbered=False, assigned=False
+        dumps=False, unnumbered=False, assigned=False, listed=False, zookeeper=False
     )
+
+
+STARTS = """
+event_type                     | leader_epoch | partition_epoch | isr
+leader_epoch_started           | 5            |                 |
+partition_leader_epoch_started | 5            |                 | 1
+partition_leader_epoch_started | 5            | 9               | 1
+isr_updated                    |              | 9               | 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_unnumbered"), [((0,), True), ((1,), True), ((2,), False), ((3,), False), ((2, 3), False)]
+)
+def test_leaders_of_zookeeper_clusters(frame: Frame, rows: tuple[int, ...], is_unnumbered: bool) -> None:
+    """What leaders begin and report counts for ZooKeeper unless lines of KRaft are there."""
+    head, *lines = STARTS.strip().splitlines()
+    text = "\n".join([head, *(lines[row] for row in rows)])
+    kinds = evidence_kinds(frame(EVENTS, text))
+    assert (kinds.unnumbered, kinds.zookeeper) == (is_unnumbered, rows != (2,))
+    with_kraft = evidence_kinds(frame(EVENTS, f"{text}\nkraft_broker_fenced | | |"))
+    assert (with_kraft.unnumbered, with_kraft.zookeeper) == (False, False)
 
 
 def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -191,7 +213,8 @@ def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: S
 def test_observations_are_sent_and_sorted_by_partition_once(states: tuple[DataFrame, DataFrame], frame: Frame) -> None:
     """Where there is nothing but numbered states: one exchange, no row through Python, no join of large sides."""
     events, topics = frame(EVENTS, PARTITION_EVENTS), states[1]
-    kinds = EvidenceKinds(kraft=False, dumps=False, removals=False, unnumbered=False, assigned=False, reassigned=False)
+    names = ("kraft", "dumps", "removals", "unnumbered", "assigned", "reassigned", "listed", "zookeeper")
+    kinds = EvidenceKinds(**dict.fromkeys(names, False))
     rows = to_states(
         events, topics, to_controller_timeline(events), ClusterFacts(events, server_coverage(events), kinds)
     )

@@ -93,19 +93,27 @@ at_once | 10:00:02 | l       | isr_updated                    |        |        
 # between the two its state-change log has a hole, in which a newer term may have begun
 hole    | 10:09:00 | s       | partition_leader_epoch_started |        | 4            |                 | 1     |
 hole    | 10:21:00 | l       | isr_updated                    |        |              | 7               | 1,2   |
+# a second change starts from the first, and is no older than its own lines
+second  | 10:00:01 | l       | leader_epoch_started           |        | 4            |                 |       |
+second  | 10:00:02 | l       | isr_expanding                  |        |              |                 | 1,3   | old_isr=1
+second  | 10:00:03 | l       | isr_shrinking                  |        |              |                 | 1     | old_isr=1,2
+second  | 10:00:04 | l       | isr_updated                    |        |              | 8               | 1     |
 """
 STATES = """
-topic   | line | leader | leader_epoch | partition_epoch | isr | by_leader | keeps_leader | is_deduced
-grown   | 3    | 1      | 4            | 7               | 1,2 | true      | true         | true
-grown   | 1    |        |              | 7               |     |           |              | true
-grown   | 2    | 1      | 4            | 6               | 1   |           |              | true
-other   | 6    | 1      | 4            | 7               | 1,2 | true      | true         | true
-other   | 4    |        |              | 7               |     |           |              | true
-renewed | 10   | 1      | 5            | 7               | 1,2 | true      | true         | true
-renewed | 9    |        |              | 7               |     |           |              | true
-follows | 13   | 1      |              | 7               | 1,2 | true      | true         | false
-at_once | 16   | 1      |              | 7               | 1,2 | true      | true         | false
-hole    | 18   | 1      |              | 7               | 1,2 | true      | true         | false
+topic   | at       | line | leader | leader_epoch | partition_epoch | isr | by_leader | keeps_leader | is_deduced
+grown   | 10:00:03 | 3    | 1      | 4            | 7               | 1,2 | true      | true         | true
+grown   | 10:00:03 | 1    |        |              | 7               |     |           |              | true
+grown   | 10:00:01 | 2    | 1      | 4            | 6               | 1   |           |              | true
+other   | 10:00:03 | 6    | 1      | 4            | 7               | 1,2 | true      | true         | true
+other   | 10:00:03 | 4    |        |              | 7               |     |           |              | true
+renewed | 10:00:04 | 10   | 1      | 5            | 7               | 1,2 | true      | true         | true
+renewed | 10:00:04 | 9    |        |              | 7               |     |           |              | true
+follows | 10:00:03 | 13   | 1      |              | 7               | 1,2 | true      | true         | false
+at_once | 10:00:02 | 16   | 1      |              | 7               | 1,2 | true      | true         | false
+hole    | 10:21:00 | 18   | 1      |              | 7               | 1,2 | true      | true         | false
+second  | 10:00:04 | 22   | 1      | 4            | 8               | 1   | true      | true         | true
+second  | 10:00:04 | 19   |        |              | 8               |     |           |              | true
+second  | 10:00:03 | 21   | 1      | 4            | 7               | 1,2 |           |              | true
 """
 
 

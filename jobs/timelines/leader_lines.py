@@ -56,7 +56,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     - `is_clear`: no line of another file at the same time begins another leader epoch;
     - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
     - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
-      at, file_id, line`).
+      at, file_id, line`, and `is_first`: whether it is the first of its term).
     """
     kind, node = F.col("event_type"), F.coalesce("node_id", "broker_id")
     is_start = kind.isin(*STARTED, FOLLOWS, SENT) & F.col("leader_epoch").isNotNull()
@@ -90,9 +90,10 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
             | (F.col("newest.file_id") == F.col("file_id")),
         }
     )
-    change = F.struct(
-        "event_type", "term", "isr", ids_of("old_isr").alias("old_isr"), "partition_epoch", "at", "file_id", "line"
-    )
+    is_first = ~F.lag("term").over(order)["leader_epoch"].eqNullSafe(F.col("term.leader_epoch"))
+    in_term = in_term.withColumn("is_first", is_first)
+    names = ("event_type", "term", "isr", "partition_epoch", "at", "file_id", "line", "is_first")
+    change = F.struct(*names, ids_of("old_isr").alias("old_isr"))
     return in_term.withColumns({"before": F.lag(change).over(order), "next": F.lead(change).over(order)}).drop(
         "newest", "newest_before", "newest_by_then", "is_start", "is_change", "spans"
     )
@@ -168,6 +169,7 @@ def to_changes_by_leader(lines: DataFrame) -> DataFrame:
 def to_reported_states(lines: DataFrame) -> DataFrame:
     """Rows of `to_leader_lines` -> OBSERVATIONS: what leaders report that was written, and the state just before it.
 
+    The first change of a term starts from the state with which it began, which is as old as that.
     Where the leader epoch is that of the writer's term, a row more has the line that began it, as evidence.
     """
     term = F.when(F.col("is_clear"), F.col("term"))
@@ -205,7 +207,7 @@ def to_reported_states(lines: DataFrame) -> DataFrame:
     )
     before = row(
         partition_epoch=epoch - 1,
-        at=F.col("before.at"),
+        at=F.when(F.col("before.is_first"), term["at"]).otherwise(F.col("before.at")),
         file_id=F.col("before.file_id"),
         line=F.col("before.line"),
         leader=node,

@@ -221,7 +221,7 @@ class Cluster:
         """One thing happens, and all that follows of it."""
         self.now += timedelta(milliseconds=self.random.randrange(200, 3000))
         often = ("lag", "lag", "catch up", "catch up", "catch up")
-        what = self.random.choice((*often, "kill", "start", "preferred", "refused", "failover"))
+        what = self.random.choice((*often, "kill", "kill", "start", "start", "preferred", "refused", "failover"))
         if what == "kill" and len(self.live) > 1:
             self._kill(self.random.choice(sorted(self.live)))
         elif what == "start" and len(self.live) < len(BROKERS):

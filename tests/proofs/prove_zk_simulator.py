@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST_RECALL = 0.99
-SEEDS, PARTITIONS, STEPS_OF_EACH = 5, 50, 14
+SEEDS, PARTITIONS, STEPS_OF_EACH = 5, 50, 30
 Row = Mapping[str, Any]
 
 

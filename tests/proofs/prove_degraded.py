@@ -5,7 +5,8 @@
 Each form takes lines away as people's logs lack them: no TRACE and DEBUG, one kind of log, one broker, half of the
 time, a hole. What is left is scored against the truth of the capture: precision of each table, and recall of the states
 that some line of it states (`tests/truth/compare.py`). All forms are clusters of one warehouse. Prints a line for each
-capture and form; exits with 1 if a precision is below 1.0 or a recall below LEAST_RECALL.
+capture and form; exits with 1 if a precision is below 1.0, a decision is called violated or a recall is below
+LEAST_RECALL.
 """
 
 from __future__ import annotations
@@ -196,9 +197,10 @@ def prove(spark: SparkSession, capture: Path, root: Path, only: Sequence[str], m
         by_table = scores(scorer, truth, paths, misses)
         states = by_table["partition_timeline"]
         failed = warehouse.read("elections").where(f"cluster = '{folder}' AND NOT succeeded").count()
+        violated = warehouse.read("verdicts").where(f"cluster = '{folder}' AND verdict = 'violated'").count()
         print(
             f"{capture.name} | {name} | {states['candidate']} of {states['truth']} states, "
-            f"stated {states['recoverable']}; {failed} failed elections; "
+            f"stated {states['recoverable']}; {failed} failed elections, {violated} violated; "
             + ", ".join(
                 f"{table} {score['precision']}"
                 + (f" recall {score['recall_of_provable']} of {score['provable']}" if "provable" in score else "")
@@ -206,7 +208,7 @@ def prove(spark: SparkSession, capture: Path, root: Path, only: Sequence[str], m
             ),
             flush=True,
         )
-        wrong += any(score["precision"] not in (None, 1.0) for score in by_table.values())
+        wrong += violated > 0 or any(score["precision"] not in (None, 1.0) for score in by_table.values())
         recall = states["recall_of_provable"]
         wrong += recall is not None and recall < LEAST_RECALL
     return wrong

@@ -101,6 +101,13 @@ LOG_FILES = table(
         "`ok`; `no_records`: no line of it begins a record; `truncated`: its compressed form is damaged, and what "
         "stands before the damage was read; `refused`: nothing was read.",
     ),
+    column(
+        "drift",
+        MapOf(TEXT, LONG),
+        "What no rule knows of its events, though one reads them (docs/rules.md): names of new fields, a "
+        "blank between, or `appended text` -> number of events.",
+        null="written by a version that did not count them",
+    ),
     column("findings", TEXTS, "What makes its evidence doubtful, one sentence each; empty: nothing."),
     column(
         "spans",

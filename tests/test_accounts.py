@@ -57,7 +57,7 @@ def test_default_node(case: str) -> None:
 def account(**fields: str) -> dict[str, str]:
     return {
         **dict.fromkeys(COUNTED, "1"),
-        **dict.fromkeys(("channel", "nodes", "kinds", "spans", "versions"), ""),
+        **dict.fromkeys(("channel", "nodes", "kinds", "spans", "versions", "drift"), ""),
         **fields,
     }
 

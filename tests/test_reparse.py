@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,7 @@ from udfs.arrow.reparse import reparse
 from udfs.arrow.schema import SCHEMA
 from udfs.arrow.templates import clear_templates
 from udfs.logs.formats import format_of
+from udfs.rules.drift import drifting_rules
 from udfs.rules.lookup import candidates
 from udfs.rules.rule import Rule
 
@@ -47,15 +49,23 @@ STREAMS = {  # what is in the stream -> events that the rule makes of it
 }
 
 
+def _some(wanted: Callable[[Rule], bool], looked_up: Callable[..., Sequence[Rule]], *message: bytes) -> Sequence[Rule]:
+    """Those that are wanted of the rules that are looked up for a message."""
+    return [rule for rule in looked_up(*message) if wanted(rule)]
+
+
 @contextmanager
 def rules(wanted: Callable[[Rule], bool], patch: pytest.MonkeyPatch) -> Iterator[None]:
     """Only some of the rules."""
     try:
         with patch.context() as changed:
-            changed.setattr(
-                "udfs.arrow.templates.candidates",
-                lambda *message: [rule for rule in candidates(*message) if wanted(rule)],
-            )
+            lookups: dict[str, Callable[..., Sequence[Rule]]] = {
+                "udfs.arrow.templates.candidates": candidates,
+                "udfs.rules.drift.candidates": candidates,
+                "udfs.rules.drift.drifting_rules": drifting_rules,
+            }
+            for name, looked_up in lookups.items():
+                changed.setattr(name, partial(_some, wanted, looked_up))
             clear_templates()
             yield
     finally:

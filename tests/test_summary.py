@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STREAM = {
     "file_id": "f", "path": "/logs/server.log", "status": "ok", "findings": [], "node_ids": [1], "also_seen_as": [],
+    "drift": {},
     "first_at": DAY, "last_at": DAY, "time_zone": "UTC", "size_bytes": 10, "event_bytes": 10, "detail_bytes": 0,
     "reject_bytes": 0, "other_bytes": 0, "duplicate_bytes": 0, "held_back_bytes": 0, "event_lines": 1,
 }  # fmt: skip

@@ -10,7 +10,14 @@ import pytest
 
 from jobs.nightly.summary_facts import ClusterSummary, is_zone_assumed, node_roles
 from jobs.nightly.summary_queries import summarize
-from jobs.nightly.summary_text import clock_sentences, kafka_versions, requests_text, stream_doubts, summary_text
+from jobs.nightly.summary_text import (
+    clock_sentences,
+    drift_texts,
+    kafka_versions,
+    requests_text,
+    stream_doubts,
+    summary_text,
+)
 from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, plural, size
 from jobs.settings import Settings
 
@@ -91,6 +98,7 @@ AT, LATER = datetime(2026, 11, 21, 10), datetime(2026, 11, 21, 10, 3, 20)
 EVIDENCE = {"evidence": [{"node_id": 1, "file_id": "f", "line": 7}]}
 STREAM = {
     "cluster": "pay", "also_seen_as": [], "role": "broker", "kind": "state_change", "status": "ok", "findings": [],
+    "drift": {},
     "path": "/logs/broker-1/state-change.log", "file_id": "f", "kafka_versions": "2.4.0..2.4.1", "node_ids": [1],
     "size_bytes": 1000, "event_bytes": 1000, "detail_bytes": 1000, "reject_bytes": 1000, "other_bytes": 1000,
     "held_back_bytes": 1000, "duplicate_bytes": 1000, "event_lines": 12, "reject_lines": 1, "first_at": AT,
@@ -268,7 +276,7 @@ def test_requests_in_words() -> None:
 
 ROW = {
     "path": "/l/broker-1/server.log.2026-11-21-04", "file_id": "r", "also_seen_as": [], "node_ids": [1],
-    "role": "broker", "kind": "server", "findings": [], "first_at": datetime(2026, 11, 21, 4, 1),
+    "role": "broker", "kind": "server", "findings": [], "drift": {}, "first_at": datetime(2026, 11, 21, 4, 1),
     "last_at": datetime(2026, 11, 21, 4, 59), "time_zone": "UTC",
 }  # fmt: skip
 
@@ -362,3 +370,13 @@ def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
     assert "  unclean      7 unclean elections, each may have lost records:" in text
     assert "1 cancelled, 11 completed" in text
     assert ", 0 do not," in text
+
+
+def test_records_that_no_rule_knows_in_full() -> None:
+    """They were read, so it is no reject; records of several streams add up, the most frequent name is first."""
+    drifts = [{"cordonedLogDirs": 160, "appended text": 1}, {"cordonedLogDirs lastSeen": 6}, None]
+    assert drift_texts([{**STREAM, "drift": drift} for drift in drifts]) == [
+        "166 records with fields that no rule knows: cordonedLogDirs, lastSeen",
+        "1 record with text behind what a rule knows: fields['appended'] of events",
+    ]
+    assert drift_texts([STREAM]) == []

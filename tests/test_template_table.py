@@ -19,6 +19,7 @@ def template(
 ) -> LogTemplate:
     return LogTemplate(
         rule,
+        False,
         True,
         b"INFO",
         logger,

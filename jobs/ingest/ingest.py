@@ -25,6 +25,7 @@ from jobs.ingest.reading import (
     Nodes,
     ReadPlan,
     account_for,
+    counts,
     parse_rejects,
     plan_reading,
     read_ranges,
@@ -115,9 +116,8 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewIn
             count = sum(row["reject_lines"] for row in rows.values())
             say(f"today's rules match none of the {count:,} rejects")
             return NewInput(())
-        versions = (
-            parsed.where("record = 'account'").select("file_id", F.col("fields")["versions"]).distinct().collect()
-        )
+        fields = F.col("fields")
+        accounts = parsed.where("record = 'account'").select("file_id", fields["versions"], fields["drift"]).collect()
         for file_id, lines, event_bytes, detail_bytes in sums:
             row = rows[file_id]
             row["event_lines"] += lines
@@ -125,7 +125,9 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewIn
             row["event_bytes"] += event_bytes
             row["detail_bytes"] += detail_bytes
             row["reject_bytes"] -= event_bytes + detail_bytes
-            ranges = {part for stream, text in versions if stream == file_id for part in text.split(",") if part}
+            ranges = {part for stream, text, _ in accounts if stream == file_id for part in text.split(",") if part}
+            drift = (Counter(counts(text)) for stream, _, text in accounts if stream == file_id)
+            row["drift"] = dict(sum(drift, Counter(row["drift"] or {})))
             row["kafka_versions"] = release_range(ranges | ({row["kafka_versions"]} - {None}))
         clusters = spark.createDataFrame(
             [(i, row["cluster"]) for i, row in rows.items()], "file_id string, cluster string"

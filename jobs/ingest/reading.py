@@ -173,6 +173,7 @@ class ReadPlan:
         """A stream's row before its records are read."""
         return {
             **dict.fromkeys(LOG_FILES.columns),
+            "drift": {},
             **{name: [] for name in ("node_ids", "also_seen_as", "channels", "spans")},
             "findings": [surveyed.error] if surveyed.error else [],
             **dict.fromkeys([*COUNTED, "duplicate_bytes"], 0),
@@ -288,6 +289,8 @@ class StreamSummary:
     """By channel: kind, number of records, first and last time, microseconds UTC."""
     versions: set[str] = field(default_factory=set)
     """Ranges of the releases that write its messages: `2.4.0..2.5.1`."""
+    drift: Counter[str] = field(default_factory=Counter)
+    """Events by what no rule knows of them."""
 
 
 def add_account(row: LogFileRow, summary: StreamSummary, account: Mapping[str, str]) -> None:
@@ -298,13 +301,14 @@ def add_account(row: LogFileRow, summary: StreamSummary, account: Mapping[str, s
         if name in account:
             at = _time(int(account[name]))
             row[name] = pick(row[name], at) if row[name] else at
-    summary.nodes[account["channel"]].update(_counts(account["nodes"]))
-    summary.kinds.update(_counts(account["kinds"]))
+    summary.nodes[account["channel"]].update(counts(account["nodes"]))
+    summary.kinds.update(counts(account["kinds"]))
     for part in filter(None, account["spans"].split(",")):
         kind, _, numbers = part.partition("=")
         records, first, last = map(int, numbers.split(":"))
         summary.spans[account["channel"]].append((kind, records, first, last))
     summary.versions.update(filter(None, account["versions"].split(",")))
+    summary.drift.update(counts(account["drift"]))
 
 
 def _time(micros: int) -> datetime:
@@ -312,8 +316,8 @@ def _time(micros: int) -> datetime:
     return datetime(1970, 1, 1) + timedelta(milliseconds=micros // 1000)
 
 
-def _counts(text: str) -> dict[str, int]:
-    """`broker 1=3,broker 2=1` -> numbers by name."""
+def counts(text: str) -> dict[str, int]:
+    """Counters of an account: `broker 1=3,broker 2=1` -> numbers by name."""
     return {name: int(count) for name, _, count in (part.rpartition("=") for part in text.split(",") if part)}
 
 
@@ -333,6 +337,7 @@ def complete_row(row: LogFileRow, summary: StreamSummary) -> None:
     row["kind"] = max(sorted(kinds), key=kinds.__getitem__, default=None)
     row["channels"] = sorted(filter(None, summary.nodes))
     row["kafka_versions"] = release_range(summary.versions)
+    row["drift"] = dict(summary.drift)
     row["findings"] = sorted({*row["findings"], *_several_writers(summary)})
 
 

@@ -64,7 +64,7 @@ class ClusterSummary:
 STREAM_COLUMNS = (
     "cluster", "path", "file_id", "also_seen_as", "kafka_versions", "node_ids", "role", "kind", "status", "findings",
     "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes",
-    "event_lines", "first_at", "last_at", "time_zone",
+    "event_lines", "first_at", "last_at", "time_zone", "drift",
 )  # fmt: skip
 """What is read of each stream."""
 

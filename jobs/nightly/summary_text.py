@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
+from udfs.rules.known_fields import APPENDED_TEXT
 
 if TYPE_CHECKING:
     from jobs.nightly.run import Outcome
@@ -68,7 +70,7 @@ def _ingest_lines(summary: ClusterSummary, names: Names) -> list[str]:
         rest = plural(kinds - len(rejects), "other kind")
         rejects.append(f"and {rest}: SELECT signature, count(*) FROM rejects GROUP BY signature")
     return [
-        *_labelled("logs", [_streams_text(summary.streams), *rejects]),
+        *_labelled("logs", [_streams_text(summary.streams), *drift_texts(summary.streams), *rejects]),
         *_labelled("doubtful", doubts),
         *_labelled("missing", summary.missing_logs),
     ]
@@ -92,6 +94,23 @@ def _streams_text(streams: Sequence[Row]) -> str:
     ]
     count = plural(len(read), "stream")
     return f"{count}{without} of nodes {ids(node_ids)}, {size(total('size_bytes'))}: {', '.join(parts)}"
+
+
+def drift_texts(streams: Sequence[Row]) -> list[str]:
+    """What no rule knows of events: they were read, and are marked in `events.fields`."""
+    counts = Counter[str]()
+    for row in streams:
+        counts.update(dict(row["drift"] or {}))
+    appended = counts.pop(APPENDED_TEXT, 0)
+    names = list(dict.fromkeys(name for listed, _ in counts.most_common() for name in listed.split()))
+    more = f" and {len(names) - MOST} more" if len(names) > MOST else ""
+    texts = []
+    if counts:
+        records = plural(sum(counts.values()), "record")
+        texts.append(f"{records} with fields that no rule knows: {', '.join(names[:MOST])}{more}")
+    if appended:
+        texts.append(f"{plural(appended, 'record')} with text behind what a rule knows: fields['appended'] of events")
+    return texts
 
 
 def reject_text(row: Row, place: str) -> str:

@@ -24,6 +24,15 @@ _KRAFT_EVENTS = (
     "kraft_broker_registered",
     "kraft_broker_unregistered",
 )
+_GRANTED_EVENTS = ("kraft_broker_unfence_granted",)
+_ENDED_EVENTS = (
+    "kraft_broker_session_timeout",
+    "kraft_broker_shutdown_granted",
+    "kraft_broker_immediate_shutdown_granted",
+    "kraft_broker_fencing_requested",
+)
+"""What the active controller decides, which is logged in every release. From 3.3 to 3.5 the records of it are not, so
+there these lines are all there is."""
 _DUMP_EVENTS = (
     "metadata_register_broker",
     "metadata_unregister_broker",
@@ -31,6 +40,7 @@ _DUMP_EVENTS = (
     "metadata_unfence_broker",
     "metadata_broker_registration_change",
 )
+_CONTROLLER_EVENTS = (*_KRAFT_EVENTS, *_GRANTED_EVENTS, *_ENDED_EVENTS)
 _SHUTDOWN_EVENTS = (
     "controlled_shutdown_started",
     "kraft_broker_controlled_shutdown_granted",
@@ -54,11 +64,12 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """
     broker_events = checkpointed(
         events.where(
-            F.col("event_type").isin(*_ZK_EVENTS, *_KRAFT_EVENTS, *_DUMP_EVENTS, *_SHUTDOWN_EVENTS) | _starts_dump()
+            F.col("event_type").isin(*_ZK_EVENTS, *_CONTROLLER_EVENTS, *_DUMP_EVENTS, *_SHUTDOWN_EVENTS)
+            | _starts_dump()
         )
     )
     by_controllers = _kraft_transitions(
-        broker_events.where(F.col("event_type").isin(*_KRAFT_EVENTS)).withColumn("from_start", F.lit(False))
+        broker_events.where(F.col("event_type").isin(*_CONTROLLER_EVENTS)).withColumn("from_start", F.lit(False))
     )
     replayed = by_active_controller(by_controllers, controllers).unionByName(
         _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
@@ -84,8 +95,13 @@ def _intervals(transitions: DataFrame) -> DataFrame:
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     so_far = by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     was_up = F.coalesce("was_up", F.lit(False))
+    next_epoch = F.when(F.lead("is_up").over(by_broker), F.lead("epoch").over(by_broker))  # the record of a decision
     changes = transitions.withColumns(
-        {"was_up": F.last("is_up").over(before), "was_new": F.first("is_new").over(so_far)}
+        {
+            "was_up": F.last("is_up").over(before),
+            "was_new": F.first("is_new").over(so_far),
+            "epoch": F.coalesce("epoch", next_epoch),
+        }
     ).where((F.col("is_up") & ~was_up) | (~F.col("is_up") & was_up))
     ups = changes.withColumns(
         {
@@ -192,7 +208,7 @@ def _kraft_transitions(events: DataFrame) -> DataFrame:
     registers = kind == "metadata_register_broker"
     of_snapshot = registers & (epoch != F.col("fields")["offset"])
     is_up = (
-        F.when(kind.isin("kraft_broker_unfenced", "metadata_unfence_broker"), True)
+        F.when(kind.isin("kraft_broker_unfenced", "metadata_unfence_broker", *_GRANTED_EVENTS), True)
         .when(registers, fenced == "false")
         .when(kind == "metadata_broker_registration_change", F.when(change == "1", False).when(change == "-1", True))
         .otherwise(False)
@@ -209,13 +225,21 @@ def _kraft_transitions(events: DataFrame) -> DataFrame:
                 "rank": F.lit(0),
                 "how": F.when(is_up & of_snapshot, "there").when(is_up, "added").otherwise("fenced"),
                 "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
-                "epoch": F.coalesce(epoch.try_cast("long"), F.col("fields")["epoch"].try_cast("long")),
+                "epoch": F.coalesce(
+                    epoch.try_cast("long"), F.col("fields")["epoch"].try_cast("long"), _registered_at()
+                ),
             }
         )
         .withColumn("is_new", is_new)
         .where("is_up IS NOT NULL AND broker IS NOT NULL")
         .select(*_TRANSITION)
     )
+
+
+def _registered_at() -> Column:
+    """The offset of a broker's registration, which is its epoch; null if a line tells another offset (up to 3.2)."""
+    tells_it = (F.col("event_type") == "kraft_broker_unfence_granted") & F.col("message").contains("register broker")
+    return F.when(tells_it, F.col("fields")["offset"].try_cast("long"))
 
 
 def _by_standby_controllers(transitions: DataFrame, standbys: DataFrame) -> DataFrame:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from udfs.kafka.releases import lowest_release
+from udfs.kafka.releases import Release, lowest_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+KRAFT_ONLY = Release(4)
+"""From here on no controller is in ZooKeeper mode, whatever logs are there."""
 
 
 def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bool]]:
@@ -19,5 +22,7 @@ def releases(log_files: DataFrame, events: DataFrame) -> dict[str, tuple[str, bo
         ranges.setdefault(row["cluster"], []).append(row["kafka_versions"])
     lowest = {cluster: lowest_release(of_cluster) for cluster, of_cluster in ranges.items()}
     return {
-        cluster: (str(release), cluster in kraft_clusters) for cluster, release in lowest.items() if release is not None
+        cluster: (str(release), cluster in kraft_clusters or release >= KRAFT_ONLY)
+        for cluster, release in lowest.items()
+        if release is not None
     }

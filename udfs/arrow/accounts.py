@@ -10,8 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from udfs.arrow.schema import FIELDS, record_batch
+from udfs.arrow.slices import Array
 from udfs.arrow.template_table import Numbered
 from udfs.logs.arrays import Flags, Longs
 from udfs.logs.coverage import time_spans
@@ -42,6 +44,7 @@ class Account:
     spans: defaultdict[str, list[tuple[int, int, int]]] = field(default_factory=lambda: defaultdict(list))
     """By kind of log the times, microseconds, in which all its records are: first, last, number."""
     versions: set[tuple[str, str]] = field(default_factory=set)  # release ranges of the rules used
+    drift: Counter[str] = field(default_factory=Counter)  # events by names of new fields, or APPENDED_TEXT
 
     def fields(self) -> dict[str, str]:
         """As text, for the `fields` of an `account` row; spans as `server=records:first:last`, a kind maybe several
@@ -50,6 +53,7 @@ class Account:
         spans = ((kind, *span) for kind, of_kind in sorted(self.spans.items()) for span in of_kind)
         texts["nodes"] = ",".join(f"{node}={count}" for node, count in sorted(self.nodes.items()))
         texts["kinds"] = ",".join(f"{kind}={count}" for kind, count in sorted(self.kinds.items()))
+        texts["drift"] = ",".join(f"{name}={count}" for name, count in sorted(self.drift.items()))
         texts["spans"] = ",".join(f"{kind}={n}:{first}:{last}" for kind, first, last, n in spans)
         texts["versions"] = ",".join(f"{since}..{until}" for since, until in sorted(self.versions))
         return texts
@@ -71,6 +75,7 @@ class Outcomes:
 
     codes: Longs  # index in RULES, or of a reason
     is_event: Flags
+    is_drifted: Flags  # events that their rules know only in part
     is_stored: Flags  # events and rejects; all others are only counted
     sizes: Longs
     head_sizes: Longs
@@ -79,6 +84,7 @@ class Outcomes:
     prefix: Longs  # index in `prefixes`
     loggers: Sequence[bytes]
     prefixes: Sequence[bytes]
+    drift: tuple[Longs, Array]  # records that no rule knows in full, and names of what is new, after a comma each
 
 
 class Accounts:
@@ -103,6 +109,7 @@ class Accounts:
             account = self._by_channel.setdefault(channel, Account(channel))
             _add_bytes(account, outcomes, records)
             _add_kinds(account, outcomes, records, kinds, kind[records])
+            _add_drift(account, outcomes, records)
             for number, named in enumerate(np.bincount(outcomes.prefix[records]).tolist()):
                 if named and (writer := _writer(outcomes.prefixes[number])):
                     account.nodes[writer] += named
@@ -140,8 +147,18 @@ def _add_bytes(account: Account, outcomes: Outcomes, records: slice) -> None:
     account.reject_bytes += int(sizes[is_reject].sum())
     account.reject_lines += int(is_reject.sum())
     account.other_bytes += int(sizes[~is_stored].sum())
-    used = np.flatnonzero(np.bincount(codes[is_event], minlength=1))
+    is_known = is_event & ~outcomes.is_drifted[records]
+    used = np.flatnonzero(np.bincount(codes[is_known], minlength=1))
     account.versions |= {(RULES[code].since, RULES[code].until) for code in used.tolist()}
+
+
+def _add_drift(account: Account, outcomes: Outcomes, records: slice) -> None:
+    """Events by what is new in them."""
+    owners, names = outcomes.drift
+    within = np.flatnonzero((owners >= records.start) & (owners < records.stop))
+    within = within[outcomes.is_event[owners[within]]]
+    for one in pc.value_counts(names.take(pa.array(within))).to_pylist() if len(within) else ():
+        account.drift[one["values"].replace(",", " ")] += one["counts"]
 
 
 def _add_kinds(account: Account, outcomes: Outcomes, records: slice, kinds: Numbered, kind: Longs) -> None:

@@ -12,6 +12,7 @@ class LogTemplate:
     """What is the same in all lines that differ in their digits only."""
 
     rule: int | None  # index in RULES; None: no rule matches
+    is_drifted: bool  # whether a later release than the rule's prints it, see `udfs.rules.drift`
     is_wholly_scoped: bool  # whether each record of the logger must match a rule
     level: bytes
     logger: bytes  # empty if there is none: the line is torn or cut off

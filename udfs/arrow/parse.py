@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from udfs.arrow.accounts import Accounts, Outcomes
 from udfs.arrow.columns import EventColumns, dictionary, mapping_column, merged_column
@@ -27,6 +28,7 @@ from udfs.logs.escapes import protected
 from udfs.logs.formats import Format
 from udfs.logs.framing import BLOCK, Frames, OtherBytes, frames
 from udfs.logs.timestamps import ClockChanges
+from udfs.rules.known_fields import APPENDED, APPENDED_TEXT, NEW_FIELDS
 from udfs.rules.message_signature import message_signature
 from udfs.rules.prefixes import read_prefix
 from udfs.rules.rulebook import RULES
@@ -105,8 +107,8 @@ def _batch(
     is_event = codes < len(RULES)
     logger = rows.table.logger[rows.template]
     outcomes = Outcomes(
-        codes, is_event, is_event | is_wholly_scoped, sizes, head_sizes, times.micros, logger, prefix,
-        list(rows.table.loggers), prefixes,
+        codes, is_event, rows.table.is_drifted[rows.template], is_event | is_wholly_scoped, sizes, head_sizes,
+        times.micros, logger, prefix, list(rows.table.loggers), prefixes, _drift(rows.table, columns["fields"], stored),
     )  # fmt: skip
     channels = [(block.channel, len(block)) for block in blocks]
     accounts.add(channels, outcomes)
@@ -171,6 +173,17 @@ def _template_codes(table: TemplateTable) -> Longs:
     """For each template the index in RULES, or why a record of it is no event."""
     no_rule = np.where(table.logger == table.loggers.get(b"", -1), NO_LOGGER, NO_RULE)
     return np.where(table.rules < 0, no_rule, table.rules)
+
+
+def _drift(table: TemplateTable, fields: Array, stored: Longs) -> tuple[Longs, Array]:
+    """Records that no rule knows in full, and what is new in each: names of fields, or APPENDED_TEXT."""
+    marks = pa.array([name for name in (NEW_FIELDS, APPENDED) if name in table.names], pa.string())
+    if not len(marks):
+        return np.zeros(0, np.int64), pa.array([], pa.string())
+    owners = np.repeat(stored, np.diff(fields.offsets.to_numpy()))
+    marked = pc.is_in(fields.keys, marks)
+    values = pc.if_else(pc.equal(fields.keys, APPENDED), APPENDED_TEXT, fields.items).filter(marked)
+    return owners[marked.to_numpy(zero_copy_only=False)], values
 
 
 def _channel_column(channels: list[tuple[str, int]]) -> Array:

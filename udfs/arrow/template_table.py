@@ -146,7 +146,7 @@ class TemplateTable:
         self.field_names = Growing()  # of each of `fields`
         self.captures: dict[tuple[str, str, ValueKind | None, int], CaptureTable] = {}
         """Captures of columns, those together that are read alike: by how, name, kind (for `python` only) and layer."""
-        self._properties = Growing(6)
+        self._properties = Growing(7)
         self._at, self._prefix, self._message = Growing(4), Growing(4), Growing(4)
 
     def __len__(self) -> int:
@@ -163,6 +163,7 @@ class TemplateTable:
                 self.loggers[template.logger],
                 len(self.fields.captures),
                 len(template.fields),
+                template.is_drifted,
             )
         )
         self._at.add(template.at)
@@ -206,6 +207,11 @@ class TemplateTable:
     def field_count(self) -> Longs:
         """How many of `fields` it has."""
         return self._properties.array[:, 5]
+
+    @property
+    def is_drifted(self) -> npt.NDArray[np.bool_]:
+        """Whether its rule knows it only in part."""
+        return _flags(self._properties.array[:, 6])
 
     @property
     def at(self) -> Longs:

@@ -32,11 +32,11 @@ from udfs.logs.arrays import Longs
 from udfs.logs.framing import Frames
 from udfs.logs.layouts import Layout, read_head
 from udfs.logs.loggers import full_logger
+from udfs.rules.drift import RuleMatch, find_match, may_drift_with_other_digits
 from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.lookup import candidates
 from udfs.rules.parsing import split_prefix
 from udfs.rules.prefixes import read_prefix
-from udfs.rules.rule import Rule
 from udfs.rules.rulebook import RULES
 
 MAX_TEMPLATES = 20_000
@@ -222,11 +222,12 @@ def _template(head: _Head, first_line: bytes, may_be_shared: bool) -> tuple[LogT
     line = NumberedText(first_line)
     begin, message = head.message[0], line.text[slice(*head.message)]
     prefix_size = len(head.prefix) if head.prefix and read_prefix(head.prefix) is not None else 0
-    match = _match(head.logger, message, prefix_size)
+    match = find_match(head.logger, message, prefix_size)
     captures = _captures(line, match, begin)
     fields = {capture.name: capture for capture in captures if capture.how == "field"}  # of one name the last
     template = LogTemplate(
-        rule=None if match is None else _INDEX[id(match[0])],
+        rule=None if match is None else _INDEX[id(match.rule)],
+        is_drifted=match is not None and match.is_drifted,
         is_wholly_scoped=_is_wholly_scoped(head.logger) if head.logger else has_scoped_prefix(message),
         level=head.level,
         logger=head.logger,
@@ -242,24 +243,15 @@ def _template(head: _Head, first_line: bytes, may_be_shared: bool) -> tuple[LogT
     return template, None not in edges and _is_digit_insensitive(head.logger, message, prefix_size, match)
 
 
-RuleMatch = tuple[Rule, re.Match[bytes]]
 _INDEX = {id(rule): i for i, rule in enumerate(RULES)}
-
-
-def _match(logger: bytes, message: bytes, prefix_size: int) -> RuleMatch | None:
-    """The rule of a message, and its match behind the prefix; None if no rule matches."""
-    for rule in candidates(logger, message[prefix_size:]):
-        if m := rule.pattern.fullmatch(message, prefix_size):
-            return rule, m
-    return None
 
 
 def _captures(line: NumberedText, match: RuleMatch | None, begin: int) -> list[Capture]:
     """How each value of a message that begins at `begin` is read."""
     captures: list[Capture] = []
     if match is not None:
-        rule, m = match
-        for group, (name, kind) in enumerate(rule.captures, 1):
+        m = match.match
+        for name, kind, group in match.values:
             if m[group] is not None:
                 captures += captures_of(line, name, kind, (m.start(group) + begin, m.end(group) + begin), captures)
     return captures
@@ -294,13 +286,15 @@ def _is_digit_insensitive(logger: bytes, message: bytes, prefix_size: int, match
     for rule in candidates(logger, message[prefix_size:]):
         if rule.digit_insensitive and rule.digit_insensitive.fullmatch(message, prefix_size):
             return False
+    if (match is None or match.is_drifted) and may_drift_with_other_digits(logger, message, prefix_size):
+        return False
     positions = _capture_positions(message, prefix_size, match)
     if positions is None:
         return False
     for digits in (b"8", b"758"):
         other = _with_numbers(message, digits)
         prefix, _ = split_prefix(other)
-        if _capture_positions(other, len(prefix), _match(logger, other, len(prefix))) != positions:
+        if _capture_positions(other, len(prefix), find_match(logger, other, len(prefix))) != positions:
             return False
     return True
 
@@ -316,7 +310,6 @@ def _capture_positions(message: bytes, prefix_size: int, match: RuleMatch | None
     positions: list[object] = [text.position(prefix_size)]
     if match is None:
         return None if None in positions else positions
-    rule, m = match
-    edges: Iterator[int] = (edge for group in range(1, len(rule.captures) + 1) for edge in m.span(group))
+    edges: Iterator[int] = (edge for *_, group in match.values for edge in match.match.span(group))
     positions += [text.position(edge) if edge >= 0 else -1 for edge in edges]
-    return None if None in positions else [rule.event_type, id(rule), *positions]
+    return None if None in positions else [match.rule.event_type, id(match.rule), match.is_drifted, *positions]

@@ -50,7 +50,7 @@ TRUNK = Release(sys.maxsize)
 
 _MINOR = """
 0.8.0 0.8.1 0.8.2 0.9 0.10.0 0.10.1 0.10.2 0.11 1.0 1.1 2.0 2.1 2.2 2.3 2.4 2.5 2.6 2.7 2.8
-3.0 3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 3.9 4.0 4.1
+3.0 3.1 3.2 3.3 3.4 3.5 3.6 3.7 3.8 3.9 4.0 4.1 4.2 4.3
 """
 MINOR_RELEASES = tuple(Release.parse(text) for text in _MINOR.split())
 
@@ -100,7 +100,7 @@ class Era(StrEnum):
     Z6 = "Z6"  # 2.1-2.3: writes fenced by controller epoch, broker epochs (2.2)
     Z7 = "Z7"  # 2.4-2.6: KIP-455 reassignment, KIP-460 election types
     Z8 = "Z8"  # 2.7-3.9: ISR changes through the controller (KIP-497)
-    K0 = "K0"  # 2.8: early access, inline elections
+    K0 = "K0"  # 2.8: early access, inline elections, which are not reproduced here
     K1 = "K1"  # 3.0-3.1: change builder
     K2 = "K2"  # 3.2-3.6: election kinds, recovery state
     K3 = "K3"  # 3.7-4.0: eligible leader replicas (KIP-966) in the code, off by default
@@ -120,3 +120,15 @@ def era_of(release: Release, *, kraft: bool) -> Era:
     if not past or (not kraft and release >= Release(4)):
         raise ValueError(f"Kafka {release} has no {'KRaft' if kraft else 'ZooKeeper'} controller we know")
     return Era(f"{mode}{past[-1]}")
+
+
+def has_algorithm(release: Release, *, kraft: bool) -> bool:
+    """Whether the elections of a controller of that release are reproduced here; if not, they cannot be judged.
+
+    >>> has_algorithm(Release.parse("2.8"), kraft=False), has_algorithm(Release.parse("2.8"), kraft=True)
+    (True, False)
+    """
+    try:
+        return era_of(release, kraft=kraft) is not Era.K0
+    except ValueError:
+        return False

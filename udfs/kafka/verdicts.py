@@ -22,7 +22,7 @@ from udfs.kafka.kraft_partition import (
     apply_change,
 )
 from udfs.kafka.plausible_choices import Outcome, check_choice, in_words
-from udfs.kafka.releases import ProtocolVersion, Release
+from udfs.kafka.releases import ProtocolVersion, Release, has_algorithm
 from udfs.kafka.stored_state import Cluster, StoredState
 
 Row = Mapping[str, Any]
@@ -93,6 +93,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     rule = "kraft_election" if is_kraft else _RULES.get(row["strategy"], "zk_election")
     logged: Outcome = (row["leader"], tuple(row["isr"] or ())) if row["succeeded"] else None
     missing = _missing(row, is_kraft=is_kraft)
+    if not has_algorithm(release, kraft=is_kraft):
+        missing = (f"an algorithm to judge Kafka {release} by", *missing)
     if missing:
         return _verdict(rule, Judgement(UNKNOWN, "the choice of the algorithm", in_words(logged), missing))
     judgements = {

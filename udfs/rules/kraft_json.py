@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from udfs.rules.known_fields import NEW_FIELDS, new_json_keys
+
 COLUMN_OF_KEY: Mapping[str, str] = {  # key of a record -> column
     "topicId": "topic_id",
     "topicName": "topic",
@@ -70,7 +72,8 @@ def json_record(text: str) -> dict[str, Any]:
         data = json.loads(text)
     except json.JSONDecodeError:  # cut off or overwritten: kept as it is
         return {"data": text}
-    return record_fields(data)
+    new = new_json_keys(data)
+    return {**record_fields(data), **({NEW_FIELDS: ",".join(new)} if new else {})}
 
 
 def json_broker(text: str) -> dict[str, Any]:
@@ -102,9 +105,11 @@ def json_config(text: str) -> dict[str, Any]:
     """A configuration record: `topic` where it is a topic's, `broker_id` where it is a broker's."""
     read = json_record(text)
     kind = _RESOURCE_TYPE.get(read.get("resource_type", ""), read.get("resource_type", ""))
+    aside = ("resource_type", "resource_name", "name", "value")
     return {
         **resource_fields(kind, read.get("resource_name", ""), "broker_id"),
         **{f"config_{key}": read[key] for key in ("name", "value") if key in read},
+        **{key: value for key, value in read.items() if key not in aside},
     }
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Container, Mapping
 from typing import Any
 
-from udfs.rules.kraft_json import record_fields, resource_fields
+from udfs.rules.known_fields import NEW_FIELDS, new_nested_fields, new_outer_fields
+from udfs.rules.kraft_json import COLUMN_OF_KEY, record_fields, resource_fields, snake
+from udfs.rules.printed import MORE
 from udfs.rules.regex import late
 
-_NESTING = late(r"[(\[{]|[)\]}]|,[ \n]?(?=\w+=)")
+_NESTING = late(r"(?<==)'[^'\n]*'|[(\[{]|[)\]}]|,[ \n]?(?=\w+=)")
 
 
 def printed_fields(text: str) -> dict[str, str]:
@@ -25,7 +28,7 @@ def printed_fields(text: str) -> dict[str, str]:
             depth += 1
         elif m[0] in ")]}":
             depth -= 1
-        elif depth == 0:  # a comma between two fields
+        elif depth == 0 and m[0][0] == ",":  # a comma between two fields
             ends += [m.start(), m.end()]
     ends.append(len(inner))
     pairs = (inner[start:end].partition("=") for start, end in zip(ends[::2], ends[1::2], strict=True))
@@ -54,9 +57,27 @@ def printed_record(text: str) -> dict[str, Any]:
     >>> printed_record("PartitionChangeRecord(partitionId=7, isr=[2, 3], leader=-2, replicas=null)")
     {'partition': 7, 'isr': [2, 3]}
     """
-    read = record_fields({key: json_value(value) for key, value in printed_fields(text).items()})
+    fields = printed_fields(text)
+    new = new_outer_fields(text.partition("(")[0], fields)
+    read = record_fields({key: json_value(value) for key, value in fields.items() if key not in new})
     names = {"broker_id": "broker", "controller_id": "node_id", "topic_name": "topic"}
-    return {names.get(key, key): value for key, value in read.items()}
+    known = {names.get(key, key): value for key, value in read.items()}
+    return {**known, **new_fields({key: fields[key] for key in new}, new_nested_fields(text, fields), known)}
+
+
+def new_fields(new: Mapping[str, str], nested: Collection[str], known: Container[str]) -> dict[str, str]:
+    """New fields of an object as fields, lists as JSON text, and `new_fields` with their names and those of fields of
+    objects within it; nothing if there are none. One whose name means something else gets `new_` before it."""
+    if not new and not nested:
+        return {}
+    taken = {*COLUMN_OF_KEY.values(), "broker_id", "controller_id", "controller_epoch", "partitions", "correlation_id"}
+    read = {}
+    for name, value in new.items():
+        key = snake(name)
+        parsed = json_value(value)
+        text = json.dumps(parsed) if isinstance(parsed, list) else value if parsed is None else str(parsed)
+        read[f"new_{key}" if key in taken or key in known else key] = text
+    return {**read, NEW_FIELDS: ",".join([*new, *nested])}
 
 
 def printed_change(text: str) -> dict[str, Any]:
@@ -67,7 +88,7 @@ def printed_change(text: str) -> dict[str, Any]:
 def previous_record(text: str) -> dict[str, Any]:
     """A registration as it was before: all of it fields, `previous_leader`, `previous_isr` and so on."""
     return {
-        f"previous_{key}": value if isinstance(value, str) else json.dumps(value)
+        key if key == NEW_FIELDS else f"previous_{key}": value if isinstance(value, str) else json.dumps(value)
         for key, value in printed_record(text).items()
     }
 
@@ -75,16 +96,21 @@ def previous_record(text: str) -> dict[str, Any]:
 def builder_state(text: str) -> dict[str, Any]:
     """`PartitionChangeBuilder(partition=PartitionRegistration(...), ...)`: the state now, and the target."""
     outer = printed_fields(text)
-    rest = {key: value for key, value in outer.items() if key not in ("partition", "isAcceptableLeader")}
-    return {
+    new = new_outer_fields("PartitionChangeBuilder", outer)
+    aside = {"partition", "isAcceptableLeader", *new}
+    known = {
         **printed_record(outer.get("partition", "()")),
-        **record_fields({key: json_value(value) for key, value in rest.items()}),
+        **record_fields({key: json_value(value) for key, value in outer.items() if key not in aside}),
     }
+    return {**known, **new_fields({key: outer[key] for key in new}, (), known)}
+
+
+_BROKER_STATE = late(rf"brokerId=(-?\d+){MORE}, brokerEpoch=(-?\d+)")
 
 
 def altered_isr(text: str) -> dict[str, Any]:
     """A requested ISR: `[2, 3]`, from 3.5 on `[BrokerState(brokerId=2, brokerEpoch=71), ...]`."""
-    states = [(int(m[1]), int(m[2])) for m in re.finditer(r"brokerId=(-?\d+), brokerEpoch=(-?\d+)", text)]
+    states = [(int(m[1]), int(m[2])) for m in _BROKER_STATE.finditer(text)]
     if not states:
         return {"isr": [int(number) for number in re.findall(r"-?\d+", text)]}
     return {"isr": [broker for broker, _ in states], "isr_broker_epochs": json.dumps([epoch for _, epoch in states])}

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from udfs.rules.kraft_objects import printed_fields
+from udfs.rules.known_fields import new_nested_fields, new_outer_fields
+from udfs.rules.kraft_objects import new_fields, printed_fields
 
 
 def offset_metadata(text: str) -> dict[str, Any]:
@@ -38,16 +39,15 @@ def raft_state(text: str) -> dict[str, Any]:
             read[field] = fields[key]
     if voted := re.search(r"\bid=(\d+)", fields.get("votedKey", "")):
         read["voted_id"] = voted[1]
-    return read
+    new = new_outer_fields(name, fields)
+    return {**read, **new_fields({key: fields[key] for key in new}, new_nested_fields(text, fields), read)}
 
 
 def _first_id(fields: Mapping[str, str], *names: str) -> int | None:
     """A node id: `1`, `OptionalInt[1]`, `ReplicaKey(id=1, ...)`, `VoterNode(voterKey=...)`, `host:9093 (id: 1 ...`."""
     for name in names:
-        if m := re.match(
-            r"(?:OptionalInt\[|ReplicaKey\(id=|VoterNode\(voterKey=ReplicaKey\(id=|\S+ \(id: )?(\d+)",
-            fields.get(name, ""),
-        ):
+        value = fields.get(name, "")
+        if m := re.search(r"\bid=(\d+)", value) or re.match(r"(?:OptionalInt\[|\S+ \(id: )?(\d+)", value):
             return int(m[1])
     return None
 

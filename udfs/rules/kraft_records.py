@@ -41,6 +41,7 @@ from udfs.rules.kraft_quorum_values import (
     vote,
 )
 from udfs.rules.kraft_results import created_topics, deleted_topics, partition_results
+from udfs.rules.printed import BALANCED
 
 _WORDINGS: Mapping[str, tuple[str, str]] = {  # words that imply a field -> the field and its value
     "initial RegisterBrokerRecord for": ("kind", "new"),
@@ -68,8 +69,8 @@ def wording(text: str) -> dict[str, Any]:
 
 
 def list_field(name: str) -> Callable[[str], dict[str, Any]]:
-    """Reader of a bracketed list as JSON text, in a field of this name."""
-    return lambda text: {name: json.dumps(json_value(text))}
+    """Reader of a bracketed list as JSON text, in a field of this name; of `null` nothing."""
+    return lambda text: {} if text == "null" else {name: json.dumps(json_value(text))}
 
 
 def ineligible(text: str) -> dict[str, Any]:
@@ -139,11 +140,12 @@ STATE_RECORDS = (  # types of metadata records that have a rule of their own
 )
 PATTERNS: Mapping[str, str] = {  # kind -> its pattern; the text itself is what it gives
     "quoted": r"[^']*",
+    "quoted_text": r"(?:[^']|'(?!, \w+=|\)))*",
     "brackets": r"\[[^\]]*\]",
     "entity_type": r"broker|node|group|client metrics",
     "listener_event": r"(?:batch|bootstrap snapshot|committed snapshot|snapshot|leader change|new leadership) .*",
     "vote_reason": r"(?:since |already ).*",
-    "candidate": r"\((?:[^()]|\([^()]*\))*\)|\d+",
+    "candidate": rf"\({BALANCED}\)|\d+",
     "batch_step": r"(?!processing ).*",
     "returning": r"Re\w+",
     "one": r"1",
@@ -167,11 +169,11 @@ READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kin
     "controller_record": (r"\{.*\}", json_controller),
     "config_record": (r"\{.*\}", json_config),
     "feature_record": (r"\{.*\}", json_feature),
-    "printed": (r"\w+\(.*?\)", printed_record),
-    "printed_change": (r"\w+\(.*?\)", printed_change),
-    "previous": (r"\w+\(.*?\)", previous_record),
-    "builder": (r"\w+\(.*?\)", builder_state),
-    "broker_registration": (r"\w+\(.*?\)", broker_registration),
+    "printed": (rf"\w+\({BALANCED}\)", printed_record),
+    "printed_change": (rf"\w+\({BALANCED}\)", printed_change),
+    "previous": (rf"\w+\({BALANCED}\)", previous_record),
+    "builder": (rf"\w+\({BALANCED}\)", builder_state),
+    "broker_registration": (rf"\w+\({BALANCED}\)", broker_registration),
     "changes": (r"\w+: .*?", changes),
     "proposed": (r"Proposed ISR was .*", proposed),
     "offset_metadata": (r"(?:Optional\[)?LogOffsetMetadata\(.*?\)\]?", offset_metadata),
@@ -179,8 +181,9 @@ READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kin
     "wording": ("|".join(re.escape(words) for words in sorted(_WORDINGS, reverse=True)), wording),
     "offline_directories": (r"\[[^\]]*\]", list_field("offline_directories")),
     "online_directories": (r"\[[^\]]*\]", list_field("online_directories")),
+    "cordoned_log_dirs": (r"null|\[[^\]]*\]", list_field("cordoned_log_dirs")),
     "log_dirs": (r"\[[^\]]*\]", list_field("log_dirs")),
-    "altered_isr": (r"\[(?:[^\[\]()]|\([^()]*\))*\]", altered_isr),
+    "altered_isr": (rf"\[{BALANCED}\]", altered_isr),
     "clean_election": (r"a clean election", wording),
     "unclean_election": (r"an unclean election", wording),
     "elr_election": (r"ELR", wording),

@@ -7,10 +7,13 @@ import re
 from typing import Any
 
 from udfs.rules.kraft_objects import json_value
+from udfs.rules.printed import BEFORE, MORE
 from udfs.rules.regex import late
 
-_CREATED = late(r"CreatableTopic\(name='([^']*)', numPartitions=(-?\d+), replicationFactor=(-?\d+)")
-_ASSIGNED = late(r"CreatableReplicaAssignment\(partitionIndex=(\d+), brokerIds=\[([\d, ]*)\]\)")
+_CREATED = late(
+    rf"CreatableTopic\({BEFORE}name='([^']*)'{MORE}, numPartitions=(-?\d+){MORE}, replicationFactor=(-?\d+)"
+)
+_ASSIGNED = late(rf"CreatableReplicaAssignment\({BEFORE}partitionIndex=(\d+){MORE}, brokerIds=\[([\d, ]*)\]")
 
 
 def created_topics(text: str) -> dict[str, Any]:
@@ -55,5 +58,5 @@ def _one_or_more(results: list[dict[str, Any]]) -> dict[str, Any]:
 
 def partition_results(text: str) -> dict[str, Any]:
     """`[CreatePartitionsTopicResult(name='a', errorCode=0, ...), ...]`; several as one field `results`."""
-    results = re.findall(r"name='([^']*)', errorCode=(-?\d+)", text)
+    results = re.findall(rf"name='([^']*)'{MORE}, errorCode=(-?\d+)", text)
     return _one_or_more([{"topic": name, "error_code": int(code)} for name, code in results])

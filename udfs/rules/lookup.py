@@ -44,6 +44,12 @@ def candidates(logger: bytes, rest: bytes) -> Sequence[Rule]:
     return by_word[None] if of_word is None else of_word
 
 
+@cache
+def all_of_logger(logger: bytes) -> tuple[Rule, ...]:
+    """The rules of one logger, each once."""
+    return tuple({id(rule): rule for rules in of_logger(logger).values() for rule in rules}.values())
+
+
 def landmarks_of(events: Collection[str]) -> set[bytes]:
     """Texts one of which stands in each message of some event types; empty ones if there is no such text."""
     every = (rule for subject in SUBJECTS for rule in rules_about(subject))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from udfs.rules.lookup import candidates
+from udfs.rules.drift import find_match
 from udfs.rules.prefixes import SPLIT, read_prefix
 from udfs.rules.regex import late
 from udfs.rules.rule import COLUMNS, Rule, ValueKind
@@ -26,11 +26,9 @@ def split_prefix(message: bytes) -> tuple[bytes, bytes]:
 
 
 def find_rule(logger: bytes, rest: bytes) -> Rule | None:
-    """The rule that matches a message; None if there is none. `rest` is the message without its prefix."""
-    for rule in candidates(logger, rest):
-        if rule.landmark in rest and rule.pattern.fullmatch(rest):
-            return rule
-    return None
+    """The rule that knows a message; None if there is none. `rest` is the message without its prefix."""
+    match = find_match(logger, rest)
+    return None if match is None else match.rule
 
 
 def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
@@ -39,13 +37,13 @@ def read_message(logger: str, message: str | bytes) -> dict[str, Any] | None:
     Values of the text win over those of the prefix, for example the partition of a line written by another.
     """
     prefix, rest = split_prefix(message.encode() if isinstance(message, str) else message)
-    rule = find_rule(logger.encode(), rest)
-    if rule is None:
+    match = find_match(logger.encode(), rest)
+    if match is None:
         return None
-    values: dict[str, Any] = {"event_type": rule.event_type, **(read_prefix(prefix) or {})}
-    m = rule.pattern.fullmatch(rest)
+    values: dict[str, Any] = {"event_type": match.rule.event_type, **(read_prefix(prefix) or {})}
     try:
-        for (name, kind), raw in zip(rule.captures, m.groups() if m else (), strict=True):
+        for name, kind, group in match.values:
+            raw = match.match[group]
             if raw is not None:
                 values.update(read_value(name, kind, raw))
     except Exception:  # a broken line that looks like the rule's: whatever its reader stumbled over

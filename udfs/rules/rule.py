@@ -17,7 +17,7 @@ read from it; a rule without a sample is unfinished. Nothing here imports Spark:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -181,10 +181,14 @@ class Rule:
     @cached_property
     def captures(self) -> tuple[tuple[str, ValueKind], ...]:
         """Name and kind of each captured value, in the order of the pattern's groups."""
-        names = ((m["name"], self._kind(m)) for m in _PIECE.finditer(self.text) if m["name"])
-        return tuple((name, kind) for name, kind in names if name != "_")
+        return tuple((name, self.kind_of(m)) for m in self.pieces() if (name := m["name"]) and name != "_")
 
-    def _kind(self, piece: re.Match[str]) -> ValueKind:
+    def pieces(self) -> Iterator[re.Match[str]]:
+        """The parts of the text in order: a `literal`, a value with its `name` and `kind`, or `<?` and `?>`."""
+        return _PIECE.finditer(self.text)
+
+    def kind_of(self, piece: re.Match[str]) -> ValueKind:
+        """The kind of a value."""
         name = piece["kind"] or _KIND_OF.get(piece["name"], "text")
         if name not in KINDS:
             raise ValueError(f"rule {self.event_type}: no kind {name!r}; expected one of {sorted(KINDS)}")
@@ -194,9 +198,9 @@ class Rule:
     def pattern(self) -> re.Pattern[bytes]:
         """Matches the whole message behind its prefix; one group for each capture."""
         parts = []
-        for m in _PIECE.finditer(self.text):
+        for m in self.pieces():
             if m["name"]:
-                parts.append(f"({'?:' if m['name'] == '_' else ''}{self._kind(m).pattern})")
+                parts.append(f"({'?:' if m['name'] == '_' else ''}{self.kind_of(m).pattern})")
             elif m["literal"]:
                 first, rest = ("", m["literal"]) if parts else (m["literal"][0], m["literal"][1:])
                 parts.append(
@@ -210,7 +214,7 @@ class Rule:
     def landmark(self) -> bytes:
         """The longest text that stands in every message of the rule: a message without it need not be matched."""
         texts, depth = [b""], 0
-        for i, m in enumerate(_PIECE.finditer(self.text)):
+        for i, m in enumerate(self.pieces()):
             depth += (m[0] == "<?") - (m[0] == "?>")
             if m["literal"] and not depth:
                 texts.append(m["literal"][i == 0 :].encode())  # the case of the first letter may vary

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, TypedDict
 
+from udfs.rules.printed import BALANCED, BEFORE, MORE
 from udfs.rules.regex import late
 
 
@@ -38,8 +39,8 @@ _PARTITION = late(
     r"(?:TopicAndPartition\(|PartitionAndReplica\(|(?<![\w=])(?<!-> )[\[(])"  # not the two ids of `List(1, 2)`
     r"(?P<old>[\w.-]+), ?(?P<old_number>\d+)(?:,\d+)?[\])]"
     r"|\[?Topic=(?P<topic>[\w.-]+),Partition=(?P<number>\d+)"
-    r"|topicName='(?P<named>[\w.-]+)', partitionIndex=(?P<named_number>\d+)"
-    r"|(?<![\w.-])(?P<new>[\w.-]+)-(?P<new_number>\d+)(?![\w.-])"
+    rf"|topicName='(?P<named>[\w.-]+)'{MORE}, partitionIndex=(?P<named_number>\d+)"
+    r"|(?<![\w.-])(?P<new>[\w.-]+)-(?P<new_number>\d+)(?![\w-]|\.[\w.-])"
 )
 _WORDS = (  # field of a printed state -> the key here
     ("leader", "leader", r"\bleader=(-?\d+)|\bLeader:(-?\d+)|\"leader\": ?\"?(-?\d+)"),
@@ -168,7 +169,8 @@ def partition_states(text: str) -> list[PartitionState]:
 _TOPIC_ID_OF = late(r"TopicIdReplicaAssignment\(([\w.-]+),Some\(([\w-]+)\)")
 _REPLICAS_OF = late(
     r"(?:\[([\w.-]+), ?(\d+)\]|([\w.-]+)-(\d+)) -> "
-    r"(?:\w*ReplicaAssignment\(replicas=([\d,]*), addingReplicas=([\d,]*), removingReplicas=([\d,]*)\)"
+    rf"(?:\w*ReplicaAssignment\({BEFORE}replicas=([\d,]*){MORE}, addingReplicas=([\d,]*){MORE}, "
+    rf"removingReplicas=([\d,]*){MORE}\)"
     r"|(?:\w+\()*\[?([\d, ]*)[)\]]?)"
 )
 
@@ -264,7 +266,8 @@ def path_assignment(text: str) -> dict[str, Any]:
 _FETCHED = late(
     r"(?:\[([\w.-]+),(\d+)\]|([\w.-]+)-(\d+))(?:, initOffset| -> (?:\(offset=\d+, leaderEpoch=(?P<epoch>-?\d+)\)"
     r"|InitialFetchState\((?:Some\((?P<id>[\w-]+)\),|None,)?"
-    r"BrokerEndPoint[(\[][^)\]]*[)\]],(?P<state_epoch>-?\d+),)?)"
+    rf"BrokerEndPoint[(\[]{BALANCED}[)\]],"
+    r"(?P<state_epoch>-?\d+),)?)"
 )
 
 
@@ -284,7 +287,7 @@ def fetched(text: str) -> list[PartitionState]:
 def json_partitions(text: str) -> list[PartitionState]:
     """`{"partitions":[{"topic":...,"partition":...,"replicas":[...]}]}` as ZooKeeper holds it for tools."""
     try:
-        listed = json.loads(text)["partitions"]
+        listed = json.JSONDecoder().raw_decode(text)[0]["partitions"]
     except (ValueError, KeyError, TypeError):
         return []
     keys = ("topic", "partition", "replicas")
@@ -325,7 +328,7 @@ def request(text: str) -> dict[str, Any]:
     return {**fields, "partitions": states} if states else fields
 
 
-_TOPIC_STATE = late(r"(?:topicName|name)='([\w.-]*)'(?:, topicId=([\w-]+))?, partition(?:State)?s=\[")
+_TOPIC_STATE = late(rf"(?:topicName|name)='([\w.-]*)'(?:{MORE}, topicId=([\w-]+))?{MORE}, partition(?:State)?s=\[")
 _PARTITION_STATE = late(r"partitionIndex=(\d+)")
 _OLD_WIRE = late(r"\{topic=([\w.-]+),partition=(\d+)\}")
 

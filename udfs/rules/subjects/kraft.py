@@ -256,7 +256,7 @@ RULES: tuple[Rule, ...] = (
         "kraft_transaction_aborted",
         OFFSETS,
         text=(
-            "Replayed <record:word>(reason='<reason:text>') at offset <offset>. Reverted to offset "
+            "Replayed <record:word>(reason='<reason:quoted_text>') at offset <offset>. Reverted to offset "
             "<reverted_offset:int>."
         ),
         sample=(

@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
             "Replayed BrokerRegistrationChangeRecord modifying the registration for broker <broker>: "
             "BrokerRegistrationChangeRecord(brokerId=<_:int>, brokerEpoch=<broker_epoch:int>, "
             "fenced=<fenced_change:one>, inControlledShutdown=<in_controlled_shutdown_change:int><?, "
-            "logDirs=<log_dirs:log_dirs>?>)"
+            "logDirs=<log_dirs:log_dirs>?><?, cordonedLogDirs=<cordoned_log_dirs:cordoned_log_dirs>?>)"
         ),
         sample=(
             "[QuorumController id=101] Replayed BrokerRegistrationChangeRecord modifying the registration "
@@ -220,7 +220,7 @@ RULES: tuple[Rule, ...] = (
             "Replayed BrokerRegistrationChangeRecord modifying the registration for broker <broker>: "
             "BrokerRegistrationChangeRecord(brokerId=<_:int>, brokerEpoch=<broker_epoch:int>, "
             "fenced=<fenced_change:minus_one>, inControlledShutdown=<in_controlled_shutdown_change:int><?, "
-            "logDirs=<log_dirs:log_dirs>?>)"
+            "logDirs=<log_dirs:log_dirs>?><?, cordonedLogDirs=<cordoned_log_dirs:cordoned_log_dirs>?>)"
         ),
         sample=(
             "[QuorumController id=101] Replayed BrokerRegistrationChangeRecord modifying the registration "
@@ -244,7 +244,7 @@ RULES: tuple[Rule, ...] = (
             "Replayed BrokerRegistrationChangeRecord modifying the registration for broker <broker>: "
             "BrokerRegistrationChangeRecord(brokerId=<_:int>, brokerEpoch=<broker_epoch:int>, "
             "fenced=<fenced_change:zero>, inControlledShutdown=<in_controlled_shutdown_change:one><?, "
-            "logDirs=<log_dirs:log_dirs>?>)"
+            "logDirs=<log_dirs:log_dirs>?><?, cordonedLogDirs=<cordoned_log_dirs:cordoned_log_dirs>?>)"
         ),
         sample=(
             "[QuorumController id=101] Replayed BrokerRegistrationChangeRecord modifying the registration "
@@ -268,12 +268,12 @@ RULES: tuple[Rule, ...] = (
             "Replayed BrokerRegistrationChangeRecord modifying the registration for broker <broker>: "
             "BrokerRegistrationChangeRecord(brokerId=<_:int>, brokerEpoch=<broker_epoch:int>, "
             "fenced=<fenced_change:zero>, inControlledShutdown=<in_controlled_shutdown_change:zero><?, "
-            "logDirs=<log_dirs:log_dirs>?>)"
+            "logDirs=<log_dirs:log_dirs>?><?, cordonedLogDirs=<cordoned_log_dirs:cordoned_log_dirs>?>)"
         ),
         sample=(
             "[QuorumController id=101] Replayed BrokerRegistrationChangeRecord modifying the registration "
             "for broker 4: BrokerRegistrationChangeRecord(brokerId=4, brokerEpoch=300, fenced=0, "
-            "inControlledShutdown=0, logDirs=[r7YzA2bCdE9fGhIj_KlMnO])"
+            "inControlledShutdown=0, logDirs=[], cordonedLogDirs=[r7YzA2bCdE9fGhIj_KlMnO])"
         ),
         reads={
             "controller_id": 101,
@@ -281,7 +281,8 @@ RULES: tuple[Rule, ...] = (
             "broker_epoch": "300",
             "fenced_change": "0",
             "in_controlled_shutdown_change": "0",
-            "log_dirs": '["r7YzA2bCdE9fGhIj_KlMnO"]',
+            "log_dirs": "[]",
+            "cordoned_log_dirs": '["r7YzA2bCdE9fGhIj_KlMnO"]',
         },
         since="3.7.0",
     ),
@@ -402,7 +403,7 @@ RULES: tuple[Rule, ...] = (
         CLUSTER,
         text=(
             "Replayed RegisterControllerRecord conta<?i?>ning ControllerRegistration(id=<node_id:int>, "
-            "incarnationId=<incarnation_id:uuid>, <_:text>})<?. Previous incarnation was "
+            "incarnationId=<incarnation_id:uuid>, <_:text>)<?. Previous incarnation was "
             "<previous_incarnation_id:uuid>?><?.?>"
         ),
         sample=(

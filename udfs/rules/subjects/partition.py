@@ -365,7 +365,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "isr_change_failed",
         PARTITION,
-        text=("Controller failed to update ISR to " + PENDING + "<_:text>) due to unexpected <error:word>. Retrying."),
+        text=(
+            "Controller failed to update ISR to "
+            + PENDING
+            + "<?, <_:text>?>) due to unexpected <error:word>. Retrying."
+        ),
         sample=(
             "[Partition pay-in-3 broker=4] Controller failed to update ISR to PendingShrinkIsr(isr=Set(4, 5, 6), "
             "outOfSyncReplicaIds=Set(6)) due to unexpected NOT_CONTROLLER. Retrying."
@@ -387,7 +391,7 @@ RULES: tuple[Rule, ...] = (
         text=(
             "Failed to <?update ISR?><?alter partition?> to "
             + PENDING
-            + "<_:text>) due to unexpected <error:word>. Retrying."
+            + "<?, <_:text>?>) due to unexpected <error:word>. Retrying."
         ),
         sample=(
             "[Partition pay-in-3 broker=4] Failed to update ISR to PendingShrinkIsr(isr=Set(4, 5, 6), "
@@ -407,7 +411,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "isr_change_rejected",
         PARTITION,
-        text=("Controller failed to update ISR to " + PENDING + "<_:text>) <reason:clause>. Giving up."),
+        text=("Controller failed to update ISR to " + PENDING + "<?, <_:text>?>) <reason:clause>. Giving up."),
         sample=(
             "[Partition pay-in-3 broker=4] Controller failed to update ISR to PendingShrinkIsr(isr=Set(4, 5, 6), "
             "outOfSyncReplicaIds=Set(6)) since we sent an old leader epoch. Giving up."
@@ -429,7 +433,7 @@ RULES: tuple[Rule, ...] = (
         text=(
             "Failed to <?update ISR?><?alter partition?> to "
             + PENDING
-            + "<_:text>) <reason:clause>. <?Giving up.?><?Partition state may be out of sync, awaiting new the "
+            + "<?, <_:text>?>) <reason:clause>. <?Giving up.?><?Partition state may be out of sync, awaiting new the "
             "latest metadata.?><?<_:text>has been reset to the latest committed state <_:rest>?>"
         ),
         sample=(
@@ -454,7 +458,7 @@ RULES: tuple[Rule, ...] = (
         text=(
             "The alter partition request successfully updated the partition state to "
             + PENDING
-            + "<_:text>) but <reason:clause>. Waiting on new metadata to clean up this replica."
+            + "<?, <_:text>?>) but <reason:clause>. Waiting on new metadata to clean up this replica."
         ),
         sample=(
             "[Partition pay-in-3 broker=4] The alter partition request successfully updated the partition state "
@@ -504,7 +508,11 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "isr_change_ignored",
         PARTITION,
-        text=("Ignoring failed ISR update to " + PENDING + "<_:text>) since we have already updated state to <_:rest>"),
+        text=(
+            "Ignoring failed ISR update to "
+            + PENDING
+            + "<?, <_:text>?>) since we have already updated state to <_:rest>"
+        ),
         sample=(
             "[Partition pay-in-3 broker=4] Ignoring failed ISR update to PendingShrinkIsr(isr=Set(4, 5, 6), "
             "outOfSyncReplicaIds=Set(6), sentLeaderAndIsr=LeaderAndIsr(leader=4, leaderEpoch=12, isr=List(4, 5), "

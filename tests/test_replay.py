@@ -14,7 +14,7 @@ from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
 from udfs.kafka.releases import Release, lowest_release
-from udfs.kafka.verdicts import Verdict, algorithm_release, without_elr
+from udfs.kafka.verdicts import Verdict, algorithm_release, judge_election, without_elr
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,6 +35,18 @@ def test_nobody_is_accused_where_eligible_leader_replicas_are_unknown(case: str)
         Verdict("unclean_leader_alone", verdict, "an unclean leader that is allowed", "leader 2", missing, "text")
     )
     assert (verdict_without_elr.verdict, verdict_without_elr.missing) == expected
+
+
+def test_an_election_of_a_release_without_an_algorithm_is_unknown() -> None:
+    """Kafka 2.8 with KRaft, early access."""
+    row = {
+        "leader": 2, "isr": [2], "succeeded": True, "strategy": None, "replicas": [1, 2], "replicas_before": [1, 2],
+        "isr_before": [1, 2], "previous_leader": 1, "live_brokers": [2], "unclean_enabled": False,
+        "certainly_online": [2], "possibly_online": [2], "elr_before": None,
+    }  # fmt: skip
+    early = judge_election(row, Release(2, 8), is_kraft=True, elr_enabled=False)
+    assert (early.verdict, early.missing) == ("unknown", ("an algorithm to judge Kafka 2.8 by",))
+    assert judge_election(row, Release(3), is_kraft=True, elr_enabled=False).verdict == "holds"
 
 
 RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cluster's streams -> its release

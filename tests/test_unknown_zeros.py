@@ -56,6 +56,12 @@ def test_what_is_missing(case: str) -> None:
     assert missing_logs_by_fact(kinds, [None, releases], has_requests=has_requests) == expected
 
 
+def test_a_cluster_that_was_upgraded() -> None:
+    """Streams of 2.3 without TRACE lack changes of leaders, whatever those of 2.8 log."""
+    missing = missing_logs_by_fact(ALL, ["1.1.0..2.3.1", "2.8.0.."], has_requests=False)
+    assert missing == dict.fromkeys(LEADERS, TRACE)
+
+
 def test_elections_that_nobody_can_judge() -> None:
     missing = missing_logs_by_fact(ALL, ["2.6.0.."], has_requests=False, unjudged_elections=1)
     assert missing == {"elections.unclean": "ISRs and assignments before elections"}

@@ -6,7 +6,7 @@ controller.log, where a leader is lost; from 2.6 on in state-change.log at INFO,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from udfs.kafka.releases import Release, lowest_release
 
@@ -26,7 +26,7 @@ def missing_logs_by_fact(
     """
     if "metadata_dump" in kinds:
         return {}
-    leaders = _missing_of_leaders(kinds, lowest_release(ranges), has_requests=has_requests)
+    leaders = None if has_requests else _missing_of_leaders(kinds, [one for one in ranges if one])
     missing = {
         ELECTED: leaders,
         OUTAGES: leaders,
@@ -40,17 +40,19 @@ def missing_logs_by_fact(
     return {fact: what for fact, what in missing.items() if what}
 
 
-def _missing_of_leaders(kinds: Collection[str], release: Release | None, *, has_requests: bool) -> str | None:
-    """What is missing to tell when partitions lost their leaders; None: nothing."""
-    if has_requests:
-        return None
-    if release is None:
+def _missing_of_leaders(kinds: Collection[str], ranges: Sequence[str]) -> str | None:
+    """What is missing to tell when partitions lost their leaders, if no line at TRACE is there; None: nothing.
+
+    While brokers are upgraded, some streams are of older releases than others.
+    """
+    release = lowest_release(ranges)
+    ends = [Release.parse(end) for _, _, end in (one.partition("..") for one in ranges) if end]
+    oldest = min([release, *ends]) if release is not None else None
+    if release is None or oldest is None or (oldest < Release(2, 6) and release >= Release(1, 1)):
         return TRACE
     if release >= Release(2, 6):
         return None if "state_change" in kinds else "state-change.log"
-    if release < Release(1, 1):
-        return None if "controller" in kinds else f"controller.log, or {TRACE},"
-    return TRACE
+    return None if "controller" in kinds else f"controller.log, or {TRACE},"
 
 
 def cannot_be_told(what: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from jobs.read.query import run_query
 from jobs.read.views import connect, open_published
 from jobs.warehouse.location import located
+from jobs.warehouse.lock import sole_writer
 from tests.delta_warehouse import publish, write_run, write_table
 from udfs.errors import BadInput, Failed
 
@@ -87,5 +89,23 @@ def test_damaged_tables(tmp_path: Path) -> None:
     data.unlink()
     assert "is damaged or gone" in complaint(root, Failed)
     log = next((root / "elections" / "_delta_log").glob("*.json"))
-    log.write_text("{")
+    whole = log.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"{"):
+        log.write_bytes(damaged)
+        assert "elections is damaged or cannot be read" in complaint(root, Failed)
+    shutil.rmtree(log.parent)
     assert "elections is damaged or cannot be read" in complaint(root, Failed)
+
+
+def test_a_night_that_is_writing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tables that it has changed already are read as they were; before the first is published there is nothing."""
+    root = publish(tmp_path / "second", elections=[PAY])
+    for first in (root, tmp_path / "first"):
+        first.mkdir(exist_ok=True)
+        with sole_writer(str(first), wait=False, say=print):
+            write_table(first, "elections", [ORDERS])
+            write_table(first, "log_files", [])
+            if first == root:
+                assert topics(root, capsys) == ["pay"]
+            else:
+                assert "its first run is not done, or was stopped; wait for it" in complaint(first)

@@ -102,6 +102,8 @@ def open_delta(path: str, version: int | None) -> DeltaTable:
         table = delta_table(path, version=version)
     except Exception as error:  # delta-rs raises several kinds, of which some have no common ancestor but this
         raise Failed(f"The table {path} is damaged or cannot be read: {first_line(error)}.") from None
+    if not table.schema().fields:
+        raise Failed(f"The table {path} is damaged or cannot be read: its log has no columns.")
     if wrong := READ_BY_SPARK & {*(table.protocol().reader_features or ())}:
         raise Failed(
             f"The table {path} uses Delta's {', '.join(sorted(wrong))}, which only Spark reads: use `--engine spark`."

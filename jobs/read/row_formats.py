@@ -85,7 +85,7 @@ def _reader(connection: DuckDBPyConnection, parts: Parts) -> pa.RecordBatchReade
     import pyarrow as pa
 
     def reader(query: str) -> pa.RecordBatchReader:
-        return connection.execute(query).to_arrow_reader(BATCH)
+        return connection.sql(query).to_arrow_reader(BATCH)
 
     schema = reader(f"SELECT * FROM ({parts.queries[0]}\n) AS q LIMIT 0").schema
     return pa.RecordBatchReader.from_batches(schema, (batch for part in parts for batch in reader(part)))

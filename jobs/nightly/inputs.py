@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from jobs.nightly.incremental import Scope
 from jobs.session import checkpointed, checkpointed_if_few
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from jobs.timelines.requests import to_request_lines, to_requests
+from jobs.timelines.written_order import ODD_FORMATS, with_written_order
 from jobs.warehouse.tables import Warehouse
 
 if TYPE_CHECKING:
@@ -45,7 +48,13 @@ class DerivationInputs:
     @cached_property
     def logged_events(self) -> DataFrame:
         """EVENTS, `at` on the clock of the node that logged them."""
-        return checkpointed_if_few(self.all_rows("events"))
+        return checkpointed_if_few(with_written_order(self.all_rows("events"), self.odd_formats))
+
+    @cached_property
+    def odd_formats(self) -> dict[str, str]:
+        """The formats of files in which line numbers do not tell the order of records, by file id."""
+        streams = self.all_rows("log_files").where(F.col("format").rlike(ODD_FORMATS))
+        return {row["file_id"]: row["format"] for row in streams.select("file_id", "format").collect()}
 
     @cached_property
     def requests(self) -> DataFrame:

@@ -34,6 +34,7 @@ from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.kafka_releases import releases
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.timelines.topics import to_topic_timeline
+from jobs.timelines.written_order import with_lines
 from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.tables import BY_NAME
 
@@ -88,6 +89,8 @@ class Work:
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
         """Write derived tables, several at once: of each, the rows in scope are replaced."""
+        if self.inputs.odd_formats:
+            frames = {name: with_lines(rows) for name, rows in frames.items()}
         with ThreadPoolExecutor(WRITERS) as pool:
             writes = {
                 name: pool.submit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,3 +124,27 @@ def text_until(text: ChannelText, stop: int) -> ChannelText:
     if keep > piece:
         sizes[-1] = inside
     return channel_text(text.data[:stop], places.begins[:keep], places.lines[:keep], places.offsets[:keep], sizes)
+
+
+Unit = tuple[int, str | None, bytes]
+"""Where a piece of a text begins, its channel (None: that of the piece before), and what it becomes."""
+
+
+def texts_of_units(
+    units: Sequence[Unit], places: SourcePositions, end: int, channel: str = ""
+) -> Iterator[tuple[str, ChannelText]]:
+    """What pieces of a text become, by channel. The last one ends at `end`; `channel` is that before the first."""
+    if not units:
+        return
+    begins = np.array([begin for begin, _, _ in units], np.int64)
+    volumes = np.append(places.volumes(begins), places.volumes(np.array([end])))
+    lines, offsets, sizes = places.lines_of(begins), places.offsets_of(begins), np.diff(volumes)
+    by_channel: dict[str, list[int]] = {}
+    for i, (_, named, _) in enumerate(units):
+        channel = channel if named is None else named
+        by_channel.setdefault(channel, []).append(i)
+    for name, mine in by_channel.items():
+        texts = [units[i][2] for i in mine]
+        lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+        data, froms = b"".join(texts), np.cumsum(lengths) - lengths
+        yield name, channel_text(data, froms, lines[mine], offsets[mine], sizes[mine])

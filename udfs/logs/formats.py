@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from udfs.logs.encodings import decoded, encoding_of
-from udfs.logs.layouts import LAYOUTS, Layout, count_heads, count_starts
-from udfs.logs.wrappers import WRAPPERS, unwrapped
+from udfs.logs.json_scan import is_cut_document
+from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts
+from udfs.logs.line_order import is_wrapped_at_blanks
+from udfs.logs.line_patterns import lacks_dates
+from udfs.logs.loggers import LOGGER_NAME, is_known_logger
+from udfs.logs.orders import pattern_of_thread, with_order
+from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_wrap, names_for
+from udfs.logs.wrappers import WRAPPERS, make_unwrapper, texts_by_channel
 
 DEPTH = 3
 """Wrappers that are looked for one inside of the other."""
+_ENOUGH = 100
+_DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
 _ENCODINGS = ("utf-16-le", "utf-16-be")
 
 
@@ -40,28 +47,116 @@ def format_of(sample: bytes) -> Format | None:
     """
     encoding = encoding_of(sample)
     text = decoded(sample, encoding)
-    _, wrapper, layout = max(_candidates(text, "", DEPTH), key=lambda candidate: candidate[0])
+    count, wrapper, layout = max(_candidates(text, "", DEPTH), key=_count)
+    some = text[:LOOKED_AT]
+    if 2 * count < (expected := _expected(text, count)):
+        expected = _expected(some, 0)
+        known = max(_candidates(some, "", DEPTH), key=_count)[0]
+        count, wrapper, layout = max(((known, wrapper, layout), *_unusual(some, "", DEPTH)), key=_count)
+    elif not wrapper and (cut := name_of_wrap(some)):
+        joined = b"".join(_inside(some, cut))
+        choices = (*_candidates(some, "", 0), *_candidates(joined, cut, 0))
+        _, wrapper, layout = max(choices, key=_count)
+    elif (pattern := pattern_of_thread(text, wrapper, layout)) is not None:
+        wrapper, layout = _joined(wrapper, pattern), APACHE
     if layout is None:
         _, layout = count_starts(text)
-    return Format(encoding, wrapper, layout) if layout else None
+    if layout is None or (2 * count < expected and is_wrapped_at_blanks(text)):
+        return None
+    return Format(encoding, with_order(text, wrapper, layout), layout)
 
 
-def _candidates(text: bytes, wrapper: str, depth: int) -> Iterator[tuple[int, str, Layout | None]]:
-    """First lines found, wrappers taken off and layout; the simplest first. More wrappers must find twice as many."""
+def why_unread(sample: bytes) -> str | None:
+    """Why a stream without format is none although it names Kafka's loggers; None if it does not."""
+    text = decoded(sample, encoding_of(sample))
+    names = {m[0] for m in LOGGER_NAME.finditer(text.decode("utf-8", "replace"))}
+    if not any(map(is_known_logger, names)):
+        return None
+    if is_wrapped_at_blanks(text):
+        return "its lines are broken between words, and the blanks are lost"
+    if lacks_dates(text):
+        return "its lines have a time, but no date"
+    if text.lstrip()[:1] == b"<":
+        return "XML or HTML is not read"
+    return "where in it time, level and message stand was not found"
+
+
+_Candidate = tuple[int, str, Layout | None]
+"""First lines found, wrappers taken off and layout."""
+
+
+def _count(candidate: _Candidate) -> tuple[int, int]:
+    """Of several that find as many the one with the fewest layers."""
+    return candidate[0], -candidate[1].count("/") - bool(candidate[1])
+
+
+def _expected(text: bytes, count: int) -> int:
+    """How many records there may be: places where a logger is named; of a text with a record in most lines as many."""
+    if count and 2 * count >= text.count(b"\n"):
+        return count
+    return sum(1 for _ in LOGGER_NAME.finditer(text.decode("latin-1")))
+
+
+def _candidates(text: bytes, wrapper: str, depth: int) -> Iterator[_Candidate]:
+    """Known wrappers; the simplest first. More wrappers must find twice as many."""
     lines = text.count(b"\n") + 1
     if wrapper.rpartition("/")[2] != "ansi" and 20 * _fits("ansi", text) >= lines:
-        text, wrapper = b"".join(_inside(text, "ansi")), "/".join(filter(None, (wrapper, "ansi")))
+        text, wrapper = b"".join(_inside(text, "ansi")), _joined(wrapper, "ansi")
     count, layout = count_heads(text)
     yield count, wrapper, layout
     for name in WRAPPERS if depth else ():
         fits = _fits(name, text)
         if name == "ansi" or not fits or (name != "json" and (20 * fits < lines or fits <= count)):
             continue  # an object may have any number of lines, and a line any number of objects
+        if name == "json" and is_cut_document(text):
+            continue
         inside = b"".join(_inside(text, name))
         if inside != text:
-            for candidate in _candidates(inside, "/".join(filter(None, (wrapper, name))), depth - 1):
+            for candidate in _candidates(inside, _joined(wrapper, name), depth - 1):
                 if candidate[0] > 2 * count:
                     yield candidate
+
+
+def _unusual(text: bytes, wrapper: str, depth: int) -> Iterator[_Candidate]:
+    """Wrappers that are found out by looking, maybe inside of known ones; of each the best way to go on inside."""
+    lines = text.count(b"\n") + 1
+    known = [name for name in WRAPPERS if name != "json" and 2 * _fits(name, text) > lines]
+    before, _ = count_heads(text)
+    enough = 0.8 * max(_expected(text, 0), 1)
+    for name in (*known, *names_for(text)):
+        inside = b"".join(_inside(text, name))
+        if inside == text or not inside.strip():
+            continue
+        names = _joined(wrapper, name)
+        best = max(_candidates(inside, names, 1), key=_count)
+        if depth > 1 and 2 * best[0] < _expected(inside, best[0]):
+            best = max((best, *_unusual(inside, names, depth - 1)), key=_count)
+        if best[0] > before and _is_sound(inside, best, best[1][len(names) :]):
+            yield best
+            if best[0] >= enough:
+                return
+
+
+def _is_sound(text: bytes, candidate: _Candidate, wrapper: str) -> bool:
+    """Whether messages read so are messages of Kafka's: of those in scope rules know at least half."""
+    from udfs.rules.logger_scopes import is_wholly_scoped
+    from udfs.rules.parsing import find_rule, split_prefix
+
+    _, _, layout = candidate
+    assert layout is not None
+    known = unknown = 0
+    for line in b"".join(_inside(text, wrapper.strip("/"))).split(b"\n"):
+        m = layout.head.match(line)
+        if m and is_wholly_scoped(logger := m["logger"].decode("utf-8", "replace")):
+            is_known = find_rule(logger.encode(), split_prefix(m["message"].rstrip())[1]) is not None
+            known, unknown = known + is_known, unknown + (not is_known)
+            if known + unknown >= _ENOUGH:
+                break
+    return known >= unknown
+
+
+def _joined(outer: str, inner: str) -> str:
+    return "/".join(filter(None, (outer, inner)))
 
 
 def _fits(wrapper: str, text: bytes) -> int:
@@ -70,10 +165,7 @@ def _fits(wrapper: str, text: bytes) -> int:
 
 def _inside(text: bytes, wrapper: str) -> Iterator[bytes]:
     """What is in a text of one wrapper, its channels one after the other."""
-    channels: dict[str, list[bytes]] = {}
-    for channel, some in unwrapped(io.BytesIO(text), "", wrapper, len(text) + 1):
-        channels.setdefault(channel, []).append(some.data)
-    for parts in channels.values():
+    for parts in texts_by_channel(text, wrapper).values():
         joined = b"".join(parts)
         yield joined if joined.endswith(b"\n") else joined + b"\n"
 
@@ -83,7 +175,12 @@ def format_named(name: str) -> Format:
     *outer, last = name.split("/")
     encoding = outer.pop(0) if outer and outer[0] in _ENCODINGS else ""
     layout = next((layout for layout in LAYOUTS if layout.name == last), None)
-    if layout is None or not all(part in WRAPPERS for part in outer):
+    try:
+        for part in outer:
+            make_unwrapper(part)
+    except ValueError:
+        layout = None
+    if layout is None:
         raise ValueError(f"{name!r} is no format; expected a name that a format gave, such as 'apache'")
     return Format(encoding, "/".join(outer), layout)
 
@@ -91,8 +188,10 @@ def format_named(name: str) -> Format:
 def is_complete(format_: Format, tail: bytes) -> bool:
     """Whether an unterminated last line is a whole record, so that it need not wait for its end.
 
-    The tail begins behind the last line end, of which UTF-16 has two bytes.
+    The tail begins behind the last line end, of which UTF-16 has two bytes. An export is whole: nobody writes on.
     """
+    if any(part.startswith(_DOCUMENTS) for part in format_.wrapper.split("/")):
+        return True
     text = b"".join(_inside(decoded(tail, format_.encoding), format_.wrapper)) if format_.wrapper else tail
     if format_.encoding and not format_.wrapper:
         text = decoded(tail, format_.encoding)

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from udfs.logs.arrays import Longs
-from udfs.logs.channel_text import NO_POSITIONS, ChannelText, channel_text, line_begins
+from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Unit, channel_text, line_begins, texts_of_units
+from udfs.logs.json_scan import json_value
 from udfs.logs.loggers import full_logger
+from udfs.logs.time_texts import ZoneOfLines
 from udfs.rules.regex import late
 
 OPEN_OBJECT = 8 << 20
@@ -95,23 +97,27 @@ def _utf8(text: str) -> bytes:
 
 
 class JsonObjects:
-    """JSON objects, one or several a line or over several lines: log events, or envelopes around lines."""
+    """JSON objects, one or several a line or over several lines: log events, or envelopes around lines.
 
-    def __init__(self) -> None:
+    `zoned`: lines have local times of their own, and the objects tell in which zone.
+    """
+
+    def __init__(self, zoned: bool = False) -> None:
         self._rest = ChannelText(b"", NO_POSITIONS)
+        self._zone = ZoneOfLines() if zoned else None
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         """Each object's text, by the file that it names. What is no object stays as it is."""
         data = self._rest.data + text.data
         places = self._rest.places.plus(text.places)
-        units: list[tuple[int, str, bytes]] = []  # begin, channel, text
+        units: list[Unit] = []
         position = 0
         while position < len(data):
             lead = _LEAD.match(data, position)
             opening = lead.end() if lead else position
             begin = data.rfind(b"\n", position, opening) + 1
             if begin > position:  # lines that are empty, or only begin or end a list
-                units.append((position, "", b""))
+                units.append((position, None, b""))
                 position = begin
             if opening == len(data) or data[opening] != 0x7B:  # a line that is no object
                 stop = data.find(b"\n", position) + 1 or len(data)
@@ -128,65 +134,25 @@ class JsonObjects:
             else:
                 while end < len(data) and data[end] in _BETWEEN and data[end - 1] != 10:
                     end += 1
-                units.append((position, *rendered(event)))
+                channel, some = rendered(event)
+                if self._zone is not None and (at := _time(event)):
+                    some = self._zone.with_offset(some, at)
+                units.append((position, channel, some))
             position = end
         self._rest = ChannelText(data[position:], places.after(position))
-        if not units:
-            return
-        begins = np.array([begin for begin, _, _ in units], np.int64)
-        volumes = np.append(places.volumes(begins), places.volumes(np.array([position])))
-        lines, offsets, sizes = places.lines_of(begins), places.offsets_of(begins), np.diff(volumes)
-        by_channel: dict[str, list[int]] = {}
-        current = ""
-        for i, (_, channel, some) in enumerate(units):
-            current = current if not channel and not some else channel
-            by_channel.setdefault(current, []).append(i)
-        for channel, mine in by_channel.items():
-            texts = [units[i][2] for i in mine]
-            lengths = np.fromiter(map(len, texts), np.int64, len(texts))
-            yield (
-                channel,
-                channel_text(b"".join(texts), np.cumsum(lengths) - lengths, lines[mine], offsets[mine], sizes[mine]),
-            )
+        yield from texts_of_units(units, places, position)
 
 
 _LEAD = late(rb"[\s,\[\]]*+")
-_LIKELY = late(rb'\{\s*+(?:["}]|\Z)')
-_TO_END = late(r"\s*\Z")
 _BETWEEN = b" \t\r\n,[]"
-_scan = json.JSONDecoder().raw_decode
 
 
 def _object(data: bytes, begin: int) -> tuple[dict[str, Any] | None, int | None]:
-    """The JSON object at `begin` and where it ends; no object if it is broken, no end if more of it may follow.
-
-    Read from its line or a little of the text at first, for what breaks is counted from the begin of what is read.
-    """
-    line = data.find(b"\n", begin, begin + 65536) + 1 - begin
-    for reach in (line if line > 0 else 4096, 1 << 18, len(data)):
-        some = data[begin : begin + reach]
-        is_all = begin + reach >= len(data)
-        event, size = _object_in(some)
-        if size is not None or is_all:
-            break
-    return event, None if size is None else begin + size
-
-
-def _object_in(data: bytes) -> tuple[dict[str, Any] | None, int | None]:
-    """The same for a text that begins with an object."""
-    if not _LIKELY.match(data):
-        return None, 1
-    characters = data.decode("latin-1")
-    try:
-        event, end = _scan(characters, 0)
-        if "\\u" in characters[:end] or not data[:end].isascii():
-            event = json.loads(data[:end].decode("utf-8", "surrogateescape"))
-    except json.JSONDecodeError as error:
-        is_open = error.msg.startswith("Unterminated") or _TO_END.match(characters, error.pos) is not None
-        return None, None if is_open else 1
-    except (RecursionError, ValueError):
-        return None, 1
-    return (event, end) if isinstance(event, dict) else (None, 1)
+    """The JSON object at `begin` and where it ends; no object if it is broken, no end if more of it may follow."""
+    event, end = json_value(data, begin)
+    if end is None:
+        return None, None
+    return (event, end) if end > 0 and isinstance(event, dict) else (None, begin + 1)
 
 
 def _first(event: Mapping[str, Any], *paths: str) -> Any:
@@ -212,6 +178,8 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
     channel = _first(event, "log.file.path", "source", "kubernetes.pod.name", "kubernetes.pod_name", "container_name")
     name = channel if isinstance(channel, str) else ""
     message = _first(event, "message", "log", "msg", "MESSAGE", "text", "log.message")
+    if isinstance(message, list) and all(type(part) is int and -128 <= part < 256 for part in message):
+        message = bytes(part & 255 for part in message).decode("utf-8", "surrogateescape")  # as journald writes tabs
     text = message if isinstance(message, str) else json.dumps(message if message is not None else event)
     level = _first(event, "level", "log.level", "severity", "levelname", "priority")
     if level is None:

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
+from udfs.rules.regex import late
+
+LOGGER_NAME = late(
+    r"(?<![\w./$@-])(?<!at )(?:state\.change\.logger|kafka\.(?:controller|authorizer\.logger|request\.logger)(?!\.)"
+    r"|(?:org\.apache\.)?kafka\.(?:\w+\.)+[A-Z][\w$]*|o\.a\.k\.(?:\w+\.)+[A-Z][\w$]*)(?![\w/(])"
+)
+"""A logger of Kafka's as it stands in a text; not where it is a class in a stack trace."""
+
 _SIMPLE = {  # simple class names that stand for several loggers, as releases mean them whose layouts are this short
     "SnapshotGenerator": "org.apache.kafka.image.publisher.SnapshotGenerator",
     "KafkaRaftClient": "org.apache.kafka.raft.KafkaRaftClient",
@@ -42,6 +50,11 @@ def full_logger(name: bytes, message: bytes) -> bytes:
 
 
 _STATE_CHANGE = b"state.change.logger"
+
+
+def is_known_logger(name: str) -> bool:
+    """Whether rules know messages of this logger."""
+    return name in _by_class().get(name.rpartition(".")[2], ()) or name == _STATE_CHANGE.decode()
 
 
 @lru_cache(maxsize=4096)

@@ -23,7 +23,7 @@ import numpy as np
 from udfs.errors import BadInput
 from udfs.logs.byte_streams import damage_of
 from udfs.logs.dst import AmbiguousTimeFinder
-from udfs.logs.formats import Format, format_of, is_complete, splittable
+from udfs.logs.formats import Format, format_of, is_complete, splittable, why_unread
 from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
@@ -144,6 +144,8 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         return Survey(source, status="refused", error=str(error))
     except OSError as error:
         damage = error.strerror or str(error)
+    if reader.format is None and reader.unread and not damage:
+        return Survey(source, status="refused", error=unread_sentence(source.name, reader.unread))
     if damage and not size:
         why = f"This file cannot be read: {source.name} ({damage}); replace it or leave it out."
         return Survey(source, status="refused", error=why)
@@ -168,6 +170,11 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         "truncated" if damage else "ok" if reader.format else "no_records",
         damage,
     )
+
+
+def unread_sentence(name: str, why: str) -> str:
+    """Says of a file with Kafka's loggers that it is not read."""
+    return f"This file has what Kafka logs in a form that is not read: {name} ({why}); export it as plain text or JSON."
 
 
 class _Hasher:
@@ -208,6 +215,7 @@ class _Reader:
         self._tail, self._tail_size = b"", 0  # behind the last line end; the middle of a long one is left out
         self._folds: AmbiguousTimeFinder | None = None
         self.format: Format | None = None
+        self.unread: str | None = None  # why there is none, of what looks as if there should be one
         self.node = node_of_path(self._name)
         self.zone = zone_of(self.node, self._name)
 
@@ -236,6 +244,8 @@ class _Reader:
             text = block[hole - hole % 2 :]  # UTF-16 has a NUL in front of a letter or behind it
             sample = text[:_SAMPLE]
             self.format = format_of(sample) if self._begun else None
+            if self.format is None and self._begun:
+                self.unread = why_unread(sample)
         else:
             text = self._tail + block
         if self.format is None and (level := _LEVEL.search(text)):

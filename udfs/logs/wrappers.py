@@ -7,6 +7,7 @@ on disk: pieces of one stream never overlap, and together they are all of it.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 from udfs.logs.channel_text import NO_POSITIONS, ChannelText, channel_text, joined_texts, line_begins, text_until
 from udfs.logs.encodings import source_texts
 from udfs.logs.json_lines import DockerJson, JsonObjects
+from udfs.logs.line_prefixes import Prefixed
 from udfs.rules.regex import late
 
 
@@ -97,7 +99,7 @@ def _name(channel: bytes) -> str:
     return channel.decode("utf-8", "backslashreplace")
 
 
-_ISO = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)"
+_ISO = rb"(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d))"
 
 
 def _pattern(text: bytes) -> re.Pattern[bytes]:
@@ -124,7 +126,9 @@ _SYSLOG = _pattern(
     + _ISO
     + rb") (?P<channel>[\w.:-]+ [^\s:\[\]]+)(?:\[\d+\])?:(?: |(?=\r?$))"
 )
-_GREP = _pattern(rb"^(?P<channel>(?:[A-Za-z]:)?(?=\d*+[^\s:\[\]{}\"|\d])[^\s:\[\]{}\"|]++):(?:\d+:)?")
+_GREP = _pattern(
+    rb"^(?P<channel>(?!\d{4}-\d\d-\d\dT)(?:[A-Za-z]:)?(?=\d*+[^\s:\[\]{}\"|\d])[^\s:\[\]{}\"|]++):(?:\d+:)?"
+)
 _BRACES = _pattern(rb"^[ \t]*(?:\[[ \t]*)?\{")
 WRAPPERS: Mapping[str, Wrapper] = {
     "ansi": Wrapper(_COLOUR, lambda: _Lines(_COLOUR), b"\x1b[32mx\x1b[0m"),
@@ -141,10 +145,36 @@ WRAPPERS: Mapping[str, Wrapper] = {
 }
 
 
+ZONED = {
+    **{name: f"{name}(zoned)" for name in ("cri", "stamps", "syslog", "json")},
+    "json-file": "json-rows(&&line=log&at=time&from=stream&parts&zoned)",
+}
+"""Wrappers that tell times with their zone, and what they are where lines' own times are local ones."""
+_ZONED_PREFIXES = {"cri": _CRI, "stamps": _STAMPS, "syslog": _SYSLOG}
+_NAMED = re.compile(r"(?P<kind>[a-z-]+)\((?P<parameters>.*)\)", re.DOTALL)
+
+
+def make_unwrapper(name: str) -> Unwrapper:
+    """The unwrapper of a name: a key of WRAPPERS, or one with parameters. Raises ValueError if there is none."""
+    if name in WRAPPERS:
+        return WRAPPERS[name].make()
+    m = _NAMED.fullmatch(name)
+    if m is None:
+        raise ValueError(f"{name!r} is no wrapper; expected a name that a format gave, such as 'compose'")
+    if m["parameters"] == "zoned":
+        if m["kind"] == "json":
+            return JsonObjects(zoned=True)
+        if m["kind"] in _ZONED_PREFIXES:
+            return Prefixed(_ZONED_PREFIXES[m["kind"]], zoned=True)
+    from udfs.logs.unknown_wrappers import unwrapper
+
+    return unwrapper(m["kind"], m["parameters"])
+
+
 class _Layer:
     """One wrapper of a chain, over all channels of the one outside of it; keeps what is no whole line yet."""
 
-    def __init__(self, wrapper: Wrapper) -> None:
+    def __init__(self, wrapper: str) -> None:
         self._wrapper = wrapper
         self._inner: dict[str, Unwrapper] = {}
         self._rests: dict[str, list[ChannelText]] = {}
@@ -170,7 +200,7 @@ class _Layer:
     def _unwrap(self, channel: str, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         inner = self._inner.get(channel)
         if inner is None:
-            inner = self._inner[channel] = self._wrapper.make()
+            inner = self._inner[channel] = make_unwrapper(self._wrapper)
         if not text.data and len(text.places.begins):  # bytes that were no text
             yield channel, text
             text = ChannelText(b"", NO_POSITIONS)
@@ -180,7 +210,7 @@ class _Layer:
 
 def unwrapped(stream: BinaryIO, encoding: str, wrapper: str, block: int) -> Iterator[tuple[str, ChannelText]]:
     """The texts in a stream by channel; `wrapper` names the layers from the outside in, such as `cri/compose`."""
-    layers = [_Layer(WRAPPERS[name]) for name in wrapper.split("/") if name]
+    layers = [_Layer(name) for name in wrapper.split("/") if name]
 
     def through(channel: str, text: ChannelText, depth: int) -> Iterator[tuple[str, ChannelText]]:
         if depth == len(layers):
@@ -194,3 +224,11 @@ def unwrapped(stream: BinaryIO, encoding: str, wrapper: str, block: int) -> Iter
     for depth, layer in enumerate(layers):
         for name, inner in layer.end():
             yield from through(name, inner, depth + 1)
+
+
+def texts_by_channel(text: bytes, wrapper: str) -> dict[str, list[bytes]]:
+    """What is in a text by channel."""
+    channels: dict[str, list[bytes]] = {}
+    for channel, some in unwrapped(io.BytesIO(text), "", wrapper, len(text) + 1):
+        channels.setdefault(channel, []).append(some.data)
+    return channels

@@ -1,0 +1,148 @@
+"""Layouts that nobody knew before, found out from the lines themselves and rewritten as Apache's.
+
+A layout is named as log4j's patterns are: `[%d] [%t] %p %m (%c)`. `%d` is a moment in any form, `%p` a level in
+capitals or not, `%c` a logger, `%t` any word, and `%m` the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+
+from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
+from udfs.logs.loggers import LOGGER_NAME
+from udfs.logs.row_fields import LEVELS, spelled_out
+from udfs.logs.time_texts import DATED, stamp
+from udfs.rules.prefixes import read_prefix
+from udfs.rules.regex import late
+
+_NAMES = "TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL|SEVERE|NOTICE|CRITICAL"
+_LEVEL = late(rf"(?i)(?<![\w./-])(?:{_NAMES})(?![\w./-])")
+_AT = late(DATED)
+_GAP = 80  # and as many between them
+_HEAD = 220  # characters of a line in which time and level stand
+_TIME_ONLY = late(rf"^\W{{0,3}}\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\W.{{0,100}}\b(?:{_NAMES})\b", re.MULTILINE)
+
+
+class PatternLines:
+    """Rewrites lines of a pattern as lines of Apache's layout; others stay."""
+
+    def __init__(self, pattern: str) -> None:
+        self._match = re.compile(_regex(pattern), re.DOTALL).match
+
+    def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
+        """The same lines in Apache's layout."""
+        data = text.data
+        if not data:
+            return
+        begins = line_begins(data).tolist()
+        ends = [*begins[1:], len(data)]
+        units: list[Unit] = [
+            (begin, "", self._rewritten(data[begin:end])) for begin, end in zip(begins, ends, strict=True)
+        ]
+        yield from texts_of_units(units, text.places, len(data))
+
+    def _rewritten(self, line: bytes) -> bytes:
+        m = self._match(line.decode("utf-8", "surrogateescape"))
+        at = stamp(m["d"]) if m else None
+        level = LEVELS.get(m["p"].upper()) if m else None
+        if m is None or at is None or level is None:
+            return line
+        message, logger = m["m"], m["c"]
+        if logger:
+            message = f"{message} ({spelled_out(logger, message)})"
+        return f"[{at}] {level} {message}{m['end']}".encode("utf-8", "surrogateescape")
+
+
+def _regex(pattern: str) -> str:
+    """A pattern as a regular expression. Raises ValueError if it lacks a part."""
+    if any(part not in pattern for part in ("%d", "%p", "%m")):
+        raise ValueError(f"{pattern!r} is no pattern of a layout; expected one such as '[%d] [%t] %p %m (%c)'")
+    head, _, tail = pattern.partition("%m")
+    parts = [r"[\0\ufeff]*"]
+    for part in re.findall(r"\[%t\]|%t|%d|%p|%c|\s+|.", head):
+        parts.append(
+            {
+                "[%t]": r"\[[^\]\n]*\]",
+                "%t": r"[^\s]*?",
+                "%d": rf"(?P<d>{DATED})",
+                "%p": rf"(?i:(?P<p>{_NAMES}))[ ]*",
+                "%c": r"(?P<c>[\w$-]+(?:\.[\w$-]+)*)(?::[\d?]+)?[ ]*",
+            }.get(part, r"[ \t]+" if part.isspace() else re.escape(part))
+        )
+    if "%c" in head:
+        behind = r"(?P<m>[^\r\n]*)"
+    else:
+        threads = r"(?:[ ]*\[[^\]\n]*\])?" if "%t" in tail else ""
+        behind = rf"(?P<m>[^\r\n]*?)(?:[ ]\((?P<c>[\w.$-]+)(?::\d+)?\){threads}[ ]*|)"
+    return "".join(parts).replace(r"%p)[ ]*[ \t]+", "%p)[ ]+") + behind + r"(?P<end>\0*\r?\n?)\Z"
+
+
+def pattern_of(text: bytes) -> list[str]:
+    """The patterns of most of the lines of a text that name a logger, the most frequent first."""
+    patterns: Counter[str] = Counter()
+    for line in text.decode("utf-8", "surrogateescape").split("\n")[:2000]:
+        pattern = _pattern_of_line(line.rstrip("\r"))
+        if pattern:
+            patterns[pattern] += 1
+            if patterns[pattern] == 100:
+                break
+    most = patterns.most_common(3)
+    return [pattern for pattern, count in most if count * 5 > most[0][1]]
+
+
+def _pattern_of_line(line: str) -> str | None:
+    """The pattern of one line; None if it lacks time, level or logger."""
+    at = _AT.search(line, 0, _HEAD)
+    level = _LEVEL.search(line, 0, _HEAD)
+    logger = LOGGER_NAME.search(line)
+    if at is None or level is None:
+        return None
+    spans = [(*at.span(), "%d"), (*level.span(), "%p")]
+    tail = ""
+    trailing = re.search(r" \((?P<c>[\w.$-]+)(?::\d+)?\)(?P<t> *\[[^\]]*\])?\s*$", line)
+    if trailing is not None and trailing.start() >= max(at.end(), level.end()):
+        tail = " (%c) [%t]" if trailing["t"] else " (%c)"
+    elif logger is not None and logger.start() < _HEAD and line[logger.start() - 1 : logger.start()] != "(":
+        spans.append((*logger.span(), "%c"))
+    elif short := re.compile(r"(?<![\w.])[A-Za-z][\w$]*(?=(?::[\d?]+)?\]?(?: *[-:])+ )").search(
+        line, level.end(), _HEAD
+    ):
+        spans.append((*short.span(), "%c"))
+    else:
+        return None
+    spans.sort()
+    if any(not 0 < b[0] - a[1] <= _GAP for a, b in pairwise(spans)) or spans[0][0] > _GAP:
+        return None  # they touch, or stand in the message
+    if spans[-1][2] != "%c" and any(name == "%c" for _, _, name in spans):
+        return None
+    parts, position = [], 0
+    for begin, end, name in spans:
+        parts += [_between(line[position:begin]), name]
+        position = end
+    behind = re.compile(r"(?::[\d?]+(?!\w))?[\])>]?").match(line, position)
+    assert behind is not None
+    parts.append(re.sub(r"^:[\d?]+", "", behind[0]))
+    position = behind.end()
+    while (m := re.compile(r"(\s+)\[([^\]]*)\](?=[\s:])").match(line, position)) and not _is_prefix(m[0].strip()):
+        parts.append(f"{m[1]}[%t]")
+        position = m.end()
+    separator = re.compile(r"\s*(?:[-:|>]+\s+)?|\s+").match(line, position)
+    pattern = "".join([*parts, separator[0] if separator else "", "%m", tail])
+    return None if "%t%" in pattern else pattern
+
+
+def _between(text: str) -> str:
+    """What stands between two parts, its words as `%t`."""
+    return re.sub(r"\[[^\]\s][^\]]*\]|[^\s\[\]()|]*\w[^\s\[\]()|]*", lambda m: "[%t]" if m[0][0] == "[" else "%t", text)
+
+
+def _is_prefix(bracket: str) -> bool:
+    return read_prefix(bracket.encode("utf-8", "surrogateescape")) is not None
+
+
+def lacks_dates(text: bytes) -> bool:
+    """Whether lines have a time of the day, but no date."""
+    return _TIME_ONLY.search(text.decode("utf-8", "surrogateescape")) is not None

@@ -1,0 +1,171 @@
+"""What a collector puts before each line, found out from lines in which Kafka's own begin shows where it ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
+from udfs.logs.layouts import LAYOUTS
+from udfs.logs.time_texts import ZoneOfLines
+from udfs.rules.regex import late
+
+_LONGEST = 400
+_LINES = 300
+_OBJECT = late(rb'\{\s*"[\w@$.-]+"\s*(?::|=>)')
+_PIECE = late(r"[0-9]+|[^\W\d_]+|.", re.DOTALL)
+_HOST = late(r"(?=[^\W\d])(?!.*:\d\d)[\w./@:\[\]-]{2,}")
+
+
+class Prefixed:
+    """Takes off what a pattern matches at the begin of lines; its groups `c0`, `c1`, … say whose output a line is.
+
+    A line without prefix is the output's of the line above. `is_quoted`: the line is in quotes, as JSON has them, and
+    what is behind it belongs to the prefix. `zoned`: group `at` is a time with zone, by which local ones are written.
+    """
+
+    def __init__(self, pattern: re.Pattern[bytes], is_quoted: bool = False, zoned: bool = False) -> None:
+        self._pattern, self._is_quoted = pattern, is_quoted
+        self._groups = sorted(name for name in pattern.groupindex if name[0] == "c")
+        self._zones: dict[str, ZoneOfLines] | None = {} if zoned else None
+        self._has_parts = "part" in pattern.groupindex
+        self._channel = ""
+
+    def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
+        """The lines without it, by output."""
+        data = text.data
+        if not data:
+            return
+        begins = line_begins(data).tolist()
+        units: list[Unit] = []
+        match = self._pattern.match
+        channel = self._channel
+        for begin, end in zip(begins, [*begins[1:], len(data)], strict=True):
+            m = match(data, begin, end)
+            if m is None:
+                units.append((begin, channel, data[begin:end]))
+                continue
+            if self._groups:
+                channel = b"/".join(m[name] for name in self._groups).decode("utf-8", "backslashreplace")
+            line = data[m.end() : end]
+            if self._is_quoted and (quoted := _IN_QUOTES.match(line)):
+                line = _unescaped(quoted[1]) + b"\n"
+            if self._has_parts and m["part"] == b"P":
+                line = line.rstrip(b"\r\n")
+            if self._zones is not None and m["at"]:
+                line = self._zones.setdefault(channel, ZoneOfLines()).with_offset(line, m["at"].decode())
+            units.append((begin, channel, line))
+        self._channel = channel
+        yield from texts_of_units(units, text.places, len(data))
+
+
+_IN_QUOTES = late(rb'((?:[^"\\\n]|\\.)*+)"')
+
+
+def _unescaped(text: bytes) -> bytes:
+    try:
+        return str(json.loads(b'"' + text + b'"', strict=False)).encode("utf-8", "surrogatepass")
+    except ValueError:
+        return text
+
+
+class Suffixed:
+    """Takes off what a pattern matches at the end of lines."""
+
+    def __init__(self, pattern: re.Pattern[bytes]) -> None:
+        self._pattern = pattern
+
+    def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
+        """The lines without it."""
+        data = text.data
+        if data:
+            begins = line_begins(data).tolist()
+            ends = [*begins[1:], len(data)]
+            units: list[Unit] = [
+                (begin, "", self._pattern.sub(b"", data[begin:end])) for begin, end in zip(begins, ends, strict=True)
+            ]
+            yield from texts_of_units(units, text.places, len(data))
+
+
+_BEHIND_LOGGER = late(rb" \([\w.$-]+\.[\w.$-]+\)([\t ,;|]+[^\[(][^\n\r]{0,100}?)\r?$", re.MULTILINE)
+
+
+def suffix_of(text: bytes) -> str | None:
+    """The pattern of what stands behind the loggers of most lines that end in one; None if it is not of one kind."""
+    suffixes = [m[1].decode("utf-8", "surrogateescape") for m in _BEHIND_LOGGER.finditer(text)][:_LINES]
+    if len(suffixes) < 3 or len(suffixes) * 20 < text.count(b"\n"):
+        return None
+    return _shaped(sorted({*suffixes}))
+
+
+def prefix_of(text: bytes) -> str | None:
+    """The pattern of the prefix of most lines of a text; a quote at its end says that the lines are quoted."""
+    torn = [layout.torn for layout in LAYOUTS if layout.torn is not None]
+    prefixes: list[list[str]] = []
+    lines = [line for line in text.split(b"\n") if line.strip()][: 4 * _LINES]
+    for line in lines:
+        begins = [m.start() for pattern in torn if (m := pattern.search(line, 1, _LONGEST))]
+        if not begins and (m := _OBJECT.search(line, 1, _LONGEST)):
+            begins = [m.start()]
+        if begins:
+            prefixes.append(re.split(r"(\s+)", line[: min(begins)].decode("utf-8", "surrogateescape")))
+        if len(prefixes) == _LINES:
+            break
+    if len(prefixes) < 2 or len(prefixes) * 20 < len(lines):
+        return None
+    count = Counter(map(len, prefixes)).most_common(1)[0][0]
+    columns = list(zip(*(tokens for tokens in prefixes if len(tokens) == count), strict=True))
+    return _pattern_of(columns)
+
+
+def _pattern_of(columns: Sequence[tuple[str, ...]]) -> str | None:
+    """A pattern of texts by their tokens: blanks at odd places, others at even ones."""
+    parts: list[str] = []
+    hosts = 0
+    for i, column in enumerate(columns):
+        different = sorted({*column})
+        if i % 2:
+            blank = re.escape(different[0]).replace("\\ ", " ") if len(different) == 1 else r"[ \t]+"
+            parts.append(f"(?:{blank}|(?=\\r?$))" if i == len(columns) - 2 and not any(columns[-1]) else blank)
+        elif len(different) == 1:
+            parts.append(_literal(different[0]))
+        elif all(map(_HOST.fullmatch, different)) and len(different) * 3 <= len(column):
+            parts.append(f"(?P<c{hosts}>{_shaped(different) or _charset(different)})")
+            hosts += 1
+        else:
+            pattern = _shaped(different)
+            if pattern is None and i == len(columns) - 1:
+                return None
+            parts.append(pattern or r"\S+")
+    return "".join(parts) or None
+
+
+def _shaped(texts: Sequence[str]) -> str | None:
+    """A pattern of texts that are made of the same kinds of characters; None if they are not."""
+    pieces = [_PIECE.findall(text) for text in texts]
+    if len({len(some) for some in pieces}) > 1:
+        return None
+    parts = []
+    for column in zip(*pieces, strict=True):
+        if len({*column}) == 1 and not column[0].isdigit():
+            parts.append(_literal(column[0]))
+        elif all(part.isdecimal() for part in column):
+            parts.append(r"\d+")
+        elif all(re.fullmatch(r"[^\W\d_]+", part) for part in column):
+            parts.append(r"[^\W\d_]+")
+        else:
+            return None
+    return "".join(parts)
+
+
+def _charset(texts: Sequence[str]) -> str:
+    """A pattern of the characters of texts: letters and digits, and what else is in them."""
+    others = sorted({char for text in texts for char in text if not char.isalnum()})
+    return rf"[\w{''.join(map(re.escape, others))}]+?"
+
+
+def _literal(text: str) -> str:
+    """A text as a pattern; numbers are any."""
+    return "".join(r"\d+" if part.isdecimal() else re.escape(part) for part in _PIECE.findall(text))

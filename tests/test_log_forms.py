@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 import tests.log_exports  # noqa: F401  # adds forms
-from tests.log_forms import FORMS, Event, events
+from tests.log_forms import FORMS, ROOT, Event, events
 from udfs.logs.formats import format_named
 from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.ranges import open_range, ranges
@@ -89,9 +87,7 @@ def test_a_form_is_read_or_refused_in_a_sentence(name: str, tmp_path: Path) -> N
         assert str(tmp_path) in sentence
 
 
-if __name__ == "__main__":
-    only = sys.argv[1:]
-    with TemporaryDirectory() as folder:
-        for name in FORMS:
-            if not only or any(word in name for word in only):
-                print(name, "|", *(text[:700] for text in outcome(name, Path(folder))), sep=" | ")
+def test_each_form_is_in_the_page() -> None:
+    page = (ROOT / "docs" / "log-forms.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in page.splitlines() if line.startswith("| ")]
+    assert rows[2:] == list(FORMS)

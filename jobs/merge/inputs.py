@@ -55,7 +55,11 @@ class Inputs:
         log.totals.bytes = log.totals.unframed_bytes = log.size or len(log.sample)
         if not log.sample:
             return
-        if log.is_binary:
+        if log.unread:
+            from udfs.logs.survey import unread_sentence
+
+            self.trouble(unread_sentence(log.name, log.unread))
+        elif log.is_binary:
             self.trouble(f"This is a binary file, not a log: {log.name}; it was left out.")
         else:
             self.say(f"There is no log record in {log.name}; it was left out.")

@@ -19,6 +19,7 @@ SAMPLE_BYTES = 256 << 10
 """Read of each log to see what it is."""
 
 _GLANCE_BYTES = 16 << 10  # of the sample, enough where the first lines are of the usual layout
+_LEAST_WIDTH = 40
 _KEPT_BYTES = 4 << 10  # of the sample, to compare logs by
 _TAIL_BYTES = 256 << 10
 _COUNTED_AT_ONCE = 1 << 20
@@ -32,7 +33,8 @@ _USUAL = late(
 _STAMPED = late(rb"^[^a-zA-Z\n]{0,8}\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.MULTILINE)
 _OTHER = late(
     rb"^\{|^\S+ +\| |^(?:\| )?(?:baseOffset|offset|payload|key): |\x1b|^[^\n]{1,200}(?:stdout|stderr) [FP] "
-    rb"|^[^\[\n]{1,200}\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\0|^(?:INFO|WARN|ERROR) |^\[[\w$-]+\.[\w.$-]+\] +[A-Z]",
+    rb"|^[^\[\n]{1,200}\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d|\0|^(?:INFO|WARN|ERROR) |^\[[\w$-]+\.[\w.$-]+\] +[A-Z]"
+    rb"|^\[\d{4}-[^\]\n]*\] +[A-Z]+ +\[[^\]\n=]*\] \[",
     re.MULTILINE,
 )
 _SELF_NAMED = late(
@@ -62,6 +64,7 @@ class Log:
     format: Format | None = None  # None: the usual one, or no log
     has_ids: bool = False  # whether topics have ids
     is_binary: bool = False
+    unread: str | None = None  # why it is no log although it names Kafka's loggers
     node: int | None = None
     totals: ReadTotals = field(default_factory=_nothing_read)
     matched: int = 0
@@ -74,6 +77,10 @@ class Log:
 
             self.format = format_of(self.sample)
             self.is_usual = self.format is not None and self.format.name == "apache"
+            if self.format is None:
+                from udfs.logs.formats import why_unread
+
+                self.unread = why_unread(self.sample)
         self.node = self._find_node()
         self.has_ids = any(word in self.sample for word in (b"topic ID", b"topic id", b"opicId"))
         self.is_binary = b"\0" in self.sample[:_KEPT_BYTES]
@@ -190,7 +197,15 @@ def is_usual(sample: bytes) -> bool:
     """
     sample = sample[: sample.rfind(b"\n") + 1] or sample
     usual = sum(1 for _ in _USUAL.finditer(sample))
-    return usual * 2 > sum(1 for _ in _STAMPED.finditer(sample)) and not _OTHER.search(sample)
+    stamps = [m[0].lstrip(b"\xef\xbb\xbf") for m in _STAMPED.finditer(sample)]
+    return usual * 2 > len(stamps) and stamps[0] <= stamps[-1] and not _OTHER.search(sample) and not _is_cut(sample)
+
+
+def _is_cut(sample: bytes) -> bool:
+    """Whether lines may have been cut to a width: several are as long as the longest."""
+    lengths = [len(line) for line in sample.split(b"\n")[:-1]]
+    longest = max(lengths, default=0)
+    return longest >= _LEAST_WIDTH and lengths.count(longest) * 20 >= max(len(lengths), 60)
 
 
 def counted(number: int, noun: str) -> str:

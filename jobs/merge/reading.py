@@ -101,7 +101,10 @@ class LogReader:
     def _clock_changes(self, log: Log, zone: str) -> ClockChanges:
         """Which pass of repeated local times the records of a log are of."""
         from udfs.logs.dst import AmbiguousTimeFinder
+        from udfs.logs.timestamps import AMBIGUOUS
 
+        if log.format is not None and log.format.is_newest_first:
+            return ((0, AMBIGUOUS),)
         finder, offset = AmbiguousTimeFinder(zone, "" if log.is_usual or log.format is None else log.format.encoding), 0
         with self.inputs.guarded(log), self._opened(log) as stream:
             while data := stream.read(1 << 20):

@@ -35,6 +35,11 @@ class Format:
     layout: Layout
 
     @property
+    def is_newest_first(self) -> bool:
+        """Whether records stand in the stream from the last to the first."""
+        return "newest-first(" in self.wrapper
+
+    @property
     def name(self) -> str:
         """A text such as `apache`, `compose/apache` or `utf-16-le/compose/apache`."""
         return "/".join(filter(None, (self.encoding, self.wrapper, self.layout.name)))

@@ -28,7 +28,7 @@ from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
 from udfs.logs.sources import Opened, Refusal, walk_bundle
-from udfs.logs.timestamps import ClockChanges
+from udfs.logs.timestamps import AMBIGUOUS, ClockChanges
 from udfs.rules.prefixes import read_prefix
 
 SEGMENT = 32 << 20
@@ -270,6 +270,8 @@ class _Reader:
     @property
     def clock_changes(self) -> ClockChanges:
         """See Survey."""
+        if self._folds and self.format and self.format.is_newest_first:
+            return ((0, AMBIGUOUS),)  # the order in the file is another
         return self._folds.clock_changes if self._folds else ()
 
 

@@ -89,12 +89,13 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, kind by kind."""
     kinds = facts.kinds
     steps, reassignments = _controller_steps(events), _reassignments(events, topics)
-    observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not kinds.zookeeper)
+    has_leader_lines = kinds.zookeeper or kinds.unnumbered
+    observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)
     kraft_clusters = facts.kraft_clusters if kinds.kraft else None
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
     incarnations = checkpointed(to_numbered_incarnations(topics))
     kraft = zk = unnumbered = leader_lines = None
-    if kinds.zookeeper:
+    if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
         leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage))
         observations = observations.unionByName(to_reported_states(leader_lines))

@@ -30,6 +30,8 @@ PACKAGES = {
     "duckdb": "duckdb",
     "deltalake": "deltalake",
     "prompt_toolkit": "prompt-toolkit",
+    "great_expectations": "great-expectations",
+    "pandas": "pandas",
 }
 """By module the packages that an installation may lack: who only reads tables needs no Spark."""
 

@@ -14,6 +14,7 @@ from jobs.merge.inputs import Inputs, Terminated
 from jobs.merge.reading import LogReader
 from jobs.merge.request import MergeRequest, Options, local_time, understood
 from jobs.merge.summary import sentences
+from jobs.progress import SILENT, Progress, on_terminal
 from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ class OutputLost(Exception):
         self.cause = cause
 
 
-def merge(options: Options, out: IO[bytes], say: Callable[[str], None], is_terminal: bool = False) -> int:
+def merge(
+    options: Options,
+    out: IO[bytes],
+    say: Callable[[str], None],
+    is_terminal: bool = False,
+    progress: Progress = SILENT,
+) -> int:
     """Merge the logs to `out`, say on the side what happened; the exit code.
 
     Raises OutputLost, or BrokenPipeError if nobody reads `out` any more.
@@ -39,7 +46,7 @@ def merge(options: Options, out: IO[bytes], say: Callable[[str], None], is_termi
     inputs = Inputs(options.keep_duplicates, say)
     try:
         request = understood(options)
-        MergeRun(request, inputs, out, is_terminal).run()
+        MergeRun(request, inputs, out, is_terminal, progress).run()
         return BAD_INPUT if inputs.troubles else DONE
     except BadInput as error:
         say(str(error))
@@ -59,10 +66,12 @@ def merge(options: Options, out: IO[bytes], say: Callable[[str], None], is_termi
 class MergeRun:
     """One run: find the logs, learn what must be known of all, read what is wanted, write it in order."""
 
-    def __init__(self, request: MergeRequest, inputs: Inputs, out: IO[bytes], is_terminal: bool) -> None:
+    def __init__(
+        self, request: MergeRequest, inputs: Inputs, out: IO[bytes], is_terminal: bool, progress: Progress = SILENT
+    ) -> None:
         self.request, self.inputs, self.out = request, inputs, out
-        self.is_terminal = is_terminal
-        self.printed = 0
+        self.is_terminal, self.progress = is_terminal, progress
+        self.printed = self.written_bytes = 0
 
     def run(self) -> None:
         """Do it. Raises BadInput, Failed, OSError, OutputLost."""
@@ -71,14 +80,26 @@ class MergeRun:
         if not options.keep_duplicates:
             logs = without_duplicates(logs, inputs.say)
         self.reader = LogReader(self.request, inputs, logs, bundles)
-        self._look_ahead()
-        streams = self.reader.wanted()
+        with self.progress.step("reading logs", self._bytes_to_read(), "B", self._bytes_read):
+            self._look_ahead()
+            streams = self.reader.wanted()
+        if self.is_terminal:
+            self.progress.close()  # records come now
         if options.count:
             self._write(str(sum(log.matched for log in self.reader.logs)).encode() + b"\n")
         else:
-            self._write_all(streams)
+            with self.progress.step("writing records", None, "B", lambda: self.written_bytes):
+                self._write_all(streams)
         for sentence in sentences(self.request, self.reader.by_place(), self.printed):
             inputs.say(sentence)
+
+    def _bytes_to_read(self) -> int | None:
+        """Bytes of all logs; None if some are compressed, or members of bundles."""
+        logs = self.reader.logs
+        return None if self.reader.bundles or not all(log.is_plain for log in logs) else sum(log.size for log in logs)
+
+    def _bytes_read(self) -> int:
+        return sum(log.totals.bytes + log.passed_over for log in [*self.reader.logs])
 
     # ---- what must be known before -----------------------------------------------------------------------------------
     def _look_ahead(self) -> None:
@@ -124,6 +145,7 @@ class MergeRun:
         """Raises OutputLost, or BrokenPipeError if nobody reads."""
         try:
             self.out.write(data)
+            self.written_bytes += len(data)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -169,8 +191,11 @@ def write_to_stdout(options: Options) -> int:
     if isinstance(out, io.RawIOBase):  # `python -u`; a raw stream may write only a part
         out = io.BufferedWriter(out)
     try:
-        code = merge(options, out, complain, is_terminal=sys.stdout.isatty())
-        out.flush()
+        with on_terminal() as progress:
+            code = merge(
+                options, out, lambda text: progress.say(f"kafka-rewind: {text}"), sys.stdout.isatty(), progress
+            )
+            out.flush()
         return code
     except BrokenPipeError:
         code = DONE

@@ -30,7 +30,7 @@ Count = Callable[[], "int | None"]
 
 
 @dataclass
-class Step:
+class RunningStep:
     """A step that is under way."""
 
     name: str
@@ -49,8 +49,8 @@ class Progress:
         """`terminal` None: nothing is shown."""
         self._terminal = terminal
         self._shown_after = shown_after
-        self._steps: list[Step] = []
-        self._shown: tuple[Step, tqdm[Any]] | None = None
+        self._steps: list[RunningStep] = []
+        self._shown: tuple[RunningStep, tqdm[Any]] | None = None
         self._lock = RLock()
         self._ended = Event()
         self._thread: Thread | None = None
@@ -87,7 +87,7 @@ class Progress:
                 self.say(f"{name} ...")
             yield
             return
-        step = Step(name, total, unit, done)
+        step = RunningStep(name, total, unit, done)
         with self._lock:
             self._steps.append(step)
             if self._thread is None and not self._ended.is_set():
@@ -112,7 +112,7 @@ class Progress:
                         self._shown = None
                         return
 
-    def _show(self, step: Step) -> None:
+    def _show(self, step: RunningStep) -> None:
         """Draw the line of a step, or draw it anew."""
         done = step.done() if step.done is not None else None
         if done is not None and step.total is not None:
@@ -148,7 +148,7 @@ class Progress:
             self._shown = None
 
 
-def _form(step: Step) -> str:
+def _form(step: RunningStep) -> str:
     """The line of a step, as tqdm puts it together."""
     begin = "{desc}: " if step.done is not None else "{desc} "
     if step.done is None:

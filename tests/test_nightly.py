@@ -272,15 +272,18 @@ def test_releases_of_clusters(frame: Frame) -> None:
     dump    | 2.8.0..
     kraft   | 3.9.0..
     dark    |
+    says    | 1.1.0..3.1.2
     """
     events = """
-    cluster | logger
-    zk      | kafka.controller.KafkaController
-    dump    | kafka-dump-log
-    kraft   | org.apache.kafka.controller.ReplicationControlManager
-    kraft   | state.change.logger
+    cluster | node_id | event_type    | logger                                                | fields
+    zk      | 1       |               | kafka.controller.KafkaController                      |
+    dump    | 1       |               | kafka-dump-log                                        |
+    kraft   | 1       |               | org.apache.kafka.controller.ReplicationControlManager |
+    kraft   | 1       |               | state.change.logger                                   |
+    says    | 1       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=2.3.0
+    zk      |         | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=2.8.0
     """
-    expected = {"zk": ("2.4", False), "dump": ("2.8", True), "kraft": ("3.9", True)}
+    expected = {"zk": ("2.4", False), "dump": ("2.8", True), "kraft": ("3.9", True), "says": ("2.3", False)}
     assert releases(frame(LOG_FILES, streams), frame(EVENTS, events)) == expected
 
 

@@ -13,7 +13,7 @@ from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
-from udfs.kafka.releases import Release, lowest_release
+from udfs.kafka.releases import Release, lowest_release, printed_release
 from udfs.kafka.verdicts import Verdict, algorithm_release, judge_election, without_elr
 
 if TYPE_CHECKING:
@@ -61,6 +61,21 @@ RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cl
 def test_release_of_a_cluster(case: str) -> None:
     ranges, release = RANGES[case]
     assert lowest_release(ranges) == release
+
+
+PRINTED: dict[str, tuple[list[str | None], Release | None]] = {  # what brokers print -> the release
+    "one": (["2.3.0"], Release(2, 3)),
+    "the latest of an upgrade": (["2.3.1", "2.4.0", None], Release(2, 4)),
+    "four numbers": (["0.10.2.2"], Release(0, 10, 2, 2)),
+    "Confluent and Cloudera number their own": (["7.3.0-ccs", "2.5.0.7.1.7.0-551"], None),
+    "no version": (["unknown", ""], None),
+}
+
+
+@pytest.mark.parametrize("case", PRINTED)
+def test_printed_release(case: str) -> None:
+    texts, release = PRINTED[case]
+    assert printed_release(texts) == release
 
 
 # Kafka 2.4.1 with ZooKeeper; all of partition 0. Offline elections try the assignment in its order, live ones in the ISR only.

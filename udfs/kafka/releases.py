@@ -70,6 +70,21 @@ def lowest_release(ranges: Iterable[str | None]) -> Release | None:
     return max(lowest) if lowest else None
 
 
+_APACHE = re.compile(r"(?:0\.\d{1,2}|[1-4])(?:\.\d{1,2}){1,3}(?:-SNAPSHOT|-rc\d+)?")
+
+
+def printed_release(texts: Iterable[str | None]) -> Release | None:
+    """The latest release that brokers print at their start (`Kafka version: 2.3.0`); None if there is none of Apache's.
+
+    Distributions number their own (`7.3.0-ccs`, `2.5.0.7.1.7.0-551`): those say nothing here.
+
+    >>> str(printed_release(["2.3.0", "7.3.0-ccs", "2.2.1", None]))
+    '2.3'
+    """
+    releases = [Release.parse(text.strip()) for text in texts if text and _APACHE.fullmatch(text.strip())]
+    return max(releases, default=None)
+
+
 class ProtocolVersion(NamedTuple):
     """An inter-broker protocol or metadata version, `3.6-IV0`. Without `-IV` it is the last one of its release."""
 

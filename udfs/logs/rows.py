@@ -21,7 +21,7 @@ OPEN_ROW = 8 << 20
 
 
 @dataclass(frozen=True)
-class Step:
+class RowStep:
     """What is next in a text: where it ends, and a row, or no row but a line of text (`is_line`), or what surrounds
     rows."""
 
@@ -33,7 +33,7 @@ class Step:
 class RowReader(Protocol):
     """Finds the next row at a position of a text; None if the text ends within it and more may follow."""
 
-    def step(self, data: bytes, position: int, last: bool) -> Step | None: ...
+    def step(self, data: bytes, position: int, last: bool) -> RowStep | None: ...
 
 
 class Rows:
@@ -54,7 +54,7 @@ class Rows:
             if step is None:
                 if not last and len(data) - position < OPEN_ROW:
                     break
-                step = Step(line_end(data, position), is_line=True)
+                step = RowStep(line_end(data, position), is_line=True)
             if step.row is not None:
                 units.append((position, *self._fields.text(step.row)))
             else:
@@ -100,15 +100,15 @@ class Delimited:
         self._escapes, self._is_header, self._delimiter = escapes, header, delimiter.encode()
         self._open = re.compile(rb'[^"\n]*+"', re.DOTALL)
 
-    def step(self, data: bytes, position: int, last: bool) -> Step | None:
+    def step(self, data: bytes, position: int, last: bool) -> RowStep | None:
         """See RowReader."""
         m = self._row.match(data, position)
         if m is None or (m.end() == len(data) and not last and data[-1:] != b"\n"):
-            return None if self._may_go_on(data, position, last) else Step(line_end(data, position), is_line=True)
+            return None if self._may_go_on(data, position, last) else RowStep(line_end(data, position), is_line=True)
         if self._is_header:
             self._is_header = False
-            return Step(m.end())
-        return Step(m.end(), dict(enumerate_fields(self.fields(data, position, m.end()))))
+            return RowStep(m.end())
+        return RowStep(m.end(), dict(enumerate_fields(self.fields(data, position, m.end()))))
 
     def _may_go_on(self, data: bytes, position: int, last: bool) -> bool:
         if last:
@@ -158,16 +158,16 @@ class JsonRows:
         self._open: list[tuple[bytes, str]] = []  # kinds of the objects and lists around, and the key in each
         self._around: list[dict[str, Any]] = []
 
-    def step(self, data: bytes, position: int, last: bool) -> Step | None:
+    def step(self, data: bytes, position: int, last: bool) -> RowStep | None:
         """See RowReader."""
         at = _passed(data, position)
         if at == len(data):
-            return Step(at)
+            return RowStep(at)
         if data[at] in b"]}":
             if self._open:
                 self._open.pop()
                 self._around.pop()
-            return Step(self._behind(data, at + 1))
+            return RowStep(self._behind(data, at + 1))
         if self._open and self._open[-1][0] == b"{":
             m = _KEY.match(data, at)
             if m is None:
@@ -181,7 +181,7 @@ class JsonRows:
         if path != self._path and kind in b"[{" and kind and path == self._path[: len(path)]:
             self._open.append((kind, "*" if kind == b"[" else ""))
             self._around.append({})
-            return Step(at + 1)
+            return RowStep(at + 1)
         value, end = json_value(data, at)
         if end is None:
             return self._broken(data, at) if last else None
@@ -189,10 +189,10 @@ class JsonRows:
             return self._broken(data, at)
         if path == self._path:
             around = {f"^{name}": v for outer in self._around for name, v in outer.items()}
-            return Step(self._behind(data, end), {**around, **dict(flattened(value))})
+            return RowStep(self._behind(data, end), {**around, **dict(flattened(value))})
         if self._open and self._open[-1][0] == b"{":
             self._around[-1].update(flattened(value, self._open[-1][1]))
-        return Step(end)
+        return RowStep(end)
 
     def _behind(self, data: bytes, end: int) -> int:
         """The end of what follows on the same line and means nothing."""
@@ -200,10 +200,10 @@ class JsonRows:
             end += 1
         return end
 
-    def _broken(self, data: bytes, at: int) -> Step:
+    def _broken(self, data: bytes, at: int) -> RowStep:
         self._open.clear()
         self._around.clear()
-        return Step(line_end(data, at), is_line=True)
+        return RowStep(line_end(data, at), is_line=True)
 
 
 _BLANK = late(rb"[\s,\x1e]*+")
@@ -222,29 +222,29 @@ def _is_whole_line(data: bytes, at: int) -> bool:
 class JournalExport:
     """Entries of `journalctl -o export`: a field a line, binary ones with their length; a blank line ends an entry."""
 
-    def step(self, data: bytes, position: int, last: bool) -> Step | None:
+    def step(self, data: bytes, position: int, last: bool) -> RowStep | None:
         """See RowReader."""
         row: dict[str, Any] = {}
         at = position
         while at < len(data):
             end = data.find(b"\n", at)
             if end < 0:
-                return Step(len(data), row) if last and row else None
+                return RowStep(len(data), row) if last and row else None
             line = data[at:end]
             at = end + 1
             if not line.strip():
-                return Step(at, row) if row else Step(at)
+                return RowStep(at, row) if row else RowStep(at)
             name, equals, value = line.partition(b"=")
             if not equals:
                 size = int.from_bytes(data[at : at + 8], "little")
                 if not _NAME.fullmatch(name) or size > OPEN_ROW:
-                    return Step(at, is_line=True)
+                    return RowStep(at, is_line=True)
                 value = data[at + 8 : at + 8 + size]
                 at += 8 + size + 1
                 if at > len(data) + last:
                     return None
             row[name.decode("utf-8", "surrogateescape")] = value.decode("utf-8", "surrogateescape")
-        return Step(len(data), row) if last and row else None
+        return RowStep(len(data), row) if last and row else None
 
 
 _NAME = late(rb"[A-Z0-9_]+")
@@ -253,12 +253,12 @@ _NAME = late(rb"[A-Z0-9_]+")
 class RubyHashes:
     """Hashes as Ruby prints them: Logstash's `rubydebug`, and Fluent Bit's standard output."""
 
-    def step(self, data: bytes, position: int, last: bool) -> Step | None:
+    def step(self, data: bytes, position: int, last: bool) -> RowStep | None:
         """See RowReader."""
         begin = _OPENING.match(data, position)
         if begin is None:
             end = line_end(data, position)
-            return Step(end, is_line=bool(data[position:end].strip(b" \t\r\n],")))
+            return RowStep(end, is_line=bool(data[position:end].strip(b" \t\r\n],")))
         depth, parts = 0, []
         at = begin.end() - 1
         while (m := _TOKEN.match(data, at)) is not None:
@@ -269,13 +269,13 @@ class RubyHashes:
             if depth == 0:
                 break
         if depth or m is None:
-            return None if not last and at >= len(data) - 64 else Step(line_end(data, position), is_line=True)
+            return None if not last and at >= len(data) - 64 else RowStep(line_end(data, position), is_line=True)
         try:
             row = dict(flattened(json.loads(b"".join(parts).decode("utf-8", "surrogateescape"), strict=False)))
         except ValueError:
-            return Step(line_end(data, position), is_line=True)
+            return RowStep(line_end(data, position), is_line=True)
         end = line_end(data, at)
-        return Step(end if not data[at:end].strip(b" \t\r\n],") else at, row)
+        return RowStep(end if not data[at:end].strip(b" \t\r\n],") else at, row)
 
 
 _OPENING = late(rb"[ \t]*+\{(?=\s*+\"[^\"\n]*+\"\s*=>|\s*+[\"}])")

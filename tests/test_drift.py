@@ -90,7 +90,7 @@ def test_what_is_new_is_counted() -> None:
     data = b"".join(line(CLUSTER, FENCED.format(text)) for text in texts) + line(
         CLUSTER, FENCED.format("") + " (again)"
     )
-    assert columnar(data)[1]["drift"] == "appended text=1,lastSeen x=1,lastSeen=2"
+    assert columnar(data)[1]["drift"] == "appended text=1,lastSeen=2,lastSeen x=1"
 
 
 # ---- any sample ------------------------------------------------------------------------------------------------------

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    from udfs.logs.arrays import Longs
 
 TOLERANCE = timedelta(hours=1)
 """A silence up to this long is no gap. Kafka's logs rotate by the hour, so that a missing file leaves a longer one; and
@@ -37,7 +37,7 @@ TimeSpan = tuple[int, int, int]
 
 
 # ---- what is there --------------------------------------------------------------------------------------------------
-def time_spans(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) -> list[TimeSpan]:
+def time_spans(micros: Longs, tolerance: timedelta = TOLERANCE) -> list[TimeSpan]:
     """Times of records, in any order -> since, until and number of each stretch without a longer silence, in order."""
     if not len(micros):
         return []
@@ -45,6 +45,8 @@ def time_spans(micros: npt.NDArray[np.int64], tolerance: timedelta = TOLERANCE) 
     first, last = int(micros.min()), int(micros.max())
     if last - first <= silence:
         return [(first, last, len(micros))]
+    import numpy as np  # readers of tables need none of it
+
     times = np.sort(micros)
     begins = np.append(0, np.flatnonzero(np.diff(times) > silence) + 1)
     ends = np.append(begins[1:], len(times))

@@ -205,7 +205,7 @@ def write(
             if outcome.published:
                 text = summary_text(summarize(warehouse, steps, settings), root, steps)
             else:
-                text = refusal_text(warehouse, outcome)
+                text = refusal_text(outcome)
         progress.close()
         if not outcome.published:
             click.echo(printable_lines(text), err=True)
@@ -214,6 +214,9 @@ def write(
         if not outcome.has_new_input:
             click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
         click.echo(printable_lines(text))
+        if outcome.refused:
+            click.echo(printable_lines(refusal_text(outcome)), err=True)
+            raise click.exceptions.Exit(REFUSED)
 
 
 NOTHING_NEW = {

@@ -71,10 +71,41 @@ OFFLINE_PARTITIONS = table(
     column(
         "until",
         TIME,
-        "Time of the first log line that shows the next leader, or of the topic's deletion, UTC.",
+        "Time of the first log line that shows the next leader, or of the topic's deletion, UTC, if that was logged "
+        "when it happened.",
+        null="still offline at the end of the logs (`ended_before` is null), or it ended at an unknown time: log lines "
+        "about states between are missing, or logs are",
+    ),
+    column(
+        "duration_ms",
+        LONG,
+        "Length of the interval, ms.",
+        null="unknown: it was offline at the end of the logs, or lines about the begin or the end are missing",
+    ),
+    column(
+        "at_least_ms",
+        LONG,
+        "How long the partition surely had no leader at a stretch, ms: up to `until`, or as long as logs are there "
+        "that would show a leader.",
+    ),
+    column(
+        "at_most_ms",
+        LONG,
+        "How long it can have been at most, ms: from `began_after` to `ended_before`.",
+        null="no upper bound is known",
+    ),
+    column(
+        "began_after",
+        TIME,
+        "Until when the partition surely had a leader, UTC; `since` if the change was logged when it came.",
+        null="no line shows the leader before",
+    ),
+    column(
+        "ended_before",
+        TIME,
+        "Time of the first log line that shows the next leader, the topic's deletion, or the next such interval, UTC.",
         null="still offline at the end of the logs",
     ),
-    column("duration_ms", LONG, "Length of the interval, ms; to the end of the logs if it has not ended."),
     column(
         "cause",
         TEXT,

@@ -24,7 +24,9 @@ RUNS = table(
     column("table_versions", MapOf(TEXT, LONG), "Delta version of each table that this run makes visible."),
     column("rows", MapOf(TEXT, LONG), "Number of rows of each table at that version."),
     column(
-        "expectations", MapOf(TEXT, LONG), "Rows that violate each expectation of the data gate; all 0 if published."
+        "expectations",
+        MapOf(TEXT, LONG),
+        "Rows that violate each expectation of the data gate; if published, rows of clusters in `refused` only.",
     ),
     column(
         "pending",
@@ -37,5 +39,11 @@ RUNS = table(
         "By cluster a digest of the code and the settings that made all its derived rows; clusters whose steps were "
         "run one by one are left out.",
     ),
-    column("status", TEXT, "`published` or `refused`."),
+    column(
+        "refused",
+        TEXTS,
+        "Clusters that the data gate refused, sorted: their rows are those of the last published run. Null in runs of "
+        "releases that published all clusters or none.",
+    ),
+    column("status", TEXT, "`published` or, if the gate left nothing to publish, `refused`."),
 )

@@ -89,8 +89,14 @@ CONTRADICTIONS = table(
 CONTROLLER_TIMELINE = table(
     "controller_timeline",
     "one term of a controller; in KRaft one term of a leader of the metadata quorum",
-    "cluster, controller_epoch, controller_id",
+    "cluster, cluster_incarnation, controller_epoch, controller_id",
     CLUSTER,
+    column(
+        "cluster_incarnation",
+        INT,
+        "How often the cluster was created anew under its name before, from 0; then its epochs begin again, and so do "
+        "its topics.",
+    ),
     column("controller_id", INT, "Node that was controller."),
     column("controller_epoch", INT, "Controller epoch; in KRaft the quorum's leader epoch."),
     column(

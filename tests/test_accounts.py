@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from jobs.ingest.overlaps import MovedRecords, subtract_moved
+from jobs.ingest.read_plan import COUNTED
 from jobs.ingest.reading import (
-    COUNTED,
     StreamSummary,
     add_account,
     complete_row,

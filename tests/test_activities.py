@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from jobs.findings.activities import CONTEXT_EVENTS, with_activity
-from schemas.ingest import EVENTS
+from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
+from schemas.ingest import EVENTS, LOG_COVERAGE
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
     from tests.conftest import Frame, Same
 
 # One controller, two files: `c` is controller.log, `s` state-change.log. `message` names the line.
@@ -31,6 +35,17 @@ node_id | file_id | at          | logger              | event_type              
 # another controller knows nothing of this; a broker's own line belongs to no controller
 1       | c1      | 10:05:30    | kafka.controller    | broker_failure                  |                  | brokers=2                                   | other
 1       | s1      | 10:05:31    | state.change.logger | metadata_cache_updated          |                  |                                             | a broker
+# hours later: what was known before the hole in its log is not known any more
+0       | s       | 15:00:00.2  | state.change.logger | partition_state_change          | 1                |                                             | after a hole
+0       | c       | 15:00:01    | kafka.controller    | broker_set_changed              |                  | live_brokers=3; deleted_brokers=1           | sees 3 only
+0       | s       | 15:00:02    | state.change.logger | partition_state_change          | 1                |                                             | then
+"""
+COVERAGE = """
+node_id | kind         | since      | until
+0       | controller   | 10:00:00   | 10:06:00
+0       | controller   | 15:00:00.3 | 15:00:01
+1       | controller   | 10:05:30   | 16:00:00
+0       | state_change | 10:00:00   | 16:00:00
 """
 KNOWN = """
 message        | strategy            | trigger             | alive | shutting_down
@@ -48,19 +63,28 @@ before 2.4     | preferred           | admin               | 1,2,3 | []
 2 left         | controlled_shutdown | controlled_shutdown | 1,2,3 | 3
 2 leaves again | controlled_shutdown | controlled_shutdown | 1,2,3 | 2
 other          | offline             | broker_failure      |       | []
+after a hole   |                     |                     |       | []
+sees 3 only    |                     |                     | 3     | []
+then           |                     |                     | 3     | []
 """
 
 
+def spans(frame: Frame) -> DataFrame:
+    return to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster", "node_id")
+
+
 def test_activities(frame: Frame, same: Same) -> None:
-    same(with_activity(frame(EVENTS, LOGGED), [*CONTEXT_EVENTS, "partition_state_change"]), KNOWN)
+    same(with_activity(frame(EVENTS, LOGGED), [*CONTEXT_EVENTS, "partition_state_change"], spans(frame)), KNOWN)
 
 
 def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) -> None:
     same(
-        with_activity(frame(EVENTS, LOGGED), ["partition_state_change"]),
+        with_activity(frame(EVENTS, LOGGED), ["partition_state_change"], spans(frame)),
         """
         message | strategy | trigger             | alive | shutting_down
         first   | offline  | controller_failover | 1,2   | []
         for 3   | offline  | broker_startup      | 1,2,3 | []
+        after a hole |     |                     |       | []
+        then    |          |                     | 3     | []
         """,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +14,9 @@ from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.outages import to_offline_partitions
 from jobs.findings.reassignments import to_reassignments
 from jobs.settings import Settings
+from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, ISR_CHANGES
-from schemas.ingest import EVENTS
+from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, TIME, column
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 
@@ -62,6 +64,12 @@ again     | 0         | 0           | 1      | 1            | 2               | 
 # states between are missing: leader and ISR before are unknown
 gap       | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
 gap       | 0         | 0           | 2      | 3            | 4               | 2     |     | 1,2      | 10:00:01 |          |         |
+# 0.8: no line prints the version, so nobody knows what was in between, and what the ISR was
+old       | 0         | 0           | 1      | 0            |                 | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
+old       | 0         | 0           | 2      | 1            |                 | 1,2   |     | 1,2      | 10:00:01 |          |         |
+# the ISR before is in no line
+unsaid    | 0         | 0           | 1      | 0            | 0               |       |     | 1,2      | 10:00:00 | 10:00:01 |         |
+unsaid    | 0         | 0           | 2      | 1            | 1               | 2     |     | 1,2      | 10:00:01 |          |         |
 # states of one time: a later one was proved no later
 many      | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
 many      | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
@@ -77,6 +85,8 @@ clean     | 0         | 10:00:04    | 9       | state.change.logger | partition_
 unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
 unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition |
 unclean   | 0         | 10:00:01.6  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OfflinePartition |
+# what the exception says of the live brokers counts more than what the controller said before
+unclean   | 0         | 10:00:01.7  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No replica for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], Assigned replicas are: [List(1)]
 """
 TOPICS = """
 topic     | incarnation | topic_id | since    | until
@@ -88,11 +98,14 @@ topic   | at         | succeeded | previous_leader | leader | leader_epoch | isr
 clean   | 10:00:04   | true      | -1              | 2      | 3            | 2          | false   | 2000       | offline  | broker_failure | 1,2,3
 unclean | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
 unclean | 10:00:01.5 | false     |                 |        |              |            |         |            | offline  | broker_failure | 1,2,3
+unclean | 10:00:01.7 | false     |                 |        |              |            |         |            |          | broker_failure | 2,3
 elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
 unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
 gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
+old     | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
+unsaid  | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
 many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
 many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2        | false   |            |          |                |
 """
@@ -101,7 +114,8 @@ many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2
 @pytest.fixture(scope="module")
 def elections(frame: Frame) -> DataFrame:
     """ELECTIONS of STATES."""
-    rows = to_elections(states(frame, STATES), frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS))
+    spans = known_spans(frame, "9 | controller | 10:00:00 | 10:01:00", "node_id")
+    rows = to_elections(states(frame, STATES), frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS), spans)
     return rows.persist()
 
 
@@ -120,7 +134,7 @@ clean   | 0         | 0           | 2      | 3            | 3               | 2 
 unclean | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 | 10:00:01 | 9@f:5
 unclean | 0         | 0           | -1     | 1            | 1               | 1   | 10:00:01 | 10:00:02 | 9@f:6
 unclean | 0         | 0           | 2      | 2            | 2               | 2   | 10:00:02 |          | 9@f:7
-# open to the end of the logs, which is 10:10
+# open to the end of the logs, which is 10:10; server logs go on for longer
 open    | 0         | 0           | 3      | 0            | 0               | 3   | 10:00:00 | 10:09:00 | 9@f:8
 open    | 0         | 0           | -1     | 1            | 1               | 3   | 10:09:00 |          | 9@f:9
 # ended by its deletion; twice offline is two intervals
@@ -140,6 +154,31 @@ at_once | 0         | 0           | 2      | 4            | 4               | 2 
 before  | 0         | 0           | 1      | 4            | 7               | 1   | 10:00:05 | 10:00:05 | 9@f:22
 before  | 0         | 0           | -1     | 5            | 8               | 1   | 10:00:05 | 10:00:05 | 9@f:23
 before  | 0         | 0           | 1      | 6            | 9               | 1   | 10:00:05 |          | 9@f:24
+# leader epoch 3 is in no line: whoever led from when on, it was not offline when 4 began
+epochs  | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:00 | 10:00:10 | 9@f:25
+epochs  | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:10 | 10:00:16 | 9@f:26
+epochs  | 0         | 0           | 1      | 4            | 5               | 1   | 10:00:16 |          | 9@f:27
+# the state in which the leader was lost is in no line, nor is the one that ended it: 0.5 s were up to 5.6
+bounds  | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:00 | 10:00:05.1 | 9@f:28
+bounds  | 0         | 0           | -1     | 2            | 3               | 1   | 10:00:05.1 | 10:00:05.6 | 9@f:29
+bounds  | 0         | 0           | -1     | 3            | 4               | 1   | 10:00:05.6 | 10:00:05.6 | 9@f:30
+bounds  | 0         | 0           | 1      | 4            | 6               | 1   | 10:00:05.6 |          | 9@f:31
+# across a hole in the logs: still the same leader epoch, and many later
+hole    | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 10:06:00 | 9@f:32
+hole    | 0         | 0           | -1     | 2            | 2               | 1   | 10:06:00 | 2026-11-25 12:00:10 | 9@f:33
+hole    | 0         | 0           | 1      | 3            | 3               | 1   | 2026-11-25 12:00:10 |          | 9@f:34
+lost    | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 2026-11-25 12:00:20 | 9@f:35
+lost    | 0         | 0           | -1     | 2            | 2               | 1   | 2026-11-25 12:00:20 | 2026-11-25 12:00:21 | 9@f:36
+lost    | 0         | 0           | 1      | 3            | 3               | 1   | 2026-11-25 12:00:21 |          | 9@f:37
+twice   | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 10:06:00 | 9@f:38
+twice   | 0         | 0           | -1     | 2            | 2               | 1   | 10:06:00 | 2026-11-25 12:00:10 | 9@f:39
+twice   | 0         | 0           | -1     | 48           | 60              | 1   | 2026-11-25 12:00:10 | 2026-11-25 12:00:12 | 9@f:40
+twice   | 0         | 0           | 1      | 49           | 61              | 1   | 2026-11-25 12:00:12 |          | 9@f:41
+# the same leader epochs missing, but no logs: nothing speaks for a leader in between
+once    | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:00 | 10:00:05 | 9@f:42
+once    | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:05 | 10:00:07 | 9@f:43
+once    | 0         | 0           | -1     | 4            | 4               | 1   | 10:00:07 | 10:00:08 | 9@f:44
+once    | 0         | 0           | 1      | 5            | 5               | 1   | 10:00:08 |          | 9@f:45
 """
 BROKERS = """
 broker | since    | until      | ended_by
@@ -151,19 +190,58 @@ broker | since    | until      | ended_by
 OUTAGES = """
 topic   | since    | until    | duration_ms | cause               | cause_broker | last_leader | last_isr | healed_by        | failed_elections | evidence
 clean   | 10:00:01 | 10:00:04 | 3000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:2,9@f:3
-unclean | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1        | unclean_election | 1                | 9@f:6
-open    | 10:09:00 |          | 60000       | controlled_shutdown | 3            | 3           | 3        |                  | 0                | 9@f:9
-dropped | 10:00:00 | 10:00:01 | 1000        |                     |              |             | 1        |                  | 0                | 9@f:10
+unclean | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1        | unclean_election | 2                | 9@f:6
+open    | 10:09:00 |          |             | controlled_shutdown | 3            | 3           | 3        |                  | 0                | 9@f:9
+# nobody knows who led before its first line, and until when
+dropped | 10:00:00 | 10:00:01 |             |                     |              |             | 1        |                  | 0                | 9@f:10
 dropped | 10:00:02 | 10:00:03 | 1000        |                     |              | 1           | 1        | topic_deletion   | 0                | 9@f:12
 many    | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:14
 at_once | 10:00:05 | 10:00:09 | 4000        |                     |              | 2           | 2        |                  | 0                | 9@f:20
+epochs  | 10:00:10 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:26
+bounds  | 10:00:05.1 | 10:00:05.6 |         |                     |              | 1           | 1        |                  | 0                | 9@f:29,9@f:30
+hole    | 10:06:00 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:33
+lost    | 2026-11-25 12:00:20 | 2026-11-25 12:00:21 | | |      | 1           | 1        |                  | 0                | 9@f:36
+twice   | 10:06:00 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:39
+twice   | 2026-11-25 12:00:10 | 2026-11-25 12:00:12 | | |      |             | 1        |                  | 0                | 9@f:40
+once    | 10:00:05 | 10:00:08 |             |                     |              | 1           | 1        |                  | 0                | 9@f:43,9@f:44
+"""
+BOUNDS = """
+topic   | since    | at_least_ms | at_most_ms | began_after | ended_before
+clean   | 10:00:01 | 3000        | 3000       | 10:00:01    | 10:00:04
+unclean | 10:00:01 | 1000        | 1000       | 10:00:01    | 10:00:02
+open    | 10:09:00 | 60000       |            | 10:09:00    |
+dropped | 10:00:00 | 1000        |            |             | 10:00:01
+dropped | 10:00:02 | 1000        | 1000       | 10:00:02    | 10:00:03
+many    | 10:00:01 | 1000        | 1000       | 10:00:01    | 10:00:02
+at_once | 10:00:05 | 4000        | 4000       | 10:00:05    | 10:00:09
+epochs  | 10:00:10 | 0           | 6000       | 10:00:10    | 10:00:16
+bounds  | 10:00:05.1 | 500       | 5600       | 10:00:00    | 10:00:05.6
+# the first part of the logs ends at 10:10, the second begins four days later, at noon
+hole    | 10:06:00 | 240000      | 352450000  | 10:06:00    | 2026-11-25 12:00:10
+lost    | 2026-11-25 12:00:20 | 1000 | 352221000 | 10:10:00 | 2026-11-25 12:00:21
+twice   | 10:06:00 | 0           | 352450000  | 10:06:00    | 2026-11-25 12:00:10
+twice   | 2026-11-25 12:00:10 | 2000 |        |             | 2026-11-25 12:00:12
+once    | 10:00:05 | 1000        | 3000       | 10:00:05    | 10:00:08
+"""
+LED_COVERAGE = """
+9 | controller   | 10:00:00 | 10:04:00
+8 | state_change | 10:05:00 | 10:10:00
+8 | server       | 10:00:00 | 2026-11-26 10:00:00
+9 | state_change | 2026-11-25 12:00:00 | 2026-11-25 12:00:30
 """
 
 
+def known_spans(frame: Frame, coverage: str, *by: str) -> DataFrame:
+    """When changes would have been logged, of rows of LOG_COVERAGE."""
+    rows = frame(LOG_COVERAGE, f"node_id | kind | since | until\n{coverage}")
+    return to_known_spans(rows, CLUSTER_LOGS, timedelta(hours=1), "cluster", *by)
+
+
 def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
-    ends = frame(ENDS, "cluster | end_of_logs\nc | 10:10:00")
-    rows = to_offline_partitions(states(frame, LED), elections, frame(BROKER_TIMELINE, BROKERS), ends)
+    spans = known_spans(frame, LED_COVERAGE)
+    rows = to_offline_partitions(states(frame, LED), elections, frame(BROKER_TIMELINE, BROKERS), spans).persist()
     same(rows, OUTAGES)
+    same(rows, BOUNDS)
 
 
 # ---- ISR ------------------------------------------------------------------------------------------------------------
@@ -248,6 +326,21 @@ kraft     | 0         | 10:00:00 | 100     | kraft_partition_assignment_changed 
 kraft     | 0         | 10:00:00.5 | 101   | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
           | 0         | 10:00:05 | 100     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[]; removing_replicas=null
 kraft     | 0         | 10:30:00 | 101     | kraft_partition_assignment_changed | K        | 2,1       | adding_replicas=[2]; removing_replicas=[]
+# In the controller's order the target comes first: what the order was before, the record that created it tells.
+merged    | 0         | 10:00:00 | 100     | kraft_partition_created            | M        | 0,1,2     | adding_replicas=[]; removing_replicas=[]
+merged    | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | M        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
+merged    | 0         | 10:05:05 | 100     | kraft_partition_assignment_changed | M        | 2,3       | adding_replicas=[]; removing_replicas=[]
+# or a state, or nothing does
+state     | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | S        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
+nothing   | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | N        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
+# nobody has to catch up: the record that begins it ends it
+at_once   | 0         | 10:00:00 | 100     | kraft_partition_created            | O        | 0,1,2     | adding_replicas=[]; removing_replicas=[]
+at_once   | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | O        | 2,0,1     | adding_replicas=null; removing_replicas=null
+at_once   | 0         | 10:06:00 | 100     | kraft_partition_assignment_changed | O        | 2,0       | adding_replicas=null; removing_replicas=null
+# what its begin is missing of is none of these
+tail      | 0         | 10:06:00 | 100     | kraft_partition_assignment_changed | L        | 2,0       | adding_replicas=[]; removing_replicas=[]
+# the topic was deleted meanwhile
+deleted   | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
 # until 2.3 a target, and the end of it; another controller begins the same again. 4 was not alive: refused
 old       | 0         | 10:00:00 | 9       | reassignment_started               |          |           | target_replicas=3,2
 old       | 0         | 10:00:01 | 9       | reassignment_assignment_updated    |          | 2,1,3     |
@@ -267,6 +360,11 @@ topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr 
 open  | 0         | 0           | 2      | 0            | 0               | 1,2   |          | 09:00:00
 open  | 0         | 0           | 2      | 0            | 1               | 1,2,3 |          | 10:00:01
 stuck | 0         | 0           | 2      | 0            | 0               | 1,2   |          | 09:00:00
+deleted | 0       | 0           | 2      | 0            | 0               | 1,2   |          | 09:00:00
+merged | 0        | 0           | 2      | 0            | 3               | 0,1,2 | 2,3,0,1  | 10:05:01
+state | 0         | 0           | 0      | 0            | 0               | 0,1,2 | 0,1,2    | 09:00:00
+state | 0         | 0           | 0      | 0            | 1               | 0,1,2 | 2,3,0,1  | 10:05:00
+nothing | 0       | 0           | 0      | 0            | 1               | 0,1,2 | 2,3,0,1  | 10:05:00
 old   | 0         | 0           | 2      | 0            | 0               | 1,2   | 2,1      | 09:00:00
 old   | 0         | 0           | 2      | 0            | 1               | 1,2,3 | 2,1,3    | 10:00:02
 old   | 0         | 0           | 2      | 1            | 2               | 2,3   | 3,2      | 10:00:05
@@ -279,6 +377,13 @@ cancelled | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3       
 open      | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | handing_over    | in_progress | []
 stuck     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | stuck       | 3
 kraft     | 10:00:00 | 10:00:05 | 1                 | 2,1             | 2               | []                | done            | completed   | []
+merged    | 10:05:00 | 10:05:05 | 0,1,2             | 2,3             | 3               | 0,1               | done            | completed   | []
+state     | 10:05:00 |          | 0,1,2             | 2,3             | 3               | 0,1               | waiting_for_isr | stuck       | 3
+nothing   | 10:05:00 |          |                   | 2,3             | 3               | 0,1               | waiting_for_isr | stuck       | 3
+at_once   | 10:05:00 | 10:05:00 | 0,1,2             | 2,0,1           | []              | []                | done            | completed   | []
+at_once   | 10:06:00 | 10:06:00 | 2,0,1             | 2,0             | []              | 1                 | done            | completed   | []
+order     | 10:00:00 | 10:00:00 | 2,1               | 1,2             | []              | []                | done            | completed   | []
+deleted   | 10:00:00 | 10:30:00 | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | cancelled   | []
 old       | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | completed   | []
 old       | 10:10:00 | 10:10:01 | 3,2               | 4,2             | 4               | 3                 | waiting_for_isr | cancelled   | []
 older     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | handing_over    | stuck       | 3
@@ -286,9 +391,10 @@ older     | 10:00:00 |          | 2,1               | 3,2             | 3       
 
 
 def test_reassignments(frame: Frame, same: Same) -> None:
-    topics = "topic | incarnation | topic_id | since" + "".join(
-        f"\n{name} | 0 | {'K' if name == 'kraft' else ''} | 10:00:00"
-        for name in ("done", "cancelled", "open", "stuck", "kraft", "order", "old", "older")
+    ids = {"kraft": "K", "merged": "M", "state": "S", "nothing": "N", "at_once": "O", "tail": "L"}
+    names = ("done", "cancelled", "open", "stuck", "order", "old", "older", "deleted", *ids)
+    topics = "topic | incarnation | topic_id | since | until" + "".join(
+        f"\n{name} | 0 | {ids.get(name, '')} | 10:00:00 | {'10:30:00' if name == 'deleted' else ''}" for name in names
     )
     terms = "controller_id | controller_epoch | since | until\n100 | 1 | 09:00:00 | 10:20:00\n101 | 2 | 11:00:00 |"
     events, listed = frame(EVENTS, ASKED), F.col("event_type") == "reassignment_removed_from_zk"

@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from jobs.nightly.run import Outcome
+from jobs.nightly.summary_queries import frequent_rejects
 from jobs.nightly.summary_text import refusal_text
-from jobs.warehouse.gate import Audit, audit
+from jobs.warehouse.gate import Audit, Failure, audit
 from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ def test_unsound_tables_are_refused(case: str, frame: Frame) -> None:
     assert failure.name == f"{table}.{name}"
     assert result.violations[failure.name] == failure.rows == rows
     assert example in failure.examples[0]
-    tables = Written({name: frame(BY_NAME[name], "file_id") for name in ("log_files", "rejects")})
-    words = refusal_text(tables, Outcome("7", has_new_input=True, audit=result))  # type: ignore[arg-type]
+    words = refusal_text(Outcome("7", has_new_input=True, audit=result, clusters=("c",)))
     assert words.startswith("The data gate refused run 7; readers still see the run before it.\n")
     assert f"{failure.name}: {failure.description}; {rows:,} row" in words
     assert failure.examples[0] in words
@@ -201,9 +201,10 @@ def test_a_run_that_is_refused_for_its_rejects_names_them(frame: Frame) -> None:
         a | 5 | 10:00:01 | Broker id=<n> frobnicated <partition>
         a | 6 | 10:00:01 | Unheard of""",
     )
-    outcome = Outcome("7", has_new_input=True, audit=audit({"log_files": streams}))
+    outcome = Outcome("7", has_new_input=True, audit=audit({"log_files": streams}), clusters=("c",))
     tables = Written({"log_files": streams, "rejects": rejects})
-    assert refusal_text(tables, outcome).splitlines()[1:] == [  # type: ignore[arg-type]
+    outcome.rejects = frequent_rejects(tables, outcome.refused)  # type: ignore[arg-type]
+    assert refusal_text(outcome).splitlines()[1:] == [
         "  log_files.reject_ratio: a stream has no more rejects per record in scope than max_reject_percent allows, "
         'unless it is damaged; 1 row violates it, such as {"path":"/logs/a","reject_lines":21,"event_lines":979}',
         '    2 lines like "Broker id=<n> frobnicated <partition>", first at logs/a:5',
@@ -212,8 +213,8 @@ def test_a_run_that_is_refused_for_its_rejects_names_them(frame: Frame) -> None:
         "to publish anyway, raise max_reject_percent in the --conf file.",
     ]
     unaccounted = audit({"log_files": frame(BY_NAME["log_files"], UNSOUND["a byte nobody accounts for"][1])})
-    lost = Outcome("7", has_new_input=True, audit=unaccounted)
-    assert "max_reject_percent" not in refusal_text(Written({}), lost)  # type: ignore[arg-type]
+    lost = Outcome("7", has_new_input=True, audit=unaccounted, clusters=("c",))
+    assert "max_reject_percent" not in refusal_text(lost)
 
 
 def with_types(rows: str) -> str:
@@ -221,6 +222,48 @@ def with_types(rows: str) -> str:
     return "\n".join(f"{row} | t | l" for row in rows.splitlines())
 
 
-def test_a_run_is_published_unless_an_expectation_fails() -> None:
-    assert Outcome("1", has_new_input=True, audit=Audit({}, {}, ())).published
+def failure(*clusters: str | None) -> Failure:
+    return Failure("elections.keys_known", "none of topic is null", len(clusters), ("{}",), clusters)
+
+
+OUTCOMES: dict[str, tuple[tuple[str, ...], list[Failure], tuple[str, ...], bool]] = {
+    # clusters of the run, failures -> clusters that are refused, whether the run is published
+    "nothing fails": (("eu", "us"), [], (), True),
+    "one of two": (("eu", "us"), [failure("us"), failure("us")], ("us",), True),
+    "the only one": (("us",), [failure("us")], ("us",), False),
+    "both, for different reasons": (("eu", "us"), [failure("us"), failure("eu")], ("eu", "us"), False),
+    "one that the run did not touch": (("eu",), [failure("us")], ("us",), True),
+    "rows of no cluster": (("eu", "us"), [failure(None)], ("eu", "us"), False),
+}
+
+
+@pytest.mark.parametrize("case", OUTCOMES)
+def test_a_run_is_published_if_the_gate_lets_a_cluster_pass(case: str) -> None:
+    clusters, failures, refused, published = OUTCOMES[case]
+    outcome = Outcome("1", has_new_input=True, audit=Audit({}, {}, tuple(failures)), clusters=clusters)
+    assert (outcome.refused, outcome.published) == (refused, published)
     assert Outcome("1", has_new_input=False, audit=None).published
+
+
+def test_failures_name_the_clusters_of_the_rows(frame: Frame) -> None:
+    """Rows of other clusters count for the table only."""
+    result = audit(
+        {
+            "elections": frame(
+                BY_NAME["elections"],
+                """cluster | topic | partition | incarnation | at | leader | leader_epoch | succeeded | evidence
+                us | t | 0 | 0 | 10:00:00 |   | 1 | true | 1@f:1
+                us | t | 0 | 0 | 10:00:01 | 2 | 2 | true | 1@f:2
+                eu | t | 0 | 0 | 10:00:00 | 1 | 1 | true | 1@f:3""",
+            )
+        }
+    )
+    [only] = result.failures
+    assert (only.name, only.clusters, only.rows) == ("elections.leader_if_succeeded", ("us",), 1)
+    assert result.rows_by_cluster == {"elections": {"us": 2, "eu": 1}}
+    words = refusal_text(Outcome("7", has_new_input=True, audit=result, clusters=("eu", "us")))
+    assert words.splitlines()[0] == (
+        "The data gate refused cluster us; its rows are those of the last run that passed. "
+        "All else of run 7 is published."
+    )
+    assert "1 row violates it (us), such as" in words

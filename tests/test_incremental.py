@@ -185,7 +185,7 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
     published, now = tables(0), tables(1)
     facts = ClusterFacts(now["events"], now["log_coverage"], evidence_kinds(now["events"]))
     appended = AppendedClusters(
-        cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts
+        cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts, {}
     )
     new = (now[name] for name in ("clock_offsets", "controller_timeline", "broker_timeline"))
     return appended.scope([*CASES, "another"], *new), appended.reasons

@@ -14,13 +14,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import jobs.ingest.ingest
+import jobs.warehouse.tables
 from jobs.cli import main
 from jobs.ingest.ingest import NewInput
+from jobs.ingest.reading import read_ranges
 from jobs.nightly.plan import appended_clusters, code_and_settings, pending_after
 from jobs.nightly.run import Outcome, nightly
 from jobs.nightly.run import run as run_steps
 from jobs.session import are_many
-from jobs.settings import Settings, TopicSettings
+from jobs.settings import Settings, TopicSettings, load
 from jobs.timelines.kafka_releases import releases
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.lock import sole_writer
@@ -29,6 +31,7 @@ from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME, SOURCES
 from tests.conftest import DAY, QUIET, append, published_rows
+from udfs.logs.ranges import Range
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -254,6 +257,73 @@ def test_only_what_is_out_of_date_is_written(
     assert [row["clusters"] for row in ledger] == [["default", "second"], ["default"]]
     written = open_warehouse(spark, str(root), create=False).read("events").groupBy("cluster").count().collect()
     assert {row["cluster"]: row["count"] for row in written} == {"default": 10, "second": 7}
+
+
+UNKNOWN = "[2026-11-21 10:07:00,{:03}] INFO [Controller id=1 epoch=1] Nobody wrote this (state.change.logger)\n"
+
+
+def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
+    spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two clusters with news one is refused, and of the other a log is cut while it is read; then all is well."""
+    root = tmp_path / "warehouse"
+    second, cut = tmp_path / "more" / "broker-1", small / "broker-1" / "server.log"
+    shutil.copytree(small / "broker-1", second)
+    conf = tmp_path / "conf.yaml"
+    conf.write_text(f'clusters: {{"{tmp_path}/more/*": second}}')
+    logs = [str(small), str(tmp_path / "more"), "--conf", str(conf)]
+    assert step("ingest", root, *logs).exit_code == 0
+    first = published_rows(root)
+    grow(small)
+    sound = (second / "state-change.log").read_text()
+    (second / "state-change.log").write_text(sound + "".join(UNKNOWN.format(i) for i in range(25)))
+    grown = cut.read_bytes()
+
+    def read_late(session: SparkSession, tasks: list[Range]) -> DataFrame:
+        cut.write_bytes(grown[:40])
+        return read_ranges(session, tasks)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.ingest.ingest, "read_ranges", read_late)
+        patch.setattr(jobs.warehouse.tables.Warehouse, "publish", killed)
+        warehouse = open_warehouse(spark, str(root), create=False)
+        with pytest.raises(Killed):
+            run_steps(warehouse, ("ingest",), load(str(conf)), lambda _: None, logs=logs[:2])
+        assert published_rows(root) == first
+        cut.write_bytes(grown)
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs.ingest.ingest, "read_ranges", read_late)
+        said = step("ingest", root, *logs)
+    assert said.exit_code == 3
+    assert "The data gate refused cluster second; its rows are those of the last run that passed." in said.stderr
+    assert '    25 lines like "[Controller id=<n> epoch=<n>] Nobody wrote this", first at ' in said.stderr
+    changed = f"This file changed while it was read: {cut}; what is new in it waits for the next run."
+    assert changed in said.stderr
+    assert changed in said.stdout
+
+    rows = published_rows(root)
+    ledger = max(rows["runs"], key=lambda row: int(row["run_id"]))
+    assert (ledger["status"], ledger["clusters"], ledger["refused"]) == ("published", ["default"], ["second"])
+    assert dict(ledger["pending"]) == {name: ["default", "second"] for name in STEPS[1:]}
+    assert dict(ledger["rows"]) == {
+        name: len(rows[name]) for name in ("log_files", "log_coverage", "events", "rejects")
+    }
+    for name in ("log_files", "log_coverage", "events", "rejects"):
+        of_second = [[row for row in tables[name] if row["cluster"] == "second"] for tables in (first, rows)]
+        assert of_second[0] == of_second[1]
+    # of the other cluster the controller's two new lines are there, the broker's new one is not
+    messages = [row["message"] for row in rows["events"] if row["cluster"] == "default"]
+    assert sum("callback" in message for message in messages) == 2
+    assert not any("ISR updated" in message for message in messages)
+    [refused] = [row for row in rows["log_files"] if row["status"] == "refused"]
+    assert (refused["path"], refused["findings"], refused["size_bytes"]) == (str(cut), [changed], 0)
+
+    cut.write_bytes(grown)
+    (second / "state-change.log").write_text(sound)
+    assert step("ingest", root, *logs).exit_code == 0
+    clean = tmp_path / "clean"
+    assert step("ingest", clean, *logs).exit_code == 0
+    assert comparable(published_rows(root), tmp_path) == comparable(published_rows(clean), tmp_path)
 
 
 def test_progress_is_said_stage_by_stage(zk: Any) -> None:

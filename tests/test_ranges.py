@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.test_survey import FORMS, ONE, TWO, at, plain, records, survey, write
-from udfs.errors import BadInput, Failed
+from udfs.errors import BadInput, FileChanged
 from udfs.logs import ranges as ranges_module
 from udfs.logs import sources
 from udfs.logs import survey as survey_module
@@ -179,7 +179,7 @@ REWRITTEN = {  # a file of ONE, TWO and a cut line, between survey and reading
 
 @pytest.mark.parametrize("segment", [64, 1 << 20])
 @pytest.mark.parametrize("case", REWRITTEN)
-def test_a_log_that_was_cut_since_the_survey_ends_the_run(
+def test_a_log_that_was_cut_since_the_survey_is_noticed(
     case: str, segment: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     set_segment(monkeypatch, segment)
@@ -190,15 +190,15 @@ def test_a_log_that_was_cut_since_the_survey_ends_the_run(
     with open(path, "r+b") as log:
         log.truncate(0)
         log.write(REWRITTEN[case])
-    with pytest.raises(Failed, match=f"This file changed while it was read: {path}; run again"):
+    with pytest.raises(FileChanged, match=f"This file changed while it was read: {path}; what is new"):
         read_all(path, tasks)
 
 
-def test_a_log_that_went_away_since_the_survey_ends_the_run(tmp_path: Path) -> None:
+def test_a_log_that_went_away_since_the_survey_is_noticed(tmp_path: Path) -> None:
     path = write(tmp_path / "server.log", ONE)
     tasks = ranges(survey(path), "f")
     os.remove(path)
-    with pytest.raises(Failed, match="changed while it was read"):
+    with pytest.raises(FileChanged, match="changed while it was read"):
         list(open_ranges(path, tasks))
     with pytest.raises(BadInput):
         open_range(tasks[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +10,9 @@ from pyspark.sql import functions as F
 
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
+from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS
-from schemas.ingest import EVENTS
+from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
 from udfs.kafka.releases import Release, lowest_release, printed_release
@@ -132,6 +134,10 @@ kraft   | right    | 0         | 0           | 10:01:00 | 1               | 2   
 kraft   | doctored | 0         | 0           | 10:01:00 | 1               | 3      | 3            | 1,2        | []         | 1,2,3    | 1,2,3           | 3   | true    | true
 # so two days later: 2 has been there for days, 1 came back and went again
 kraft   | right    | 0         | 0           | 2026-11-23 10:01:00 | 1    | 2      | 5            | 1,2        | []         | 1,2      | 1,2             | 2   | false   | true
+# four days later, with no logs in between: 3 was fenced the last time anybody saw it, and may have come back since
+kraft   | holes    | 0         | 0           | 2026-11-25 10:01:00 | -1   | 3      | 7            | 3          | []         | 2,3      | 2,3             | 3   | false   | true
+# nothing is known of any of its replicas since the hole
+kraft   | unseen   | 0         | 0           | 2026-11-25 10:01:00 | -1   | 3      | 7            | 3          | []         | 3        | 3               | 3   | false   | true
 # just when 1 was fenced: it may have been there or not
 kraft   | blind    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      |                 | 2   | false   | true
 """
@@ -139,14 +145,24 @@ BROKERS = """
 cluster | broker | since    | until
 kraft   | 1      | 09:00:00 | 10:00:00
 kraft   | 1      | 2026-11-22 23:00:00 | 2026-11-23 10:00:00
-kraft   | 2      | 09:00:00 |
-kraft   | 3      | 09:00:00 |
+kraft   | 2      | 09:00:00 | 2026-11-23 11:00:00
+kraft   | 2      | 2026-11-25 10:00:00 |
+kraft   | 3      | 09:00:00 | 2026-11-23 11:00:00
+"""
+COVERAGE = """
+cluster | node_id | kind       | since      | until
+kraft   | 100     | controller | 09:00:00   | 2026-11-23 12:00:00
+kraft   | 100     | controller | 2026-11-25 09:59:00 | 2026-11-25 11:00:00
+# other logs tell nothing of brokers
+kraft   | 2       | server     | 09:00:00   | 2026-11-26 12:00:00
 """
 KRAFT_VERDICTS = """
 topic      | rule           | subject                      | verdict  | missing_inputs
 right      | kraft_election | right-0#0 leader epoch 3     | holds    | []
 doctored   | kraft_election | doctored-0#0 leader epoch 3  | violated | []
 right      | kraft_election | right-0#0 leader epoch 5     | holds    | []
+holes      | kraft_election | holes-0#0 leader epoch 7     | holds    | []
+unseen     | kraft_election | unseen-0#0 leader epoch 7    | unknown  | live_brokers
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
 """
 # States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
@@ -194,6 +210,7 @@ def verdicts(frame: Frame) -> DataFrame:
         frame(PARTITION_TIMELINE, STATES).withColumn("ordinal", F.col("partition_epoch").cast("long")),
         frame(CONTROLLER_TIMELINE, TERMS),
         frame(BROKER_TIMELINE, BROKERS),
+        to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
         frame(EVENTS, "event_type\n"),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
         RELEASES,

@@ -104,21 +104,24 @@ STREAM = {
     "held_back_bytes": 1000, "duplicate_bytes": 1000, "event_lines": 12, "reject_lines": 1, "first_at": AT,
     "last_at": LATER, "time_zone": "UTC",
 }  # fmt: skip
-OUTAGE = {"topic": "t", "partition": 0, "since": AT, "last_leader": 2, "failed_elections": 0, **EVIDENCE}
+OUTAGE = {
+    "topic": "t", "partition": 0, "since": AT, "last_leader": 2, "failed_elections": 0, "at_least_ms": 0,
+    "at_most_ms": None, "duration_ms": None, "ended_before": None, **EVIDENCE,
+}  # fmt: skip
 
 
 def a_cluster() -> ClusterSummary:
     """Facts by hand: an open outage, one that is over, an unclean election, a violation, a reject."""
     outages: list[Mapping[str, Any]] = [
         {
-            **OUTAGE, "until": None, "duration_ms": 200_000, "cause": "broker_failure", "cause_broker": 2,
+            **OUTAGE, "until": None, "at_least_ms": 200_000, "cause": "broker_failure", "cause_broker": 2,
             "healed_by": None,
         },
         {
-            **OUTAGE, "until": LATER, "duration_ms": 14, "cause": None, "cause_broker": None,
+            **OUTAGE, "until": LATER, "ended_before": LATER, "duration_ms": 14, "cause": None, "cause_broker": None,
             "healed_by": "clean_election", "failed_elections": 1,
         },
-        {**OUTAGE, "until": LATER, "duration_ms": None, "cause": None, "last_leader": None, "healed_by": None},
+        {**OUTAGE, "until": LATER, "ended_before": LATER, "cause": None, "last_leader": None, "healed_by": None},
     ]  # fmt: skip
     unclean = {"topic": "t", "partition": 1, "leader": 3, "leader_epoch": 6, "at": AT, "isr_before": [1]}
     churn = {
@@ -173,7 +176,7 @@ def test_a_cluster_in_words() -> None:
         f"    t-2 at 10:00:00.000: leader 1; leader 2 {proof}",
         "  elections    2 succeeded, 1 failed, 1 unclean",
         "  offline      3 intervals without a leader, 1 still open at the end of the logs, longest first:",
-        "    t-0 had no leader for 3 min 20 s from 10:00:00.000, when broker 2 failed; "
+        "    t-0 had no leader for at least 3 min 20 s from 10:00:00.000, when broker 2 failed; "
         f"still offline at the end of the logs {proof}",
         "    t-0 had no leader for 14 ms from 10:00:00.000, when it lost its leader 2; "
         f"ended by a clean election at 10:03:20.000, after 1 failed election {proof}",

@@ -10,6 +10,8 @@ from jobs.timelines.topics import to_topic_timeline
 from schemas.ingest import EVENTS
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from tests.conftest import Frame, Same
 
 TOPIC_EVENTS = """
@@ -36,23 +38,53 @@ ids     | 10:00:00 | kraft_topic_created          | T1       |
 ids     | 10:00:00 | kraft_partition_created      | T1       | 0
 ids     | 10:05:00 | kraft_topic_removed          | T1       |
 ids     | 10:06:00 | kraft_topic_created          | T2       |
+# a deletion of which a log begins in the middle: a broker dropped the partition before the controller's first line
+amid    | 10:00:00 | metadata_cache_partition_deleted |      | 0
+amid    | 10:00:01 | partition_state_change       |          | 0
+amid    | 10:00:02 | partition_state_change_to_nothing |     | 0
+amid    | 10:05:00 | partition_state_change_to_new |         | 0
+# what ends it is in no line, and what a broker dropped was the topic before
+before  | 10:00:00 | metadata_cache_partition_deleted |      | 0
+before  | 10:00:01 | partition_state_change       |          | 0
+before  | 10:05:00 | partition_state_change_to_new |         | 0
+# whoever asked for it: a topic that is never created is none, and one that is has the partitions that it got
+refused | 10:00:00 | kraft_create_topics_result   |          |
+asked   | 10:00:00 | kraft_create_topics_result   |          |
+fewer   | 10:00:00 | kraft_topic_created          | T3       |
+fewer   | 10:00:00 | kraft_partition_created      | T3       | 5
+fewer   | 10:05:00 | kraft_topic_removed          | T3       |
+fewer   | 10:06:00 | kraft_topic_created          | T4       |
+fewer   | 10:06:00 | kraft_partition_created      | T4       | 3
+fewer   | 10:07:00 | log_truncated                |          | 5
 # KRaft's own log is no topic
 __cluster_metadata | 10:00:00 | log_truncated      |          | 0
 """
 TOPICS = """
 topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
 twice | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 3          | 1@f:1,1@f:4
-twice | 1           |          | 10:07:00 |                  |          | 3          | 1@f:6
+twice | 1           |          | 10:07:00 |                  |          | 1          | 1@f:6
 gone  | 0           |          | 10:00:00 | 10:05:00         | 10:06:00 | 1          | 1@f:7,1@f:9
 unseen | 0          |          | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 2@f:11,2@f:12
 unseen | 1          |          | 10:07:00 |                  |          | 1          | 2@f:13
 ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:16,1@f:17,1@f:18
-ids   | 1           | T2       | 10:06:00 |                  |          | 1          | 1@f:19
+ids   | 1           | T2       | 10:06:00 |                  |          |            | 1@f:19
+amid  | 0           |          | 10:00:01 |                  | 10:00:02 | 1          | 1@f:21,1@f:22
+amid  | 1           |          | 10:05:00 |                  |          | 1          | 1@f:23
+before | 0          |          | 10:00:01 |                  | 10:05:00 | 1          | 1@f:25
+before | 1          |          | 10:05:00 |                  |          | 1          | 1@f:26
+asked | 0           |          | 10:00:00 |                  |          |            | 1@f:28
+fewer | 0           | T3       | 10:00:00 | 10:05:00         | 10:05:00 | 6          | 1@f:29,1@f:30,1@f:31
+fewer | 1           | T4       | 10:06:00 |                  |          | 4          | 1@f:32,1@f:33
 """
 
 
 def test_incarnations(frame: Frame, same: Same) -> None:
     """Of `unseen` lines 11 to 13 are broker 2's, with leader epoch 0, 14 and 15 broker 3's, with 2 and then 0."""
+    kind = F.col("event_type")
+
+    def field(name: str, value: str) -> Column:
+        return F.create_map(F.lit(name), F.lit(value))
+
     ours, epoch = F.col("topic") == "unseen", F.when(F.col("line") == 14, 2).otherwise(0)
     events = frame(EVENTS, TOPIC_EVENTS).withColumns(
         {
@@ -60,6 +92,11 @@ def test_incarnations(frame: Frame, same: Same) -> None:
             "leader": F.when(ours & (F.col("line") != 12), 1),
             "leader_epoch": F.when(ours & (F.col("line") != 12), epoch),
             "controller_epoch": F.when(ours, 1),
+            "fields": F.when(kind.endswith("_to_new"), field("to_state", "NewPartition"))
+            .when(kind.endswith("_to_nothing"), field("to_state", "NonExistentPartition"))
+            .when(F.col("topic") == "refused", field("result", "INVALID_REPLICATION_FACTOR"))
+            .when(F.col("topic") == "asked", field("result", "SUCCESS")),
         }
     )
+    events = events.withColumn("event_type", F.regexp_replace("event_type", "_to_(new|nothing)$", ""))
     same(to_topic_timeline(events), TOPICS)

@@ -9,6 +9,10 @@ class Failed(Exception):
     """Something other than the input failed: the machine, or another run. One sentence for the user; exit code 4."""
 
 
+class FileChanged(Failed):
+    """A file was cut, replaced or removed after it was surveyed."""
+
+
 class NoJava(Failed):
     """There is no Java that can run Spark."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import ids_of
 from schemas.spark import IDS
 
@@ -64,24 +65,32 @@ def trigger_of() -> Column:
     return trigger
 
 
-def with_activity(events: DataFrame, event_types: Iterable[str]) -> DataFrame:
+def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: DataFrame) -> DataFrame:
     """EVENTS -> those of ZooKeeper controllers of some types, with `strategy`, `trigger`, `alive`, `shutting_down`
     then.
+
+    `known_spans`: rows of `to_known_spans` of controllers' logs, by cluster and node. What stands before a hole in the
+    node's log is not known after it.
 
     Lines of equal time in two files of one node: first what the controller set out to do, then what it did. A
     controller's lines are put in order in one place; so only those of these types and of CONTEXT_EVENTS are, for most
     are about requests.
     """
     is_wanted = F.col("event_type").isin(*event_types)
+    spans = F.broadcast(
+        known_spans.select(*(F.col(name).alias(f"span_{name}") for name in ("cluster", "node_id")), "spans")
+    )
+    is_of_node = F.col("cluster").eqNullSafe(F.col("span_cluster")) & F.col("node_id").eqNullSafe(F.col("span_node_id"))
     own = events.where(is_wanted | F.col("event_type").isin(*CONTEXT_EVENTS)).where(
         "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
     )
     rank = F.when(F.col("logger") == "state.change.logger", 1).otherwise(0)
     nobody = F.array().cast(IDS)
-    order = Window.partitionBy("cluster", "node_id").orderBy("at", "rank", "line", "file_id")
+    stretch = ["cluster", "node_id", "known_since"]
+    order = Window.partitionBy(*stretch).orderBy("at", "rank", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     since_list = (
-        Window.partitionBy("cluster", "node_id", "list_number")
+        Window.partitionBy(*stretch, "list_number")
         .orderBy("at", "rank", "line", "file_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
@@ -90,7 +99,9 @@ def with_activity(events: DataFrame, event_types: Iterable[str]) -> DataFrame:
     done = F.when(F.col("event_type") == SHUTDOWN_DONE, ids_of("brokers"))
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
-        own.withColumns({"rank": rank, "listed": listed, "done": done})
+        own.join(F.broadcast(spans), is_of_node, "left")
+        .withColumns({"rank": rank, "listed": listed, "done": done, "known_since": span_around(F.col("at"))["since"]})
+        .drop("spans", "span_cluster", "span_node_id")
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
             {
@@ -101,5 +112,5 @@ def with_activity(events: DataFrame, event_types: Iterable[str]) -> DataFrame:
             }
         )
         .where(is_wanted)
-        .drop("rank", "listed", "done", "list_number")
+        .drop("rank", "listed", "done", "list_number", "known_since")
     )

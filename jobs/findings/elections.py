@@ -12,6 +12,7 @@ from jobs.session import checkpointed
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import ELECTIONS
+from schemas.spark import IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -23,13 +24,13 @@ _DECISION = ["strategy", "trigger", "live_brokers", "shutting_down"]
 """What the controller that logged a decision was doing, and which brokers it believed alive."""
 
 
-def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS.
+def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them.
 
     A leader epoch that names a broker is an election, unless it is the partition's first. Strategy, trigger and live
     brokers are those of the controller that logged the transition; KRaft does not log them.
     """
-    decisions = checkpointed(with_activity(events, DECISION_EVENTS))
+    decisions = checkpointed(with_activity(events, DECISION_EVENTS, known_spans))
     committed = _committed_elections(states).join(
         _decisions_by_epoch(decisions, topics), [*INCARNATION, "leader_epoch"], "left"
     )
@@ -52,7 +53,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         {
             "epoch_before": lag("leader_epoch"),
             "leader_before": lag("leader"),
-            "is_adjacent": lag("partition_epoch") + 1 == F.col("partition_epoch"),
+            "is_adjacent": F.coalesce(lag("partition_epoch") + 1 == F.col("partition_epoch"), F.lit(False)),
             # if any state's eligible leader replicas are logged, those of the others are unknown; else there are none
             "has_elr": F.max(F.col("elr").isNotNull()).over(Window.partitionBy(*INCARNATION)),
             "state_before": F.struct(
@@ -91,7 +92,7 @@ def _was_unclean() -> Column:
     was_reassigned = ~replicas_before.eqNullSafe(replicas)
     knows_both = replicas_before.isNotNull() & replicas.isNotNull()
     return (
-        F.when(~F.col("is_adjacent"), None)
+        F.when(~F.col("is_adjacent") | isr_before.isNull(), None)
         .when(F.array_contains(isr_before, F.col("leader")), False)
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
         # a record that completes a reassignment adds its new leader to the ISR and elects it in one step
@@ -146,6 +147,7 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
     failed = decisions.where(
         "event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'"
     ).withColumn("traced_strategy", strategy)
+    known = F.array_except(F.first("alive"), F.first("shutting_down"))
     return (
         with_incarnation(failed, topics)
         .groupBy(*INCARNATION, "at")
@@ -155,10 +157,18 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
             F.max("controller_epoch").alias("controller_epoch"),
             F.lit(None).cast("int").alias("leader"),
             F.lit(None).cast("int").alias("leader_epoch"),
-            F.array_sort(F.array_except(F.first("alive"), F.first("shutting_down"))).alias("live_brokers"),
+            F.array_sort(F.coalesce(F.first(_printed_live_brokers(), ignorenulls=True), known)).alias("live_brokers"),
             F.array_sort(F.first("shutting_down")).alias("shutting_down"),
             F.lit(None).cast("boolean").alias("unclean"),
             F.lit(False).alias("succeeded"),
             F.array_sort(F.collect_set(F.struct("node_id", "file_id", "line"))).alias("evidence"),
         )
     )
+
+
+def _printed_live_brokers() -> Column:
+    """The live brokers that a failed election names in its exception, without those that shut down; null if it does
+    not."""
+    printed = F.regexp_extract("detail", r"Live brokers are: \[Set\(([\d, ]*)\)", 1)
+    is_printed = F.col("detail").contains("Live brokers are: [Set(")
+    return F.when(is_printed, F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))

@@ -8,12 +8,13 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.evidence import MOST_EVIDENCE
+from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
+from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.findings import OFFLINE_PARTITIONS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 OUTAGE = [*INCARNATION, "number"]
 """Key of an outage: outages of a partition are numbered."""
@@ -21,27 +22,27 @@ MAX_CAUSE_DISTANCE_MS = 1000
 """A broker that went away at most so long before or after its partition lost its leader is the cause."""
 
 
-def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: DataFrame, ends: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> OFFLINE_PARTITIONS; `ends`: cluster, end_of_logs.
+def to_offline_partitions(
+    states: DataFrame, elections: DataFrame, brokers: DataFrame, known_spans: DataFrame
+) -> DataFrame:
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> OFFLINE_PARTITIONS.
 
-    Only rows whose leader is known count; often the lines say that there is none without the ISR. The broker to blame
-    is the last leader, if it went away then.
+    `known_spans`: rows of `to_known_spans` by cluster, when changes of leaders would have been logged. Only rows whose
+    leader is known count; often the lines say that there is none without the ISR. The broker to blame is the last
+    leader, if it went away then.
     """
-    outages = checkpointed(_outages(states))
+    outages = checkpointed(_outages(states, known_spans))
     ended_by = elections.where("succeeded").select(*INCARNATION, "leader_epoch", "unclean")
-    duration = F.unix_millis(F.coalesce("until", "end_of_logs")) - F.unix_millis("since")
     return (
         outages.join(_failed_elections(outages, elections), OUTAGE, "left")
         .join(_lost_brokers(outages, brokers), OUTAGE, "left")
         .join(ended_by, [*INCARNATION, "leader_epoch"], "left")
-        .join(F.broadcast(ends), "cluster", "left")
         .withColumns(
             {
-                "duration_ms": duration.cast("long"),
                 "cause": F.when(F.col("went_by") == "session_expired", "broker_failure").otherwise(F.col("went_by")),
                 "cause_broker": F.when(F.col("went_by").isNotNull(), F.col("last_leader")),
                 "failed_elections": F.coalesce("failed_elections", F.lit(0)),
-                "healed_by": F.when(F.col("until").isNull(), None)
+                "healed_by": F.when(F.col("ended_before").isNull() | (F.col("next_leader") == -1), None)
                 .when(F.col("next_leader").isNull(), "topic_deletion")
                 .when(F.col("unclean"), "unclean_election")
                 .when(~F.col("unclean"), "clean_election"),
@@ -52,40 +53,134 @@ def to_offline_partitions(states: DataFrame, elections: DataFrame, brokers: Data
     )
 
 
-def _outages(states: DataFrame) -> DataFrame:
-    """Timed rows of `to_states` -> OUTAGE, since, until, last_leader, last_isr, next_leader, leader_epoch, evidence.
+def _outages(states: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, spans -> OUTAGE, times and lengths of OFFLINE_PARTITIONS, last_leader, last_isr,
+    next_leader, leader_epoch, evidence.
 
-    Successive states without a leader are one outage. One that was over when the first line about it was logged is left
-    out: nobody knows when it was.
+    Successive states without a leader are one outage, unless logs and leader epochs between them are missing: then
+    there may have been a leader. One that was over when the first line about it was logged is left out: nobody knows
+    when it was.
+    """
+    runs = _runs(_offline_states(states, known_spans))
+    is_exact = F.col("sure_until") == F.col("ended_before")
+    is_whole = is_exact & (F.col("began_after") == F.col("since")) & (F.col("runs") == 1)
+    return (
+        runs.withColumn("sure_ms", milliseconds("since", "sure_until"))
+        .groupBy(*OUTAGE)
+        .agg(
+            *(F.min_by(name, "run").alias(name) for name in ("began_after", "last_leader", "last_isr")),
+            F.max_by("until", "run").alias("ended_before"),
+            F.max_by("sure_until", "run").alias("sure_until"),
+            F.max_by("next_leader", "run").alias("next_leader"),
+            F.max_by("next_epoch", "run").alias("leader_epoch"),
+            F.min("since").alias("since"),
+            F.max("sure_ms").alias("at_least_ms"),
+            F.count("run").alias("runs"),
+            F.flatten(F.collect_list("evidence")).alias("evidence"),
+        )
+        .where("ended_before IS NULL OR ended_before > since")
+        .withColumns(
+            {
+                "last_leader": F.when(F.col("last_leader") >= 0, F.col("last_leader")),
+                "until": F.when(is_exact, F.col("ended_before")),
+                "at_most_ms": milliseconds("began_after", "ended_before"),
+                "duration_ms": F.when(is_whole, milliseconds("since", "ended_before")),
+            }
+        )
+    )
+
+
+def _runs(offline: DataFrame) -> DataFrame:
+    """Rows of `_offline_states` -> OUTAGE, run: states that surely had no leader between them, either.
+
+    Runs are one outage if logs are there between them.
+    """
+    order = Window.partitionBy(HISTORY).orderBy("ordinal")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    # the row before is the state before, if that had no leader
+    is_same_span = F.coalesce(F.lag("span.since").over(order) == F.col("span.since"), F.lit(False))
+    was_offline = F.coalesce(F.col("last_leader") == -1, F.lit(False))
+    continues = was_offline & F.col("follows_epoch")
+    return (
+        offline.withColumns(
+            {
+                "starts_run": ~continues,
+                "starts": ~(continues | (was_offline & is_same_span)),
+            }
+        )
+        .withColumns(
+            {
+                "number": F.sum(F.col("starts").cast("int")).over(so_far),
+                "run": F.sum(F.col("starts_run").cast("int")).over(so_far),
+            }
+        )
+        .groupBy(*OUTAGE, "run")
+        .agg(
+            *(F.min_by(name, "ordinal").alias(name) for name in ("began_after", "last_leader", "last_isr")),
+            *(F.max_by(name, "ordinal").alias(name) for name in ("until", "sure_until", "next_leader", "next_epoch")),
+            F.min("since").alias("since"),
+            F.flatten(F.collect_list("evidence")).alias("evidence"),
+        )
+    )
+
+
+def _offline_states(states: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, spans -> those without a leader, with what is known of the time around them.
+
+    `began_after`: when the partition had a leader last, `since` itself if the change was logged when it came; null
+    unknown. `sure_until`: until when it surely had none. `follows_epoch`: no leader epoch is missing between the state
+    before and this one. `span`: in which changes would have been logged.
     """
     order = Window.partitionBy(HISTORY).orderBy("ordinal")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    is_offline = F.col("leader") == -1
-    return (
-        states.withColumns(
-            {
-                "starts": is_offline & ~F.coalesce(F.lag("leader").over(order) == -1, F.lit(False)),
-                "last_leader": F.lag("leader").over(order),
-                "last_isr": F.coalesce(F.last("isr", ignorenulls=True).over(before), F.col("isr")),
-                "next_leader": F.lead("leader").over(order),
-                "next_epoch": F.lead("leader_epoch").over(order),
-            }
-        )
-        .withColumn("number", F.sum(F.col("starts").cast("int")).over(so_far))
-        .where(is_offline)
-        .groupBy(*OUTAGE)
-        .agg(
-            F.min("since").alias("since"),
-            F.max_by("until", "ordinal").alias("until"),
-            F.min_by("last_leader", "ordinal").alias("last_leader"),
-            F.min_by("last_isr", "ordinal").alias("last_isr"),
-            F.max_by("next_leader", "ordinal").alias("next_leader"),
-            F.max_by("next_epoch", "ordinal").alias("leader_epoch"),
-            F.flatten(F.collect_list("evidence")).alias("evidence"),
-        )
-        .where("until IS NULL OR until > since")
+    around = {
+        f"{side}_{name}": shifted(name).over(order)
+        for side, shifted in (("last", F.lag), ("next", F.lead))
+        for name in ("leader", "since", "leader_epoch", "partition_epoch")
+    }
+    last_isr = F.coalesce(F.last("isr", ignorenulls=True).over(before), F.col("isr"))
+    offline = states.withColumns({**around, "last_isr": last_isr}).where("leader = -1")
+    span = span_around(F.col("since"))
+    with_spans = offline.join(F.broadcast(known_spans), "cluster", "left").withColumns(
+        {
+            "span": span,
+            "last_span": span_around(F.col("last_since")),
+            "follows_epoch": _are_next("last_leader_epoch", "leader_epoch"),
+            "follows": _are_neighbours("last", ""),
+            "is_followed": F.col("next_leader").isNull() | _are_neighbours("", "next"),
+        }
     )
+    known_until = F.greatest("since", "span.until")
+    was_led = F.col("last_leader") >= 0
+    # what a line of a log that goes on shows as the next state came right then
+    is_within = F.coalesce(span_around(F.col("until"))["since"] == F.col("span.since"), F.lit(False))
+    is_offline_next = (F.col("next_leader") == -1) & _are_next("leader_epoch", "next_leader_epoch")
+    began_in_span = F.coalesce(F.col("last_span.since") == F.col("span.since"), F.lit(False))
+    return with_spans.withColumns(
+        {
+            "began_after": F.when(was_led & F.col("follows") & began_in_span, F.col("since"))
+            .when(was_led & F.col("follows"), F.least("since", F.greatest("last_since", "last_span.until")))
+            .when(was_led, F.col("last_since")),
+            "sure_until": F.when(F.col("until").isNull(), known_until)
+            .when(is_offline_next | (F.col("is_followed") & is_within), F.col("until"))
+            .when(F.col("is_followed"), F.least("until", known_until))
+            .otherwise(F.col("since")),
+            "next_epoch": F.col("next_leader_epoch"),
+        }
+    ).drop("spans")
+
+
+def _are_neighbours(first: str, second: str) -> Column:
+    """Whether no state is missing between two of `last`, the state itself (empty) and `next`, by partition epochs;
+    where these are unknown, by leader epochs."""
+    names = [[f"{side}_{name}".strip("_") for side in (first, second)] for name in ("partition_epoch", "leader_epoch")]
+    (epoch, next_epoch), leader_epochs = names
+    return F.coalesce(F.col(epoch) + 1 == F.col(next_epoch), _are_next(*leader_epochs))
+
+
+def _are_next(first: str, second: str) -> Column:
+    """Whether no leader epoch is missing between two."""
+    return F.coalesce(F.col(second) - F.col(first) <= 1, F.lit(False))
 
 
 def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
@@ -93,7 +188,7 @@ def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
     failed = elections.where("NOT succeeded").select(*INCARNATION, F.col("at").alias("failed_at"))
     return (
         outages.join(failed, INCARNATION)
-        .where("failed_at >= since AND (until IS NULL OR failed_at <= until)")
+        .where("failed_at >= since AND (ended_before IS NULL OR failed_at <= ended_before)")
         .groupBy(*OUTAGE)
         .agg(F.count("*").cast("int").alias("failed_elections"))
     )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _EVENTS_FROM_2_4 = ("reassignment_assignment_updating", "reassignment_assignment_updated")
+_KRAFT_EVENTS = ("kraft_partition_assignment_changed", "kraft_partition_created")
+_DUMP_EVENTS = ("metadata_partition_change", "metadata_partition")
 _EVENTS_BEFORE_2_4 = (
     "reassignment_started",
     "reassignment_assignment_updated",
@@ -31,7 +33,25 @@ _EVENTS_BEFORE_2_4 = (
 def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> REASSIGNMENTS."""
     from_2_4 = _from_2_4(_assignments(events, topics, controllers), states)
-    return from_2_4.unionByName(_before_2_4(_reassignment_lines(events, topics), states))
+    return _until_deletion(from_2_4.unionByName(_before_2_4(_reassignment_lines(events, topics), states)), topics)
+
+
+def _until_deletion(reassignments: DataFrame, topics: DataFrame) -> DataFrame:
+    """REASSIGNMENTS, TOPIC_TIMELINE -> REASSIGNMENTS, open ones cancelled by the deletion of their topic."""
+    key = ["cluster", "topic", "incarnation"]
+    gone = topics.where("until IS NOT NULL").select(*key, F.col("until").alias("gone"))
+    is_cancelled = F.col("until").isNull() & F.col("gone").isNotNull()
+    return (
+        reassignments.join(F.broadcast(gone), key, "left")
+        .withColumns(
+            {
+                "until": F.coalesce("until", F.greatest("gone", F.when(F.col("gone").isNotNull(), F.col("since")))),
+                "state": F.when(is_cancelled, "cancelled").otherwise(F.col("state")),
+                "blocked_by": F.when(is_cancelled, F.array().cast(IDS)).otherwise(F.col("blocked_by")),
+            }
+        )
+        .select(*REASSIGNMENTS.columns)
+    )
 
 
 def _phase(is_done: Column, is_in_sync: Column) -> Column:
@@ -56,8 +76,8 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
     """
     names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
     zk = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4))
-    dumped = events.where("event_type = 'metadata_partition_change'")
-    replayed = by_active_controller(events.where("event_type = 'kraft_partition_assignment_changed'"), controllers)
+    dumped = events.where(F.col("event_type").isin(*_DUMP_EVENTS))
+    replayed = by_active_controller(events.where(F.col("event_type").isin(*_KRAFT_EVENTS)), controllers)
     lists = F.coalesce("replicas", _ids("adding_replicas"), _ids("removing_replicas"))
     lines = (
         zk.unionByName(dumped)
@@ -94,24 +114,22 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
 
 def _from_2_4(assignments: DataFrame, states: DataFrame) -> DataFrame:
     """Rows of `_assignments`, PARTITION_TIMELINE -> REASSIGNMENTS from an assignment with replicas to add or remove
-    to one without.
+    to one without, and in KRaft those of one step.
 
     One whose target is the original again is cancelled.
     """
     target = F.filter("replicas", lambda replica: ~F.array_contains("removing", replica))
-    original = F.coalesce(
-        _ids("old_replicas"), F.filter("replicas", lambda replica: ~F.array_contains("adding", replica))
-    )
     in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "ordinal").alias("last_isr"))
     is_open = F.col("until").isNull()
     is_completed = F.array_sort("next_replicas") == F.array_sort("target_replicas")
     open_state = F.when(F.size("missing") > 0, "stuck").otherwise("in_progress")
-    return (
-        assignments.where((F.size("adding") > 0) | (F.size("removing") > 0))
-        .withColumns({"target_replicas": target, "original_replicas": original})
+    begun = assignments.where((F.size("adding") > 0) | (F.size("removing") > 0)).withColumn("target_replicas", target)
+    lasting = (
+        begun.join(_replicas_before(begun, states), [*INCARNATION, "at"], "left")
         .join(in_sync, INCARNATION, "left")
         .withColumns(
             {
+                "original_replicas": _original_replicas(),
                 "since": F.col("at"),
                 "until": F.col("next_at"),
                 "adding_replicas": F.array_sort("adding"),
@@ -125,6 +143,69 @@ def _from_2_4(assignments: DataFrame, states: DataFrame) -> DataFrame:
                 "state": F.when(is_open, open_state).when(is_completed, "completed").otherwise("cancelled"),
                 "blocked_by": F.when(is_open, F.col("missing")).otherwise(F.array().cast(IDS)),
                 "evidence": F.concat(line_as_evidence(), F.coalesce("next_evidence", F.array().cast(EVIDENCE))),
+            }
+        )
+        .select(*REASSIGNMENTS.columns)
+    )
+    return lasting.unionByName(_of_one_step(assignments))
+
+
+def _original_replicas() -> Column:
+    """The assignment before a reassignment, in its order: as printed, or as logged before; null if no line tells it.
+
+    The controller puts the target's replicas first while it reassigns (`ReplicaAssignment.reassignTo`,
+    `PartitionReassignmentReplicas`), so the order of those that are in both shows in earlier lines only.
+    """
+    members = F.filter("replicas", lambda replica: ~F.array_contains("adding", replica))
+
+    def with_these_members(replicas: Column) -> Column:
+        return F.when(F.array_sort(replicas) == F.array_sort(members), replicas)
+
+    return F.coalesce(
+        _ids("old_replicas"),
+        with_these_members(F.col("assignment_before.replicas")),
+        with_these_members(F.col("replicas_before")),
+        F.when((F.size(members) < 2) | ~F.arrays_overlap(members, "target_replicas"), members),
+    )
+
+
+def _replicas_before(begun: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows with INCARNATION and at, PARTITION_TIMELINE -> of each `replicas_before`: the last assignment before it."""
+    earlier = states.where("replicas IS NOT NULL").select(*INCARNATION, "ordinal", "since", "replicas")
+    return (
+        begun.select(*INCARNATION, "at")
+        .join(earlier, INCARNATION)
+        .where("since < at")
+        .groupBy(*INCARNATION, "at")
+        .agg(F.max_by("replicas", "ordinal").alias("replicas_before"))
+    )
+
+
+def _of_one_step(assignments: DataFrame) -> DataFrame:
+    """Rows of `_assignments` -> REASSIGNMENTS that were complete when they began, for nobody had to catch up: they
+    change the order, or in KRaft take replicas away."""
+    was_settled = (F.size("assignment_before.adding") == 0) & (F.size("assignment_before.removing") == 0)
+    before = F.coalesce(_ids("old_replicas"), F.col("assignment_before.replicas"))
+    is_reordered = (F.array_sort("replicas") == F.array_sort(before)) & (F.col("replicas") != before)
+    is_less = was_settled & (F.size(F.array_except("replicas", before)) == 0) & (F.size("replicas") < F.size(before))
+    kind, nobody = F.col("event_type"), F.array().cast(IDS)
+    is_of_kraft = kind.isin(_KRAFT_EVENTS[0], _DUMP_EVENTS[0])
+    is_whole = (is_reordered & (is_of_kraft | (kind == _EVENTS_FROM_2_4[0]))) | (is_less & is_of_kraft)
+    return (
+        assignments.where((F.size("adding") == 0) & (F.size("removing") == 0))
+        .where(is_whole & F.coalesce(was_settled, F.lit(True)))
+        .withColumns(
+            {
+                "since": F.col("at"),
+                "until": F.col("at"),
+                "original_replicas": before,
+                "target_replicas": F.col("replicas"),
+                "adding_replicas": nobody,
+                "removing_replicas": F.array_sort(F.array_except(before, F.col("replicas"))),
+                "phase": F.lit("done"),
+                "state": F.lit("completed"),
+                "blocked_by": nobody,
+                "evidence": line_as_evidence(),
             }
         )
         .select(*REASSIGNMENTS.columns)

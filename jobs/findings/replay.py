@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import day_of, days
+from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION
 from schemas.findings import VERDICTS
 from schemas.spark import IDS
 from udfs.kafka.verdict_rows import Releases, controller_verdicts, election_verdicts, state_verdicts
-from udfs.kafka.verdicts_columns import doubt, unclean_enabled, was_certainly_online, was_possibly_online
+from udfs.kafka.verdicts_columns import doubt, unclean_enabled, was_certainly_so
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,6 +33,7 @@ def to_verdicts(
     states: DataFrame,
     controllers: DataFrame,
     brokers: DataFrame,
+    known_spans: DataFrame,
     events: DataFrame,
     shows_elr: DataFrame,
     releases: Releases,
@@ -38,13 +41,16 @@ def to_verdicts(
 ) -> DataFrame:
     """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE -> VERDICTS.
 
+    `known_spans`: rows of `to_known_spans` by cluster, when comings and goings of brokers would have been logged;
     `shows_elr`: see `showing_elr`; `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster
     without one stay unjudged.
     """
     with_elr = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)))
-    inputs = to_election_inputs(elections.join(with_elr, "cluster", "left"), brokers, events, settings)
+    inputs = to_election_inputs(elections.join(with_elr, "cluster", "left"), brokers, known_spans, events, settings)
     caused = to_caused_states(states.join(with_elr, "cluster", "left"), elections)
-    terms = controllers.repartition("cluster").sortWithinPartitions("cluster", "since", "controller_epoch")
+    terms = controllers.repartition("cluster").sortWithinPartitions(
+        "cluster", "cluster_incarnation", "since", "controller_epoch"
+    )
     return (
         map_rows(inputs, lambda rows: election_verdicts(rows, releases), VERDICTS.schema)
         .unionByName(map_rows(caused, lambda rows: state_verdicts(rows, releases), VERDICTS.schema))
@@ -70,7 +76,9 @@ def to_caused_states(states: DataFrame, elections: DataFrame) -> DataFrame:
     return rows.repartition(*INCARNATION).sortWithinPartitions(*INCARNATION, "ordinal")
 
 
-def to_election_inputs(elections: DataFrame, brokers: DataFrame, events: DataFrame, settings: Settings) -> DataFrame:
+def to_election_inputs(
+    elections: DataFrame, brokers: DataFrame, known_spans: DataFrame, events: DataFrame, settings: Settings
+) -> DataFrame:
     """ELECTIONS, BROKER_TIMELINE, EVENTS -> elections with the rest of what the controller decided by.
 
     Adds `possibly_online`, `certainly_online` (never null) and `unclean_enabled` (null unknown); `live_brokers` is
@@ -83,7 +91,7 @@ def to_election_inputs(elections: DataFrame, brokers: DataFrame, events: DataFra
         for name, topic in settings.topics.items()
         if topic.unclean_leader_election_enable is not None
     }
-    joined = decisions.join(_registered(decisions, brokers), DECISION, "left").join(
+    joined = decisions.join(_registered(decisions, brokers, known_spans), DECISION, "left").join(
         _on_failed_directories(decisions, events), DECISION, "left"
     )
     return joined.withColumns(
@@ -119,25 +127,43 @@ def _on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame
     )
 
 
-def _registered(decisions: DataFrame, brokers: DataFrame) -> DataFrame:
-    """Elections, BROKER_TIMELINE -> DECISION, `possible`, `certain`: replicas that were registered around that time.
+def _registered(decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """Elections, BROKER_TIMELINE, spans -> DECISION, `possible`, `certain`: replicas that may have been registered
+    then, and those that were.
 
-    Replicas that BROKER_TIMELINE does not have are left out: nothing is known of when they were there.
+    A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
+    there or not. Elections are left out if nothing is known of any replica.
     """
     last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
-    ended = F.greatest("up", F.coalesce("down", "last"))
-    registrations = (
-        brokers.select("cluster", "broker", F.col("since").alias("up"), F.col("until").alias("down"))
+    of_broker = Window.partitionBy("cluster", "broker").orderBy("since")
+    times = brokers.select("cluster", "broker", "since", "until", F.lead("since").over(of_broker).alias("returned"))
+    stays = times.select("cluster", "broker", F.lit(True).alias("is_up"), "since", "until").unionByName(
+        times.where("until IS NOT NULL").select(
+            "cluster",
+            "broker",
+            F.lit(False).alias("is_up"),
+            F.col("until").alias("since"),
+            F.col("returned").alias("until"),
+        )
+    )
+    by_day = (
+        stays.withColumnsRenamed({"since": "begin", "until": "end"})
         .join(last, "cluster")
-        .select("cluster", "broker", "up", "down", days(F.col("up") - doubt(), ended + doubt()).alias("day"))
+        .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
+        .drop("last")
     )
     around = (
-        decisions.select(*DECISION, day_of("at").alias("day"), F.explode("replicas").alias("broker"))
-        .join(F.broadcast(brokers.select("cluster", "broker").distinct()), ["cluster", "broker"])
-        .join(F.broadcast(registrations), ["cluster", "broker", "day"], "left")
+        decisions.select(*DECISION, "replicas", day_of("at").alias("day"), F.explode("replicas").alias("broker"))
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumn("known_since", span_around(F.col("at"))["since"])
+        .join(F.broadcast(by_day), ["cluster", "broker", "day"], "left")
     )
-    times = (F.col("up"), F.col("down"), F.col("at"))
-    return around.groupBy(*DECISION).agg(
-        F.collect_set(F.when(was_possibly_online(*times), F.col("broker"))).alias("possible"),
-        F.collect_set(F.when(was_certainly_online(*times), F.col("broker"))).alias("certain"),
+    is_known = (F.col("begin") >= F.col("known_since")) & was_certainly_so(F.col("begin"), F.col("end"), F.col("at"))
+    known = around.groupBy(*DECISION).agg(
+        F.first("replicas").alias("replicas"),
+        F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("certain"),
+        F.collect_set(F.when(is_known & ~F.col("is_up"), F.col("broker"))).alias("gone"),
+    )
+    return known.where("size(certain) > 0 OR size(gone) > 0").select(
+        *DECISION, "certain", F.array_except("replicas", "gone").alias("possible")
     )

@@ -20,11 +20,11 @@ from pyspark.sql import functions as F
 from jobs.ingest.bytes_read import shown_while_read
 from jobs.ingest.crossing_streams import PLACE, compared_streams, crossing_streams
 from jobs.ingest.overlaps import find_overlaps, subtract_moved
+from jobs.ingest.read_plan import LogFileRow, ReadPlan
 from jobs.ingest.reading import (
-    LogFileRow,
     Nodes,
-    ReadPlan,
     account_for,
+    accounts_of,
     counts,
     parse_rejects,
     plan_reading,
@@ -157,8 +157,8 @@ def ingest(
 ) -> NewInput:
     """Read what is new in the logs into the tables that hold records and streams.
 
-    A file that cannot be read is reported and noted, the others are read. Raises BadInput if none is a log; then
-    nothing was written.
+    A file that cannot be read, or that changes while it is read, is reported and noted, the others are read. Raises
+    BadInput if none is a log; then nothing was written.
     """
     published = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
     plan = plan_reading(warehouse.spark, logs, published, settings, cluster, run_id, say, progress)
@@ -173,8 +173,14 @@ def ingest(
     size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
     with shown_while_read(warehouse.spark, progress, "ingest, reading logs", size) as bytes_read:
         parsed = read_ranges(warehouse.spark, plan.tasks, bytes_read).persist(StorageLevel.DISK_ONLY)
-        nodes = account_for(parsed, rows, plan.to_read)
+        accounts, changed = accounts_of(parsed)
     try:
+        for sentence in plan.postpone(changed, published):
+            say(sentence)
+        if not plan.to_read:
+            write_changes(warehouse, Changes(rows), settings)
+            return NewInput((), has_new_names=True)
+        nodes = account_for(accounts, rows, plan.to_read)
         compared = compared_streams(rows, nodes, plan.to_read)
         crossing = crossing_streams(parsed, warehouse.current("events"), warehouse.current("rejects"), compared)
         overlaps = find_overlaps(crossing)

@@ -6,7 +6,6 @@ each of its bytes, and what follows from its records.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 from collections import Counter, defaultdict
@@ -22,14 +21,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from jobs.ingest.bytes_read import NOT_COUNTED, BytesRead, shown_while_read
 from jobs.ingest.first_look import no_logs
+from jobs.ingest.read_plan import COUNTED, LogFileRow, ReadPlan
 from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
-from schemas.ingest import LOG_FILES
 from udfs.arrow.schema import SCHEMA
+from udfs.errors import FileChanged
 from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, merged_coverage
 from udfs.logs.paths import find, name_on_disk, node_of_path
-from udfs.logs.ranges import Range, groups, ranges
+from udfs.logs.ranges import Range, groups
 from udfs.logs.survey import KnownStreams, Survey, known_streams, survey
 from udfs.logs.worker_setup import prepare
 
@@ -39,12 +39,8 @@ if TYPE_CHECKING:
 PARSED = from_arrow_schema(SCHEMA)
 """What reading ranges gives: records, and accounts of ranges."""
 _SURVEY = T.StructType([T.StructField("survey", T.BinaryType())])
-LogFileRow = dict[str, Any]
-"""A row of LOG_FILES by column name."""
 FINEST = timedelta(minutes=1)
 """Silences up to this length do not end a span, whatever the tolerance; this bounds the spans of a stream."""
-COUNTED = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "event_lines", "reject_lines")
-"""Numbers that the reader of a range gives."""
 Nodes = Mapping[str, Mapping[str, int | None]]
 """By stream and channel the node of records that name none."""
 
@@ -114,83 +110,6 @@ def survey_all(
     return sorted((pickle.loads(row[0]) for row in rows), key=lambda surveyed: (surveyed[0], surveyed[1].source))
 
 
-@dataclass
-class ReadPlan:
-    """What is to be read, of streams that are new, were appended to, or have another zone now."""
-
-    rows: dict[str, LogFileRow]
-    """Rows of LOG_FILES by file id; those of streams to be read are completed when they have been read."""
-    run_id: str
-    to_read: dict[str, Survey] = field(default_factory=dict)
-    """By file id."""
-    damaged: list[Survey] = field(default_factory=list)
-    """What cannot be read, or not to its end."""
-    has_logs: bool = False
-
-    def add(self, cluster: str, surveyed: Survey) -> None:
-        """Plan one stream."""
-        path = surveyed.source.name
-        if surveyed.error:
-            self.damaged.append(surveyed)
-        self.has_logs = self.has_logs or surveyed.format is not None
-        refused = _id(cluster, f"refused\0{path}")
-        # what could not be read before may be readable now
-        before = self.rows.pop(refused, None)
-        if surveyed.status == "refused":
-            is_same = before is not None and before["findings"] == [surveyed.error]
-            self.rows[refused] = before if before and is_same else self._row(refused, cluster, surveyed)
-            return
-        if surveyed.size == 0:
-            return
-        file_id = surveyed.known_as or _id(cluster, surveyed.digest)
-        row = self.rows.get(file_id)
-        if (
-            row
-            and file_id in self.to_read
-            and surveyed.known_size < surveyed.size
-            and row["prefix_hash"] != surveyed.digest
-        ):
-            # two streams continue a known one; what they share is found as an overlap
-            file_id = _id(cluster, surveyed.digest)
-            row = self.rows.get(file_id)
-        if row is not None and surveyed.size <= row["size_bytes"]:
-            has_new_zone = surveyed.zone != row["time_zone"] and surveyed.size == row["size_bytes"]
-            if not (has_new_zone and path == row["path"]):
-                if path != row["path"] and path not in row["also_seen_as"]:
-                    self.rows[file_id] = {**row, "also_seen_as": sorted([*row["also_seen_as"], path])}
-                return
-        other_paths = [p for p in ([row["path"], *row["also_seen_as"]] if row else []) if p != path]
-        self.rows[file_id] = {**self._row(file_id, cluster, surveyed), "also_seen_as": sorted(other_paths)}
-        self.to_read.pop(file_id, None)
-        self.to_read[file_id] = surveyed
-
-    @property
-    def tasks(self) -> list[Range]:
-        """The ranges that are to be read."""
-        return [task for file_id, surveyed in self.to_read.items() for task in ranges(surveyed, file_id)]
-
-    def _row(self, file_id: str, cluster: str, surveyed: Survey) -> LogFileRow:
-        """A stream's row before its records are read."""
-        return {
-            **dict.fromkeys(LOG_FILES.columns),
-            "drift": {},
-            **{name: [] for name in ("node_ids", "also_seen_as", "channels", "spans")},
-            "findings": [surveyed.error] if surveyed.error else [],
-            **dict.fromkeys([*COUNTED, "duplicate_bytes"], 0),
-            "cluster": cluster,
-            "file_id": file_id,
-            "path": surveyed.source.name,
-            "format": surveyed.format,
-            "size_bytes": surveyed.size,
-            "other_bytes": 0 if surveyed.format else surveyed.size,
-            "held_back_bytes": surveyed.held_back,
-            "time_zone": surveyed.zone,
-            "status": surveyed.status,
-            "prefix_hash": surveyed.digest,
-            "run_id": self.run_id,
-        }
-
-
 def _size_on_disk(path: str) -> int:
     """Bytes of a file; 0 if it is gone."""
     with suppress(OSError):
@@ -198,18 +117,16 @@ def _size_on_disk(path: str) -> int:
     return 0
 
 
-def _id(cluster: str, content: str) -> str:
-    return hashlib.blake2b(f"{cluster}\0{content}".encode(), digest_size=8).hexdigest()
-
-
 # ---- reading ---------------------------------------------------------------------------------------------------------
 
 
 def read_ranges(spark: SparkSession, tasks: list[Range], bytes_read: BytesRead = NOT_COUNTED) -> DataFrame:
-    """The records of all ranges, as PARSED: events, rejects, and an `account` row for each range and channel."""
+    """The records of all ranges, as PARSED: events, rejects, and an `account` row for each range and channel; of a file
+    that is not what the survey saw a row `changed` for each of its streams."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from udfs.arrow.parse import read_range
+        from udfs.arrow.schema import changed_batch
         from udfs.logs.formats import format_named
         from udfs.logs.ranges import open_ranges
 
@@ -217,13 +134,17 @@ def read_ranges(spark: SparkSession, tasks: list[Range], bytes_read: BytesRead =
         for batch in batches:
             for row in batch.column(0).to_pylist():
                 group: list[Range] = pickle.loads(row)
-                for task, stream in open_ranges(group[0].path, group):
-                    place = (task.file_id, task.start, task.end, task.first_line)
-                    at = stream.tell()
-                    for records in read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes):
-                        yield records
-                        at, before = stream.tell(), at
-                        bytes_read.add(at - before)
+                try:
+                    for task, stream in open_ranges(group[0].path, group):
+                        place = (task.file_id, task.start, task.end, task.first_line)
+                        at = stream.tell()
+                        parsed = read_range(stream, format_named(task.format), task.zone, *place, task.clock_changes)
+                        for records in parsed:
+                            yield records
+                            at, before = stream.tell(), at
+                            bytes_read.add(at - before)
+                except FileChanged:
+                    yield changed_batch(sorted({task.file_id for task in group}))
 
     if not tasks:
         return spark.createDataFrame([], PARSED)
@@ -258,11 +179,23 @@ def parse_rejects(rejects: DataFrame) -> DataFrame:
 # ---- accounts --------------------------------------------------------------------------------------------------------
 
 
-def account_for(parsed: DataFrame, rows: Mapping[str, LogFileRow], to_read: Collection[str]) -> Nodes:
-    """Complete the rows of streams that were read, by the accounts of their ranges, of PARSED; the nodes of all."""
+Account = tuple[str, Mapping[str, str]]
+"""The account of a range and channel: its stream's file id, and its fields."""
+
+
+def accounts_of(parsed: DataFrame) -> tuple[list[Account], set[str]]:
+    """Of PARSED the accounts of all ranges, and the file ids of streams that changed while they were read."""
+    rows = parsed.where("record IN ('account', 'changed')").select("record", "file_id", "fields").collect()
+    changed = {row["file_id"] for row in rows if row["record"] == "changed"}
+    return [(r["file_id"], r["fields"]) for r in rows if r["record"] == "account"], changed
+
+
+def account_for(accounts: Iterable[Account], rows: Mapping[str, LogFileRow], to_read: Collection[str]) -> Nodes:
+    """Complete the rows of streams that were read, by the accounts of their ranges; the nodes of all streams."""
     summaries: defaultdict[str, StreamSummary] = defaultdict(StreamSummary)
-    for account in parsed.where("record = 'account'").select("file_id", "fields").collect():
-        add_account(rows[account["file_id"]], summaries[account["file_id"]], account["fields"])
+    for file_id, account in accounts:
+        if file_id in to_read:
+            add_account(rows[file_id], summaries[file_id], account)
     nodes: dict[str, Mapping[str, int | None]] = {}
     for file_id, row in rows.items():
         summary = summaries[file_id]

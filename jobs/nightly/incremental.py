@@ -26,6 +26,7 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
     to_kraft_clusters,
 )
+from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.kafka_releases import releases
 from jobs.warehouse.tables import Warehouse
 
@@ -122,6 +123,8 @@ def as_of(rows: Iterable[Row], columns: Sequence[str], at: datetime) -> set[tupl
 
 
 Period = tuple[datetime, datetime]
+Log = tuple[int | None, str]
+"""The log of a node and a kind, as in LOG_COVERAGE."""
 
 
 def first_difference(before: Sequence[Period], after: Sequence[Period]) -> datetime | None:
@@ -164,6 +167,7 @@ class AppendedClusters:
     since: dict[str, datetime]
     events: DataFrame
     facts: ClusterFacts
+    life_starts: LifeStarts
     reasons: dict[str, str] = field(default_factory=dict)
 
     def scope(
@@ -181,6 +185,7 @@ class AppendedClusters:
         if self.since:
             self._compare_coverage()
             self._compare_clocks(offsets)
+            self._compare_lives()
         if self._left:
             self._compare("controller_timeline", controllers, TERM_COLUMNS)
         if self._left:
@@ -202,22 +207,22 @@ class AppendedClusters:
             self.reasons.setdefault(name, reason)
 
     def _compare_coverage(self) -> None:
-        """Where a log is covered now and was not before, new events begin."""
+        """Where a node's log of some kind is covered now and was not before, new events begin."""
         old_periods, new_periods = (
             self._covered(rows) for rows in (self.warehouse.read("log_coverage"), self.warehouse.newest("log_coverage"))
         )
         for cluster in self.since:
             old, new = old_periods.get(cluster, {}), new_periods.get(cluster, {})
-            changes = [first_difference(old.get(node, []), new.get(node, [])) for node in {*old, *new}]
+            changes = [first_difference(old.get(log, []), new.get(log, [])) for log in {*old, *new}]
             self.since[cluster] = min([self.since[cluster], *(at for at in changes if at is not None)])
 
-    def _covered(self, log_coverage: DataFrame) -> dict[str, dict[int | None, list[Period]]]:
-        """By cluster and node when its server log is there."""
-        periods: dict[str, dict[int | None, list[Period]]] = {}
-        for cluster, rows in _by_cluster(log_coverage.where("kind = 'server'"), self.since).items():
-            by_node = periods.setdefault(cluster, defaultdict(list))
+    def _covered(self, log_coverage: DataFrame) -> dict[str, dict[Log, list[Period]]]:
+        """By cluster and log when it is there."""
+        periods: dict[str, dict[Log, list[Period]]] = {}
+        for cluster, rows in _by_cluster(log_coverage, self.since).items():
+            by_log = periods.setdefault(cluster, defaultdict(list))
             for row in sorted(rows, key=lambda row: row["since"]):
-                by_node[row["node_id"]].append((row["since"], row["until"]))
+                by_log[row["node_id"], row["kind"]].append((row["since"], row["until"]))
         return periods
 
     def _compare_clocks(self, offsets: DataFrame) -> None:
@@ -225,6 +230,13 @@ class AppendedClusters:
         for rows in (self.warehouse.read("clock_offsets"), offsets):
             applied = rows.where("size(applied) > 0").select("cluster").distinct().collect()
             self._rebuild({row["cluster"] for row in applied} & {*self.since}, "a clock is corrected")
+
+    def _compare_lives(self) -> None:
+        """With a new life of a cluster all of its topics are others."""
+        first = datetime(1970, 1, 1)
+        begun = {name: first + timedelta(microseconds=max(starts)) for name, starts in self.life_starts.items()}
+        anew = [name for name, at in self.since.items() if name in begun and begun[name] >= at]
+        self._rebuild(anew, "the new events show that it was created anew")
 
     def _compare(self, name: str, rows: DataFrame, columns: Sequence[str]) -> None:
         left = self._left
@@ -318,7 +330,7 @@ class AppendedClusters:
 
     def _open_ended(self) -> list[DataFrame]:
         """Published rows with `cluster, topic` that last until the end of the logs."""
-        rows = [self.warehouse.read("offline_partitions").where("until IS NULL")]
+        rows = [self.warehouse.read("offline_partitions").where("ended_before IS NULL")]
         if self.facts.kinds.kraft:  # a leader alone in sync counts as lost once it was fenced
             rows.append(self.warehouse.read("partition_timeline").where("until IS NULL AND size(isr) = 1"))
         return rows

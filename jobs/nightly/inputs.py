@@ -12,6 +12,7 @@ from jobs.nightly.incremental import Scope
 from jobs.session import checkpointed, checkpointed_if_few
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
+from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
 from jobs.timelines.requests import to_request_lines, to_requests
 from jobs.timelines.written_order import ODD_FORMATS, with_written_order
 from jobs.warehouse.tables import Warehouse
@@ -80,6 +81,11 @@ class DerivationInputs:
         if self.corrections is None:
             return self.logged_events
         return checkpointed_if_few(clocks.on_cluster_clock(self.logged_events, self.corrections, {"at": "node_id"}))
+
+    @cached_property
+    def life_starts(self) -> LifeStarts:
+        """When clusters were created anew."""
+        return collect_life_starts(self.events)
 
     @cached_property
     def facts(self) -> ClusterFacts:

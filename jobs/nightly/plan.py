@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -64,6 +64,23 @@ def make_plan(warehouse: Warehouse, steps: Sequence[str], settings: Settings, ne
         derived_with |= dict.fromkeys(clusters, digest)
     appended_since = first_new_event_times(warehouse, streams) if streams else {}
     return Plan(derived, clusters, appended_since, pending, derived_with)
+
+
+def without_clusters(plan: Plan, warehouse: Warehouse, refused: Collection[str]) -> Plan:
+    """The plan as its run's row tells it, once the rows of clusters are again those of the last published run: what
+    they were out of date with then, they are now."""
+    pending = {
+        step: sorted({*plan.pending.get(step, ())} - {*refused} | {*warehouse.pending.get(step, ())} & {*refused})
+        for step in STEPS
+    }
+    derived_with = {name: code for name, code in plan.derived_with.items() if name not in refused}
+    derived_with |= {name: code for name, code in warehouse.derived_with.items() if name in refused}
+    return replace(
+        plan,
+        clusters=tuple(name for name in plan.clusters if name not in refused),
+        pending={step: names for step, names in pending.items() if names},
+        derived_with=derived_with,
+    )
 
 
 def appended_clusters(warehouse: Warehouse, new_input: NewInput, derived: Sequence[str], digest: str) -> list[str]:

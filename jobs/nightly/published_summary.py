@@ -34,7 +34,9 @@ def _first(table: str, order: str, most: int = MOST) -> str:
 
 QUERIES: Mapping[str, str] = {
     "log_files": f"SELECT {', '.join(STREAM_COLUMNS)} FROM log_files ORDER BY path, file_id",
-    "controller_timeline": _first("controller_timeline", "controller_epoch DESC NULLS LAST", MOST + 1),
+    "controller_timeline": _first(
+        "controller_timeline", "cluster_incarnation DESC NULLS LAST, controller_epoch DESC NULLS LAST", MOST + 1
+    ),
     "partition_timeline": """
         SELECT cluster, count(*) AS states, count(DISTINCT (topic, partition)) AS partitions,
             count(DISTINCT topic) AS topics, sum(inferred::INTEGER) AS inferred, sum(missing_before) AS missing
@@ -56,8 +58,8 @@ QUERIES: Mapping[str, str] = {
         FROM ({_first("(FROM elections WHERE unclean)", '"at" NULLS FIRST, topic, partition')}) UNION ALL BY NAME
         SELECT cluster, succeeded, unclean, count(*) AS total FROM elections GROUP BY ALL""",
     "offline_partitions": f"""
-        SELECT * FROM ({_first("offline_partitions", "duration_ms DESC NULLS LAST, since, topic, partition")})
-        JOIN (SELECT cluster, count_if(until IS NULL) AS open_total FROM offline_partitions GROUP BY cluster)
+        SELECT * FROM ({_first("offline_partitions", "at_least_ms DESC NULLS LAST, since, topic, partition")})
+        JOIN (SELECT cluster, count_if(ended_before IS NULL) AS open_total FROM offline_partitions GROUP BY cluster)
         USING (cluster)""",
     "isr_churn": f"""
         SELECT * FROM ({_first("isr_churn", "flaps DESC, shrinks DESC, topic, partition, follower", 3)})

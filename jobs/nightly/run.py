@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import cast
 
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
-from jobs.nightly.plan import Plan, make_plan
+from jobs.nightly.incremental import Scope
+from jobs.nightly.plan import Plan, make_plan, without_clusters
 from jobs.nightly.steps import derive
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.summary_queries import frequent_rejects
 from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
 from jobs.version import product_version
-from jobs.warehouse.gate import Audit, audit
-from jobs.warehouse.tables import Warehouse
+from jobs.warehouse.gate import REJECTED, Audit, audit
+from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import STEPS
+from schemas.tables import BY_NAME
 from udfs.errors import BadInput
 
 Say = Callable[[str], None]
@@ -33,11 +39,22 @@ class Outcome:
     has_new_input: bool
     audit: Audit | None
     seconds: dict[str, float] = field(default_factory=dict)
+    clusters: tuple[str, ...] = ()
+    """Those that had new input or were brought up to date, whether the gate let them pass or not."""
+    rejects: list[Row] = field(default_factory=list)
+    """If the gate refused clusters for their rejects, the most frequent kinds of these, see `frequent_rejects`."""
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Clusters that the gate refused, sorted; all of the run if rows of no cluster violate an expectation."""
+        names = self.audit.refused if self.audit else frozenset()
+        of_clusters = {name for name in names if name is not None}
+        return tuple(sorted(of_clusters | {*self.clusters} if None in names else of_clusters))
 
     @property
     def published(self) -> bool:
-        """Whether readers see this run."""
-        return self.audit is None or not self.audit.failures
+        """Whether readers see this run: the gate let some of its clusters pass."""
+        return not self.refused or not {*self.clusters} <= {*self.refused}
 
 
 def nightly(warehouse: Warehouse, logs: Iterable[str], settings: Settings, cluster: str, say: Say) -> Outcome:
@@ -77,14 +94,16 @@ def run(
                 new_input += ingest(warehouse, inputs, settings, cluster, outcome.run_id, say, progress)
     plan = make_plan(warehouse, steps, settings, new_input)
     derive(warehouse, plan, settings, stage, say, progress)
-    outcome.has_new_input = bool(plan.clusters or new_input.clusters)
+    outcome.clusters = tuple(sorted({*new_input.clusters, *plan.clusters}))
+    outcome.has_new_input = bool(outcome.clusters)
+    rows = warehouse.rows
     if outcome.has_new_input:
         with stage("audit"):
-            written = {name: warehouse.newest(name) for name in warehouse.written}
-            outcome.audit = audit(written, settings.max_reject_percent)
+            rows = {**rows, **_audit(warehouse, outcome, settings)}
     with stage("publish"):
-        row = {"started_at": started, "steps": list(steps), "inputs": inputs}
-        row["clusters"] = sorted({*new_input.clusters, *plan.clusters})
+        if outcome.published and outcome.refused:
+            plan = without_clusters(plan, warehouse, outcome.refused)
+        row = {"started_at": started, "steps": list(steps), "inputs": inputs, "rows": dict(sorted(rows.items()))}
         _publish(warehouse, row, plan, outcome)
     return outcome
 
@@ -102,26 +121,51 @@ def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:
             raise BadInput(f"The {name} step is out of date for {clusters}; run `kafka-rewind {name} {at}` first.")
 
 
+def _audit(warehouse: Warehouse, outcome: Outcome, settings: Settings) -> Mapping[str, int]:
+    """Let the gate judge what was written. If it refuses some clusters only, their rows are those of the last published
+    run again, in all tables that were written. The number of rows of each table."""
+    written = {name: warehouse.newest(name) for name in warehouse.written}
+    outcome.audit = audit(written, settings.max_reject_percent)
+    if any(failure.name == REJECTED for failure in outcome.audit.failures):
+        outcome.rejects = frequent_rejects(warehouse, outcome.refused)
+    if not outcome.refused or not outcome.published:
+        return outcome.audit.rows
+    condition = Scope(outcome.refused).rows_of("log_files")
+    published = {name: warehouse.read(name).where(condition) for name in written}
+
+    def put_back(name: str) -> int:
+        warehouse.write(BY_NAME[name], published[name], replace=condition)
+        return published[name].count()
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        counts = dict(zip(published, pool.map(put_back, published), strict=True))
+    kept = {
+        name: sum(rows for cluster, rows in by_cluster.items() if cluster not in outcome.refused)
+        for name, by_cluster in outcome.audit.rows_by_cluster.items()
+    }
+    return {name: kept[name] + counts[name] for name in counts}
+
+
 def _publish(warehouse: Warehouse, row: Mapping[str, object], plan: Plan, outcome: Outcome) -> None:
-    """Add the run's row to `runs`; if the gate let it pass, its versions are what readers see from then on."""
+    """Add the run's row to `runs`; if the gate let any cluster pass, its versions are what readers see from then on."""
     versions = {**warehouse.versions, **warehouse.written}
-    rows = {**warehouse.rows, **(outcome.audit.rows if outcome.audit else {})}
-    violations = outcome.audit.violations if outcome.audit else {}
+    left = [name for name in outcome.clusters if name not in outcome.refused or not outcome.published]
     warehouse.publish(
         {
             **row,
+            "clusters": left,
+            "refused": list(outcome.refused),
             "finished_at": _now(),
             "version": product_version(),
             "table_versions": versions,
-            "rows": dict(sorted(rows.items())),
-            "expectations": dict(sorted(violations.items())),
+            "expectations": dict(sorted(outcome.audit.violations.items())) if outcome.audit else {},
             "pending": plan.pending,
             "derived_with": plan.derived_with,
             "status": "published" if outcome.published else "refused",
         }
     )
     if outcome.published:
-        warehouse.versions, warehouse.rows = versions, rows
+        warehouse.versions, warehouse.rows = versions, cast(dict[str, int], row["rows"])
         warehouse.pending, warehouse.derived_with = dict(plan.pending), dict(plan.derived_with)
 
 

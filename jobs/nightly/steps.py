@@ -32,6 +32,7 @@ from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.kafka_releases import releases
+from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.timelines.topics import to_topic_timeline
 from jobs.timelines.written_order import with_lines
@@ -158,13 +159,15 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
     offsets, requests = inputs.clock_offsets, inputs.requests
     if inputs.corrections is not None:
         requests = clocks.requests_on_cluster_clock(requests, inputs.corrections)
-    controllers = checkpointed(to_controller_timeline(inputs.events))
+    controllers = checkpointed(to_controller_timeline(inputs.events, inputs.life_starts))
     brokers = checkpointed(to_broker_timeline(inputs.events, controllers))
     if appended_since:
-        appended = AppendedClusters(work.warehouse, dict(appended_since), inputs.events, inputs.facts)
+        appended = AppendedClusters(
+            work.warehouse, dict(appended_since), inputs.events, inputs.facts, inputs.life_starts
+        )
         work = work.within(appended.scope(inputs.clusters, offsets, controllers, brokers))
         _say_scope(work.scope, appended, say)
-    topics = to_topic_timeline(work.events)
+    topics = to_topic_timeline(work.events, inputs.life_starts)
     first = {
         "clock_offsets": offsets,
         "control_requests": requests,
@@ -192,7 +195,7 @@ def write_findings(work: Work) -> None:
     """What happened: elections, ISR changes, reassignments, then outages and churn."""
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
     first = {
-        "elections": to_elections(partitions, events, topics),
+        "elections": to_elections(partitions, events, topics, _known_spans(work, CONTROLLER_LOGS, "node_id")),
         "isr_changes": to_isr_changes(partitions, events, topics),
         "reassignments": to_reassignments(events, partitions, topics, work.table("controller_timeline")),
     }
@@ -202,10 +205,17 @@ def write_findings(work: Work) -> None:
     # of all topics: who is out of sync is so until the logs end
     changes, elections = work.whole("isr_changes"), work.whole("elections")
     second = {
-        "offline_partitions": to_offline_partitions(led, work.table("elections"), work.table("broker_timeline"), ends),
+        "offline_partitions": to_offline_partitions(
+            led, work.table("elections"), work.table("broker_timeline"), _known_spans(work, CLUSTER_LOGS)
+        ),
         "isr_churn": to_isr_churn(changes, elections, ends, work.settings),
     }
     work.write(second)
+
+
+def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:
+    """See `to_known_spans`; of whole clusters."""
+    return to_known_spans(work.inputs.facts.coverage, kinds, work.settings.coverage_tolerance, "cluster", *by)
 
 
 # ---- replay ---------------------------------------------------------------------------------------------------------
@@ -218,6 +228,7 @@ def write_verdicts(work: Work) -> None:
         work.table("partition_timeline"),
         work.table("controller_timeline"),
         work.table("broker_timeline"),
+        _known_spans(work, CONTROLLER_LOGS),
         work.events,
         shows_elr,
         releases(work.table("log_files"), work.inputs.events),

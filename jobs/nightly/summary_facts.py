@@ -92,7 +92,9 @@ def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) ->
     summary = ClusterSummary(
         cluster,
         streams=streams,
-        controller_terms=sorted(rows["controller_timeline"], key=lambda r: r["controller_epoch"]),
+        controller_terms=sorted(
+            rows["controller_timeline"], key=lambda r: (r["cluster_incarnation"] or 0, r["controller_epoch"])
+        ),
         clocks=sorted(rows["clock_offsets"], key=lambda r: r["node_id"]),
         requests=sorted(rows["control_requests"], key=lambda r: str(r["kind"])),
         contradictions=_in_order(rows["contradictions"]),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.nightly.summary_facts import MOST, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
+from jobs.nightly.wording import distinct_names
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
@@ -54,7 +55,7 @@ def _streams(log_files: DataFrame) -> DataFrame:
 
 
 def _terms(controller_timeline: DataFrame) -> DataFrame:
-    return _first(controller_timeline, "controller_epoch DESC", MOST + 1)
+    return _first(controller_timeline, "cluster_incarnation DESC, controller_epoch DESC", MOST + 1)
 
 
 def _state_counts(partition_timeline: DataFrame) -> DataFrame:
@@ -101,8 +102,8 @@ def _elections(elections: DataFrame) -> DataFrame:
 
 
 def _outages(offline_partitions: DataFrame) -> DataFrame:
-    open_totals = offline_partitions.groupBy("cluster").agg(_sum(F.col("until").isNull()).alias("open_total"))
-    longest = _first(offline_partitions, "duration_ms DESC NULLS LAST, since, topic, partition")
+    open_totals = offline_partitions.groupBy("cluster").agg(_sum(F.col("ended_before").isNull()).alias("open_total"))
+    longest = _first(offline_partitions, "at_least_ms DESC NULLS LAST, since, topic, partition")
     return longest.join(open_totals, "cluster")
 
 
@@ -154,10 +155,13 @@ _QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] =
 """By table the steps whose summary reads it, and what it reads."""
 
 
-def frequent_rejects(warehouse: Warehouse) -> tuple[list[Row], list[str]]:
-    """The most frequent rejects as they were written last, published or not; and the paths of all streams."""
+def frequent_rejects(warehouse: Warehouse, clusters: Sequence[str]) -> list[Row]:
+    """Of some clusters the most frequent rejects as they were written last, published or not, with the `place` of the
+    first of each kind."""
     streams = warehouse.newest("log_files").select("file_id", "path").collect()
-    paths = {row["file_id"]: row["path"] for row in streams}
-    rows = [row.asDict(recursive=True) for row in _rejects(warehouse.newest("rejects")).collect()]
-    rejects = [{**row, "path": paths[row["first"]["file_id"]]} for row in rows]
-    return sorted(rejects, key=lambda r: (r["cluster"], r["nth"])), list(paths.values())
+    names = distinct_names(row["path"] for row in streams)
+    paths = {row["file_id"]: names[row["path"]] for row in streams}
+    rejects = _rejects(warehouse.newest("rejects").where(F.col("cluster").isin(*clusters))).collect()
+    rows = [row.asDict(recursive=True) for row in rejects]
+    placed = [{**row, "place": f"{paths[row['first']['file_id']]}:{row['first']['line']}"} for row in rows]
+    return sorted(placed, key=lambda row: (row["cluster"], row["nth"]))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN
-from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, nodes, plural, size
+from jobs.nightly.wording import Names, date_time, duration, ids, nodes, plural, size
+from jobs.warehouse.gate import REJECTED
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
@@ -16,17 +17,18 @@ from udfs.rules.known_fields import APPENDED_TEXT
 
 if TYPE_CHECKING:
     from jobs.nightly.run import Outcome
-    from jobs.warehouse.tables import Warehouse
 
 
 def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence[str] = STEPS) -> str:
     """All clusters in words, as far as some steps are concerned, and where to look next."""
-    return "\n\n".join([*(_cluster_text(summary, steps) for summary in summaries), _next_commands(root, steps)])
+    clusters = list(summaries)
+    paths = [row["path"] for summary in clusters for row in summary.streams]
+    return "\n\n".join([*(_cluster_text(summary, steps, paths) for summary in clusters), _next_commands(root, steps)])
 
 
 # ---- a cluster ------------------------------------------------------------------------------------------------------
-def _cluster_text(summary: ClusterSummary, steps: Sequence[str]) -> str:
-    names = Names(summary.streams)
+def _cluster_text(summary: ClusterSummary, steps: Sequence[str], paths: Sequence[str]) -> str:
+    names = Names(summary.streams, paths)
     lines = [_headline(summary, names), *_labelled("Kafka", [kafka_versions(summary.streams)])]
     for step, section in _SECTIONS.items():
         if step in steps:
@@ -295,19 +297,34 @@ def _outage(row: Row, names: Names) -> str:
         cause = f"when it lost its leader {row['last_leader']}"
     else:
         cause = "cause unknown"
-    if row["until"] is None:
+    if row["ended_before"] is None:
         end = "still offline at the end of the logs"
+    elif row["until"] is None:
+        end = f"it was over by {names.time(row['ended_before'])}"
     else:
         end = f"{_ENDS.get(row['healed_by'] or '', 'ended at')} {names.time(row['until'])}"
     failed = f", after {plural(row['failed_elections'], 'failed election')}" if row["failed_elections"] else ""
     return (
-        f"{row['topic']}-{row['partition']} had no leader for {duration(row['duration_ms'])} "
+        f"{row['topic']}-{row['partition']} had no leader for {_length(row)} "
         f"from {names.time(row['since'])}, {cause}; {end}{failed} ({names.proof(row)})"
     )
 
 
+def _length(row: Row) -> str:
+    """`17.8 s`; where it is not known, what is sure: `at least 3 min 20 s`, `500 ms to 5.6 s`, `at most 5.6 s`."""
+    least, most = row["at_least_ms"], row["at_most_ms"]
+    if row["duration_ms"] is not None:
+        return duration(row["duration_ms"])
+    if most is None:
+        return f"at least {duration(least)}" if least else duration(None)
+    return f"{duration(least)} to {duration(most)}" if least else f"at most {duration(most)}"
+
+
 def _unclean_election(row: Row, names: Names) -> str:
-    isr = f"the ISR was {ids(row['isr_before'])}" if row["isr_before"] else "the ISR was empty"
+    if row["isr_before"] is None:
+        isr = "the ISR before is in no line"
+    else:
+        isr = f"the ISR was {ids(row['isr_before'])}" if row["isr_before"] else "the ISR was empty"
     return (
         f"{row['topic']}-{row['partition']}: broker {row['leader']} became leader at {names.time(row['at'])} "
         f"in leader epoch {row['leader_epoch']}, {isr} ({names.proof(row)})"
@@ -361,7 +378,7 @@ def _next_commands(root: str, steps: Sequence[str]) -> str:
     return "\n".join(
         [
             "Where to look next:",
-            f'  kafka-rewind sql "SELECT * FROM offline_partitions ORDER BY duration_ms DESC" --warehouse {root}',
+            f'  kafka-rewind sql "SELECT * FROM offline_partitions ORDER BY at_least_ms DESC" --warehouse {root}',
             f"  kafka-rewind sql \"SELECT * FROM verdicts WHERE verdict = 'violated'\" --warehouse {root}",
             f"  kafka-rewind export partition_timeline --format csv --output timeline.csv --warehouse {root}",
         ]
@@ -372,27 +389,30 @@ def _violating(rows: int) -> str:
     return "1 row violates it" if rows == 1 else f"{rows:,} rows violate it"
 
 
-# ---- a run that is refused ------------------------------------------------------------------------------------------
-REJECTED = "log_files.reject_ratio"
-"""The expectation that a log of a release that is not understood violates."""
-
-
-def refusal_text(warehouse: Warehouse, outcome: Outcome) -> str:
-    """Why the gate refused a run: each expectation that failed, and for rejects the most frequent of them."""
-    from jobs.nightly.summary_queries import frequent_rejects
-
+# ---- what is refused ------------------------------------------------------------------------------------------------
+def refusal_text(outcome: Outcome) -> str:
+    """Why the gate refused a run or some of its clusters: each expectation that failed, and for rejects the most
+    frequent of them."""
     assert outcome.audit is not None  # a run without new input is never refused
-    lines = [f"The data gate refused run {outcome.run_id}; readers still see the run before it."]
+    lines = [_refused(outcome)]
     for failure in outcome.audit.failures:
         examples = "; ".join(failure.examples)
-        lines.append(f"  {failure.name}: {failure.description}; {_violating(failure.rows)}, such as {examples}")
+        of_clusters = f" ({', '.join(str(name) for name in failure.clusters)})" if outcome.published else ""
+        text = f"{failure.description}; {_violating(failure.rows)}{of_clusters}, such as {examples}"
+        lines.append(f"  {failure.name}: {text}")
         if failure.name == REJECTED:
-            rejects, paths = frequent_rejects(warehouse)
-            names = distinct_names(paths)
-            places = [f"{names[row['path']]}:{row['first']['line']}" for row in rejects]
-            lines += [f"    {reject_text(row, place)}" for row, place in zip(rejects, places, strict=True)]
+            lines += [f"    {reject_text(row, row['place'])}" for row in outcome.rejects]
             lines.append(
                 "    A newer release of kafka-rewind may know these messages; "
                 "to publish anyway, raise max_reject_percent in the --conf file."
             )
     return "\n".join(lines)
+
+
+def _refused(outcome: Outcome) -> str:
+    if not outcome.published:
+        return f"The data gate refused run {outcome.run_id}; readers still see the run before it."
+    names = ", ".join(outcome.refused)
+    what = f"cluster {names}; its rows are" if len(outcome.refused) == 1 else f"clusters {names}; their rows are"
+    rest = f"All else of run {outcome.run_id} is published."
+    return f"The data gate refused {what} those of the last run that passed. {rest}"

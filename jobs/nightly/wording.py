@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
@@ -67,12 +68,22 @@ def distinct_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 class Names:
-    """How a cluster's files and times are written: as short as nothing is lost by it."""
+    """How a cluster's files and times are written: as short as nothing is lost by it.
 
-    def __init__(self, streams: Sequence[Row]) -> None:
-        short = distinct_names(row["path"] for row in streams)
+    `paths`: of all files that are written of, if there are others. Streams that had one path after the other are
+    written with the times of their first records.
+    """
+
+    def __init__(self, streams: Sequence[Row], paths: Iterable[str] = ()) -> None:
+        short = distinct_names({*paths, *(row["path"] for row in streams)})
         self.path = {row["path"]: short[row["path"]] for row in streams}
-        self._stream = {row["file_id"]: short[row["path"]] for row in streams}
+        uses = Counter(row["path"] for row in streams)
+        self._stream = {
+            row["file_id"]: short[row["path"]]
+            if uses[row["path"]] == 1
+            else f"{short[row['path']]} of {date_time(row['first_at'])[:19]}"
+            for row in streams
+        }
         self.first = min((row["first_at"] for row in streams if row["first_at"]), default=None)
         self.last = max((row["last_at"] for row in streams if row["last_at"]), default=None)
         self._is_one_day = bool(self.first and self.last and self.first.date() == self.last.date())

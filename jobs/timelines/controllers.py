@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_lives import LifeStarts, by_life
 from jobs.timelines.evidence import evidence, milliseconds
 from jobs.timelines.observations import number_of, with_quorum_epoch
 from schemas.timelines import CONTROLLER_TIMELINE
@@ -27,9 +28,14 @@ _ELECTION_EVENTS = (
 )
 
 
-def to_controller_timeline(events: DataFrame) -> DataFrame:
+def to_controller_timeline(events: DataFrame, life_starts: LifeStarts | None = None) -> DataFrame:
     """EVENTS -> CONTROLLER_TIMELINE, a row for each controller term: in KRaft a term of a leader of the metadata
-    quorum."""
+    quorum. `life_starts`: clusters that were created anew, whose epochs begin again."""
+    return by_life(events, life_starts or {}, _terms_of_one_life).select(*CONTROLLER_TIMELINE.columns)
+
+
+def _terms_of_one_life(events: DataFrame) -> DataFrame:
+    """EVENTS -> CONTROLLER_TIMELINE without `cluster_incarnation`."""
     terms = _with_resignation(_with_activity(_started_terms(events), events), events)
     until = F.least("resigned_at", "next_since")
     has_resigned = F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at"))
@@ -40,7 +46,7 @@ def to_controller_timeline(events: DataFrame) -> DataFrame:
             "ended_by": F.when(until.isNull(), None).when(has_resigned, "resigned").otherwise("replaced"),
             "overlap_ms": F.greatest(F.coalesce(milliseconds("next_since", "last_decision_at"), F.lit(0)), F.lit(0)),
         }
-    ).select(*CONTROLLER_TIMELINE.columns)
+    ).select(*(name for name in CONTROLLER_TIMELINE.columns if name != "cluster_incarnation"))
 
 
 def _started_terms(events: DataFrame) -> DataFrame:

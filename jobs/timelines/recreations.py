@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.order import EVENT_ORDER, with_rank
 from udfs.reconstruct.incarnations_columns import incarnation_starts
 
@@ -28,8 +29,10 @@ EPOCH_EVENTS = (
 _EPOCH_COLUMNS = ("at", "leader_epoch", "partition_epoch", "controller_epoch")
 
 
-def to_incarnation_starts(events: DataFrame) -> DataFrame:
+def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFrame:
     """EVENTS -> cluster, topic, `starts`: when each incarnation after the first began (microseconds, ascending).
+
+    A cluster that was created anew has none of the topics before (`life_starts`).
 
     Which signs are of one recreation is decided in `udfs.reconstruct.incarnations`. Signs, where no controller reports
     the deletion, all of one partition:
@@ -44,6 +47,8 @@ def to_incarnation_starts(events: DataFrame) -> DataFrame:
         .groupBy("cluster", "topic")
         .agg(F.array_sort(F.collect_set(F.unix_micros("at"))).alias("deleted"))
     )
+    if life_starts:
+        deletions = _with_ends_of_lives(deletions, events, life_starts)
     no_times = F.array().cast("array<long>")
     return (
         signs.join(deletions, ["cluster", "topic"], "full")
@@ -55,6 +60,22 @@ def to_incarnation_starts(events: DataFrame) -> DataFrame:
             }
         )
         .select("cluster", "topic", incarnation_starts("deleted", "signs", "births").alias("starts"))
+    )
+
+
+def _with_ends_of_lives(deletions: DataFrame, events: DataFrame, life_starts: LifeStarts) -> DataFrame:
+    """Topics with `deleted` -> the same with the ends of lives of their clusters, of topics that were there before."""
+    lives = events.sparkSession.createDataFrame(list(life_starts.items()), "cluster string, life_starts array<long>")
+    first_at = F.unix_micros(F.min("at")).alias("first_at")
+    topics = events.where("topic IS NOT NULL").groupBy("cluster", "topic").agg(first_at)
+    ends = F.transform(F.filter("life_starts", lambda start: start > F.col("first_at")), lambda start: start - 1)
+    deleted = F.array_sort(F.array_union(F.coalesce("deleted", F.array().cast("array<long>")), F.col("ends")))
+    return (
+        topics.join(F.broadcast(lives), "cluster")
+        .select("cluster", "topic", ends.alias("ends"))
+        .join(deletions, ["cluster", "topic"], "full")
+        .withColumn("deleted", F.when(F.col("ends").isNull(), F.col("deleted")).otherwise(deleted))
+        .drop("ends")
     )
 
 

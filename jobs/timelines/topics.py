@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
 from jobs.timelines.recreations import DROPPED_FROM_CACHE, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
@@ -28,38 +29,42 @@ EXISTENCE_EVENTS = (
     "leader_and_isr_request_received",
 )
 """Lines that are not written about a topic that is gone."""
+_REQUESTS = (
+    "kraft_create_topics_result",
+    "kraft_create_topics_validated",
+    "kraft_delete_topics_failed",
+    "kraft_create_partitions_result",
+    "kraft_create_partitions_validated",
+    "kraft_create_partitions_failed",
+)
+"""Lines about what somebody asked for: topics that they name may never have been created."""
 _CREATIONS = ("kraft_topic_created", "metadata_topic", "kraft_partition_created")
 _REMOVALS = ("kraft_topic_removed", "metadata_remove_topic")
 
 _MENTION = [
     "cluster", "topic", "topic_id", "at", "node_id", "file_id", "line", "event_type", "partition", "is_cached",
+    "is_removed",
 ]  # fmt: skip
 _INTERVAL = [
-    "cluster", "topic", "incarnation", "topic_id", "since", "deletion_started", "until", "evidence", "end_evidence",
+    "cluster", "topic", "incarnation", "topic_id", "since", "deletion_started", "until", "partitions", "evidence",
+    "end_evidence",
 ]  # fmt: skip
 
 
 # ---- the timeline ----------------------------------------------------------------------------------------------------
-def to_topic_timeline(events: DataFrame) -> DataFrame:
+def to_topic_timeline(events: DataFrame, life_starts: LifeStarts | None = None) -> DataFrame:
     """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, see `recreations`."""
     mentions = _mentions(events)
-    creations = mentions.where(F.col("event_type").isin(*_CREATIONS) & F.col("topic_id").isNotNull())
-    names = creations.groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
+    names = _creations(mentions).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
     with_ids = F.broadcast(names.select("cluster", "topic").distinct())
     by_deletion = _by_deletion(
         mentions.join(with_ids, ["cluster", "topic"], "left_anti"),
-        to_incarnation_starts(events.join(with_ids, ["cluster", "topic"], "left_anti")),
-    )
-    partitions = (
-        mentions.where("partition IS NOT NULL")
-        .groupBy("cluster", "topic")
-        .agg((F.max("partition") + 1).alias("partitions"))
+        to_incarnation_starts(events.join(with_ids, ["cluster", "topic"], "left_anti"), life_starts or {}),
     )
     no_evidence = F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType)
     return (
-        _by_topic_id(creations, events)
+        _by_topic_id(mentions, events)
         .unionByName(by_deletion)
-        .join(partitions, ["cluster", "topic"], "left")
         .withColumn("evidence", F.concat("evidence", F.coalesce("end_evidence", no_evidence)))
         .select(*TOPIC_TIMELINE.columns)
     )
@@ -68,39 +73,68 @@ def to_topic_timeline(events: DataFrame) -> DataFrame:
 def _mentions(events: DataFrame) -> DataFrame:
     """EVENTS -> _MENTION: a row for each topic that a line names, alone or in its list of partitions.
 
-    `is_cached`: a broker cached a partition of it that is not being deleted. KRaft's own log has a topic's name
-    (`__cluster_metadata`), but is none, unless a controller treats it as one.
+    `is_cached`: a broker cached a partition of it that is not being deleted; `is_removed`: for a controller a partition
+    of it does not exist any more. KRaft's own log has a topic's name (`__cluster_metadata`), but is none, unless a
+    controller treats it as one.
     """
-    is_topic = (F.col("topic") != METADATA_LOG) | F.col("event_type").isin(*EXISTENCE_EVENTS)
+    kind = F.col("event_type")
+    is_topic = (F.col("topic") != METADATA_LOG) | kind.isin(*EXISTENCE_EVENTS)
+    is_topic &= ~kind.isin(*_REQUESTS) | F.coalesce(F.col("fields")["result"] == "SUCCESS", F.lit(False))
     is_cached = (F.col("event_type") == "metadata_cache_updated") & (F.col("leader") > -2)
-    named = events.where(F.col("topic").isNotNull() & is_topic).withColumn(
-        "is_cached", F.coalesce(is_cached, F.lit(False))
+    is_removed = (kind == "partition_state_change") & (F.col("fields")["to_state"] == "NonExistentPartition")
+    no = F.lit(False)
+    named = events.where(F.col("topic").isNotNull() & is_topic).withColumns(
+        {"is_cached": F.coalesce(is_cached, no), "is_removed": F.coalesce(is_removed, no)}
     )
-    listed = events.where("partitions IS NOT NULL").select(
+    listed = events.where(F.col("partitions").isNotNull() & ~kind.isin(*_REQUESTS)).select(
         "cluster", F.explode("partitions").alias("p"), "at", "node_id", "file_id", "line", "event_type"
     )
     return named.select(*_MENTION).unionByName(
         listed.select(
             "cluster", F.col("p.topic").alias("topic"), F.col("p.topic_id").alias("topic_id"), "at", "node_id",
-            "file_id", "line", "event_type", F.col("p.partition").alias("partition"), F.lit(False).alias("is_cached"),
+            "file_id", "line", "event_type", F.col("p.partition").alias("partition"), no.alias("is_cached"),
+            no.alias("is_removed"),
         ).where("topic IS NOT NULL")
     )  # fmt: skip
 
 
-def _by_topic_id(creations: DataFrame, events: DataFrame) -> DataFrame:
-    """_MENTION of creations with ids, EVENTS -> _INTERVAL of topics with ids, numbered by when they were created."""
-    created = creations.groupBy("cluster", "topic", "topic_id").agg(
-        F.min("at").alias("since"), evidence(2).alias("evidence")
+def _creations(mentions: DataFrame) -> DataFrame:
+    """_MENTION -> those that create a topic or a partition with an id."""
+    return mentions.where(F.col("event_type").isin(*_CREATIONS) & F.col("topic_id").isNotNull())
+
+
+def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
+    """_MENTION, EVENTS -> _INTERVAL of topics with ids, numbered by when they were created.
+
+    Lines that name a partition without the topic's id count where the name had one id only.
+    """
+    created = (
+        _creations(mentions)
+        .groupBy("cluster", "topic", "topic_id")
+        .agg(F.min("at").alias("since"), evidence(2).alias("evidence"))
     )
     removed = (
         events.where(F.col("event_type").isin(*_REMOVALS) & F.col("topic_id").isNotNull())
         .groupBy("cluster", "topic_id")
         .agg(F.min("at").alias("until"), evidence(2).alias("end_evidence"))
     )
+    numbers = mentions.where("partition IS NOT NULL").groupBy("cluster", "topic", "topic_id")
+    highest = numbers.agg(F.max("partition").alias("highest"))
+    by_id = highest.where("topic_id IS NOT NULL").groupBy("cluster", "topic_id").agg(F.max("highest").alias("by_id"))
+    by_name = highest.where("topic_id IS NULL").select("cluster", "topic", F.col("highest").alias("by_name"))
+    is_only = F.count(F.lit(1)).over(Window.partitionBy("cluster", "topic")) == 1
     in_order = Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")
     return (
         created.join(removed, ["cluster", "topic_id"], "left")
-        .withColumns({"incarnation": F.row_number().over(in_order) - 1, "deletion_started": F.col("until")})
+        .join(by_id, ["cluster", "topic_id"], "left")
+        .join(by_name, ["cluster", "topic"], "left")
+        .withColumns(
+            {
+                "incarnation": F.row_number().over(in_order) - 1,
+                "deletion_started": F.col("until"),
+                "partitions": F.coalesce("by_id", F.when(is_only, F.col("by_name"))) + 1,
+            }
+        )
         .select(*_INTERVAL)
     )
 
@@ -109,7 +143,9 @@ def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
     """_MENTION, rows of `to_incarnation_starts` -> _INTERVAL of topics without ids.
 
     A deletion that the controller reports ends an incarnation exactly. Where nobody reports it, it ends with the last
-    line of a broker that dropped it, or at the first line about the next one.
+    line of a controller for which a partition does not exist any more, or of a broker that dropped it, or at the first
+    line about the next one. Logs may begin amid a deletion: what brokers drop before the first line that shows the
+    topic does not end it.
     """
     incarnations = _first_and_last_lines(mentions, starts)
 
@@ -117,8 +153,10 @@ def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
         return F.array(F.struct(f"{name}.node_id", f"{name}.file_id", f"{name}.line"))
 
     next_start = F.timestamp_micros(F.get("starts", F.col("incarnation")))
-    last = F.coalesce("completed", F.when(next_start.isNotNull(), F.col("last_dropped")))
     first = F.coalesce("first_existing", "first_mention")
+    last_line = F.greatest("last_removed", "last_dropped")
+    last_line = F.when(next_start.isNotNull() & (last_line["at"] >= first["at"]), last_line)
+    last = F.coalesce("completed", last_line)
     # what is dropped before the first line about it is the incarnation before
     dropped_at = [F.when(at >= F.col("first.at"), at) for at in (F.col("first_dropped_at"), F.col("last_dropped.at"))]
     return (
@@ -161,6 +199,8 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
             F.min(F.when(is_dropped, F.col("at"))).alias("first_dropped_at"),
             F.max(F.when(is_completed, line)).alias("completed"),
             F.max(F.when(is_dropped, line)).alias("last_dropped"),
+            F.max(F.when(F.col("is_removed"), line)).alias("last_removed"),
+            (F.max(F.when(~is_dropped, F.col("partition"))) + 1).alias("partitions"),
             F.first("starts").alias("starts"),
         )
     )

@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Failure:
-    """An expectation that does not hold: how many rows violate it, and the first of them as JSON."""
+    """An expectation that does not hold: how many rows violate it, the first of them as JSON, and whose they are."""
 
     name: str
     description: str
     rows: int
     examples: tuple[str, ...]
+    clusters: tuple[str | None, ...]
+    """Clusters of violating rows, sorted; None, the first, for rows of no cluster."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,19 @@ class Audit:
     """The gate's result: rows that violate each expectation, rows of each table, and the expectations that fail."""
 
     violations: Mapping[str, int]
-    rows: Mapping[str, int]
+    rows_by_cluster: Mapping[str, Mapping[str | None, int]]
+    """By table and cluster."""
     failures: tuple[Failure, ...]
+
+    @property
+    def rows(self) -> dict[str, int]:
+        """Rows of each table."""
+        return {table: sum(by_cluster.values()) for table, by_cluster in self.rows_by_cluster.items()}
+
+    @property
+    def refused(self) -> frozenset[str | None]:
+        """Clusters with rows that violate an expectation; None among them: rows of no cluster do."""
+        return frozenset(cluster for failure in self.failures for cluster in failure.clusters)
 
 
 def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit:
@@ -62,36 +75,60 @@ def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit
             counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
         counted = {name: counting[name].result()[0] for name in tables}
         gx = library.result()
-    violations = {f"{table}.{e.name}": counts[e.name] for table, counts in counted.items() for e in SUITES[table]}
+    violating = {
+        f"{table}.{e.name}": {cluster: n for cluster, counts in by_cluster.items() if (n := counts[e.name])}
+        for table, by_cluster in counted.items()
+        for e in SUITES[table]
+    }
+    violations = {name: sum(by_cluster.values()) for name, by_cluster in violating.items()}
     failing = _judge(gx, counted)
     failures = tuple(
-        Failure(f"{table}.{e.name}", e.description, counted[table][e.name], _examples(BY_NAME[table], tables[table], e))
+        Failure(
+            name := f"{table}.{e.name}",
+            e.description,
+            violations[name],
+            _examples(BY_NAME[table], tables[table], e),
+            tuple(sorted(violating[name], key=lambda cluster: (cluster is not None, cluster))),
+        )
         for table in counted
         for e in SUITES[table]
         if f"{table}.{e.name}" in failing
     )
-    return Audit(violations, {table: counts["rows"] for table, counts in counted.items()}, failures)
+    rows = {
+        table: {cluster: counts["rows"] for cluster, counts in by_cluster.items()}
+        for table, by_cluster in counted.items()
+    }
+    return Audit(violations, rows, failures)
 
 
+REJECTED = "log_files.reject_ratio"
+"""The expectation that a log of a release that is not understood violates."""
 RECORDS = ("events", "rejects")
 """Tables of records; each is counted by stream."""
 Sums = dict[tuple[str | None, str | None], tuple[int, int]]
 """By cluster and stream the bytes and number of the records written."""
+Counts = dict[str | None, dict[str, int]]
+"""By cluster the number of `rows`, and of those that violate each expectation."""
 
 
-def _count(table: str, rows: DataFrame) -> tuple[dict[str, int], Sums]:
-    """Violating rows of each expectation of a table, and its rows; of records also their sums by stream."""
+def _count(table: str, rows: DataFrame) -> tuple[Counts, Sums]:
+    """Rows of each cluster in a table, and those that violate each expectation; of records also sums by stream."""
     marked = rows.withColumns({f"bad_{e.name}": violated(BY_NAME[table], e) for e in SUITES[table]})
     bad = [F.coalesce(F.sum(F.col(f"bad_{e.name}").cast("int")), F.lit(0)).alias(e.name) for e in SUITES[table]]
     is_row = F.col("path") if table == "log_files" else F.lit(1)
-    by = ["cluster", "file_id"] if table in RECORDS else []
-    sums = [F.sum("size_bytes").alias("bytes")] if by else []
+    is_record = table in RECORDS
+    sums = [F.sum("size_bytes").alias("bytes")] if is_record else []
+    by = ["cluster", *(["file_id"] if is_record else [])]
     counts = marked.groupBy(*by).agg(F.count(is_row).alias("rows"), *bad, *sums).collect()
     names = ["rows", *(e.name for e in SUITES[table])]
-    return (
-        {name: sum(int(row[name]) for row in counts) for name in names},
-        {(row["cluster"], row["file_id"]): (int(row["bytes"] or 0), int(row["rows"])) for row in counts} if by else {},
-    )
+    by_cluster: Counts = {}
+    for row in counts:
+        of_cluster = by_cluster.setdefault(row["cluster"], dict.fromkeys(names, 0))
+        for name in names:
+            of_cluster[name] += int(row[name])
+    if not is_record:
+        return by_cluster, {}
+    return by_cluster, {(r["cluster"], r["file_id"]): (int(r["bytes"] or 0), int(r["rows"])) for r in counts}
 
 
 def with_written(log_files: DataFrame, events: Sums | None, rejects: Sums | None) -> DataFrame:
@@ -125,16 +162,18 @@ def _library() -> Any:
     return gx
 
 
-def _judge(gx: Any, counted: Mapping[str, Mapping[str, int]]) -> set[str]:
-    """Names of the expectations that fail, one suite a table."""
+def _judge(gx: Any, counted: Mapping[str, Counts]) -> set[str]:
+    """Names of the expectations that fail, one suite a table, over a row of counts for each cluster."""
     import pandas as pd
 
     context = gx.get_context(mode="ephemeral")
     context.variables.progress_bars = {"globally": False}
     source = context.data_sources.add_pandas("audit")
     failing: set[str] = set()
-    for table, counts in counted.items():
-        frame: pd.DataFrame = pd.DataFrame([{e.name: counts[e.name] for e in SUITES[table]}])
+    for table, by_cluster in counted.items():
+        names = [e.name for e in SUITES[table]]
+        counts = [{name: of_cluster[name] for name in names} for of_cluster in by_cluster.values()]
+        frame: pd.DataFrame = pd.DataFrame(counts or [dict.fromkeys(names, 0)])
         batch = source.add_dataframe_asset(table).add_batch_definition_whole_dataframe("all")
         suite = gx.ExpectationSuite(table)
         for expectation in SUITES[table]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -68,11 +68,18 @@ _CELLS: list[tuple[str, pa.DataType]] = [
     ("signature", pa.string()),
 ]
 SCHEMA = pa.schema(_CELLS)
-"""What a worker gives back; `record` is `event`, `reject` or `account`. A reject's `event_type` is its reason, its
-`message` all its bytes (`udfs.logs.escapes`), and only it has a `signature`."""
+"""What a worker gives back; `record` is `event`, `reject`, `account`, or `changed`: the file changed while it was read,
+so other rows with this `file_id` do not count. A reject's `event_type` is its reason, its `message` all its bytes
+(`udfs.logs.escapes`), and only it has a `signature`."""
 
 
 def record_batch(columns: Mapping[str, Array], n: int) -> pa.RecordBatch:
     """A batch of SCHEMA of `n` rows; columns that are missing are null."""
     arrays = [columns[f.name] if f.name in columns else pa.nulls(n, f.type) for f in SCHEMA]
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+
+
+def changed_batch(file_ids: Sequence[str]) -> pa.RecordBatch:
+    """A row `changed` for each of some streams."""
+    columns = {"record": pa.array(["changed"] * len(file_ids)), "file_id": pa.array(file_ids, pa.string())}
+    return record_batch(columns, len(file_ids))

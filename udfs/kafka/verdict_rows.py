@@ -63,12 +63,14 @@ def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator
 
 
 def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
-    """Controller terms in order, those of one cluster together: epochs grow and each belongs to one controller."""
-    for _, of_cluster in groupby(terms, key=itemgetter("cluster")):
+    """Controller terms in order, those of one life of a cluster together: epochs grow and each belongs to one
+    controller."""
+    for (_, life), of_cluster in groupby(terms, key=itemgetter("cluster", "cluster_incarnation")):
         claims = list(of_cluster)
         for finding in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):
             claim = claims[finding.at]
             subject = f"controller {claim['controller_id']} epoch {claim['controller_epoch']}"
+            subject += f" of life {life}" if life else ""
             yield _verdict_row(claim, verdict_of(finding), subject, claim["since"])
 
 

@@ -19,14 +19,9 @@ def doubt() -> Column:
     return F.expr(f"INTERVAL {DOUBT_MS} MILLISECONDS")
 
 
-def was_possibly_online(up: Column, down: Column, at: Column) -> Column:
-    """Whether a broker that came at `up` and went at `down` (null: stayed) may have been there at a time."""
-    return (up <= at + doubt()) & (down.isNull() | (down >= at - doubt()))
-
-
-def was_certainly_online(up: Column, down: Column, at: Column) -> Column:
-    """Whether a broker that came at `up` and went at `down` (null: stayed) was there at a time without doubt."""
-    return (up <= at - doubt()) & (down.isNull() | (down >= at + doubt()))
+def was_certainly_so(since: Column, until: Column, at: Column) -> Column:
+    """Whether what began at `since` and ended at `until` (null: has not ended) held at a time without doubt."""
+    return (since <= at - doubt()) & (until.isNull() | (until >= at + doubt()))
 
 
 def unclean_enabled(topic: Column, default: bool | None, by_topic: Mapping[str, bool]) -> Column:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, BinaryIO, Self, cast
 
-from udfs.errors import Failed
+from udfs.errors import FileChanged
 from udfs.logs.limits import VETTED, Limits
 from udfs.logs.paths import Source
 from udfs.logs.sources import Refusal, open_source, walk_bundle
@@ -180,13 +180,13 @@ def open_range(task: Range) -> BinaryIO:
 def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> Iterator[tuple[Range, BinaryIO]]:
     """The streams of several ranges of one file, in one pass over it up to the last, in the order of its members.
 
-    Each is to be read before the next one is asked for. Raises Failed when the file is not what the survey saw; one
-    that was renamed since then is found in its folder.
+    Each is to be read before the next one is asked for. Raises FileChanged when the file is not what the survey saw;
+    one that was renamed since then is found in its folder.
     """
     waiting: dict[str, list[Range]] = {}
     for task in tasks:
         waiting.setdefault(task.member, []).append(task)
-    changed = f"This file changed while it was read: {path}; run again."
+    changed = changed_sentence(path)
     for opened in walk_bundle(_path_now(tasks[0]), waiting.keys(), limits) if tasks else ():
         if isinstance(opened, Refusal):
             continue
@@ -194,11 +194,16 @@ def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> I
             stream = RangeStream(opened.stream, task, False)
             yield task, cast(BinaryIO, stream)
             if stream.changed():
-                raise Failed(changed)
+                raise FileChanged(changed)
         if not waiting:
             return
     if waiting:
-        raise Failed(changed)
+        raise FileChanged(changed)
+
+
+def changed_sentence(path: str) -> str:
+    """What is said of a file that is not what the survey saw."""
+    return f"This file changed while it was read: {path}; what is new in it waits for the next run."
 
 
 def _path_now(task: Range) -> str:

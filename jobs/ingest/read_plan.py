@@ -1,0 +1,120 @@
+"""Which streams a run reads, and their rows of `log_files` before it has read them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas.ingest import LOG_FILES
+from udfs.logs.ranges import Range, changed_sentence, ranges
+from udfs.logs.survey import Survey
+
+LogFileRow = dict[str, Any]
+"""A row of LOG_FILES by column name."""
+COUNTED = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "event_lines", "reject_lines")
+"""Numbers that the reader of a range gives."""
+
+
+@dataclass
+class ReadPlan:
+    """What is to be read, of streams that are new, were appended to, or have another zone now."""
+
+    rows: dict[str, LogFileRow]
+    """Rows of LOG_FILES by file id; those of streams to be read are completed when they have been read."""
+    run_id: str
+    to_read: dict[str, Survey] = field(default_factory=dict)
+    """By file id."""
+    damaged: list[Survey] = field(default_factory=list)
+    """What cannot be read, or not to its end."""
+    has_logs: bool = False
+
+    def add(self, cluster: str, surveyed: Survey) -> None:
+        """Plan one stream."""
+        path = surveyed.source.name
+        if surveyed.error:
+            self.damaged.append(surveyed)
+        self.has_logs = self.has_logs or surveyed.format is not None
+        refused = _refused_id(cluster, path)
+        # what could not be read before may be readable now
+        before = self.rows.pop(refused, None)
+        if surveyed.status == "refused":
+            is_same = before is not None and before["findings"] == [surveyed.error]
+            self.rows[refused] = before if before and is_same else self._row(refused, cluster, surveyed)
+            return
+        if surveyed.size == 0:
+            return
+        file_id = surveyed.known_as or _id(cluster, surveyed.digest)
+        row = self.rows.get(file_id)
+        if (
+            row
+            and file_id in self.to_read
+            and surveyed.known_size < surveyed.size
+            and row["prefix_hash"] != surveyed.digest
+        ):
+            # two streams continue a known one; what they share is found as an overlap
+            file_id = _id(cluster, surveyed.digest)
+            row = self.rows.get(file_id)
+        if row is not None and surveyed.size <= row["size_bytes"]:
+            has_new_zone = surveyed.zone != row["time_zone"] and surveyed.size == row["size_bytes"]
+            if not (has_new_zone and path == row["path"]):
+                if path != row["path"] and path not in row["also_seen_as"]:
+                    self.rows[file_id] = {**row, "also_seen_as": sorted([*row["also_seen_as"], path])}
+                return
+        other_paths = [p for p in ([row["path"], *row["also_seen_as"]] if row else []) if p != path]
+        self.rows[file_id] = {**self._row(file_id, cluster, surveyed), "also_seen_as": sorted(other_paths)}
+        self.to_read.pop(file_id, None)
+        self.to_read[file_id] = surveyed
+
+    def postpone(self, file_ids: Iterable[str], published: Mapping[str, LogFileRow]) -> list[str]:
+        """Streams of files that changed while they were read are as they were published; the sentences that say so.
+
+        Such a file has a row of what is refused, until a later run finds it as it surveyed it.
+        """
+        sentences = set()
+        for file_id in sorted(file_ids):
+            surveyed = self.to_read.pop(file_id)
+            cluster = self.rows.pop(file_id)["cluster"]
+            if file_id in published:
+                self.rows[file_id] = published[file_id]
+            sentence, path = changed_sentence(surveyed.source.path), surveyed.source.name
+            refused = Survey(surveyed.source, status="refused", error=sentence)
+            self.rows[_refused_id(cluster, path)] = self._row(_refused_id(cluster, path), cluster, refused)
+            sentences.add(sentence)
+        return sorted(sentences)
+
+    @property
+    def tasks(self) -> list[Range]:
+        """The ranges that are to be read."""
+        return [task for file_id, surveyed in self.to_read.items() for task in ranges(surveyed, file_id)]
+
+    def _row(self, file_id: str, cluster: str, surveyed: Survey) -> LogFileRow:
+        """A stream's row before its records are read."""
+        return {
+            **dict.fromkeys(LOG_FILES.columns),
+            "drift": {},
+            **{name: [] for name in ("node_ids", "also_seen_as", "channels", "spans")},
+            "findings": [surveyed.error] if surveyed.error else [],
+            **dict.fromkeys([*COUNTED, "duplicate_bytes"], 0),
+            "cluster": cluster,
+            "file_id": file_id,
+            "path": surveyed.source.name,
+            "format": surveyed.format,
+            "size_bytes": surveyed.size,
+            "other_bytes": 0 if surveyed.format else surveyed.size,
+            "held_back_bytes": surveyed.held_back,
+            "time_zone": surveyed.zone,
+            "status": surveyed.status,
+            "prefix_hash": surveyed.digest,
+            "run_id": self.run_id,
+        }
+
+
+def _id(cluster: str, content: str) -> str:
+    return hashlib.blake2b(f"{cluster}\0{content}".encode(), digest_size=8).hexdigest()
+
+
+def _refused_id(cluster: str, path: str) -> str:
+    """The id of the row that says why a file is not read."""
+    return _id(cluster, f"refused\0{path}")

@@ -1,0 +1,125 @@
+"""When a cluster was created anew under its name: in the same folders, with other data, all its epochs from the start.
+
+Its signs are lines of one node, so that no two clocks are compared: an own controller election with an epoch that the
+node's elections had reached before, another cluster id (from 0.10.1 on), or, after a silence, a controller with a
+smaller epoch than the last one. Signs that one new beginning explains are one (`udfs.reconstruct.incarnations`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from udfs.reconstruct.incarnations import incarnation_starts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame
+
+_MINUTE_US = 60_000_000
+"""A controller's lines of one election are no further apart."""
+_SILENCE_US = 60 * _MINUTE_US
+"""After so long a silence no controller that was replaced meanwhile goes on."""
+_SIGN = "cluster", "after", "at"
+_MOST_SIGNS = 10_000
+_SEPARATOR = "\0"
+LifeStarts = Mapping[str, list[int]]
+"""By cluster when its lives after the first began, microseconds, ascending."""
+
+
+def collect_life_starts(events: DataFrame) -> LifeStarts:
+    """Of EVENTS when each life of a cluster after the first began; clusters with one life are left out."""
+    signs = _repeated_elections(events).unionByName(_other_ids(events)).unionByName(_smaller_epochs(events))
+    rows = signs.distinct().orderBy("at").limit(_MOST_SIGNS).collect()
+    by_cluster: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    for row in rows:
+        by_cluster[row["cluster"]].append((row["after"], row["at"]))
+    return {cluster: incarnation_starts((), of_cluster) for cluster, of_cluster in sorted(by_cluster.items())}
+
+
+def _repeated_elections(events: DataFrame) -> DataFrame:
+    """EVENTS -> signs: a ZooKeeper controller was elected with an epoch that this node's elections had reached."""
+    elections = events.where("event_type IN ('controller_epoch_incremented', 'controller_elected')").where(
+        "controller_epoch IS NOT NULL"
+    )
+    is_sign = (F.col("controller_epoch") <= F.col("before")) & (F.col("at_us") - F.col("after") > _MINUTE_US)
+    return _with_line_before(elections, "controller_epoch").where(is_sign).select(*_SIGN)
+
+
+def _other_ids(events: DataFrame) -> DataFrame:
+    """EVENTS -> signs: a node logs another cluster id than before."""
+    ids = events.where("event_type = 'cluster_id_logged'").withColumn("cluster_id", F.col("fields")["cluster_id"])
+    return _with_line_before(ids, "cluster_id").where("cluster_id <> before").select(*_SIGN)
+
+
+def _with_line_before(lines: DataFrame, name: str) -> DataFrame:
+    """Lines -> the same with a column's value in the node's line before (`before`), both times in microseconds."""
+    own = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+    at_us = F.unix_micros("at")
+    return lines.withColumns(
+        {"before": F.lag(name).over(own), "after": F.lag(at_us).over(own), "at_us": at_us}
+    ).withColumn("at", F.col("at_us"))
+
+
+def _smaller_epochs(events: DataFrame) -> DataFrame:
+    """EVENTS -> signs: after a silence a ZooKeeper controller's epoch on a node's lines is smaller than before.
+
+    By the hours in which a node has such lines. One in which only a controller that was replaced goes on is none: then
+    the next hour has the larger epoch again.
+    """
+    lines = events.where(
+        "controller_epoch > 0 AND node_id IS NOT NULL AND NOT (event_type LIKE '%stale%' OR event_type LIKE 'kraft%')"
+    )
+    hours = lines.groupBy("cluster", "node_id", F.date_trunc("hour", "at").alias("hour")).agg(
+        F.max("controller_epoch").alias("epoch"),
+        F.unix_micros(F.min("at")).alias("at"),
+        F.unix_micros(F.max("at")).alias("last_at"),
+    )
+    own = Window.partitionBy("cluster", "node_id").orderBy("hour")
+    before, after = F.lag("epoch").over(own), F.lag("last_at").over(own)
+    goes_on = F.coalesce(F.lead("epoch").over(own) >= F.col("before"), F.lit(False))
+    return (
+        hours.withColumns({"before": before, "after": after})
+        .withColumn("goes_on", goes_on)
+        .where((F.col("epoch") < F.col("before")) & (F.col("at") - F.col("after") > _SILENCE_US) & ~F.col("goes_on"))
+        .select(*_SIGN)
+    )
+
+
+def by_life(events: DataFrame, life_starts: LifeStarts, transform: Callable[[DataFrame], DataFrame]) -> DataFrame:
+    """A transform of events into rows with `until` and `ended_by`, each life of a cluster as if it were a cluster.
+
+    The rows have their cluster's name again, and `cluster_incarnation`, the life that they are of, from 0. What has not
+    ended in a life is replaced where the next one begins.
+    """
+    if not life_starts:
+        return transform(events).withColumn("cluster_incarnation", F.lit(0))
+    lives = events.sparkSession.createDataFrame(list(life_starts.items()), "cluster string, starts array<long>")
+    micros = F.unix_micros("at")
+    number = F.coalesce(F.size(F.filter("starts", lambda start: start <= micros)), F.lit(0))
+    name = F.concat_ws(_SEPARATOR, F.col("cluster"), F.nullif(number, F.lit(0)).cast("string"))
+    parts = F.split("cluster", _SEPARATOR)
+    next_start = F.timestamp_micros(F.get("starts", F.col("cluster_incarnation")))
+    ends_with_life = F.col("until").isNull() & next_start.isNotNull()
+    return (
+        transform(events.join(F.broadcast(lives), "cluster", "left").withColumn("cluster", name).drop("starts"))
+        .withColumns(
+            {
+                "cluster": F.get(parts, F.lit(0)),
+                "cluster_incarnation": F.coalesce(F.get(parts, F.lit(1)).cast("int"), F.lit(0)),
+            }
+        )
+        .join(F.broadcast(lives), "cluster", "left")
+        .withColumns(
+            {
+                "ended_by": F.when(ends_with_life, "replaced").otherwise(F.col("ended_by")),
+                "until": F.coalesce("until", next_start),
+            }
+        )
+        .drop("starts")
+    )

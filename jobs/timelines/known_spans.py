@@ -1,0 +1,61 @@
+"""For how long what a log line shows stays known: as long as the logs that would show a change of it are there.
+
+What was learned before a hole in the logs is not known after it.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+DUMP = "metadata_dump"
+"""Kind of a dump of the metadata log, which has no holes, however long nothing was written to it."""
+CLUSTER_LOGS = ("controller", "state_change", DUMP)
+"""Kinds of logs in which changes of leaders stand."""
+CONTROLLER_LOGS = ("controller", DUMP)
+"""Kinds of logs in which brokers come and go."""
+SLACK = timedelta(minutes=1)
+"""So long after the last line of a span it still holds: what one file tells was decided with what another one tells."""
+
+_SPANS = "array<struct<since: timestamp, until: timestamp>>"
+
+
+def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timedelta, *by: str) -> DataFrame:
+    """LOG_COVERAGE -> one row for each group `by` (columns, such as `cluster`) with `spans`: when any of its logs of
+    some kinds is there.
+
+    Spans of several logs are one if no more than `tolerance` is between them.
+    """
+    is_dump = F.col("kind") == DUMP
+    dump = Window.partitionBy("cluster", "node_id", "kind")
+    whole = coverage.where(F.col("kind").isin(*kinds)).withColumns(
+        {
+            "since": F.when(is_dump, F.min("since").over(dump)).otherwise(F.col("since")),
+            "until": F.when(is_dump, F.max("until").over(dump)).otherwise(F.col("until")),
+        }
+    )
+    order = Window.partitionBy(*by).orderBy("since", "until")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    silence = F.expr(f"INTERVAL {int(tolerance.total_seconds())} SECONDS")
+    is_first = F.coalesce(F.col("since") > F.max("until").over(before) + silence, F.lit(True))
+    return (
+        whole.withColumn("is_first", is_first.cast("int"))
+        .withColumn("number", F.sum("is_first").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
+        .groupBy(*by, "number")
+        .agg(F.min("since").alias("since"), F.max("until").alias("until"))
+        .groupBy(*by)
+        .agg(F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS).alias("spans"))
+    )
+
+
+def span_around(at: Column, spans: str = "spans") -> Column:
+    """The last of a group's spans that a time is in, a struct `since, until`; null outside of all."""
+    slack = F.expr(f"INTERVAL {int(SLACK.total_seconds())} SECONDS")
+    around = F.filter(spans, lambda span: (span["since"] - slack <= at) & (at <= span["until"] + slack))
+    return F.try_element_at(around, F.lit(-1))

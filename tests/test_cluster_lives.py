@@ -1,0 +1,78 @@
+"""Clusters that were created anew under their name: two histories, told apart by the lines of single nodes."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from jobs.timelines.cluster_lives import collect_life_starts
+from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.topics import to_topic_timeline
+from schemas.ingest import EVENTS
+from tests.conftest import instant
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+LINES = """
+cluster | node_id | at | event_type | controller_id | controller_epoch | topic | partition | fields
+# one node's own elections begin again; what was there before is gone
+anew | 0 | 10:00:00 | controller_epoch_incremented | 0 | 1 | | |
+anew | 0 | 10:01:00 | partition_state_change | 0 | 1 | old | 0 |
+anew | 0 | 10:10:00 | controller_epoch_incremented | 0 | 2 | | |
+anew | 0 | 10:12:00 | partition_state_change | 0 | 2 | both | 0 |
+anew | 0 | 10:20:00 | controller_epoch_incremented | 0 | 1 | | |
+anew | 0 | 10:21:00 | partition_state_change | 0 | 1 | both | 0 |
+anew | 0 | 10:22:00 | partition_state_change | 0 | 1 | new | 0 |
+# the same life: epochs that other nodes had reached, clocks apart, and a line of one election in two files
+same | 0 | 10:00:00 | controller_epoch_incremented | 0 | 1 | | |
+same | 0 | 10:00:00 | controller_elected | 0 | 1 | | |
+same | 1 | 09:59:00 | controller_epoch_incremented | 1 | 2 | | |
+same | 0 | 10:30:00 | controller_epoch_incremented | 0 | 3 | | |
+# another id on both nodes is one new life
+ids | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
+ids | 1 | 10:00:01 | cluster_id_logged | | | | | cluster_id=A
+ids | 1 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
+ids | 0 | 12:00:05 | cluster_id_logged | | | | | cluster_id=B
+# after a silence brokers obey a controller with a smaller epoch
+fell | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 58 | | |
+fell | 1 | 14:00:00 | leader_and_isr_request_received | 0 | 29 | | |
+fell | 1 | 16:30:00 | leader_and_isr_request_received | 0 | 30 | | |
+# a controller that was replaced goes on after an hour, and the newer one, too; a broker refuses the older one
+zombie | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 7 | | |
+zombie | 1 | 12:10:00 | leader_and_isr_request_received | 2 | 6 | | |
+zombie | 1 | 14:00:00 | leader_and_isr_request_received | 0 | 7 | | |
+zombie | 1 | 16:00:00 | leader_and_isr_stale_controller_epoch | 2 | 6 | | |
+"""
+
+
+def micros(text: str) -> int:
+    return (instant(text) - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, LINES)
+    lives = collect_life_starts(events)
+    assert lives == {"anew": [micros("10:20:00")], "fell": [micros("14:00:00")], "ids": [micros("12:00:00")]}
+    same(
+        to_controller_timeline(events, lives).where("cluster IN ('anew', 'same')"),
+        """
+        cluster | cluster_incarnation | controller_id | controller_epoch | since    | until    | ended_by | overlap_ms
+        anew    | 0                   | 0             | 1                | 10:00:00 | 10:10:00 | replaced | 0
+        anew    | 0                   | 0             | 2                | 10:10:00 | 10:20:00 | replaced | 0
+        anew    | 1                   | 0             | 1                | 10:20:00 |          |          | 0
+        same    | 0                   | 0             | 1                | 09:59:00 | 09:59:00 | replaced | 0
+        same    | 0                   | 1             | 2                | 09:59:00 | 10:30:00 | replaced | 0
+        same    | 0                   | 0             | 3                | 10:30:00 |          |          | 0
+        """,
+    )
+    same(
+        to_topic_timeline(events, lives),
+        """
+        cluster | topic | incarnation | since    | until
+        anew    | old   | 0           | 10:01:00 | 10:20:00
+        anew    | both  | 0           | 10:12:00 | 10:20:00
+        anew    | both  | 1           | 10:21:00 |
+        anew    | new   | 0           | 10:22:00 |
+        """,
+    )

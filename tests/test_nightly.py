@@ -31,7 +31,6 @@ from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME, SOURCES
 from tests.conftest import DAY, QUIET, append, published_rows
-from udfs.logs.ranges import Range
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -279,9 +278,9 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
     (second / "state-change.log").write_text(sound + "".join(UNKNOWN.format(i) for i in range(25)))
     grown = cut.read_bytes()
 
-    def read_late(session: SparkSession, tasks: list[Range]) -> DataFrame:
+    def read_late(*arguments: Any) -> DataFrame:
         cut.write_bytes(grown[:40])
-        return read_ranges(session, tasks)
+        return read_ranges(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(jobs.ingest.ingest, "read_ranges", read_late)

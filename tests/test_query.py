@@ -257,7 +257,7 @@ def test_export_as_text(zk: Run, tmp_path: Path) -> None:
     assert list(rows[0]) == OFFLINE_PARTITIONS.columns
     keys = [tuple(row[name] for name in OFFLINE_PARTITIONS.key) for row in rows]
     assert keys == sorted(keys)
-    longest = max(rows, key=lambda row: int(row["duration_ms"]))
+    longest = max(rows, key=lambda row: int(row["at_least_ms"]))
     assert (longest["topic"], longest["since"], longest["cause_broker"]) == ("payments", "2026-11-21T11:47:34.961Z", 1)
     with (tmp_path / "out.csv").open(newline="") as file:
         flat = list(csv.DictReader(file))

@@ -4,7 +4,8 @@
 
 Prints a line for each cluster: whether it is published, its verdicts that are violated, its unclean elections, its
 longest outage and how much of its logs is there; then the first violations and unclean elections with their lines, to
-be read beside the log. Exits with 1 if a cluster is refused, or if an outage is longer than the logs that could show its end.
+be read beside the log. Exits with 1 if a cluster is refused, or if an outage is longer than the logs
+of its cluster.
 """
 
 from __future__ import annotations

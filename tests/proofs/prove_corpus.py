@@ -62,10 +62,8 @@ def report(warehouse: Warehouse, outcome: Outcome) -> Iterator[str]:
     for cluster in outcome.clusters:
         spans = coverage.get(cluster, [])
         longest = max((row["at_least_ms"] for row in outages.get(cluster, [])), default=0)
-        covered = max((row["until"] - row["since"] for row in spans), default=timedelta()) / timedelta(milliseconds=1)
-        is_wrong = cluster in outcome.refused or longest > sum(
-            (r["until"] - r["since"]).total_seconds() * 1000 for r in spans
-        )
+        covered: int = sum((row["until"] - row["since"] for row in spans), timedelta()) // timedelta(milliseconds=1)
+        is_wrong = cluster in outcome.refused or longest > covered
         yield (
             f"{'WRONG ' if is_wrong else ''}{cluster}: {'refused' if cluster in outcome.refused else 'published'}, "
             f"{len(violated.get(cluster, []))} violated, {len(unclean.get(cluster, []))} unclean, "

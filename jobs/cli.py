@@ -184,9 +184,10 @@ def write(
         stack.enter_context(sole_writer(root, wait=not no_wait, say=progress.say))
         with progress.step("starting Spark", says=True):
             spark = stack.enter_context(session(size_bytes=size))
+        from jobs.nightly.refusal_text import refusal_text
         from jobs.nightly.run import run
         from jobs.nightly.summary_queries import summarize
-        from jobs.nightly.summary_text import refusal_text, summary_text
+        from jobs.nightly.summary_text import summary_text
         from jobs.warehouse.tables import open_warehouse
         from udfs.printable import printable_lines
 

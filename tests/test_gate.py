@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
+from jobs.nightly.refusal_text import refusal_text
 from jobs.nightly.run import Outcome
 from jobs.nightly.summary_queries import frequent_rejects
-from jobs.nightly.summary_text import refusal_text
 from jobs.warehouse.gate import Audit, Failure, audit
 from schemas.tables import BY_NAME
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from udfs.logs.formats import Format, format_named, format_of, is_complete, splittable
+from udfs.logs.formats import Format, format_named, format_of, is_complete, splittable, why_unread
 from udfs.logs.layouts import LAYOUTS
 
 LINE = b"[2024-02-29 23:59:59,999] INFO x (state.change.logger)\n"
@@ -116,3 +116,21 @@ SPLITTABLE = {
 @pytest.mark.parametrize("name", [*SPLITTABLE, "utf-16-le/apache"])
 def test_splittable(name: str) -> None:
     assert splittable(format_named(name)) is SPLITTABLE.get(name, False)
+
+
+UNREAD = {  # a text of no format -> why it is none, if it has what Kafka logs
+    "a time without a date": (b"10:00:00,000 INFO x (kafka.controller.KafkaController)\n", "no date"),
+    "XML": (b'<event logger="state.change.logger" time="2024-02-29T23:59:59">x</event>\n', "XML"),
+    "no level": (b"state.change.logger at 2024-02-29 23:59:59,999: x\n", "was not found"),
+    "prose": (b"Look at kafka.controller.KafkaController and at the state.change.logger.\n", None),
+    "a configuration": (b"loggers:\n  - name: kafka.controller\n    level: TRACE\n" * 9, None),
+    "another program's log": (b"10:00:00,000 INFO x (com.example.Kafka)\n", None),
+}
+
+
+@pytest.mark.parametrize("case", UNREAD)
+def test_why_a_text_is_not_read(case: str) -> None:
+    text, expected = UNREAD[case]
+    why = why_unread(text)
+    assert format_of(text) is None
+    assert (why is None) if expected is None else (why is not None and expected in why)

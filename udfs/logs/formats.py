@@ -14,10 +14,13 @@ from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
 from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_wrap, names_for
 from udfs.logs.wrappers import WRAPPERS, make_unwrapper, texts_by_channel
+from udfs.rules.regex import late
 
 DEPTH = 3
 """Wrappers that are looked for one inside of the other."""
 _ENOUGH = 100
+_NEAR = 300  # characters
+_TIME_NEARBY = late(r"\d\d:\d\d:\d\d|(?<![\w.])1\d{12}(?!\d)")
 _DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
 _ENCODINGS = ("utf-16-le", "utf-16-be")
 
@@ -74,9 +77,10 @@ def format_of(sample: bytes) -> Format | None:
 def why_unread(sample: bytes) -> str | None:
     """Why a stream without format is none although it names Kafka's loggers; None if it does not."""
     text = decoded(sample, encoding_of(sample))
-    names = {m[0] for m in LOGGER_NAME.finditer(text.decode("utf-8", "replace"))}
-    if not any(map(is_known_logger, names)):
-        return None
+    characters = text.decode("utf-8", "replace")
+    names = (m for m in LOGGER_NAME.finditer(characters) if is_known_logger(m[0]))
+    if not any(_TIME_NEARBY.search(characters, max(m.start() - _NEAR, 0), m.end() + _NEAR) for m in names):
+        return None  # a configuration names loggers, too
     if is_wrapped_at_blanks(text):
         return "its lines are broken between words, and the blanks are lost"
     if lacks_dates(text):

@@ -15,6 +15,7 @@ from udfs.logs.channel_text import ChannelText
 from udfs.logs.formats import Format, format_of
 from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.json_lines import rendered
+from udfs.logs.line_order import unit_of_reversal
 from udfs.logs.wrappers import WRAPPERS, unwrapped
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)"
@@ -324,3 +325,10 @@ def test_whatever_is_broken_each_byte_counts_once_at_any_block(
     assert sum(size for _, _, _, size, _ in placed) + rest == len(data)
     assert (placed, rest) == read(data, found)
     format_of(data)
+
+
+def test_lines_that_were_turned_round_are_told_from_records_that_were() -> None:
+    """A stack trace whose lines stand before its record, the last one first."""
+    lines = [ONE, TWO, *TRACE[:2], ONE]
+    assert unit_of_reversal(lines) == "records"
+    assert unit_of_reversal(lines[::-1]) == "rows"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jobs.timelines.written_order import with_lines, with_written_order
 from schemas.ingest import EVENTS
 from schemas.timelines import PARTITION_TIMELINE
-from tests.conftest import Frame
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame
 
 
 def test_order_and_lines(frame: Frame) -> None:

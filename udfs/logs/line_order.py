@@ -84,7 +84,7 @@ def unit_of_reversal(lines: Sequence[bytes]) -> str:
     upward = downward = 0
     for a, b in pairwise(lines):
         is_trace, was_trace = _TRACE.match(b) is not None, _TRACE.match(a) is not None
-        downward += is_trace and not was_trace and bool(a.strip())
+        downward += is_trace and not was_trace and not begins_record(a) and bool(a.strip())
         upward += was_trace and not is_trace and not begins_record(b) and bool(b.strip())
     first = next((line for line in lines if line.strip()), b"")
     return "rows" if upward > downward or _TRACE.match(first) else "records"

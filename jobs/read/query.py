@@ -43,7 +43,7 @@ def run_query(
 def export_table(
     root: str, table: str, form: str, output: str | None, *, cluster: str | None = None, engine: str = "duckdb"
 ) -> None:
-    """Write a published table out, in the order of its key; memory does not grow with it."""
+    """Write a published table out, in the order of its key, without sorting it as a whole."""
     exported = table_named(table)
     check_output(form, output)
     writes = [output] if output is not None and form == "parquet" else []

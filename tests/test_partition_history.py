@@ -246,3 +246,10 @@ def test_an_incarnation_logged_in_part_is_never_rebuilt_wrong(
     for s in ordered_states(observations):
         assert (s.leader_epoch, s.leader, s.isr) in values
         assert s.partition_epoch is None or (s.leader_epoch, s.partition_epoch, s.leader, s.isr) in true
+
+
+def test_a_state_from_which_only_an_unwritten_change_starts_is_proved_by_it() -> None:
+    """Without TRACE nothing else shows the ISR from which a change starts that came to nothing."""
+    states = [*ordered_states(evidence("3 @5: 1 makes 1,2 -> 1 refused"))]
+    assert shown(states) == ["3.? @5: 1 leads 1,2"]
+    assert states[0].proofs == (0,)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
@@ -86,6 +86,8 @@ class _LeaderTerm:
     observations: list[EpochObservation]
     began: int
     coverage: tuple[int, int] | None
+    changes: list[EpochObservation] = field(default_factory=list)
+    """All that the leader logged, whether they were written or not."""
 
     @property
     def printed_epochs(self) -> set[tuple[Isr, int]]:
@@ -182,7 +184,8 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     first = min((o for o in rows if o.leader is not None), key=lambda o: (o.at, o.coverage is None), default=None)
     coverage = first.coverage if first is not None else None
     leader = leaders.pop() if leaders else NO_LEADER
-    return _LeaderTerm(leader_epoch, leader, steps, states, min(o.at for o in rows), coverage)
+    changes = [o for o in rows if o.isr_before is not None]
+    return _LeaderTerm(leader_epoch, leader, steps, states, min(o.at for o in rows), coverage, changes)
 
 
 def _chain(changes: list[EpochObservation]) -> list[_Step]:
@@ -258,9 +261,10 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
     states = []
     for number, draft in enumerate(drafts):
         proofs = draft.proofs
-        # the first state, which only the change that ended it shows
+        # a state that only a change shows that starts from it, written or not
         if not proofs:
-            proofs = list(islice((step.change for step in term.steps if step.change is not None), 1))
+            starting = (change for change in term.changes if change.isr_before == draft.step.isr)
+            proofs = list(islice((*starting, *term.changes), 1))
         since = min((proof.at for proof in proofs), default=term.began)
         by_leader = draft.step.change is not None
         keys = tuple(proof.key for proof in proofs)

@@ -35,7 +35,8 @@ class NewestFirst:
             return
         data, places = whole.data, whole.places
         pieces = [piece + b"\n" * (piece[-1:] not in b"\n") for piece in _pieces(data, places.begins)]
-        order = _by_record(pieces) if self._by_records else list(range(len(pieces)))[::-1]
+        by_records = self._by_records and unit_of_reversal(pieces) == "records"  # the begin may have shown neither
+        order = _by_record(pieces) if by_records else list(range(len(pieces)))[::-1]
         which: Longs = np.array(order, np.int64)
         some = [pieces[i] for i in order]
         lengths = np.fromiter(map(len, some), np.int64, len(some))

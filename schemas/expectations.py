@@ -36,7 +36,7 @@ _ROW_ORDERS: Mapping[str, RowOrder] = {
     "log_coverage": RowOrder(("cluster", "node_id", "kind"), ("since",)),
     "broker_timeline": RowOrder(("cluster", "broker"), ("since",)),
     "topic_timeline": RowOrder(("cluster", "topic"), ("incarnation",)),
-    "controller_timeline": RowOrder(("cluster", "cluster_incarnation"), ("controller_epoch", "controller_id")),
+    "controller_timeline": RowOrder(("cluster", "cluster_incarnation", "mode"), ("controller_epoch", "controller_id")),
     "control_requests": RowOrder(("cluster", "controller_id", "broker"), ("number",)),
     "clock_offsets": RowOrder(("cluster", "node_id"), ("hour",)),
 }

@@ -97,8 +97,15 @@ CONTROLLER_TIMELINE = table(
         "How often the cluster was created anew under its name before, from 0; then its epochs begin again, and so do "
         "its topics.",
     ),
-    column("controller_id", INT, "Node that was controller."),
+    column("controller_id", INT, "Node that was controller; a dump before 4.1 does not say who, and makes no rows."),
     column("controller_epoch", INT, "Controller epoch; in KRaft the quorum's leader epoch."),
+    column(
+        "mode",
+        TEXT,
+        "`zookeeper` or `kraft`. Each counts its epochs for itself: in a migration terms of both overlap, and KRaft's "
+        "decide when the last of the others has ended.",
+        null="written by a version that did not tell them apart",
+    ),
     column(
         "since",
         TIME,

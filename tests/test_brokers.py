@@ -69,6 +69,14 @@ granted | 10:02:00 | 101     | kraft_broker_registered         |           | bro
 granted | 10:02:01 | 101     | kraft_broker_unfence_granted    |           | broker=2; offset=8
 granted | 10:03:00 | 101     | kraft_broker_registered         |           | broker=2; broker_epoch=60; fenced=true; kind=new_incarnation
 granted | 10:03:01 | 101     | kraft_broker_unfence_granted    |           | broker=2; offset=60
+# a migration: KRaft knows 1 and fences it before it decides; from 10:05 on its word counts, and 1 is there
+migr    | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1)
+migr    | 10:03:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
+migr    | 10:03:30 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+migr    | 10:04:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=8
+migr    | 10:06:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=8
+migr    | 10:07:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=9
+migr    | 10:08:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=1; bounced_brokers=; live_brokers=
 # up to 3.2 the offset is another one, and the record that follows has the epoch
 early   | 10:01:00 | 101     | kraft_broker_unfence_granted    |           | broker=1; offset=40; text=last committed metadata offset
 early   | 10:01:00 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -89,12 +97,14 @@ snap    | 10:01:00 |         | metadata_register_broker        | 2         | bro
 snap    | 10:02:00 |         | metadata_unfence_broker         | 2         | broker_epoch=91
 """
 ACTIVE = """
-cluster | controller_id | controller_epoch | since    | until
-kraft   | 100           | 2                | 10:00:00 | 10:10:00
-kraft   | 101           | 3                | 10:10:00 |
-alone   | 100           | 2                | 10:00:00 |
-granted | 101           | 2                | 10:00:00 |
-early   | 101           | 2                | 10:00:00 |
+cluster | controller_id | controller_epoch | since    | until    | mode
+kraft   | 100           | 2                | 10:00:00 | 10:10:00 |
+kraft   | 101           | 3                | 10:10:00 | |
+alone   | 100           | 2                | 10:00:00 | |
+granted | 101           | 2                | 10:00:00 | |
+early   | 101           | 2                | 10:00:00 | |
+migr    | 0             | 2                | 10:00:00 | 10:05:00 | zookeeper
+migr    | 100           | 1                | 10:02:00 |          | kraft
 """
 SPANS = """
 cluster | broker | epoch | since    | until    | started_as | ended_by
@@ -115,6 +125,8 @@ granted | 1      | 7     | 10:05:30 | 10:06:02 | returned   | controlled_shutdow
 granted | 1      | 95    | 10:07:01 |          | returned   |
 granted | 2      | 8     | 10:02:01 | 10:03:00 | new        | fenced
 granted | 2      | 60    | 10:03:01 |          | returned   |
+migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced
+migr    | 1      | 9     | 10:07:00 |          | returned   |
 early   | 1      | 7     | 10:01:00 |          |            |
 early   | 2      |       | 10:02:00 |          |            |
 dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.controllers import kraft_takeovers, to_controller_timeline
 from schemas.ingest import EVENTS
 
 if TYPE_CHECKING:
@@ -41,6 +41,12 @@ kraft   | 10:01:30 | 102     | raft_leader_elected      | 102           | 6     
 kraft   | 10:01:30.1 | 100   | kraft_controller_epoch_changed | 100     | 6                | org.apache.kafka.controller.QuorumController | f
 kraft   | 10:02:00 | 102     | raft_leader_elected      | 102           | 7                | org.apache.kafka.raft.QuorumState | f
 kraft   | 10:02:01 | 100     | kraft_controller_epoch_changed | 100     | 7                | org.apache.kafka.controller.QuorumController | f
+# a migration (KIP-866): KRaft's quorum has a leader, of epoch 1 again, before ZooKeeper's last controller resigns
+migr    | 10:00:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
+migr    | 10:01:00 | 4       | controller_elected       | 4             | 2                | kafka.controller  | f
+migr    | 10:02:00 | 100     | kraft_controller_elected | 100           | 1                | org.apache.kafka.controller.QuorumController | f
+migr    | 10:05:00 | 4       | controller_resigned      | 4             |                  | kafka.controller  | f
+migr    | 10:07:00 | 101     | kraft_controller_elected | 101           | 3                | org.apache.kafka.controller.QuorumController | f
 # a dump: the epoch stands in the batch's line
 dump    | 10:00:00 |         | metadata_batch           |               | 2                | kafka-dump-log    | d
 dump    | 10:00:00 |         | metadata_leader_change   | 100           |                  | kafka-dump-log    | d
@@ -58,6 +64,10 @@ two     | 4             | 7                | 10:00:00 |              |          
 kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0
 kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0
 kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0
+migr    | 1             | 1                | 10:00:00 |              | 10:01:00 |             | replaced | 0
+migr    | 4             | 2                | 10:01:00 |              | 10:05:00 |             | resigned | 0
+migr    | 100           | 1                | 10:02:00 | 10:02:00     | 10:07:00 | 0           | replaced | 0
+migr    | 101           | 3                | 10:07:00 | 10:07:00     |          | 0           |          | 0
 dump    | 100           | 2                | 10:00:00 |              | 10:02:00 |             | replaced | 0
 dump    | 101           | 3                | 10:02:00 |              |          |             |          | 0
 """
@@ -70,3 +80,10 @@ def test_reigns(frame: Frame, same: Same) -> None:
         F.col("event_type") == "kraft_controller_epoch_changed", F.create_map(F.lit("new_controller_id"), named)
     )
     same(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields)), TERMS)
+    same(
+        kraft_takeovers(to_controller_timeline(frame(EVENTS, CONTROLLER_EVENTS).withColumn("fields", fields))),
+        """
+cluster | kraft_since | kraft_began
+migr    | 10:05:00    | 10:02:00
+""",
+    )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import day_of, days
+from jobs.timelines.controllers import kraft_takeovers
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
@@ -45,11 +46,13 @@ def to_verdicts(
     `shows_elr`: see `showing_elr`; `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster
     without one stay unjudged.
     """
-    with_elr = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)))
-    inputs = to_election_inputs(elections.join(with_elr, "cluster", "left"), brokers, known_spans, events, settings)
-    caused = to_caused_states(states.join(with_elr, "cluster", "left"), elections)
+    # a cluster in migration decides by other algorithms from the takeover on
+    takeovers = kraft_takeovers(controllers)
+    of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
+    inputs = to_election_inputs(elections.join(of_cluster, "cluster", "left"), brokers, known_spans, events, settings)
+    caused = to_caused_states(states.join(of_cluster, "cluster", "left"), elections)
     terms = controllers.repartition("cluster").sortWithinPartitions(
-        "cluster", "cluster_incarnation", "since", "controller_epoch"
+        "cluster", "cluster_incarnation", "mode", "since", "controller_epoch"
     )
     return (
         map_rows(inputs, lambda rows: election_verdicts(rows, releases), VERDICTS.schema)

@@ -9,7 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.controllers import by_active_controller, standby_controllers
+from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import ids_of, number_of
 from schemas.timelines import BROKER_TIMELINE
@@ -74,7 +74,8 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     replayed = by_active_controller(by_controllers, controllers).unionByName(
         _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
     )
-    transitions = _zk_transitions(broker_events).unionByName(replayed).unionByName(_dump_transitions(broker_events))
+    by_kraft = replayed.unionByName(_dump_transitions(broker_events))
+    transitions = _of_deciding_mode(_zk_transitions(broker_events), by_kraft, kraft_takeovers(controllers))
     intervals = _intervals(transitions)
     shut_down = _with_controlled_shutdown(intervals, broker_events)
     return (
@@ -86,6 +87,20 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
             .otherwise(F.col("ended_by")),
         )
         .select(*BROKER_TIMELINE.columns)
+    )
+
+
+def _of_deciding_mode(by_zookeeper: DataFrame, by_kraft: DataFrame, takeovers: DataFrame) -> DataFrame:
+    """_TRANSITION of both modes, `kraft_takeovers` -> those by which the controller of the moment went: in a migration
+    KRaft's from the takeover on, both where no line tells it. A broker that was registered with ZooKeeper then goes
+    on."""
+    takeovers = F.broadcast(takeovers.select("cluster", "kraft_since"))
+    is_later = F.col("at") >= F.col("kraft_since")
+    return (
+        by_zookeeper.join(takeovers, "cluster", "left")
+        .where(F.coalesce(~is_later, F.lit(True)))
+        .unionByName(by_kraft.join(takeovers, "cluster", "left").where(F.coalesce(is_later, F.lit(True))))
+        .select(*_TRANSITION)
     )
 
 

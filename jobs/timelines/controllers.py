@@ -15,6 +15,8 @@ from schemas.timelines import CONTROLLER_TIMELINE
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+ZOOKEEPER, KRAFT = "zookeeper", "kraft"
+"""Modes of a controller."""
 TERM = ["cluster", "controller_id", "controller_epoch"]
 """Key of a controller term."""
 
@@ -50,12 +52,13 @@ def _terms_of_one_life(events: DataFrame) -> DataFrame:
 
 
 def _started_terms(events: DataFrame) -> DataFrame:
-    """EVENTS -> TERM, since, logged_since, next_since, evidence: when terms began, by election or a dump's leader
+    """EVENTS -> TERM, mode, since, logged_since, next_since, evidence: when terms began, by election or a dump's leader
     changes.
 
-    `logged_since` is the first line about the term. A term is no younger than the first line about any later one,
-    whatever clocks say: so is `since`. A leader of the quorum whose term ended before another voter followed it is
-    left out: it was no controller.
+    Controllers that use ZooKeeper and leaders of KRaft's quorum count their epochs apart, `mode` by `mode`: in a
+    migration (KIP-866) both are there. `logged_since` is the first line about the term. A term is no younger than the
+    first line about any later one, whatever clocks say: so is `since`. A leader of the quorum whose term ended before
+    another voter followed it is left out: it was no controller.
     """
     dumped = with_quorum_epoch(events).where("event_type = 'metadata_leader_change'")
     elected = (
@@ -64,10 +67,12 @@ def _started_terms(events: DataFrame) -> DataFrame:
         .unionByName(dumped)
         .where("controller_epoch IS NOT NULL")
     )
-    order = Window.partitionBy("cluster").orderBy("controller_epoch")
+    is_zookeeper = F.col("event_type").isin("controller_elected", "controller_epoch_incremented")
+    elected = elected.withColumn("mode", F.when(is_zookeeper, ZOOKEEPER).otherwise(KRAFT))
+    order = Window.partitionBy("cluster", "mode").orderBy("controller_epoch")
     and_later = order.rowsBetween(Window.currentRow, Window.unboundedFollowing)
     return (
-        elected.groupBy("cluster", "controller_epoch")
+        elected.groupBy("cluster", "mode", "controller_epoch")
         .agg(
             F.max("controller_id").alias("controller_id"),
             F.min("at").alias("since"),
@@ -77,7 +82,7 @@ def _started_terms(events: DataFrame) -> DataFrame:
         .where("controller_id IS NOT NULL AND was_followed")
         .withColumns({"logged_since": F.col("since"), "since": F.min("since").over(and_later)})
         .withColumn("next_since", F.lead("since").over(order))
-        .select(*TERM, "since", "logged_since", "next_since", "evidence")
+        .select(*TERM, "mode", "since", "logged_since", "next_since", "evidence")
     )
 
 
@@ -134,6 +139,42 @@ def _with_resignation(terms: DataFrame, events: DataFrame) -> DataFrame:
         .withColumn("resigned_at", F.when(is_of_term, F.col("resigned_at")))
         .groupBy(*terms.columns)
         .agg(F.min("resigned_at").alias("resigned_at"))
+    )
+
+
+# ---- migration -------------------------------------------------------------------------------------------------------
+def kraft_takeovers(controllers: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE -> `cluster` of those with controllers of both modes, with `kraft_since`, when the last one
+    that used ZooKeeper gave up its office, so that KRaft's decide (KIP-866), null if no line tells; `kraft_began`: when
+    KRaft's first one was elected."""
+    is_zookeeper = F.col("mode") == ZOOKEEPER
+    return (
+        controllers.groupBy("cluster")
+        .agg(
+            F.max(is_zookeeper & F.col("until").isNull()).alias("still"),
+            F.max(F.when(is_zookeeper, F.col("until"))).alias("last"),
+            F.min(F.when(F.col("mode") == KRAFT, F.col("since"))).alias("kraft_began"),
+            F.countDistinct("mode").alias("modes"),
+        )
+        .where("modes = 2")
+        .select("cluster", F.when(~F.col("still"), F.col("last")).alias("kraft_since"), "kraft_began")
+    )
+
+
+def without_epochs_of_kraft(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS of a cluster in migration, without the controller epochs of lines that follow the takeover: KRaft sends
+    brokers all states anew with its own epoch, which says nothing about who had decided them."""
+    is_later = F.coalesce(F.col("at") >= F.col("kraft_since"), F.lit(False))
+    fields = F.map_filter("fields", lambda name, _: name != "state_controller_epoch")
+    return events.join(F.broadcast(kraft_takeovers(controllers)), "cluster", "left").select(
+        *(
+            F.when(~is_later, F.col(name)).alias(name)
+            if name == "controller_epoch"
+            else F.when(is_later, fields).otherwise(F.col(name)).alias(name)
+            if name == "fields"
+            else name
+            for name in events.columns
+        )
     )
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
+from jobs.timelines.controllers import without_epochs_of_kraft
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
 from jobs.timelines.states.columns import is_complete
 from jobs.timelines.states.kraft import with_states_between
@@ -42,6 +43,8 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     no row is sent anywhere again. Frames up to the end of a history are read from there: from each row they would be
     quadratic.
     """
+    if facts.kinds.kraft and facts.kinds.zookeeper:
+        events = without_epochs_of_kraft(events, controllers)
     evidence = gather(events, topics, controllers, facts)
     states = to_numbered_states(evidence, is_kraft=facts.kinds.kraft or facts.kinds.dumps)
     if evidence.kraft is not None:

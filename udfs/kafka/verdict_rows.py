@@ -29,7 +29,10 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
     for row in elections:
         if row["cluster"] not in releases:
             continue
-        release, is_kraft = releases[row["cluster"]]
+        release, ever_kraft = releases[row["cluster"]]
+        is_kraft = ever_kraft and ran_kraft(row, row["at"])
+        if is_kraft is None:
+            continue
         lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, row["shows_elr"])
         verdict = judge_election(row, lowest, is_kraft=is_kraft, elr_enabled=elr_enabled)
         if elr_enabled and row["elr_before"] is None:
@@ -53,19 +56,43 @@ def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator
         if name not in releases:
             continue
         rows = list(incarnation)
-        release, is_kraft = releases[name]
-        lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, rows[0]["shows_elr"])
-        for at, verdict in judge_states(Cluster(lowest, kraft=is_kraft, elr_enabled=elr_enabled), rows):
-            row = rows[at]
+        for row, verdict in _judged_by_mode(rows, *releases[name]):
             epoch = row["partition_epoch"]
             place = f"epochs {row['leader_epoch']}.{epoch}" if epoch is not None else f"state {row['ordinal']}"
             yield _verdict_row(row, verdict, f"{_incarnation(row)} {place}", row["since"])
 
 
+def ran_kraft(row: VerdictRow, at: int | None) -> bool | None:
+    """Whether KRaft's controller decided at a time: always, but in a cluster that migrates from ZooKeeper (with
+    `kraft_began`) since the takeover (`kraft_since`); None where no line tells who did."""
+    if row.get("kraft_began") is None:
+        return True
+    if at is None or (row["kraft_since"] is None and at >= row["kraft_began"]):
+        return None
+    return row["kraft_since"] is not None and at >= row["kraft_since"]
+
+
+def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> Iterator[tuple[VerdictRow, Verdict]]:
+    """Each state with its verdicts, by the rules of who decided it. The first one that KRaft decided is compared with
+    the last one before, but for the epochs of their controllers: KRaft begins to count anew."""
+    by_kraft = [bool(ever_kraft) and ran_kraft(row, row["since"]) for row in rows]
+    stop = next((i for i, mode in enumerate(by_kraft) if mode is None), len(rows))
+    first_kraft = next((i for i, mode in enumerate(by_kraft[:stop]) if mode), stop)
+    for is_kraft, part in ((False, rows[:first_kraft]), (True, rows[first_kraft:stop])):
+        if not part:
+            continue
+        lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, part[0]["shows_elr"])
+        before = [{**rows[first_kraft - 1], "controller_epoch": None}] if is_kraft and first_kraft else []
+        cluster = Cluster(lowest, kraft=is_kraft, elr_enabled=elr_enabled)
+        for at, verdict in judge_states(cluster, [*before, *part]):
+            if at >= len(before):
+                yield part[at - len(before)], verdict
+
+
 def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
-    """Controller terms in order, those of one life of a cluster together: epochs grow and each belongs to one
+    """Controller terms in order, those of one life of a cluster and mode together: epochs grow and each belongs to one
     controller."""
-    for (_, life), of_cluster in groupby(terms, key=itemgetter("cluster", "cluster_incarnation")):
+    for (_, life, _), of_cluster in groupby(terms, key=itemgetter("cluster", "cluster_incarnation", "mode")):
         claims = list(of_cluster)
         for finding in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):
             claim = claims[finding.at]

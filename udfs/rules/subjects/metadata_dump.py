@@ -224,7 +224,7 @@ RULES: tuple[Rule, ...] = (
             "voters": "[101, 102]",
             "granting_voters": "[102, 101]",
         },
-        since="4.0.0",
+        since="4.1.0",
     ),
     Rule(
         "metadata_control",

@@ -1,0 +1,69 @@
+"""Proof: a migration from ZooKeeper to KRaft (KIP-866) is one history: states, outages, elections, brokers and terms
+against both truths, and no false violation.
+
+    python tests/proofs/prove_migration.py CAPTURE [--warehouse DIR]
+
+Prints the figures; with --warehouse of a night that was run. Exit 1 where a row is wrong or a decision accused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from deltalake import DeltaTable
+
+from tests.truth import compare
+from tests.truth.migration import MigrationTruth
+
+TABLES = ("partition_timeline", "offline_partitions", "elections", "broker_timeline", "controller_timeline")
+SHOWN = ("truth", "candidate", "recall", "precision", "recall_of_recoverable", "time_agreement", "recall_over_1s")
+
+
+def rows_of(warehouse: Path, table: str) -> list[dict[str, Any]]:
+    return DeltaTable(str(warehouse / table)).to_pyarrow_table().to_pylist()
+
+
+def prove(capture: Path, warehouse: Path, misses: int) -> bool:
+    """Print the scores of each table; whether all rows are right and nobody is accused."""
+    truth, is_right = MigrationTruth(capture), True
+    for table in TABLES:
+        with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+            file.writelines(
+                f"{json.dumps(row, default=lambda at: at.isoformat())}\n" for row in rows_of(warehouse, table)
+            )
+            file.flush()
+            scores = compare.score(truth, table, compare.candidate(file.name, table), misses=misses)
+        print(table, {name: scores[name] for name in SHOWN if name in scores})
+        is_right = is_right and scores["precision"] == 1
+    violations = [row for row in rows_of(warehouse, "verdicts") if row["verdict"] == "violated"]
+    for row in violations[:misses]:
+        print("VIOLATED", row["explanation"], row["subject"])
+    print("violations", len(violations))
+    return is_right and not violations
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("capture", type=Path)
+    parser.add_argument("--warehouse", type=Path)
+    parser.add_argument("--misses", type=int, default=5)
+    asked = parser.parse_args()
+    if asked.warehouse:
+        sys.exit(not prove(asked.capture, asked.warehouse, asked.misses))
+    from click.testing import CliRunner
+
+    from jobs.cli import main as cli
+
+    with tempfile.TemporaryDirectory() as warehouse:
+        night = CliRunner().invoke(cli, ["nightly", str(asked.capture / "logs"), "--warehouse", warehouse])
+        print(night.output)
+        sys.exit(not prove(asked.capture, Path(warehouse), asked.misses))
+
+
+if __name__ == "__main__":
+    main()

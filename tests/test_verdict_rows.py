@@ -1,0 +1,91 @@
+"""Verdicts of a cluster that migrates from ZooKeeper to KRaft (KIP-866), by rows written by hand; times in seconds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from udfs.kafka.verdict_rows import controller_verdicts, ran_kraft, state_verdicts
+
+FALLS = "stored_controller_epoch_never_falls"
+RELEASES = {"c": ("3.9", True)}
+COLUMNS = (
+    "since", "leader", "leader_epoch", "partition_epoch", "controller_epoch", "isr", "kraft_since", "kraft_began",
+)  # fmt: skip
+
+
+def state(*values: Any) -> dict[str, Any]:
+    return {
+        "cluster": "c", "topic": "a", "partition": 0, "incarnation": 0, "replicas": [1, 2], "elr": None,
+        "shows_elr": None, "live_brokers": None, "trigger": None, "made_by": None, "ordinal": values[3],
+        "evidence": [], **dict(zip(COLUMNS, values, strict=True)),
+    }  # fmt: skip
+
+
+def violated(*states: dict[str, Any]) -> list[tuple[str, int]]:
+    """Rule and time of each violation."""
+    return [(row["rule"], row["at"]) for row in state_verdicts(states, RELEASES) if row["verdict"] == "violated"]
+
+
+MIGRATED = [  # KRaft decides from 30 on, and counts its epochs from 1
+    state(10, 1, 3, 7, 2, [1, 2], 30, 15),
+    state(20, 1, 3, 8, 3, [1], 30, 15),
+    state(40, 1, 3, 9, 1, [1, 2], 30, 15),
+    state(50, 2, 4, 10, 3, [2], 30, 15),
+]
+
+
+def test_epochs_of_controllers_begin_anew_with_kraft() -> None:
+    assert violated(*MIGRATED) == []
+    judged = {(row["rule"], row["at"]): row["verdict"] for row in state_verdicts(MIGRATED, RELEASES)}
+    assert [judged[FALLS, at] for at in (20, 40, 50)] == ["holds", "unknown", "holds"]
+
+
+def test_before_and_after_they_must_not_fall() -> None:
+    falls = [{**MIGRATED[0], "controller_epoch": 4}, *MIGRATED[1:3], {**MIGRATED[3], "controller_epoch": 0}]
+    assert violated(*falls) == [(FALLS, 20), (FALLS, 50)]
+    assert violated(*({**row, "kraft_began": None, "kraft_since": None} for row in MIGRATED)) == [(FALLS, 40)]
+
+
+def test_who_is_not_known_is_not_judged() -> None:
+    """A takeover that no line tells: only what was decided before KRaft had a leader is judged."""
+    rows = [{**row, "kraft_since": None} for row in MIGRATED]
+    assert {row["at"] for row in state_verdicts(rows, RELEASES)} == {10}
+
+
+def test_other_epochs_go_on_across_the_takeover() -> None:
+    assert ("one_leader_per_leader_epoch", 40) in violated(*MIGRATED[:2], {**MIGRATED[2], "leader_epoch": 2})
+
+
+@pytest.mark.parametrize(
+    ("row", "at", "kraft"),
+    [
+        ({"kraft_began": None, "kraft_since": None}, 5, True),  # a cluster of one mode
+        ({"kraft_began": 3, "kraft_since": 5}, 4, False),
+        ({"kraft_began": 3, "kraft_since": 5}, 5, True),
+        ({"kraft_began": 3, "kraft_since": None}, 2, False),
+        ({"kraft_began": 3, "kraft_since": None}, 5, None),  # nobody says that ZooKeeper's controller has gone
+    ],
+)
+def test_who_decided(row: dict[str, Any], at: int, kraft: bool | None) -> None:
+    assert ran_kraft(row, at) is kraft
+
+
+TERMS = [("kraft", 100, 1, 15), ("kraft", 101, 3, 40), ("zookeeper", 1, 1, 5), ("zookeeper", 4, 2, 10)]
+
+
+def test_terms_of_both_modes_are_apart() -> None:
+    terms = [
+        {
+            "cluster": "c",
+            "cluster_incarnation": 0,
+            "mode": mode,
+            "controller_id": id_,
+            "controller_epoch": epoch,
+            "since": since,
+            "evidence": [],
+        }
+        for mode, id_, epoch, since in TERMS
+    ]
+    assert {row["verdict"] for row in controller_verdicts(terms)} == {"holds"}

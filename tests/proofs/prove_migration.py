@@ -25,7 +25,8 @@ SHOWN = ("truth", "candidate", "recall", "precision", "recall_of_recoverable", "
 
 
 def rows_of(warehouse: Path, table: str) -> list[dict[str, Any]]:
-    return DeltaTable(str(warehouse / table)).to_pyarrow_table().to_pylist()
+    rows: list[dict[str, Any]] = DeltaTable(str(warehouse / table)).to_pyarrow_table().to_pylist()
+    return rows
 
 
 def prove(capture: Path, warehouse: Path, misses: int) -> bool:
@@ -37,7 +38,8 @@ def prove(capture: Path, warehouse: Path, misses: int) -> bool:
                 f"{json.dumps(row, default=lambda at: at.isoformat())}\n" for row in rows_of(warehouse, table)
             )
             file.flush()
-            scores = compare.score(truth, table, compare.candidate(file.name, table), misses=misses)
+            rebuilt = compare.candidate(file.name, table)  # type: ignore[no-untyped-call]
+        scores = compare.score(truth, table, rebuilt, misses=misses)  # type: ignore[no-untyped-call]
         print(table, {name: scores[name] for name in SHOWN if name in scores})
         is_right = is_right and scores["precision"] == 1
     violations = [row for row in rows_of(warehouse, "verdicts") if row["verdict"] == "violated"]

@@ -358,7 +358,7 @@ a       |       | 10:00:00 | 100     | f       | o.a.k  | kraft_controller_elect
 a       |       | 10:00:03 | 100     | f       | o.a.k  | kraft_broker_fenced              |          |        |              |                 |     |          | broker=1
 a       | lost  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | L        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | lost  | 10:00:09 | 2       | f       | o.a.k  | partition_follower_epoch_started |          | -1     | 1            | 1               |     |          |
-# fenced at 10:00:03, 1 became eligible. Of `gone` it is no longer when that is logged: the loss lies between
+# fenced at 10:00:03, 1 became eligible. Of `gone` it is no longer when that is logged, and no line tells why
 a       | gone  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | G        | 1      | 0            | 0               | 1   | 1        | elr=[]
 a       | gone  | 10:00:09 | 100     | f       | o.a.k  | kraft_partition_changed          | G        | 1      | 2            | 3               | 1   |          | old_isr=[]; old_leader=-1; old_leader_epoch=1; old_partition_epoch=2; old_elr=[]; elr=[]
 a       | still | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | S        | 1      | 0            | 0               | 1   | 1        | elr=[]
@@ -384,8 +384,8 @@ b       | quiet | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_create
 b       | quiet | 10:00:07 | 5       | f       | o.a.k  | become_leader_skipped_already_leader |      | 5      | 0            | 3               | 5   | 5        |
 b       |       | 10:00:09 | 5       | f       | o.a.k  | broker_stopped                   |          |        |              |                 |     |          |
 # the log of 6 covers the time from 10:00:07 on: it may have shrunk and expanded the ISR
-b       | blind | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | B        | 6      | 0            | 0               | 6   | 6        |
-b       | blind | 10:00:07 | 6       | f       | o.a.k  | become_leader_skipped_already_leader |      | 6      | 0            | 2               | 6   | 6        |
+b       | blind | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | B        | 6      | 0            | 0               | 6,7 | 6,7      |
+b       | blind | 10:00:07 | 6       | f       | o.a.k  | become_leader_skipped_already_leader |      | 6      | 0            | 2               | 6,7 | 6,7      |
 # 5 logs that it expanded the ISR: before, it was another
 b       | loud  | 10:00:01 | 100     | f       | o.a.k  | kraft_partition_created          | D        | 5      | 0            | 0               | 5,6 | 5,6      |
 b       | loud  | 10:00:07 | 5       | f       | o.a.k  | isr_updated                      |          |        |              | 2               | 5,6 |          |
@@ -396,7 +396,6 @@ topic | partition_epoch | leader | leader_epoch | isr | elr | since    | inferre
 lost  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
 lost  | 1               | -1     | 1            | []  |     | 10:00:03 | true
 gone  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
-gone  | 1               | -1     | 1            | []  |     | 10:00:03 | true
 gone  | 2               | -1     | 1            | []  | []  | 10:00:09 | false
 gone  | 3               | 1      | 2            | 1   | []  | 10:00:09 | false
 still | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
@@ -411,11 +410,11 @@ kept  | 0               | 1      | 0            | 1   | []  | 10:00:01 | false
 kept  | 1               | -1     | 1            | 1   | []  | 10:00:09 | true
 two   | 0               | 1      | 0            | 1,2 | []  | 10:00:01 | false
 quiet | 0               | 5      | 0            | 5   | []  | 10:00:01 | false
-quiet | 1               | 5      | 0            | 5   |     | 10:00:07 | true
-quiet | 2               | 5      | 0            | 5   |     | 10:00:07 | true
+quiet | 1               | 5      | 0            | 5   | []  | 10:00:07 | true
+quiet | 2               | 5      | 0            | 5   | []  | 10:00:07 | true
 quiet | 3               | 5      | 0            | 5   | []  | 10:00:07 | false
-blind | 0               | 6      | 0            | 6   | []  | 10:00:01 | false
-blind | 2               | 6      | 0            | 6   | []  | 10:00:07 | false
+blind | 0               | 6      | 0            | 6,7 | []  | 10:00:01 | false
+blind | 2               | 6      | 0            | 6,7 | []  | 10:00:07 | false
 loud  | 0               | 5      | 0            | 5,6 | []  | 10:00:01 | false
 loud  | 2               | 5      | 0            | 5,6 | []  | 10:00:07 | false
 """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of
+from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of, number_of
 from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
 
 if TYPE_CHECKING:
@@ -120,25 +120,71 @@ def is_replica_offline() -> Column:
     return (F.col("event_type") == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica")
 
 
-def to_kraft_clusters(events: DataFrame) -> DataFrame:
-    """Clusters whose controllers run KRaft: cluster, and `keeps_last_member`: whether a lost last member stays in the
-    ISR.
+METADATA_VERSION_3_6 = 12
+"""Level of metadata version 3.6-IV0."""
+ELR_FEATURE = "eligible.leader.replicas.version"
 
-    Null unknown. It stays without eligible leader replicas, which no release before 4.0 turns on (KIP-966); one that is
-    printed proves them.
+
+def to_kraft_clusters(events: DataFrame) -> DataFrame:
+    """Clusters whose controllers run KRaft: cluster, and `udfs.reconstruct.kraft_records.PartitionRules`, null unknown.
+
+    A lost last member stays in the ISR without eligible leader replicas, which no release before 4.0 turns on
+    (KIP-966): a replica that is printed as one, or the feature, proves them; a list of features without it that there
+    are none. Until metadata version 3.6-IV0 (KAFKA-15021), and while ZooKeeper's brokers migrate, a record that takes a
+    member out of the ISR names the leader; before release 3.8 also one that takes out nobody, for it is the last.
+    Directories are told from 3.7 on (KIP-858). What changed meanwhile, as in an upgrade, is unknown.
     """
-    has_elr = F.col("event_type").startswith("kraft") & (F.size(ids_of("elr")) > 0)
-    major = F.regexp_extract(F.col("fields")["kafka_version"], r"^(\d+)", 1).try_cast("int")
-    clusters = events.where("event_type = 'kafka_version' OR event_type LIKE 'kraft%'").groupBy("cluster")
-    return (
-        clusters.agg(
-            F.max(F.col("event_type").startswith("kraft")).alias("is_kraft"),
-            F.max(has_elr).alias("has_elr"),
-            F.max(F.when(F.col("event_type") == "kafka_version", major)).alias("major"),
-        )
-        .where("is_kraft")
-        .select("cluster", F.when(F.col("has_elr"), False).when(F.col("major") < 4, True).alias("keeps_last_member"))
+    event = F.col("event_type")
+    features = F.when(event == "metadata_features_loaded", F.col("fields")["features"])
+    is_on = (
+        (event == "kraft_feature_set") & (F.col("fields")["feature"] == ELR_FEATURE) & (number_of("feature_level") > 0)
     )
+    has_elr = (event.startswith("kraft") & (F.size(ids_of("elr")) > 0)) | is_on | features.rlike(f"{ELR_FEATURE}=[1-9]")
+    release = _release(F.when(event == "kafka_version", F.col("fields")["kafka_version"]))
+    level = number_of("metadata_version_level")
+    is_old = F.coalesce(
+        _release(F.col("fields")["metadata_version"]) < _number(3, 6), level < METADATA_VERSION_3_6
+    ).cast("int")
+    clusters = events.where(
+        "event_type IN ('kafka_version', 'metadata_features_loaded', 'metadata_published') OR event_type LIKE 'kraft%'"
+    ).groupBy("cluster")
+    facts = clusters.agg(
+        F.max(event.startswith("kraft")).alias("is_kraft"),
+        F.max(F.coalesce(has_elr, F.lit(False))).alias("has_elr"),
+        F.max(~features.contains(ELR_FEATURE)).alias("lists_no_elr"),
+        F.min(release).alias("oldest"),
+        F.max(release).alias("newest"),
+        F.min(is_old).alias("least_old"),
+        F.max(is_old).alias("most_old"),
+        F.max(event.contains("migration")).alias("migrates"),
+    ).where("is_kraft")
+    raises = (
+        F.when(F.col("migrates") | (F.col("newest") >= _number(3, 6)) & (F.col("least_old") != F.col("most_old")), None)
+        .when(F.col("newest") < _number(3, 6), True)
+        .otherwise(F.col("most_old") == 1)
+    )
+    return facts.withColumn("raises", raises).select(
+        "cluster",
+        F.when(F.col("has_elr"), False)
+        .when((F.col("newest") < _number(4, 0)) | F.col("lists_no_elr"), True)
+        .alias("keeps_last_member"),
+        F.col("raises").alias("raises_epoch_of_shrink"),
+        F.when(~F.col("raises") | (F.col("oldest") >= _number(3, 8)), False)
+        .when(F.col("raises") & (F.col("newest") < _number(3, 8)), True)
+        .alias("raises_epoch_of_last_member"),
+        F.when(F.col("newest") < _number(3, 7), False).alias("has_directories"),
+    )
+
+
+def _number(major: int, minor: int) -> int:
+    """A release as one number."""
+    return major * 1000 + minor
+
+
+def _release(version: Column) -> Column:
+    """The release that a version begins with, as `_number`; null if it is none."""
+    major, minor = (F.regexp_extract(version, r"^(\d+)\.(\d+)", group).try_cast("int") for group in (1, 2))
+    return major * 1000 + minor
 
 
 def to_server_coverage(events: DataFrame, coverage: DataFrame) -> DataFrame:

@@ -18,9 +18,8 @@ from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.controllers import without_epochs_of_kraft
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
 from jobs.timelines.states.columns import is_complete
-from jobs.timelines.states.kraft import with_states_between
+from jobs.timelines.states.kraft import with_following_states
 from jobs.timelines.states.kraft_assignments import with_kept_replicas
-from jobs.timelines.states.kraft_steps import with_states_of_steps
 from jobs.timelines.states.numbered import to_numbered_states
 from jobs.timelines.states.partition_evidence import gather
 from jobs.timelines.states.unnumbered import with_unnumbered_states
@@ -48,8 +47,7 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     evidence = gather(events, topics, controllers, facts)
     states = to_numbered_states(evidence, is_kraft=facts.kinds.kraft or facts.kinds.dumps)
     if evidence.kraft is not None:
-        states = with_states_between(states, facts, evidence.kraft.fencings)
-        states = checkpointed(with_states_of_steps(states, topics, facts, evidence.kraft))
+        states = checkpointed(with_following_states(states, topics, facts, evidence.kraft))
     if evidence.zk is not None:
         states = with_states_of_removals(states, facts.coverage_by_leader, evidence.zk)
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))

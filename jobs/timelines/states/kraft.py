@@ -1,138 +1,157 @@
-"""States of KRaft that no line states, by what its controller's rules leave no choice about."""
+"""States of KRaft that no line states, by what its controller's steps leave no choice about."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from jobs.timelines.evidence import MOST_EVIDENCE
-from jobs.timelines.states.columns import NUMBERED_STATES, with_inserted
-from jobs.timelines.topics import HISTORY
+from jobs.timelines.states.columns import NUMBERED_STATES, is_complete, with_inserted
+from jobs.timelines.topics import HISTORY, INCARNATION
+from schemas.spark import EVIDENCE
+from udfs.reconstruct.kraft_engine_columns import (
+    CONTROLLER_STEP,
+    KNOWN_STATE,
+    PARTITION_RULES,
+    following,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from jobs.timelines.cluster_facts import ClusterFacts
+    from jobs.timelines.states.partition_evidence import KraftEvidence
 
-MOST_HIDDEN = 10
-"""Partition epochs in a row that are inferred of their neighbours; more are taken as missing logs."""
+NO_BROKER = -1
+"""Stands for the broker of a step that is no broker's."""
 
 
-def with_states_between(states: DataFrame, facts: ClusterFacts, fencings: DataFrame) -> DataFrame:
-    """NUMBERED_STATES -> the same, and what KRaft's rules leave no choice about, marked `inferred`.
+def with_following_states(states: DataFrame, topics: DataFrame, facts: ClusterFacts, steps: KraftEvidence) -> DataFrame:
+    """NUMBERED_STATES -> the same, completed and dated by what follows, and states that no line mentions.
 
-    - A leader that was the only one in sync is lost (only followers log it, and not the ISR): it stays the last member,
-      or with eligible leader replicas the ISR is empty.
-    - A leader gives way, to another or to none, when it is fenced, however late a line shows it.
-    - Partition epochs between two that agree in leader, leader epoch and ISR: only the leader expands an ISR, and it
-      logs that. So where its log is there all the time without a change, neither changed (but replicas, directories or
-      the like).
-    - One between a leader alone in sync and nobody: the leader, once fenced, becomes an eligible leader replica. So
-      where it is none afterwards, it was lost in the partition epoch between (and that it was eligible was taken back
-      after).
+    Only those of KRaft's clusters; each partition's history is searched by itself (`udfs.reconstruct.kraft_engine`).
     """
-    with_before = _with_state_before(states, facts, fencings).withColumns(
-        {"fenced_at": _fenced_at(), "lost_isr": _isr_of_lost_leader()}
+    histories = _with_evidence(_histories(states), topics, facts, steps)
+    follows = following(_known(), "steps", F.struct(*PARTITION_RULES.names), "covered", F.unix_micros("gone"))
+    searched = histories.withColumn("follows", F.when(F.col("is_kraft"), follows))
+    rows = searched.select(
+        HISTORY, *INCARNATION, "keeps_last_member", F.explode(F.arrays_zip("rows", "follows")).alias("both")
+    ).select(HISTORY, *INCARNATION, "keeps_last_member", "both.rows.*", "both.follows.*")
+    return with_inserted(_completed(rows), NUMBERED_STATES)
+
+
+def _histories(states: DataFrame) -> DataFrame:
+    """NUMBERED_STATES -> HISTORY, INCARNATION, `rows`: all others of its columns, by partition epoch."""
+    others = [name for name in NUMBERED_STATES.names if name not in (HISTORY, *INCARNATION, "partition_epoch")]
+    rows = F.array_sort(F.collect_list(F.struct("partition_epoch", *others)))
+    return states.groupBy(HISTORY, *INCARNATION).agg(rows.alias("rows"))
+
+
+def _with_evidence(histories: DataFrame, topics: DataFrame, facts: ClusterFacts, steps: KraftEvidence) -> DataFrame:
+    """Rows of `_histories` with `steps` and `covered` spans of their brokers, what holds of their cluster, and when
+    their topic was `gone`."""
+    broker = F.coalesce(F.col("step.broker"), F.lit(NO_BROKER))
+    of_brokers = _by_broker(steps.broker_steps.select("cluster", broker.alias("broker"), "step"), "step", "of_brokers")
+    spans = facts.server_coverage.select(
+        "cluster",
+        F.col("leader").alias("broker"),
+        F.struct(
+            F.col("leader").alias("broker"),
+            F.unix_micros("covered_since").alias("since"),
+            F.unix_micros("covered_until").alias("until"),
+        ).alias("span"),
     )
-    epochs = F.sequence(_before("partition_epoch") + 1, F.col("partition_epoch") - 1)
-    unchanged = F.transform(epochs, lambda epoch: _state_at(epoch, F.col("at")))
-    loss = F.array(_state_at(F.col("partition_epoch") - 1, F.col("fenced_at")))
-    no_replicas = F.array().cast("array<int>")
-    inferred = with_before.withColumns(
+    of_partition = steps.partition_steps.groupBy(*INCARNATION).agg(F.collect_list("step").alias("of_partition"))
+    ends = topics.select("cluster", "topic", "incarnation", F.col("until").alias("gone"))
+    rules = facts.kraft_clusters.withColumn("is_kraft", F.lit(True))
+    none = F.array().cast(T.ArrayType(CONTROLLER_STEP))
+    joined = (
+        histories.join(F.broadcast(rules), "cluster", "left")
+        .join(F.broadcast(of_brokers), "cluster", "left")
+        .join(F.broadcast(_by_broker(spans, "span", "spans")), "cluster", "left")
+        .join(F.broadcast(of_partition), INCARNATION, "left")
+        .join(F.broadcast(ends), ["cluster", "topic", "incarnation"], "left")
+        .withColumn("of_partition", F.coalesce("of_partition", none))
+        .withColumn("brokers", _brokers())
+    )
+
+    def of_each(name: str) -> Column:
+        return F.flatten(F.filter(F.transform("brokers", lambda b: F.try_element_at(name, b)), F.isnotnull))
+
+    own = F.filter(of_each("of_brokers"), _is_in_time)
+    return joined.withColumns(
+        {"steps": F.concat(F.coalesce(own, none), F.filter("of_partition", _is_in_time)), "covered": of_each("spans")}
+    ).drop("of_brokers", "spans", "of_partition", "brokers")
+
+
+def _by_broker(rows: DataFrame, name: str, alias: str) -> DataFrame:
+    """Rows with `cluster, broker` and a value -> cluster, and a map from broker to all its values."""
+    lists = rows.groupBy("cluster", "broker").agg(F.collect_list(name).alias("values"))
+    return lists.groupBy("cluster").agg(F.map_from_entries(F.collect_list(F.struct("broker", "values"))).alias(alias))
+
+
+def _brokers() -> Column:
+    """All brokers that lines show as replicas of a partition, and NO_BROKER."""
+    no_ids = F.array().cast("array<int>")
+    of_rows = F.flatten(
+        F.transform("rows", lambda r: F.coalesce(F.concat(_ids(r["replicas"]), _ids(r["isr"])), no_ids))
+    )
+    leaders = F.transform("rows", lambda row: F.coalesce(row["leader"], F.lit(NO_BROKER)))
+    of_records = F.flatten(F.transform("of_partition", lambda step: _ids(step["replicas"])))
+    return F.array_distinct(F.concat(F.array(F.lit(NO_BROKER)), of_rows, leaders, of_records))
+
+
+def _ids(ids: Column) -> Column:
+    return F.coalesce(ids, F.array().cast("array<int>"))
+
+
+def _is_in_time(step: Column) -> Column:
+    """Whether a step was before the topic's end."""
+    return F.coalesce(step["at"] <= F.unix_micros("gone"), F.lit(True))
+
+
+def _known() -> Column:
+    """`rows` as KNOWN_STATEs."""
+
+    def known(row: Column) -> Column:
+        values = {
+            "eligible": row["elr"],
+            "unassigned": F.lit(None).cast("array<int>"),
+            "at": F.unix_micros(row["at"]),
+            "by_leader": F.coalesce(row["by_leader"], F.lit(False)),
+            "is_contradictory": row["contradiction"].isNotNull(),
+        }
+        return F.struct(*(values.get(name, row[name]).alias(name) for name in KNOWN_STATE.names))
+
+    return F.transform("rows", known)
+
+
+def _completed(rows: DataFrame) -> DataFrame:
+    """Rows with `own` and `inserted`, FOLLOWING_STATEs -> completed and dated by the one, the others as rows."""
+    own = F.col("own")
+    is_earlier = F.timestamp_micros(own["at"]) < F.col("at")
+    with_line = F.slice(F.concat(own["evidence"], F.col("evidence")), 1, MOST_EVIDENCE)
+    parts = {name: F.coalesce(name, own[name]) for name in ("leader", "leader_epoch", "isr", "replicas")}
+    no_replicas = F.when(F.col("keeps_last_member"), F.array().cast("array<int>"))
+    return rows.withColumns(
         {
-            "inserted": F.when(_is_unchanged_between(), unchanged).when(_is_loss_between(), loss),
-            "inferred": F.col("lost_isr").isNotNull(),
-            "isr": F.coalesce("isr", "lost_isr"),
-            "elr": F.coalesce("elr", F.when(F.col("keeps_last_member"), no_replicas)),
-            "at": F.coalesce(F.when(F.col("is_kraft") & _gave_way(), F.col("fenced_at")), F.col("at")),
+            "inserted": F.transform("inserted", lambda state: _row(state, F.col("evidence"), no_replicas)),
+            "inferred": F.coalesce("inferred", F.lit(False)) | (own["isr"].isNotNull() & ~is_complete()),
+            "elr": F.coalesce("elr", no_replicas),
+            **parts,
+            "evidence": F.when(is_earlier, with_line).otherwise(F.col("evidence")),
+            "at": F.when(is_earlier, F.timestamp_micros(own["at"])).otherwise(F.col("at")),
         }
     )
-    return with_inserted(inferred, NUMBERED_STATES)
 
 
-def _with_state_before(states: DataFrame, facts: ClusterFacts, fencings: DataFrame) -> DataFrame:
-    """States with `before` (the state before), `leader_before`, its `fencings`, and the leader's `coverage`."""
-    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
-    before = F.struct("leader", "leader_epoch", "partition_epoch", "isr", "at", "evidence")
-    kraft_clusters = facts.kraft_clusters.withColumn("is_kraft", F.lit(True))
-    fencings_before = fencings.withColumnRenamed("leader", "leader_before")
-    return (
-        states.join(F.broadcast(kraft_clusters), "cluster", "left")
-        .withColumn("before", F.lag(before).over(order))
-        .withColumn("leader_before", _before("leader"))
-        .join(F.broadcast(fencings_before), ["cluster", "leader_before"], "left")
-        .join(F.broadcast(facts.coverage_by_leader), ["cluster", "leader"], "left")
-    )
-
-
-def _before(name: str) -> Column:
-    """A value of the state before."""
-    return F.col("before")[name]
-
-
-def _is_next_epoch() -> Column:
-    return F.col("leader_epoch") == _before("leader_epoch") + 1
-
-
-def _was_alone_in_sync() -> Column:
-    return _before("isr") == F.array(_before("leader"))
-
-
-def _gave_way() -> Column:
-    """Whether the leader of the partition epoch before lost its place by this one write."""
-    is_adjacent = _before("partition_epoch") + 1 == F.col("partition_epoch")
-    return (F.col("leader") != _before("leader")) & _is_next_epoch() & is_adjacent
-
-
-def _fenced_at() -> Column:
-    """When the leader before was fenced between the two states; null not logged."""
-    return F.get(F.filter("fencings", lambda at: (at >= _before("at")) & (at <= F.col("at"))), F.lit(0))
-
-
-def _isr_of_lost_leader() -> Column:
-    """The ISR after a leader alone in sync was lost, where no line states it; else null."""
-    is_lost = (F.col("leader") == -1) & _gave_way()
-    last_isr = F.when(F.col("keeps_last_member"), _before("isr")).when(
-        ~F.col("keeps_last_member"), F.array().cast("array<int>")
-    )
-    return F.when(F.col("is_kraft") & F.col("isr").isNull() & is_lost & _was_alone_in_sync(), last_isr)
-
-
-def _is_unchanged_between() -> Column:
-    """Whether neither leader, leader epoch nor ISR changed in the partition epochs between the two states."""
-    return (
-        F.col("is_kraft")
-        & (F.col("partition_epoch") - _before("partition_epoch")).between(2, MOST_HIDDEN + 1)
-        & (_before("leader") == F.col("leader"))
-        & (F.col("leader") >= 0)
-        & (_before("leader_epoch") == F.col("leader_epoch"))
-        & (_before("isr") == F.col("isr"))
-        & ~F.coalesce("by_leader", F.lit(False))
-        & F.exists("coverage", lambda s: (s["covered_since"] <= _before("at")) & (F.col("at") <= s["covered_until"]))
-    )
-
-
-def _is_loss_between() -> Column:
-    """Whether the one partition epoch between the two states is the loss of a leader alone in sync."""
-    return (
-        F.col("is_kraft")
-        & (_before("partition_epoch") + 2 == F.col("partition_epoch"))
-        & ~F.col("keeps_last_member")
-        & (F.col("leader") == -1)
-        & _is_next_epoch()
-        & _was_alone_in_sync()
-        & (F.size("isr") == 0)
-        & ~F.array_contains("elr", _before("leader"))
-        & F.col("fenced_at").isNotNull()
-    )
-
-
-def _state_at(epoch: Column, at: Column) -> Column:
-    """An inferred state with leader, leader epoch and ISR of the row."""
+def _row(state: Column, evidence: Column, elr: Column) -> Column:
+    """A FOLLOWING_STATE as a row to insert after another, whose `evidence` is given."""
+    step = F.coalesce(state["evidence"], F.array().cast(EVIDENCE))
     return F.struct(
-        epoch.alias("partition_epoch"), "leader", "leader_epoch", "isr", "controller_epoch",
-        F.lit(True).alias("inferred"), at.alias("at"),
-        F.slice(F.concat(_before("evidence"), F.col("evidence")), 1, MOST_EVIDENCE).alias("evidence"),
+        *(state[name].alias(name) for name in ("partition_epoch", "leader", "leader_epoch", "isr", "replicas")),
+        elr.alias("elr"), F.lit(True).alias("inferred"), F.timestamp_micros(state["at"]).alias("at"),
+        F.concat(F.slice(evidence, 1, 1), step).alias("evidence"),
     )  # fmt: skip

@@ -15,17 +15,15 @@ from jobs.timelines.cluster_facts import (
     is_reassignment,
     is_replica_offline,
 )
-from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.leader_lines import to_changes_by_leader, to_leader_lines, to_reported_states
 from jobs.timelines.observations import (
-    number_of,
-    sorted_ids,
     to_listed_observations,
     to_observations,
     to_unnumbered_observations,
 )
+from jobs.timelines.states.controller_steps import to_controller_steps
 from jobs.timelines.topics import INCARNATION, to_numbered_incarnations, with_history, with_incarnation
-from udfs.reconstruct.kraft_inferred import ASSIGNMENT_CHANGED, FENCED, UNCLEAN_RESTART, UNFENCED
+from udfs.reconstruct.kraft_records import ASSIGNMENT_CHANGED, FENCED, SHOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,12 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class KraftEvidence:
-    """What active KRaft controllers did; `step` is a `udfs.reconstruct.kraft_inferred_columns.CONTROLLER_STEP`."""
+    """What active KRaft controllers did; `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`."""
 
     broker_steps: DataFrame
-    """Rows of EVENTS with `step`: brokers fenced, unfenced, or registered after an unclean shutdown."""
+    """Rows of EVENTS with `step`: what they did with brokers, and with partitions that no line names."""
     partition_steps: DataFrame
-    """Rows of EVENTS with `incarnation` and `step`: records of changed assignments."""
+    """Rows of EVENTS with `incarnation` and `step`: records of changed assignments, and states that they printed."""
     fencings: DataFrame
     """cluster, leader, `fencings`: when the broker was fenced, all times in order."""
 
@@ -88,7 +86,7 @@ class PartitionEvidence:
 def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> PartitionEvidence:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, kind by kind."""
     kinds = facts.kinds
-    steps, reassignments = _controller_steps(events), _reassignments(events, topics)
+    reassignments = _reassignments(events, topics)
     has_leader_lines = kinds.zookeeper or kinds.unnumbered
     observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)
     kraft_clusters = facts.kraft_clusters if kinds.kraft else None
@@ -105,12 +103,11 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         observations = observations.unionByName(states_of_lists.where("partition_epoch IS NOT NULL"))
         listed = with_incarnation(states_of_lists.where("partition_epoch IS NULL"), incarnations)
     if kinds.kraft:
-        steps = by_active_controller(steps, controllers)
+        steps = to_controller_steps(events, controllers)
+        is_of_partition = F.col("step.kind").isin(ASSIGNMENT_CHANGED, SHOWN)
         kraft = KraftEvidence(
-            broker_steps=steps.where(F.col("step.kind") != ASSIGNMENT_CHANGED),
-            partition_steps=with_incarnation(
-                steps.where((F.col("step.kind") == ASSIGNMENT_CHANGED) & F.col("topic").isNotNull()), incarnations
-            ),
+            broker_steps=steps.where(~is_of_partition),
+            partition_steps=with_incarnation(steps.where(is_of_partition), incarnations),
             fencings=steps.where(F.col("step.kind") == FENCED)
             .groupBy("cluster", F.col("step.broker").alias("leader"))
             .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
@@ -134,32 +131,6 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
     )
-
-
-def _controller_steps(events: DataFrame) -> DataFrame:
-    """EVENTS -> a row per step that a KRaft controller logs, active or not: its event's columns, and `step`."""
-    kind = (
-        F.when(F.col("event_type") == "kraft_partition_assignment_changed", ASSIGNMENT_CHANGED)
-        .when(F.col("event_type") == "kraft_broker_fenced", FENCED)
-        .when(F.col("event_type") == "kraft_broker_unfenced", UNFENCED)
-        .when(
-            (F.col("event_type") == "kraft_broker_registering") & (number_of("cleanup_record_count") > 0),
-            UNCLEAN_RESTART,
-        )
-    )
-    logged = events.where(
-        "event_type IN ('kraft_partition_assignment_changed', 'kraft_broker_fenced', 'kraft_broker_unfenced', "
-        "'kraft_broker_registering')"
-    )
-    of_record = kind == ASSIGNMENT_CHANGED
-    step = F.struct(
-        F.unix_micros("at").alias("at"), "node_id", "file_id", "line", kind.alias("kind"),
-        F.when(~of_record, F.coalesce(number_of("broker"), F.col("broker_id"))).alias("broker"),
-        F.when(of_record & (F.col("leader") >= -1), F.col("leader")).alias("leader"),
-        F.when(of_record, sorted_ids(F.col("isr"))).alias("isr"),
-        F.when(of_record, F.col("replicas")).alias("replicas"),
-    )  # fmt: skip
-    return logged.withColumn("step", step).where(kind.isNotNull())
 
 
 def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:

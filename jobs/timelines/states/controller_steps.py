@@ -1,0 +1,171 @@
+"""What active KRaft controllers log of what they do: the steps that states follow from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.controllers import by_active_controller
+from jobs.timelines.observations import ids_of, number_of, sorted_ids
+from udfs.reconstruct.kraft_records import (
+    ASSIGNMENT_CHANGED,
+    CONTROLLED_SHUTDOWN,
+    DIRECTORY_LOST,
+    FENCED,
+    REPLICAS_REMOVED,
+    SHOWN,
+    UNCLEAN_RESTART,
+    UNFENCED,
+    UNREGISTERED,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+REQUESTS = {
+    "kraft_broker_session_timeout": FENCED,
+    "kraft_broker_shutdown_granted": FENCED,
+    "kraft_broker_immediate_shutdown_granted": FENCED,
+    "kraft_broker_fencing_requested": FENCED,
+    "kraft_broker_unfence_granted": UNFENCED,
+    "kraft_broker_controlled_shutdown_granted": CONTROLLED_SHUTDOWN,
+    "kraft_broker_unregistered": UNREGISTERED,
+}
+"""Events by which a controller logs why it does something with a broker: the only ones from 3.3 to 3.5."""
+REPLAYS = {
+    "kraft_broker_fenced": FENCED,
+    "kraft_broker_unfenced": UNFENCED,
+    "kraft_broker_controlled_shutdown_replayed": CONTROLLED_SHUTDOWN,
+}
+"""Events by which it logs the record of it: with the other at once, or alone."""
+OTHERS = (
+    "kraft_broker_registering",
+    "kraft_partition_assignment_changed",
+    "kraft_partition_changed",
+    "kraft_partition_changed_unclean",
+    "kraft_partition_created",
+    "kraft_partitions_changing",
+    "kraft_partitions_changing_summary",
+    "kraft_reassignment_summary",
+)
+SHOWING = ("kraft_partition_created", "kraft_partition_changed", "kraft_partition_changed_unclean")
+ASSIGNING = ("kraft_partition_created", "kraft_partition_assignment_changed")
+NEAR_US = 50_000
+"""Lines of one step are logged within so many microseconds."""
+TWIN_US = 1_000_000
+RECORDS_US = 500_000
+"""Records of accepted reassignments are logged within so many microseconds."""
+RESIGNED_US, REPLACED_US = 250_000, 3_000_000
+"""What a controller did so shortly before it resigned, or another took its place, may never have been committed."""
+NO_DIRECTORY = ("AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAA")
+"""Directory ids of replicas in no directory yet (KIP-858): UNASSIGNED and MIGRATING."""
+
+
+def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE -> a row per step of active KRaft controllers: its event's columns, and `step`.
+
+    `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`.
+    """
+    lines = events.where(F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS))
+    named = _with_certainty(by_active_controller(lines, controllers), controllers).withColumns(
+        {
+            "kind": _kind(),
+            "context": F.col("fields")["context"],
+            "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
+            "micros": F.unix_micros("at"),
+        }
+    )
+    steps = _with_counts(_without_twins(named)).where("kind IS NOT NULL")
+    of_record = F.col("kind").isin(ASSIGNMENT_CHANGED, SHOWN)
+    step = F.struct(
+        F.col("micros").alias("at"), "node_id", "file_id", "line", "kind",
+        F.when(~of_record, F.col("broker")).alias("broker"),
+        F.when(of_record & (F.col("leader") >= -1), F.col("leader")).alias("leader"),
+        F.when(of_record, sorted_ids(F.col("isr"))).alias("isr"),
+        F.when(of_record, F.col("replicas")).alias("replicas"),
+        F.when(of_record, _without_directory()).alias("unassigned"),
+        "changed", "is_sure", F.when(F.col("kind") == SHOWN, F.col("partition_epoch")).alias("partition_epoch"),
+    )  # fmt: skip
+    return steps.withColumn("step", step)
+
+
+def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
+    """The same with `is_sure`: false of what was logged so late in a term that it may never have been committed."""
+    late = F.when(F.col("ended_by") == "resigned", RESIGNED_US).otherwise(REPLACED_US)
+    ends = controllers.where("until IS NOT NULL").groupBy("cluster", F.col("controller_id").alias("node_id"))
+    spans = ends.agg(F.collect_list(F.struct(F.unix_micros("until").alias("end"), late.alias("late"))).alias("ends"))
+    micros = F.unix_micros("at")
+    is_late = F.exists("ends", lambda end: (micros <= end["end"]) & (micros > end["end"] - end["late"]))
+    is_sure = ~F.coalesce(is_late, F.lit(False))
+    return lines.join(F.broadcast(spans), ["cluster", "node_id"], "left").withColumn("is_sure", is_sure).drop("ends")
+
+
+def _kind() -> Column:
+    """The kind of step that an event shows; null none."""
+    event, context = F.col("event_type"), F.col("fields")["context"]
+    of_broker = F.create_map(*(F.lit(part) for pair in (REQUESTS | REPLAYS).items() for part in pair))
+    is_directory = context.startswith("handleDirectoriesOffline") | context.startswith("offline-dir")
+    return (
+        F.when(event == "kraft_partition_assignment_changed", F.when(F.col("topic").isNotNull(), ASSIGNMENT_CHANGED))
+        .when(event.isin(*SHOWING), F.when(F.col("partition_epoch").isNotNull(), SHOWN))
+        .when(event == "kraft_broker_registering", F.when(number_of("cleanup_record_count") > 0, UNCLEAN_RESTART))
+        .when(event == "kraft_reassignment_summary", F.when(number_of("altered_count") > 0, REPLICAS_REMOVED))
+        .when(is_directory, DIRECTORY_LOST)
+        .otherwise(F.try_element_at(of_broker, event))
+    )
+
+
+def _without_twins(lines: DataFrame) -> DataFrame:
+    """The same without records whose request is logged, too: both are one step."""
+    same = Window.partitionBy("cluster", "node_id", "broker", "kind").orderBy("micros").rangeBetween(-TWIN_US, TWIN_US)
+    is_request = F.col("event_type").isin(*REQUESTS)
+    has_request = F.max(is_request).over(same)
+    is_twin = F.col("event_type").isin(*REPLAYS) & has_request
+    return lines.withColumn("is_twin", is_twin).where("NOT coalesce(is_twin, false)").drop("is_twin")
+
+
+def _with_counts(lines: DataFrame) -> DataFrame:
+    """The same with `changed`, how many partitions a broker's step changed, 0 where it would be logged; null unknown.
+
+    Reassignments all of whose records are logged go: none of them only removes replicas.
+    """
+    is_count = F.col("event_type").startswith("kraft_partitions_changing")
+    is_step = F.col("kind").isin(FENCED, UNFENCED, CONTROLLED_SHUTDOWN)
+    context = (
+        F.when(F.col("kind") == CONTROLLED_SHUTDOWN, F.concat(F.lit("enterControlledShutdown["), "broker", F.lit("]")))
+        .when(F.col("kind") == FENCED, "handleBrokerFenced")
+        .when(F.col("kind") == UNFENCED, "handleBrokerUnfenced")
+        .otherwise(F.col("context"))
+    )
+    of_node = Window.partitionBy("cluster", "node_id")
+    near = Window.partitionBy("cluster", "node_id", "step_context").orderBy("micros").rangeBetween(-NEAR_US, NEAR_US)
+    soon = of_node.orderBy("micros").rangeBetween(-NEAR_US, RECORDS_US)
+    moves = ["adding_replicas", "removing_replicas"]
+    is_move = (F.col("kind") == ASSIGNMENT_CHANGED) & (F.greatest(*(F.size(ids_of(name)) for name in moves)) > 0)
+    counted = lines.withColumn("step_context", context).withColumns(
+        {
+            "near_steps": F.sum(is_step.cast("int")).over(near),
+            "near_counts": F.sum(is_count.cast("int")).over(near),
+            "count": F.max(F.when(is_count, number_of("partition_count"))).over(near),
+            "counts": F.max(is_count).over(of_node),
+            "moves": F.sum(F.coalesce(is_move, F.lit(False)).cast("int")).over(soon),
+        }
+    )
+    changed = F.when(
+        is_step & (F.col("near_steps") == 1),
+        F.when(F.col("near_counts") == 1, F.col("count")).when((F.col("near_counts") == 0) & F.col("counts"), 0),
+    )
+    is_logged = (F.col("kind") == REPLICAS_REMOVED) & (F.col("moves") >= number_of("altered_count"))
+    return counted.withColumn("changed", changed).where(~F.coalesce(is_logged, F.lit(False)))
+
+
+def _without_directory() -> Column:
+    """Replicas for which a new partition, or a new assignment, is printed with no directory; none if it has no
+    directories, as until 3.6."""
+    directories = F.from_json(F.col("fields")["directories"], "array<string>")
+    pairs = F.arrays_zip(F.col("replicas").alias("replica"), directories.alias("directory"))
+    missing = F.transform(F.filter(pairs, lambda p: p["directory"].isin(*NO_DIRECTORY)), lambda p: p["replica"])
+    is_assignment = F.col("replicas").isNotNull() & F.col("event_type").isin(*ASSIGNING)
+    return F.when(is_assignment, F.coalesce(missing, F.array()).cast("array<int>"))

@@ -1,0 +1,219 @@
+"""What follows from a KRaft controller's steps. Cases named after a partition are those of a capture, values its
+truth's."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import NamedTuple
+
+import pytest
+
+from tests.proofs.prove_simulated_kraft import count
+from udfs.reconstruct.kraft_counts import PartitionInput, explain_together
+from udfs.reconstruct.kraft_engine import SECOND, Explanation, explain
+from udfs.reconstruct.kraft_records import (
+    ASSIGNMENT_CHANGED,
+    CONTROLLED_SHUTDOWN,
+    FENCED,
+    UNCLEAN_RESTART,
+    UNFENCED,
+    ControllerStep,
+    KnownState,
+    PartitionRules,
+)
+
+KEEPS = PartitionRules(True, False, False, False)
+"""From 3.6 to 3.9: the last member stays in sync, and a shrink leaves the leader epoch alone."""
+RAISES = PartitionRules(True, True, True, False)
+"""Until 3.5."""
+ELIGIBLE = PartitionRules(False, False, False, False)
+"""With eligible leader replicas, as 4.1 has them."""
+TELLS_DIRECTORIES = PartitionRules(True, False, False, True)
+FIRST, LAST = 0, 1000
+"""Seconds."""
+
+
+class Case(NamedTuple):
+    """`expected`: partition epoch -> leader, leader epoch, ISR of what no line states in full."""
+
+    known: list[KnownState]
+    steps: list[ControllerStep]
+    expected: dict[int, tuple[int, int, list[int]]]
+    rules: PartitionRules = KEEPS
+    coverage: dict[int, list[tuple[int, int]]] = {}  # noqa: RUF012  (read only)
+
+
+def known(
+    epoch: int, leader: int, leader_epoch: int, isr: list[int] | None, at: float, replicas: list[int] | None = None
+) -> KnownState:
+    return KnownState(epoch, leader, leader_epoch, isr, None, replicas, None, round(at * SECOND))
+
+
+def step(at: float, kind: str, broker: int, changed: int | None = None, *, is_sure: bool = True) -> ControllerStep:
+    line = round(at * 10)
+    return ControllerStep(round(at * SECOND), 101, "c", line, kind, broker, changed=changed, is_sure=is_sure)
+
+
+def record(
+    at: float, replicas: list[int], leader: int | None = None, isr: list[int] | None = None, *, unassigned: object = ()
+) -> ControllerStep:
+    line = round(at * 10)
+    missing = list(unassigned) if isinstance(unassigned, list | tuple) else None
+    return ControllerStep(round(at * SECOND), 101, "c", line, ASSIGNMENT_CHANGED, None, leader, isr, replicas, missing)
+
+
+CASES = {
+    "orders-10 of 3.9.1: a leader alone in sync is fenced and returns": Case(
+        [known(11, 1, 3, [1], 0, [1]), known(13, 1, 5, [1], 20.1)],
+        [step(14, FENCED, 1, 5), step(20, UNFENCED, 1, 3)],
+        {12: (-1, 4, [1])},
+    ),
+    "payments-0 of 3.3.2: until 3.5 each step names nobody again": Case(
+        [known(1, 1, 1, [1], 0, [1, 2]), known(6, 1, 6, [1], 103.3)],
+        [
+            step(10, FENCED, 2), step(44, FENCED, 1), step(50, UNFENCED, 1), step(71, CONTROLLED_SHUTDOWN, 1),
+            step(72, FENCED, 1), step(103, UNFENCED, 1),
+        ],
+        {2: (-1, 2, [1]), 3: (1, 3, [1]), 4: (-1, 4, [1]), 5: (-1, 5, [1])},
+        RAISES,
+    ),
+    "a-1-2 of 4.1.0: a reassignment to a dead broker, the loss, and eligibility lost": Case(
+        [known(13, 4, 4, [0, 4], 0, [0, 1, 4]), known(16, -1, 6, [], 60)._replace(eligible=[])],
+        [
+            record(10, [4], 4, [4]), step(20, FENCED, 4, 2), step(55, UNCLEAN_RESTART, 2),
+            step(59, UNCLEAN_RESTART, 4),
+        ],
+        {14: (4, 5, [4]), 15: (-1, 6, [])},
+        ELIGIBLE,
+    ),
+    "audit.events-v1-1 of 4.0.0: a leader lost, a reassignment, and a directory": Case(
+        [known(1, 3, 0, [3], 0, [3])._replace(unassigned=[]), known(4, -1, 1, None, 40)],
+        [step(10, FENCED, 3, 6), record(20, [4, 1, 3], unassigned=[1, 4])],
+        {2: (-1, 1, [3]), 3: (-1, 1, [3]), 4: (-1, 1, [3])},
+        TELLS_DIRECTORIES,
+    ),
+    "orders-0 of 4.0.0: who follows is the first of the assignment in sync": Case(
+        [known(17, 2, 1, [0, 1, 2], 0, [2, 0, 1]), known(19, 1, 3, [1], 30.1)],
+        [step(10, FENCED, 2, 16), step(30, FENCED, 0, 6)],
+        {18: (0, 2, [0, 1])},
+    ),
+    "whoever follows is unknown where the assignment's order is": Case(
+        [known(17, 2, 1, [0, 1, 2], 0), known(19, -1, 3, None, 60)],
+        [step(10, FENCED, 2), step(59, FENCED, 0), step(59.5, FENCED, 1)],
+        {},
+    ),
+    "of an unknown order the later leader epoch tells who was first": Case(
+        [known(17, 2, 1, [0, 1, 2], 0), known(20, -1, 4, [1], 60)],
+        [step(10, FENCED, 2), step(30, CONTROLLED_SHUTDOWN, 0), step(59, FENCED, 1)],
+        {18: (0, 2, [0, 1]), 19: (1, 3, [1])},
+    ),
+    "after the last line: nobody else can have followed": Case(
+        [known(5, 4, 1, [4], 20, [4, 0])], [step(1, FENCED, 0), step(30, FENCED, 4)], {6: (-1, 2, [4])}
+    ),
+    "after the last line: the other replica may have come into sync unseen": Case(
+        [known(5, 4, 1, [4], 20, [4, 0])], [step(1, UNFENCED, 0), step(30, FENCED, 4)], {}
+    ),
+    "after the last line: if it had, its own log would show that it leads": Case(
+        [known(5, 4, 1, [4], 20, [4, 0])],
+        [step(1, UNFENCED, 0), step(30, FENCED, 4)],
+        {6: (-1, 2, [4])},
+        coverage={0: [(FIRST, LAST * SECOND)], 4: [(FIRST, 30 * SECOND)]},
+    ),
+    "the controller counts no partition that changed": Case(
+        [known(5, 4, 1, [4], 20, [4])], [step(30, FENCED, 4, 0)], {}
+    ),
+    "a controller that lost its office may not have committed it": Case(
+        [known(5, 4, 1, [4], 20, [4])], [step(30, FENCED, 4, is_sure=False)], {}
+    ),
+    "it was committed if a later state shows it": Case(
+        [known(5, 4, 1, [4], 20, [4]), known(7, 4, 3, [4], 50.1)],
+        [step(30, FENCED, 4, is_sure=False), step(50, UNFENCED, 4)],
+        {6: (-1, 2, [4])},
+    ),
+    "somebody else wrote, too: only that the leader was lost is sure": Case(
+        [known(7, 3, 0, [3], 0, [3, 2]), known(9, -1, 1, None, 30)],
+        [step(1, FENCED, 2), step(20, FENCED, 3)],
+        {9: (-1, 1, [3])},
+        TELLS_DIRECTORIES,
+    ),
+    "a broker out of sync is fenced: it may have come into sync before, or directories changed": Case(
+        [known(7, 3, 0, [3], 0, [3, 2]), known(9, 3, 0, [3], 30)], [step(20, FENCED, 2)], {}, TELLS_DIRECTORIES
+    ),
+    "two records that keep the leader epoch, and no directories: a replica came into sync and left": Case(
+        [known(7, 3, 0, [3], 0, [3, 2]), known(9, 3, 0, [3], 30)], [step(20, FENCED, 2)], {8: (3, 0, [2, 3])}
+    ),
+    "a line without ISR: a lost leader leaves the one in sync": Case(
+        [known(7, 3, 0, [3], 0, [3, 2]), known(8, -1, 1, None, 30)], [step(1, FENCED, 2), step(29, FENCED, 3)],
+        {8: (-1, 1, [3])},
+    ),
+    "a topic's new partition before any step": Case([known(0, 3, 0, [3], 0, [3])], [], {}),
+}  # fmt: skip
+
+
+def explained(case: Case) -> Explanation:
+    return explain(case.known, case.steps, case.rules, case.coverage, LAST * SECOND)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_follows(name: str) -> None:
+    case = CASES[name]
+    complete = {state.partition_epoch for state in case.known if state.is_complete}
+    states = explained(case).states
+    inferred = {epoch: state[1:4] for epoch, state in states.items() if epoch not in complete}
+    assert inferred == case.expected
+
+
+def test_a_state_is_as_old_as_the_step_that_made_it() -> None:
+    case = Case(
+        [known(5, 4, 1, [4, 0], 0, [4, 0]), known(6, 0, 2, [0], 41)], [step(30, UNFENCED, 7), step(40, FENCED, 4)], {}
+    )
+    assert explained(case).states[6].step == 1
+
+
+def test_a_change_that_its_leader_logs_is_no_step_of_the_controller() -> None:
+    shrunk = known(6, 4, 1, [4], 40.2)._replace(by_leader=True)
+    own_log = {4: [(FIRST, LAST * SECOND)]}
+    case = Case([known(5, 4, 1, [4, 0], 0, [4, 0]), shrunk], [step(40, FENCED, 0)], {}, coverage=own_log)
+    found = explained(case)
+    assert found.states[6].step is None
+    assert found.changes == {0: False}
+
+
+def test_whether_a_step_changed_the_partition_is_told() -> None:
+    case = CASES["orders-10 of 3.9.1: a leader alone in sync is fenced and returns"]
+    assert explained(case).changes == {0: True, 1: True}
+
+
+def test_more_hidden_partition_epochs_than_are_tried_are_missing_logs() -> None:
+    case = Case([known(0, 3, 0, [3], 0, [3]), known(30, 3, 0, [3], 60)], [step(20, FENCED, 3)], {}, TELLS_DIRECTORIES)
+    assert explained(case).states == {}
+
+
+def test_a_count_of_changed_partitions_tells_which_changed() -> None:
+    """2 leads one partition; in the other it may have come into sync unseen, but only one changes when it is fenced."""
+    steps = [step(1, UNFENCED, 2), step(30, FENCED, 2, 1), step(60, FENCED, 1, 2)]
+    led = [known(5, 2, 1, [1, 2], 20, [2, 1]), known(6, 1, 2, [1], 30.1)]
+    silent = [known(5, 1, 1, [1], 20, [1, 2])]
+    partitions = {
+        name: PartitionInput(rows, steps, KEEPS, {}, LAST * SECOND)
+        for name, rows in {"led": led, "silent": silent}.items()
+    }
+    assert explain(*partitions["silent"]).changes[1] is None
+    found = explain_together(partitions, is_whole=False)
+    assert found["silent"].changes[1] is False
+    assert found["led"].changes[1] is True
+
+
+def test_a_count_of_changed_partitions_tells_that_all_did() -> None:
+    steps = [step(1, UNFENCED, 2), step(30, FENCED, 2, 1)]
+    rows = [known(5, 1, 1, [1], 20, [1, 2])]
+    partitions = {"silent": PartitionInput(rows, steps, KEEPS, {}, LAST * SECOND)}
+    assert explain_together(partitions, is_whole=True)["silent"].changes[1] is True
+    assert explain_together(partitions, is_whole=False)["silent"].changes[1] is None
+
+
+def test_a_simulated_cluster_under_random_faults() -> None:
+    """A short form of `tests.proofs.prove_simulated_kraft`."""
+    total: Counter[str] = sum((count(seed) for seed in range(60)), Counter())
+    assert not total["wrong"]
+    assert total["right"] > 0.95 * total["hidden"] > 100

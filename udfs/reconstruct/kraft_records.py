@@ -1,0 +1,388 @@
+"""Which records a KRaft controller could write next about one partition: by a step that it logs, or without any line.
+
+Each record adds 1 to the partition epoch, and 1 to the leader epoch if it names a leader, the same or none too.
+Sources: PartitionChangeBuilder and ReplicationControlManager (3.0 on), for eligible leader replicas KIP-966, for
+directories KIP-858.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain, combinations, permutations
+from typing import NamedTuple
+
+from schemas.kafka_values import NO_LEADER
+
+ASSIGNMENT_CHANGED, FENCED, UNFENCED = "assignment_changed", "fenced", "unfenced"
+CONTROLLED_SHUTDOWN, UNREGISTERED = "controlled_shutdown", "unregistered"
+UNCLEAN_RESTART = "unclean_restart"
+"""A registration after an unclean shutdown, from 4.0 on: the broker is no eligible leader replica any more
+(KIP-966)."""
+DIRECTORY_LOST = "directory_lost"
+"""A log directory of a broker failed: it leaves the ISR of the partitions there."""
+REPLICAS_REMOVED = "replicas_removed"
+"""Reassignments were accepted that add no replica: which, the controller does not log."""
+SHOWN = "shown"
+"""The controller printed a state as it wrote it, or a new partition with the directories of its replicas."""
+REMOVALS = (FENCED, CONTROLLED_SHUTDOWN, UNREGISTERED, UNCLEAN_RESTART, DIRECTORY_LOST)
+ACTIVE_AFTER = {
+    FENCED: False,
+    CONTROLLED_SHUTDOWN: False,
+    UNREGISTERED: False,
+    UNCLEAN_RESTART: False,
+    UNFENCED: True,
+}
+MOST_IN_SYNC = 8
+"""Larger ISRs lose or win one replica at a time in histories that are tried."""
+
+MOST_REPLICAS = 4
+"""Of larger assignments no removal is tried that no line shows."""
+
+Ids = frozenset[int]
+
+
+class ControllerStep(NamedTuple):
+    """What the active controller did with one partition's assignment, or with one broker.
+
+    `at` in microseconds. Steps sort in the order of the controller's log.
+    """
+
+    at: int
+    node_id: int | None
+    file_id: str | None
+    line: int
+    kind: str
+    """ASSIGNMENT_CHANGED or SHOWN of the partition, REPLICAS_REMOVED of any, else of a broker."""
+    broker: int | None = None
+    """Who was fenced, unfenced, shut down or registered."""
+    leader: int | None = None
+    """Of a record the leader it names, None if it keeps the leader and its epoch."""
+    isr: list[int] | None = None
+    """Of a record the ISR, sorted; None if it keeps it."""
+    replicas: list[int] | None = None
+    """Of a record the assignment; None if it keeps it."""
+    unassigned: list[int] | None = None
+    """Of a record that prints directories the replicas without one."""
+    changed: int | None = None
+    """How many partitions it changed; None not logged."""
+    is_sure: bool = True
+    """False: the controller lost its office so soon that it may never have been committed."""
+    partition_epoch: int | None = None
+    """Of a state that it printed."""
+
+
+class KnownState(NamedTuple):
+    """What lines state of one partition epoch; None for what they do not. `at`: the first of them, in microseconds."""
+
+    partition_epoch: int
+    leader: int | None
+    leader_epoch: int | None
+    isr: list[int] | None
+    eligible: list[int] | None
+    replicas: list[int] | None
+    unassigned: list[int] | None
+    """Replicas that its creation put in no directory."""
+    at: int
+    by_leader: bool = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether leader, leader epoch and ISR are known."""
+        return self.leader is not None and self.leader_epoch is not None and self.isr is not None
+
+
+class PartitionRules(NamedTuple):
+    """What holds of a cluster; None unknown."""
+
+    keeps_last_member: bool | None
+    """Whether the last member stays in the ISR when it is lost, as without eligible leader replicas."""
+    raises_epoch_of_shrink: bool | None
+    """Whether a record that takes a member out of the ISR names the leader, as before metadata version 3.6-IV0."""
+    raises_epoch_of_last_member: bool | None
+    """Whether also one that would take out the last member, and cannot, before release 3.8."""
+    has_directories: bool | None = None
+    """Whether brokers tell the controller in which directory a replica is: from release 3.7 on."""
+
+
+class PossibleState(NamedTuple):
+    """A state of a partition in one history; None for what is not known."""
+
+    partition_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: Ids
+    replicas: tuple[int, ...] | None
+    eligible: Ids
+    """Replicas that surely are eligible as leader though not in sync."""
+    perhaps_eligible: Ids | None
+    """Those, and others that may be; None: any."""
+    unassigned: Ids | None
+    """Replicas of which the controller knows no directory."""
+    is_unlogged: bool
+    """Whether it is a change that the leader made and did not live to log."""
+
+    @classmethod
+    def of(cls, known: KnownState) -> PossibleState:
+        """The state that lines show in full."""
+        assert known.leader is not None
+        assert known.leader_epoch is not None
+        assert known.isr is not None
+        return cls(
+            known.partition_epoch, known.leader, known.leader_epoch, frozenset(known.isr),
+            tuple(known.replicas) if known.replicas else None,
+            frozenset(known.eligible or ()),
+            None if known.eligible is None else frozenset(known.eligible),
+            None if known.unassigned is None else frozenset(known.unassigned),
+            False,
+        )  # fmt: skip
+
+    def shown_as(self, known: KnownState) -> PossibleState | None:
+        """The same with what lines show of this partition epoch; None if they show something else."""
+        if (
+            (known.leader is not None and known.leader != self.leader)
+            or (known.leader_epoch is not None and known.leader_epoch != self.leader_epoch)
+            or (known.isr is not None and self.isr != frozenset(known.isr))
+        ):
+            return None
+        replicas = self.replicas if known.replicas is None else tuple(known.replicas)
+        is_unlogged = self.is_unlogged and known.isr is None
+        shown = self._replace(replicas=replicas, is_unlogged=is_unlogged)
+        if known.eligible is None:
+            return shown
+        eligible = frozenset(known.eligible)
+        is_possible = self.eligible <= eligible and (self.perhaps_eligible is None or eligible <= self.perhaps_eligible)
+        return shown._replace(eligible=eligible, perhaps_eligible=eligible) if is_possible else None
+
+    def written(self, leader: int | None = None, isr: Ids | None = None) -> PossibleState:
+        """The state after a record that names a leader (None: it keeps leader and epoch) and an ISR.
+
+        Who leaves the ISR may be eligible as leader, if fewer than `min.insync.replicas` are in sync, else nobody is.
+        """
+        after = self.isr if isr is None else isr
+        perhaps = None if self.perhaps_eligible is None else (self.perhaps_eligible | self.isr) - after
+        return self._replace(
+            partition_epoch=self.partition_epoch + 1,
+            leader=self.leader if leader is None else leader,
+            leader_epoch=self.leader_epoch + (leader is not None),
+            isr=after,
+            eligible=self.eligible if not after else frozenset(),
+            perhaps_eligible=perhaps,
+            is_unlogged=False,
+        )
+
+    def without_eligible(self) -> PossibleState:
+        """The same in a cluster that has no eligible leader replicas."""
+        return self._replace(eligible=frozenset(), perhaps_eligible=frozenset())
+
+
+Activity = Mapping[int, bool]
+"""Broker -> whether the controller takes it for able to lead: unfenced and not shutting down; absent if unknown."""
+
+
+def records_of_step(
+    state: PossibleState, step: ControllerStep, active: Activity, rules: PartitionRules
+) -> set[PossibleState]:
+    """States that a step may make of one; the same if it may write nothing about the partition.
+
+    `active`: before the step.
+    """
+    if step.kind == ASSIGNMENT_CHANGED:
+        return {_as_recorded(state, step)}
+    if step.kind == REPLICAS_REMOVED:
+        return {state, *_without_replicas(state, active)}
+    if step.kind == DIRECTORY_LOST:
+        lost = state.isr if step.broker is None else (step.broker,)
+        return {state}.union(*(_removed(state, broker, active, rules, is_unclean=False) for broker in lost))
+    if step.broker is None:
+        return {state}
+    if step.kind == UNFENCED:
+        return set(_unfenced(state, step.broker, active))
+    if step.kind in REMOVALS:
+        return set(_removed(state, step.broker, active, rules, is_unclean=step.kind == UNCLEAN_RESTART))
+    return {state}
+
+
+def records_of_nobody(
+    state: PossibleState, known: KnownState | None, active: Activity, rules: PartitionRules, *, is_covered: bool
+) -> Iterator[PossibleState]:
+    """States that a record may make of one without any line of the controller at INFO; `known`: what lines show of it.
+
+    `is_covered`: whether the leader's own log is there, so that it logs changes of the ISR but the last before it lost
+    its place.
+    """
+    by_leader = known is not None and known.by_leader
+    if not state.is_unlogged and not by_leader:
+        yield from _with_directory(state, active)
+    if state.leader == NO_LEADER:
+        yield from _elected_by_request(state, known, active)
+        return
+    if by_leader or not is_covered or not state.is_unlogged:
+        for isr in _isrs_by_leader(state, known, active):
+            is_shrink = bool(state.isr - isr)
+            if not is_shrink or rules.raises_epoch_of_shrink is not True:
+                yield state.written(isr=isr)._replace(is_unlogged=is_covered)
+            # the leader takes the answer for one about a later term, and logs the next state that it learns of
+            if is_shrink and rules.raises_epoch_of_shrink is not False:
+                yield state.written(state.leader, isr)
+    preferred = state.replicas[:1] if state.replicas else tuple(sorted(state.isr))
+    for replica in preferred:
+        if replica != state.leader and replica in state.isr and active.get(replica, True):
+            yield state.written(replica)
+
+
+def records_unseen(state: PossibleState, active: Activity, rules: PartitionRules) -> Iterator[PossibleState]:
+    """States that a step of a broker may make of one, where the controller's log may be missing."""
+    for broker in state.isr | state.eligible:
+        for is_unclean in (False, True) if rules.keeps_last_member is not True else (False,):
+            after = _removed(state, broker, active, rules, is_unclean=is_unclean)
+            yield from (new for new in after if new.partition_epoch > state.partition_epoch)
+        if state.leader == NO_LEADER:
+            after = _unfenced(state, broker, {})
+            yield from (new for new in after if new.partition_epoch > state.partition_epoch)
+
+
+def _as_recorded(state: PossibleState, step: ControllerStep) -> PossibleState:
+    isr = None if step.isr is None else frozenset(step.isr)
+    after = state.written(step.leader, isr)
+    is_told = step.unassigned is not None and state.unassigned is not None
+    unassigned = frozenset(step.unassigned or ()) if is_told else after.unassigned
+    replicas = after.replicas if step.replicas is None else tuple(step.replicas)
+    return after._replace(replicas=replicas, unassigned=unassigned)
+
+
+def _with_directory(state: PossibleState, active: Activity) -> Iterator[PossibleState]:
+    """A broker tells in which directory a new replica is; nothing else changes."""
+    if state.unassigned is None:
+        yield state.written()
+        return
+    for replica in state.unassigned:
+        if active.get(replica, True):
+            yield state.written()._replace(unassigned=state.unassigned - {replica})
+
+
+def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Activity) -> Iterator[Ids]:
+    """ISRs that a leader may ask for; only that of its line where there is one."""
+    if known is not None and known.isr is not None:
+        isr = frozenset(known.isr)
+        # the same again only once it has recovered from an unclean election, alone
+        if state.leader in isr and (isr != state.isr or (known.by_leader and len(isr) == 1)):
+            yield isr
+        return
+    others = sorted(state.isr - {state.leader})
+    fewer = range(len(others)) if len(others) < MOST_IN_SYNC else (len(others) - 1,)
+    for members in chain.from_iterable(combinations(others, size) for size in fewer):
+        yield frozenset((state.leader, *members))
+    for replica in state.replicas or ():
+        if replica not in state.isr and active.get(replica, True):
+            yield state.isr | {replica}
+
+
+def _elected_by_request(state: PossibleState, known: KnownState | None, active: Activity) -> Iterator[PossibleState]:
+    """An unclean election, which the controller logs: only where lines show it."""
+    if known is not None and known.leader is not None and known.leader >= 0 and active.get(known.leader, True):
+        yield state.written(known.leader, frozenset({known.leader}))
+        if known.leader in state.isr:
+            yield state.written(known.leader)
+
+
+def _candidates(state: PossibleState, isr: Ids, active: Activity) -> Iterator[int]:
+    """Who may be elected of an ISR, the first able one in the assignment's order; NO_LEADER if it may be nobody."""
+    in_order = [replica for replica in state.replicas if replica in isr] if state.replicas else sorted(isr)
+    is_sure = False
+    for replica in in_order:
+        is_active = active.get(replica, True if len(state.isr) > 1 and replica in state.isr else None)
+        if is_active is not False:
+            yield replica
+        is_sure = is_sure or is_active is True
+        if is_active and state.replicas:
+            return
+    if not is_sure:
+        yield NO_LEADER
+
+
+def _unfenced(state: PossibleState, broker: int, active: Activity) -> Iterator[PossibleState]:
+    """A broker is unfenced: partitions without a leader get one, if anybody can lead."""
+    if state.leader != NO_LEADER:
+        yield state
+        return
+    now_active = {**active, broker: True}
+    if state.isr:
+        for leader in _candidates(state, state.isr, now_active):
+            yield state if leader == NO_LEADER else state.written(leader)
+        return
+    if state.perhaps_eligible is not None:
+        perhaps = state.perhaps_eligible
+    else:
+        perhaps = state.eligible.union(state.replicas or (), (broker,))
+    for replica in perhaps:
+        if now_active.get(replica, True):
+            yield state.written(replica, frozenset({replica}))
+    if not any(now_active.get(replica) for replica in state.eligible):
+        yield state
+
+
+def _removed(
+    state: PossibleState, broker: int, active: Activity, rules: PartitionRules, *, is_unclean: bool
+) -> Iterator[PossibleState]:
+    """A broker is taken out of the ISR, and leads no more; after an unclean shutdown it is not eligible either."""
+    if broker not in state.isr:
+        may_be_eligible = state.perhaps_eligible is None or broker in state.perhaps_eligible
+        if is_unclean and may_be_eligible and rules.keeps_last_member is not True:
+            perhaps = None if state.perhaps_eligible is None else state.perhaps_eligible - {broker}
+            after = state._replace(partition_epoch=state.partition_epoch + 1)
+            yield after._replace(eligible=state.eligible - {broker}, perhaps_eligible=perhaps)
+        if not is_unclean or broker not in state.eligible:
+            yield state
+        return
+    isr = state.isr - {broker}
+    if not isr:
+        yield from _last_removed(state, broker, rules, is_unclean=is_unclean)
+        return
+    others = {**active, broker: False}
+    if state.leader in isr and others.get(state.leader) is not False:
+        if rules.raises_epoch_of_shrink is not True:
+            yield state.written(None, isr)
+        if rules.raises_epoch_of_shrink is not False:
+            yield state.written(state.leader, isr)
+        return
+    for leader in _candidates(state, isr, others):
+        yield state.written(leader, isr)
+
+
+def _last_removed(
+    state: PossibleState, broker: int, rules: PartitionRules, *, is_unclean: bool
+) -> Iterator[PossibleState]:
+    """The last member is taken out: it stays in the ISR, or it is an eligible leader replica then."""
+    leader = NO_LEADER if state.leader != NO_LEADER else None
+    if rules.keeps_last_member is not True:
+        no_longer = frozenset({broker}) if is_unclean else frozenset()
+        after = state.written(leader, frozenset())
+        perhaps = None if after.perhaps_eligible is None else after.perhaps_eligible - no_longer
+        yield after._replace(eligible=(state.eligible | state.isr) - no_longer, perhaps_eligible=perhaps)
+    if rules.keeps_last_member is not False:
+        if leader is not None:
+            yield state.written(leader)
+            return
+        if rules.raises_epoch_of_last_member is not True:
+            yield state
+        if rules.raises_epoch_of_last_member is not False:
+            yield state.written(NO_LEADER)
+
+
+def _without_replicas(state: PossibleState, active: Activity) -> Iterator[PossibleState]:
+    """Replicas are taken away, or put in another order; a leader that stays names itself again."""
+    replicas = state.replicas or ()
+    if len(replicas) > MOST_REPLICAS:
+        return
+    for size in range(1, len(replicas) + 1):
+        for kept in permutations(replicas, size):
+            isr = state.isr & set(kept)
+            if kept == replicas or not isr:
+                continue
+            after = state._replace(replicas=kept)
+            if size == len(replicas):
+                yield after.written()
+            elif state.leader in isr or state.leader == NO_LEADER:
+                yield after.written(state.leader, isr)
+            else:
+                yield from (after.written(leader, isr) for leader in _candidates(after, isr, active))

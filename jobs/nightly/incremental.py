@@ -28,6 +28,8 @@ from jobs.timelines.cluster_facts import (
 )
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.kafka_releases import releases
+from jobs.timelines.observations import number_of
+from jobs.timelines.states.controller_steps import is_broker_step
 from jobs.warehouse.tables import Warehouse
 
 if TYPE_CHECKING:
@@ -331,6 +333,19 @@ class AppendedClusters:
     def _open_ended(self) -> list[DataFrame]:
         """Published rows with `cluster, topic` that last until the end of the logs."""
         rows = [self.warehouse.read("offline_partitions").where("ended_before IS NULL")]
-        if self.facts.kinds.kraft:  # a leader alone in sync counts as lost once it was fenced
-            rows.append(self.warehouse.read("partition_timeline").where("until IS NULL AND size(isr) = 1"))
+        if self.facts.kinds.kraft:  # what follows after the last line of a partition, by new steps of the controller
+            rows.append(self.warehouse.read("partition_timeline").where("until IS NULL").where(self._is_in_new_steps()))
         return rows
+
+    def _is_in_new_steps(self) -> Column:
+        """Whether a replica in sync is of a broker that new steps of KRaft's controllers are about, or may be."""
+        broker = F.coalesce(number_of("broker"), F.col("broker_id"))
+        conditions = []
+        for cluster, at in self._left.items():
+            is_new = (F.col("cluster") == cluster) & (F.col("at") >= F.lit(at - MARGIN)) & is_broker_step()
+            brokers = {row[0] for row in self.events.where(is_new).select(broker).distinct().collect()}
+            is_about = F.lit(None in brokers)
+            if ids := sorted(brokers - {None}):
+                is_about |= F.arrays_overlap("isr", F.array(*map(F.lit, ids)))
+            conditions.append((F.col("cluster") == cluster) & is_about)
+        return _any(conditions)

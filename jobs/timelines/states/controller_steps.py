@@ -43,9 +43,6 @@ REPLAYS = {
 OTHERS = (
     "kraft_broker_registering",
     "kraft_partition_assignment_changed",
-    "kraft_partition_changed",
-    "kraft_partition_changed_unclean",
-    "kraft_partition_created",
     "kraft_partitions_changing",
     "kraft_partitions_changing_summary",
     "kraft_reassignment_summary",
@@ -68,7 +65,7 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
     `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`.
     """
-    lines = events.where(F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS))
+    lines = events.where(F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS, *SHOWING))
     named = _with_certainty(by_active_controller(lines, controllers), controllers).withColumns(
         {
             "kind": _kind(),
@@ -89,6 +86,13 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
         "changed", "is_sure", F.when(F.col("kind") == SHOWN, F.col("partition_epoch")).alias("partition_epoch"),
     )  # fmt: skip
     return steps.withColumn("step", step)
+
+
+def is_broker_step() -> Column:
+    """Whether an event may be a step that changes partitions which no line names; without a broker it may be any."""
+    of_any = F.col("fields")["context"].rlike("^(handleDirectoriesOffline|offline-dir)")
+    named = F.col("event_type").isin(*REQUESTS, *REPLAYS, "kraft_broker_registering", "kraft_reassignment_summary")
+    return named | F.coalesce(of_any, F.lit(False))
 
 
 def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:

@@ -13,6 +13,7 @@ from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.spark import EVIDENCE
 from udfs.reconstruct.kraft_engine_columns import (
     CONTROLLER_STEP,
+    FOLLOWING,
     KNOWN_STATE,
     PARTITION_RULES,
     following,
@@ -34,8 +35,10 @@ def with_following_states(states: DataFrame, topics: DataFrame, facts: ClusterFa
     Only those of KRaft's clusters; each partition's history is searched by itself (`udfs.reconstruct.kraft_engine`).
     """
     histories = _with_evidence(_histories(states), topics, facts, steps)
-    follows = following(_known(), "steps", F.struct(*PARTITION_RULES.names), "covered", F.unix_micros("gone"))
-    searched = histories.withColumn("follows", F.when(F.col("is_kraft"), follows))
+    # of other clusters nothing is given to the UDF, and nothing follows
+    known = F.when(F.col("is_kraft"), _known())
+    follows = following(known, "steps", F.struct(*PARTITION_RULES.names), "covered", F.unix_micros("gone"))
+    searched = histories.withColumn("follows", F.coalesce(follows, F.array().cast(T.ArrayType(FOLLOWING))))
     rows = searched.select(
         HISTORY, *INCARNATION, "keeps_last_member", F.explode(F.arrays_zip("rows", "follows")).alias("both")
     ).select(HISTORY, *INCARNATION, "keeps_last_member", "both.rows.*", "both.follows.*")

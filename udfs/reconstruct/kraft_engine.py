@@ -249,7 +249,7 @@ class _Search:
             known = self.by_epoch.get(epoch)
             if not self._may_be_written(epoch, begins, ends) or self._is_hidden_too_long(epoch):
                 continue
-            is_covered = self._covers(state.leader, begins, ends, known)
+            is_covered = self._covers(state.leader, epoch)
             if known is None and state.unassigned is None and epoch > self.last_epoch:
                 state = state._replace(unassigned=frozenset())
             written = set(records_of_nobody(state, known, active, self.rules, is_covered=is_covered))
@@ -335,10 +335,14 @@ class _Search:
         """Whether more partition epochs in a row are hidden than are tried."""
         return all(epoch - n not in self.by_epoch for n in range(MOST_HIDDEN + 1))
 
-    def _covers(self, leader: int, begins: int, ends: int, known: KnownState | None) -> bool:
-        """Whether the leader's own log is there at some time of a span, so that it logs what it changes."""
-        since, until = begins, min(ends, self.until if known is None else known.at)
-        return any(start <= until and since <= end for start, end in self.coverage.get(leader, ()))
+    def _covers(self, leader: int, epoch: int) -> bool:
+        """Whether the leader's own log is there all the time around a partition epoch, while it leads."""
+        following = bisect_left(self.epochs, epoch)
+        before = self.known[max(following - 1, 0)]
+        after = self.known[following] if following < len(self.known) else None
+        is_same = after is not None and after.leader_epoch in (None, before.leader_epoch)
+        until = after.at if after is not None and is_same else before.at
+        return any(start <= before.at and until <= end for start, end in self.coverage.get(leader, ()))
 
     def _would_be_logged(self, state: PossibleState, begins: int, ends: int) -> bool:
         """Whether lines would show a leader epoch, for its leader's log is there, and it led long."""

@@ -43,10 +43,12 @@ amid    | 10:00:00 | metadata_cache_partition_deleted |      | 0
 amid    | 10:00:01 | partition_state_change       |          | 0
 amid    | 10:00:02 | partition_state_change_to_nothing |     | 0
 amid    | 10:05:00 | partition_state_change_to_new |         | 0
+amid    | 10:05:01 | metadata_cache_updated       |          | 0
 # what ends it is in no line, and what a broker dropped was the topic before
 before  | 10:00:00 | metadata_cache_partition_deleted |      | 0
 before  | 10:00:01 | partition_state_change       |          | 0
 before  | 10:05:00 | partition_state_change_to_new |         | 0
+before  | 10:05:01 | metadata_cache_updated       |          | 0
 # whoever asked for it: a topic that is never created is none, and one that is has the partitions that it got
 refused | 10:00:00 | kraft_create_topics_result   |          |
 asked   | 10:00:00 | kraft_create_topics_result   |          |
@@ -70,11 +72,11 @@ ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1     
 ids   | 1           | T2       | 10:06:00 |                  |          |            | 1@f:19
 amid  | 0           |          | 10:00:01 |                  | 10:00:02 | 1          | 1@f:21,1@f:22
 amid  | 1           |          | 10:05:00 |                  |          | 1          | 1@f:23
-before | 0          |          | 10:00:01 |                  | 10:05:00 | 1          | 1@f:25
-before | 1          |          | 10:05:00 |                  |          | 1          | 1@f:26
-asked | 0           |          | 10:00:00 |                  |          |            | 1@f:28
-fewer | 0           | T3       | 10:00:00 | 10:05:00         | 10:05:00 | 6          | 1@f:29,1@f:30,1@f:31
-fewer | 1           | T4       | 10:06:00 |                  |          | 4          | 1@f:32,1@f:33
+before | 0          |          | 10:00:01 |                  | 10:05:00 | 1          | 1@f:26
+before | 1          |          | 10:05:00 |                  |          | 1          | 1@f:27
+asked | 0           |          | 10:00:00 |                  |          |            | 1@f:30
+fewer | 0           | T3       | 10:00:00 | 10:05:00         | 10:05:00 | 6          | 1@f:31,1@f:32,1@f:33
+fewer | 1           | T4       | 10:06:00 |                  |          | 4          | 1@f:34,1@f:35
 """
 
 
@@ -85,13 +87,14 @@ def test_incarnations(frame: Frame, same: Same) -> None:
     def field(name: str, value: str) -> Column:
         return F.create_map(F.lit(name), F.lit(value))
 
+    is_cached = (kind == "metadata_cache_updated") & F.col("topic").isin("amid", "before")
     ours, epoch = F.col("topic") == "unseen", F.when(F.col("line") == 14, 2).otherwise(0)
     events = frame(EVENTS, TOPIC_EVENTS).withColumns(
         {
             "node_id": F.when(ours, F.when(F.col("line") < 14, 2).otherwise(3)).otherwise(F.col("node_id")),
-            "leader": F.when(ours & (F.col("line") != 12), 1),
-            "leader_epoch": F.when(ours & (F.col("line") != 12), epoch),
-            "controller_epoch": F.when(ours, 1),
+            "leader": F.when((ours & (F.col("line") != 12)) | is_cached, 1),
+            "leader_epoch": F.when((ours & (F.col("line") != 12)) | is_cached, epoch),
+            "controller_epoch": F.when(ours | is_cached, 1),
             "fields": F.when(kind.endswith("_to_new"), field("to_state", "NewPartition"))
             .when(kind.endswith("_to_nothing"), field("to_state", "NonExistentPartition"))
             .when(F.col("topic") == "refused", field("result", "INVALID_REPLICATION_FACTOR"))

@@ -353,7 +353,7 @@ def test_old_rejects_become_events(
     assert reparse_rejects(nights.warehouse, nights.settings, nights.progress.append) == NewInput(())
 
 
-def read_in_the_driver(spark: SparkSession, tasks: list[Range]) -> DataFrame:
+def read_in_the_driver(spark: SparkSession, tasks: list[Range], bytes_read: object) -> DataFrame:
     """As `read_ranges`, by the rules that this process knows."""
     batches = [
         batch

@@ -79,14 +79,17 @@ _INNER = late(rb"(?<!\d)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?P<zon
 _REACH = 200  # bytes of a line in which its own time begins
 _MINUTE = 60_000_000
 _QUARTER = 15 * _MINUTE
-_EARLY, _LATE, _FAR = _MINUTE // 12, 2 * _MINUTE, 14 * 4
+_EARLY, _LATE = _MINUTE // 12, 2 * _MINUTE
+_BROKEN_HOURS = (-9.5, -3.5, -2.5, 3.5, 4.5, 5.5, 5.75, 6.5, 8.75, 9.5, 10.5, 12.75, 13.75)
+_OFFSETS = frozenset(4 * hours for hours in range(-12, 15)) | {round(4 * hours) for hours in _BROKEN_HOURS}
+"""In quarters of an hour, the offsets from UTC that some zone has today (IANA's tz database, 2024)."""
 
 
 class ZoneOfLines:
     """Finds out by which zone a line's own time is written, from the time that its wrapper tells with a zone.
 
-    A wrapper notes a line within two minutes, and zones are whole quarters of an hour apart; a line that was noted
-    later has the offset of the line before it.
+    A wrapper notes a line within two minutes, and a zone is one of `_OFFSETS` from UTC; a line that was noted later, or
+    by a clock that is no zone's, has the offset of the line before it.
     """
 
     def __init__(self) -> None:
@@ -119,4 +122,4 @@ def _quarters(inner: bytes, outer: str) -> int | None:
         return None
     quarters = -((utc - local + _EARLY) // _QUARTER)
     late_by = utc - (local - quarters * _QUARTER)
-    return quarters if -_EARLY <= late_by <= _LATE and abs(quarters) <= _FAR else None
+    return quarters if -_EARLY <= late_by <= _LATE and quarters in _OFFSETS else None

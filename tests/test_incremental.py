@@ -70,7 +70,8 @@ CASES = {
     # t3's line is less than 10 s older than what is covered now and was not before
     "news": Case(("t3", "t4")),
     "an outage that lasts": Case(
-        ("t1", "t3", "t4"), before={"offline_partitions": "topic | until\n t1 |\n t2 | 10:05:00"}
+        ("t1", "t3", "t4"),
+        before={"offline_partitions": "topic | until | ended_before\n t1 | |\n t2 | 10:05:00 | 10:05:00"},
     ),
     "a list of partitions": Case(("t3", "t4", "t7"), lines="10:12:00 | 1 | | | INFO | x | lists_t7"),
     "a topic that is named by its id": Case(("named", "t3", "t4"), lines="10:12:00 | 1 | | N | INFO | x | y"),

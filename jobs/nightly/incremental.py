@@ -333,8 +333,9 @@ class AppendedClusters:
     def _open_ended(self) -> list[DataFrame]:
         """Published rows with `cluster, topic` that last until the end of the logs."""
         rows = [self.warehouse.read("offline_partitions").where("ended_before IS NULL")]
-        if self.facts.kinds.kraft:  # what follows after the last line of a partition, by new steps of the controller
-            rows.append(self.warehouse.read("partition_timeline").where("until IS NULL").where(self._is_in_new_steps()))
+        if self.facts.kinds.kraft:  # what follows from a controller's steps after the last line of a partition
+            can_follow = (F.size("isr") == 1) | self._is_in_new_steps()
+            rows.append(self.warehouse.read("partition_timeline").where("until IS NULL").where(can_follow))
         return rows
 
     def _is_in_new_steps(self) -> Column:

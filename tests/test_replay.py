@@ -51,6 +51,18 @@ def test_an_election_of_a_release_without_an_algorithm_is_unknown() -> None:
     assert judge_election(row, Release(3), is_kraft=True, elr_enabled=False).verdict == "holds"
 
 
+def test_an_election_as_a_reassignment_ends_without_a_replica_that_was_there_before() -> None:
+    """From [4,0,3] to [3,2,0], of which 3 is out of sync: only 2, which is added, must be in the ISR for it to end."""
+    row = {
+        "leader": 2, "isr": [0, 2], "succeeded": True, "strategy": None, "replicas": [3, 2, 0],
+        "replicas_before": [3, 2, 0, 4], "isr_before": [0, 4], "previous_leader": 4, "live_brokers": [0, 2, 4],
+        "unclean_enabled": False, "certainly_online": [0, 2, 4], "possibly_online": [0, 2, 4], "elr_before": None,
+    }  # fmt: skip
+    assert judge_election(row, Release(3, 3), is_kraft=True, elr_enabled=False).verdict == "holds"
+    wrong = judge_election({**row, "leader": 0}, Release(3, 3), is_kraft=True, elr_enabled=False)
+    assert (wrong.verdict, wrong.expected) == ("violated", "leader 2, ISR [0, 2]")
+
+
 RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cluster's streams -> its release
     "the lowest that all allow": (["1.1.0..3.1.2", "2.4.0.."], Release(2, 4)),
     "streams without a range": ([None, "2.4.0..2.4.1"], Release(2, 4)),

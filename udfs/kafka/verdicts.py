@@ -165,19 +165,19 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKi
     """What the KRaft controller decides if just these brokers are acceptable.
 
     The ISR that a change asked for is not logged; it is taken to be what was written, or for an unclean outcome
-    what was there. That can excuse a wrong decision, never accuse a right one.
+    what was there. Neither is which replicas a reassignment added; as it ended, all of them were in sync then. That can
+    excuse a wrong decision, never accuse a right one.
     """
     old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
-    leaving = [r for r in old if r not in new]
+    leaving, after = [r for r in old if r not in new], tuple(row["isr"] or ())
     before = PartitionRegistration(
         replicas=tuple(old),
         isr=tuple(isr_before),
         leader=row["previous_leader"],
-        adding=tuple(r for r in new if r not in isr_before) if leaving else (),
+        adding=tuple(r for r in new if r in after and r not in isr_before) if leaving else (),
         removing=tuple(leaving),
         elr=tuple(row["elr_before"] or ()),
     )
-    after = tuple(row["isr"] or ())
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
     config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
     requested = RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))

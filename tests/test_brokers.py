@@ -69,6 +69,8 @@ granted | 10:02:00 | 101     | kraft_broker_registered         |           | bro
 granted | 10:02:01 | 101     | kraft_broker_unfence_granted    |           | broker=2; offset=8
 granted | 10:03:00 | 101     | kraft_broker_registered         |           | broker=2; broker_epoch=60; fenced=true; kind=new_incarnation
 granted | 10:03:01 | 101     | kraft_broker_unfence_granted    |           | broker=2; offset=60
+granted | 10:04:00 | 101     | kraft_broker_unfence_granted    |           | broker=3; offset=207
+granted | 10:04:01 | 101     | kraft_broker_unfenced           |           | broker=3; broker_epoch=206
 # a migration: KRaft knows 1 and fences it before it decides; from 10:05 on its word counts, and 1 is there
 migr    | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1)
 migr    | 10:03:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -125,6 +127,7 @@ granted | 1      | 7     | 10:05:30 | 10:06:02 | returned   | controlled_shutdow
 granted | 1      | 95    | 10:07:01 |          | returned   |
 granted | 2      | 8     | 10:02:01 | 10:03:00 | new        | fenced
 granted | 2      | 60    | 10:03:01 |          | returned   |
+granted | 3      | 206   | 10:04:00 |          |            |
 migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced
 migr    | 1      | 9     | 10:07:00 |          | returned   |
 early   | 1      | 7     | 10:01:00 |          |            |

@@ -350,7 +350,7 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     assert "nothing rejected" in lines["logs"]
     assert "4 terms: 3 (epoch 1)" in lines["controllers"]
     assert "0 (epoch 4) 11:46:45.431 to the end of the logs" in lines["controllers"]
-    assert lines["partitions"].endswith("29 in 5 topics, 362 states, 4 of them inferred")
+    assert lines["partitions"].endswith("29 in 5 topics, 362 states, 51 of them inferred")
     assert lines["elections"].endswith("3 unclean")
     assert "24 intervals without a leader, 0 still open" in lines["offline"]
     assert "3 unclean elections, each may have lost records:" in lines["unclean"]

@@ -51,8 +51,9 @@ _SHUTDOWN_EVENTS = (
 _TRANSITION = ["cluster", "broker", "epoch", "at", "rank", "is_up", "how", "is_new", "node_id", "file_id", "line"]
 """A broker comes up or goes down, or is logged as either again.
 
-`how`: `there` (already up), `added`, `bounced`, `session_expired`, `fenced`. `is_new`: whether the cluster did not
-know the broker before, as far as the controller of these logs can have seen; null unknown.
+`how`: `there` (already up), `added`, `granted` (the record of it may follow), `bounced`, `session_expired`, `fenced`.
+`is_new`: whether the cluster did not know the broker before, as far as the controller of these logs can have seen; null
+unknown.
 """
 
 
@@ -110,12 +111,12 @@ def _intervals(transitions: DataFrame) -> DataFrame:
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     so_far = by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     was_up = F.coalesce("was_up", F.lit(False))
-    next_epoch = F.when(F.lead("is_up").over(by_broker), F.lead("epoch").over(by_broker))  # the record of a decision
+    record_epoch = F.when(F.lead("is_up").over(by_broker), F.lead("epoch").over(by_broker))  # of what was decided
     changes = transitions.withColumns(
         {
             "was_up": F.last("is_up").over(before),
             "was_new": F.first("is_new").over(so_far),
-            "epoch": F.coalesce("epoch", next_epoch),
+            "epoch": F.when(F.col("how") == "granted", F.coalesce(record_epoch, "epoch")).otherwise(F.col("epoch")),
         }
     ).where((F.col("is_up") & ~was_up) | (~F.col("is_up") & was_up))
     ups = changes.withColumns(
@@ -238,7 +239,9 @@ def _kraft_transitions(events: DataFrame) -> DataFrame:
             {
                 "is_up": is_up,
                 "rank": F.lit(0),
-                "how": F.when(is_up & of_snapshot, "there").when(is_up, "added").otherwise("fenced"),
+                "how": F.when(kind.isin(*_GRANTED_EVENTS), "granted")
+                .when(is_up, F.when(of_snapshot, "there").otherwise("added"))
+                .otherwise("fenced"),
                 "broker": F.coalesce(number_of("broker"), F.col("broker_id")),
                 "epoch": F.coalesce(
                     epoch.try_cast("long"), F.col("fields")["epoch"].try_cast("long"), _registered_at()
@@ -252,7 +255,11 @@ def _kraft_transitions(events: DataFrame) -> DataFrame:
 
 
 def _registered_at() -> Column:
-    """The offset of a broker's registration, which is its epoch; null if a line tells another offset (up to 3.2)."""
+    """The offset of a broker's registration; null if a line tells another offset (up to 3.2).
+
+    Up to 3.6 it is the broker's epoch. Since 3.7 (KIP-966) changes of the partitions of a broker that was not shut down
+    cleanly may be written before its registration, whose offset is greater than the epoch then; it logs the record.
+    """
     tells_it = (F.col("event_type") == "kraft_broker_unfence_granted") & F.col("message").contains("register broker")
     return F.when(tells_it, F.col("fields")["offset"].try_cast("long"))
 

@@ -179,9 +179,9 @@ def test_nights(
     said_of: list[str] = []
     made_of: list[set[str | None]] = []
 
-    def told(events: DataFrame) -> DataFrame:
+    def told(events: DataFrame, *others: Any) -> DataFrame:
         made_of.append({row["topic"] for row in events.select("topic").distinct().collect()})
-        return to_topic_timeline(events)
+        return to_topic_timeline(events, *others)
 
     with monkeypatch.context() as patch:
         patch.setattr(jobs.ingest.ingest, "WORTH_BYTES", 0)

@@ -33,6 +33,8 @@ _OPTIONS = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "enable_external_file_cache": False,  # a command reads a file once
+    "allocator_flush_threshold": "8MB",  # what one part of an export took is given back before the next
+    "allocator_bulk_deallocation_flush_threshold": "8MB",
 }
 
 

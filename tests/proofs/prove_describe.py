@@ -258,7 +258,9 @@ def main(arguments: list[str]) -> int:
     asked = arguments[2:] if keep else arguments
     shared = ROOT.parent / "shared" / "captures"
     home = shared if shared.is_dir() else ROOT / "data"
-    captures = [Path(name) if "/" in name else home / name for name in asked] or sorted(home.iterdir())
+    captures = [Path(name) if "/" in name else home / name for name in asked] or [
+        path.parent for path in sorted(home.glob("*/truth.jsonl"))
+    ]
     scorer, wrong = compare(), []
     with session({"spark.master": "local[2]"}) as spark, tempfile.TemporaryDirectory() as folder:
         for capture in captures:

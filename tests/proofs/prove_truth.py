@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
     names = arguments[2:] if keep else arguments
     shared = ROOT.parent / "shared" / "captures"
     home = shared if shared.is_dir() else ROOT / "data"
-    captures = [home / name for name in names] or sorted(p for p in home.iterdir() if (p / "logs").is_dir())
+    captures = [home / name for name in names] or sorted(path.parent for path in home.glob("*/truth.jsonl"))
     scorer = compare()
     wrong: list[str] = []
     with session({"spark.master": "local[2]"}) as spark:

@@ -24,6 +24,7 @@ from udfs.arrow.templates import clear_templates
 from udfs.errors import BadInput
 from udfs.logs.formats import format_named
 from udfs.logs.ranges import Range, groups, open_ranges
+from udfs.rules.drift import drifting_rules
 from udfs.rules.lookup import candidates
 
 if TYPE_CHECKING:
@@ -333,10 +334,15 @@ def test_old_rejects_become_events(
     clean.read(small)
     removed = {"partition_state_change", "broker_failure"}
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "udfs.arrow.templates.candidates",
-            lambda *scope: [rule for rule in candidates(*scope) if rule.event_type not in removed],
-        )
+        for name, rules_of in (
+            ("udfs.arrow.templates.candidates", candidates),
+            ("udfs.rules.drift.candidates", candidates),
+            ("udfs.rules.drift.drifting_rules", drifting_rules),
+        ):
+            patch.setattr(
+                name,
+                lambda *scope, rules=rules_of: [rule for rule in rules(*scope) if rule.event_type not in removed],
+            )
         patch.setattr("jobs.ingest.ingest.read_ranges", read_in_the_driver)
         clear_templates()
         nights.read(small)

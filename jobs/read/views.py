@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MEMORY = "512MB"
 """What DuckDB may hold; larger sorts go to temporary files."""
-_OPTIONS = {
+_OPTIONS: dict[str, str | bool] = {
     "python_enable_replacements": False,  # no variable of ours is a table
     "python_scan_all_frames": False,
     "autoinstall_known_extensions": False,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.conftest import Run
 
 ROOT = Path(__file__).resolve().parents[1]
-STARTED_S, RUN_S = 60, 900
+STARTED_S, RUN_S = 180, 900
 """Seconds to wait for a daemon, and for the run; a loaded machine takes several times the usual 10 and 60."""
 
 CLUSTERS_OWN = """

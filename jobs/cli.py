@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jobs.answers.commands import why
 from jobs.describe.command import describe
 from jobs.exits import (
     BAD_INPUT,
@@ -107,7 +108,7 @@ def print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 def main(debug: bool) -> None:
     """Rebuild from Kafka's logs who led each partition, when and why.
 
-    Point `nightly` at a folder of broker and controller logs; `summary`, `describe`, `tables`, `sql`,
+    Point `nightly` at a folder of broker and controller logs; `why`, `summary`, `describe`, `tables`, `sql`,
     `shell` and `export` read its tables, without Spark.
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one. `merge` needs no tables.
 
@@ -274,6 +275,7 @@ def replay(root: str, conf: str | None, no_wait: bool) -> None:
 
 
 main.add_command(describe)
+main.add_command(why)
 main.add_command(merge)
 main.add_command(sql)
 main.add_command(export)

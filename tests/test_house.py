@@ -33,6 +33,7 @@ LAYERS = (  # of jobs: a room may import those of the lines above it, and nothin
     {"jobs.warehouse", "jobs.timelines", "jobs.merge"},
     {"jobs.ingest", "jobs.findings", "jobs.read"},
     {"jobs.nightly", "jobs.describe"},
+    {"jobs.answers"},
     {"jobs.cli"},
     {"jobs.submit", "jobs.package"},
 )

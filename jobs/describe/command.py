@@ -64,7 +64,7 @@ def describe(
     TIME without a zone is UTC; 02:14 is the last such time in the logs, -3h is three hours before their last record.
     Values that are not in the logs are `unknown`. Remarks about the output go to standard error.
     """
-    asked = _moment(when)
+    asked = moment_option_value(when)
     only = _only_one(flags, FILTERS, "filter")
     view = _only_one(flags, VIEWS, "view")
     if view and (only or topic is not None):
@@ -80,7 +80,8 @@ def describe(
     _print(snapshot, view, only, form)
 
 
-def _moment(text: str) -> Moment:
+def moment_option_value(text: str) -> Moment:
+    """What `--at` means. Raises UsageError."""
     from udfs.merge.times import TIME_EXAMPLES, moment
 
     try:

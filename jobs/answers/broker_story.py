@@ -1,0 +1,195 @@
+"""`why broker 3`: when a broker was away, why, and what that cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from jobs.answers.lanes import NONE, Lane, Stretch
+from jobs.answers.opened import OpenedCluster, places
+from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
+from jobs.answers.partition_steps import broker_steps as comings_and_goings
+from jobs.answers.story import Step, Story
+from jobs.answers.words import ENDS, cause_text, listed, name_of, span_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.wording import date_time, duration, plural
+from jobs.read.create_views import literal, time_literal
+from udfs.describe.snapshot import iso
+from udfs.errors import BadInput
+
+BROKER_TABLES = (
+    "events", "broker_timeline", "controller_timeline", "partition_timeline", "offline_partitions", "elections",
+    "isr_changes", "log_dir_failures",
+)  # fmt: skip
+MARGIN = timedelta(seconds=5)
+
+
+def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: int) -> Story:
+    """The story of a broker: around a moment, or around the absence that cost most, or its last one.
+
+    Raises BadInput for a broker that no table has.
+    """
+    registrations = opened.table("broker_timeline", f"broker = {broker}", "since")
+    if not registrations and not _is_replica(opened, broker):
+        known = [row["broker"] for row in opened.rows("SELECT DISTINCT broker FROM broker_timeline ORDER BY 1")]
+        raise BadInput(f"There is no broker {broker} in the logs; there are {listed(known, 12) or 'none'}.")
+    outages = opened.table("offline_partitions", f"coalesce(cause_broker, last_leader) = {broker}", "since, topic")
+    absences = list(_absences(registrations, opened.last))
+    absence = _absence_at(absences, outages, at)
+    if absence is not None:
+        since, until = absence["since"] - MARGIN, absence["until"] + MARGIN
+    else:
+        since, until = (at or opened.last) - timedelta(minutes=1), (at or opened.last) + MARGIN
+    steps = _steps(opened, broker, registrations, outages, since, until)
+    shown = steps[:most]
+    begin, end = max(min([since, *(s.at for s in shown)]), opened.first), min(until, opened.last)
+    during = [row for row in outages if since <= row["since"] <= until]
+    lanes = [
+        *broker_lanes(registrations, begin, opened.last), *_outage_lane(during, opened.last),
+        controller_lane(opened.table("controller_timeline", order="since"), begin, opened.last),
+    ]  # fmt: skip
+    answer = _answer(broker, absence, absences, outages, registrations, at, opened)
+    others = list(_others(opened, broker, absences, absence, outages))
+    facts = {"broker": broker, "absences": len(absences), "partitions_without_leader": len(outages)}
+    return Story(
+        opened.cluster, f"broker {broker}", answer, begin, end, at, [lane for lane in lanes if lane.stretches], shown,
+        len(steps) - len(shown), others, list(_unknown(opened, registrations, absence, at)), facts,
+    )  # fmt: skip
+
+
+def _is_replica(opened: OpenedCluster, broker: int) -> bool:
+    return bool(opened.rows(f"SELECT 1 FROM partition_timeline WHERE list_contains(replicas, {broker}) LIMIT 1"))
+
+
+def _absences(registrations: Sequence[Row], logs_end: datetime) -> Iterator[Row]:
+    """Times between two registrations; the last one may not have ended."""
+    for number, row in enumerate(registrations):
+        if row["until"] is not None:
+            back = registrations[number + 1]["since"] if number + 1 < len(registrations) else None
+            yield {
+                "since": row["until"], "until": back or logs_end, "is_open": back is None, "ended_by": row["ended_by"]
+            }  # fmt: skip
+
+
+def _absence_at(absences: Sequence[Row], outages: Sequence[Row], at: datetime | None) -> Row | None:
+    """The absence at a moment; without one that at which most partitions lost their leader, of these the longest."""
+    if at is not None:
+        return next((row for row in absences if row["since"] <= at <= row["until"]), None)
+    return max(absences, key=lambda row: (len(_during(outages, row)), row["until"] - row["since"]), default=None)
+
+
+def _during(outages: Sequence[Row], absence: Row) -> list[Row]:
+    """Outages that began when a broker was away, or at most five seconds before."""
+    return [row for row in outages if absence["since"] - MARGIN <= row["since"] <= absence["until"]]
+
+
+def _steps(
+    opened: OpenedCluster,
+    broker: int,
+    registrations: Sequence[Row],
+    outages: Sequence[Row],
+    since: datetime,
+    until: datetime,
+) -> list[Step]:
+    """What happened to a broker in a time, and to the partitions that it led."""
+    span = f"BETWEEN {time_literal(since)} AND {time_literal(until)}"
+    kinds = ", ".join(literal(kind) for kind in PROCESSES if kind not in OF_PARTITION)
+    events = opened.rows(
+        f'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE "at" {span}'
+        f" AND event_type IN ({kinds}) AND (node_id = {broker} OR (broker_id = {broker}"
+        f" AND event_type = 'kraft_broker_session_timeout')) ORDER BY \"at\", file_id, line"
+    )
+    elections = opened.table(
+        "elections", f'previous_leader = {broker} AND succeeded AND leader <> {broker} AND "at" {span}', '"at", topic'
+    )
+    changes = opened.table("isr_changes", f'list_contains(removed, {broker}) AND "at" {span}', '"at", topic')
+    back = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
+    lost = [row for row in outages if since <= row["since"] <= until]
+    steps = [
+        *comings_and_goings(registrations),
+        *process_steps(events),
+        *_gathered(lost, "since", "lost their leader", "lost its leader", 20, "outage"),
+        *_gathered(elections, "at", "got another leader", "got another leader", 30, "election"),
+        *_gathered(changes, "at", f"dropped broker {broker} from the ISR", f"dropped broker {broker}", 40, "isr"),
+        *_gathered(back, "at", f"have broker {broker} in sync again", f"has broker {broker} in sync again", 50, "isr"),
+    ]
+    return sorted((s for s in steps if since <= s.at <= until), key=lambda step: (step.at, step.rank, step.text))
+
+
+def _gathered(rows: Sequence[Row], time: str, verb: str, verb_of_one: str, rank: int, kind: str) -> Iterator[Step]:
+    """Rows in order -> a step for those that follow each other within a second."""
+    group: list[Row] = []
+    for row in [*rows, None]:
+        if group and (row is None or row[time] - group[-1][time] > timedelta(seconds=1)):
+            names = listed(dict.fromkeys(map(name_of, group)), 6)
+            text = f"{names} {verb if len(group) > 1 else verb_of_one}"
+            if len(group) > 1:
+                text = f"{plural(len(group), 'partition')} {verb}: {names}"
+            cause = cause_text(group[0]) if "cause" in group[0] else None
+            yield Step(
+                group[0][time], f"{text}; {cause}" if cause else text, places(group[0]["evidence"], 1), rank, kind
+            )
+            group = []
+        if row is not None:
+            group.append(row)
+
+
+def _outage_lane(outages: Sequence[Row], logs_end: datetime) -> list[Lane]:
+    """When any partition that a broker led had no leader."""
+    stretches = [
+        Stretch(row["since"], row["until"] or row["ended_before"] or logs_end, NONE, "", "red") for row in outages
+    ]
+    return [Lane("no leader", stretches)] if stretches else []
+
+
+def _answer(
+    broker: int, absence: Row | None, absences: Sequence[Row], outages: Sequence[Row], registrations: Sequence[Row],
+    at: datetime | None, opened: OpenedCluster,
+) -> str:  # fmt: skip
+    if absence is None:
+        if at is not None:
+            alive = [row for row in registrations if row["since"] <= at and (row["until"] is None or row["until"] > at)]
+            if alive:
+                return f"Broker {broker} was alive at {date_time(at)} UTC, since {date_time(alive[-1]['since'])}."
+            return f"Whether broker {broker} was alive at {date_time(at)} UTC is in no line."
+        return f"Broker {broker} was never seen away in these logs."
+    how = ENDS.get(absence["ended_by"] or "", "")
+    length = duration(int((absence["until"] - absence["since"]).total_seconds() * 1000))
+    during = _during(outages, absence)
+    cost = "no partition lost its leader for it"
+    if during:
+        worst = max(during, key=lambda row: row["at_least_ms"] or 0)
+        cost = (
+            f"{plural(len({name_of(row) for row in during}), 'partition')} had no leader, "
+            f"{name_of(worst)} for {duration(worst['at_least_ms'])}"
+        )
+    end = None if absence["is_open"] else absence["until"]
+    verb = "is away" if absence["is_open"] else "was away"
+    reason = f" ({how})" if how else ""
+    text = f"Broker {broker} {verb} for {length}, {span_text(absence['since'], end)}{reason}: {cost}."
+    if at is None and len(absences) > 1:
+        text += f" It was away {len(absences):,} times in these logs."
+    return text
+
+
+def _others(
+    opened: OpenedCluster, broker: int, absences: Sequence[Row], shown: Row | None, outages: Sequence[Row]
+) -> Iterator[tuple[str, str]]:
+    for row in absences[:8]:
+        if row is not shown:
+            length = duration(int((row["until"] - row["since"]).total_seconds() * 1000))
+            cost = len({name_of(outage) for outage in _during(outages, row)})
+            text = f"away for {length} from {date_time(row['since'])}, {plural(cost, 'partition')} without a leader"
+            yield text, opened.command(f"why broker {broker} --at {iso(row['since'])}")
+
+
+def _unknown(
+    opened: OpenedCluster, registrations: Sequence[Row], absence: Row | None, at: datetime | None
+) -> Iterator[str]:
+    if not registrations:
+        yield "When it was alive: no controller's log shows it."
+    if absence is not None and absence["ended_by"] is None:
+        yield "Why it went."
+    moment = absence["since"] if absence is not None else at
+    if moment is not None:
+        yield from (f"There is {gap}." for gap in opened.gaps_at(moment))

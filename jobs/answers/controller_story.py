@@ -1,0 +1,161 @@
+"""`why controller`: who reigned when, why the controller changed, and what nobody decided meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from jobs.answers.lanes import NONE, Lane, Stretch
+from jobs.answers.opened import OpenedCluster
+from jobs.answers.partition_steps import broker_lanes, broker_steps, controller_lane, controller_steps, process_steps
+from jobs.answers.story import Step, Story
+from jobs.answers.words import ENDS, listed, name_of
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.wording import date_time, duration, plural
+from jobs.read.create_views import literal, time_literal
+from udfs.describe.snapshot import iso
+
+CONTROLLER_TABLES = ("events", "controller_timeline", "broker_timeline", "offline_partitions")
+MARGIN = timedelta(seconds=5)
+LINES = {
+    "zk_session_expired": "node {node}: its session with ZooKeeper expired",
+    "raft_fetch_timeout": "node {node} heard nothing from the leader of the quorum",
+    "raft_election_timeout": "node {node}: an election of the quorum timed out",
+    "raft_election_lost": "node {node} lost an election of the quorum",
+    "process_signalled": "node {node} received a signal",
+    "controller_server_stopping": "node {node} stops its controller",
+    "controller_server_starting": "node {node} starts its controller",
+    "broker_stopping": "broker {node} begins to shut down",
+    "kraft_event_failed_renounce": "node {node} gave up being controller after an error",
+}
+"""By event type of records about controllers."""
+
+
+def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> Story:
+    """The story of the controllers: the change next to a moment, or all of the logs."""
+    terms = opened.table("controller_timeline", order="since, controller_epoch")
+    change = _change_at(terms, at)
+    if change is not None:
+        since, until = change["since"] - 4 * MARGIN, (change["active_since"] or change["since"]) + 2 * MARGIN
+        if at is not None:
+            since, until = min(since, at), max(until, at)
+    else:
+        since, until = opened.first, opened.last
+    since, until = max(since, opened.first), min(until, opened.last)
+    steps = _steps(opened, terms, since, until, with_lines=change is not None)
+    brokers = opened.table("broker_timeline", order="broker, since")
+    controllers = {row["controller_id"] for row in terms}
+    outages = opened.table("offline_partitions", order="since, topic, partition")
+    stretches = [
+        Stretch(row["since"], row["until"] or row["ended_before"] or opened.last, NONE, "", "red") for row in outages
+    ]
+    lanes = [
+        controller_lane(terms, since, opened.last),
+        *broker_lanes([row for row in brokers if row["broker"] in controllers], since, opened.last),
+        Lane("no leader", stretches),
+    ]
+    return Story(
+        opened.cluster,
+        "controller",
+        _answer(opened, terms, at),
+        since,
+        until,
+        at,
+        [lane for lane in lanes if lane.stretches],
+        steps[:most],
+        max(len(steps) - most, 0),
+        list(_others(opened, terms, change)),
+        list(_unknown(opened, terms, outages, since, until)),
+        {"terms": len(terms)},
+    )
+
+
+def _change_at(terms: Sequence[Row], at: datetime | None) -> Row | None:
+    """The term that began next to a moment; None without one."""
+    if at is None or not terms:
+        return None
+    return min(terms, key=lambda row: abs(row["since"] - at))
+
+
+def _steps(
+    opened: OpenedCluster, terms: Sequence[Row], since: datetime, until: datetime, *, with_lines: bool
+) -> list[Step]:
+    """Changes of controllers in a time; around one change also what nodes wrote about it."""
+    steps = [*controller_steps(terms)]
+    controllers = {row["controller_id"] for row in terms}
+    brokers = opened.table("broker_timeline", order="broker, since")
+    steps += broker_steps(row for row in brokers if row["broker"] in controllers)
+    if with_lines:
+        kinds = ", ".join(map(literal, LINES))
+        events = opened.rows(
+            f'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE event_type IN ({kinds})'
+            f' AND "at" BETWEEN {time_literal(since)} AND {time_literal(until)} ORDER BY "at", file_id, line'
+        )
+        steps += process_steps(events, LINES)
+    return sorted((s for s in steps if since <= s.at <= until), key=lambda step: (step.at, step.rank, step.text))
+
+
+def _answer(opened: OpenedCluster, terms: Sequence[Row], at: datetime | None) -> str:
+    if not terms:
+        return "No term of a controller is in the logs."
+    moment = at or opened.last
+    reigning = [row for row in terms if row["since"] <= moment and (row["until"] is None or row["until"] > moment)]
+    when = f"At {date_time(moment)} UTC" if at is not None else "At the end of the logs"
+    if reigning:
+        row = reigning[-1]
+        now = f"{when} node {row['controller_id']} was controller (epoch {row['controller_epoch']})"
+        now += f", since {date_time(row['since'])} UTC"
+    else:
+        now = f"{when} no controller is known"
+    if len(terms) == 1:
+        return f"{now}; the controller did not change in these logs."
+    failovers = [row["failover_ms"] for row in terms if row["failover_ms"] is not None]
+    slowest = f", the slowest ready after {duration(max(failovers))}" if failovers else ""
+    longest = max(_gaps(terms), default=None)
+    gap = f"; from a resignation to the next one being ready it took up to {duration(longest)}" if longest else ""
+    return f"{now}; the controller changed {plural(len(terms) - 1, 'time')}{slowest}{gap}."
+
+
+def _gaps(terms: Sequence[Row]) -> Iterator[int]:
+    """Milliseconds between a resignation and the next controller being ready; of others nobody knows the end."""
+    for row, after in pairwise(terms):
+        if row["ended_by"] == "resigned" and row["cluster_incarnation"] == after["cluster_incarnation"]:
+            gap = int(((after["active_since"] or after["since"]) - row["until"]).total_seconds() * 1000)
+            if gap > 0:
+                yield gap
+
+
+def _others(opened: OpenedCluster, terms: Sequence[Row], shown: Row | None) -> Iterator[tuple[str, str]]:
+    for row in terms[-8:]:
+        if row is not shown:
+            end = f"to {date_time(row['until'])}" if row["until"] else "to the end of the logs"
+            how = f", {ENDS.get(row['ended_by'], row['ended_by'])}" if row["ended_by"] else ""
+            term = f"controller {row['controller_id']}, epoch {row['controller_epoch']}"
+            yield (
+                f"{term}, {date_time(row['since'])} {end}{how}",
+                opened.command(f"why controller --at {iso(row['since'])}"),
+            )
+
+
+def _unknown(
+    opened: OpenedCluster, terms: Sequence[Row], outages: Sequence[Row], since: datetime, until: datetime
+) -> Iterator[str]:
+    if not any(span.kind == "controller" for span in opened.coverage):
+        yield "Most of it: there is no controller log."
+    terms = [row for row in terms if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
+    never_ready = [row for row in terms if row["active_since"] is None]
+    if never_ready:
+        epochs = listed(row["controller_epoch"] for row in never_ready)
+        yield f"When the controller of epoch {epochs} was ready: it never logged that."
+    for row in terms:
+        if row["until"] is None or row["until"] > until or row["ended_by"] != "replaced":
+            continue
+        waiting = [o for o in outages if o["since"] <= row["until"] <= (o["until"] or o["ended_before"] or opened.last)]
+        meanwhile = f", when {listed(map(name_of, waiting), 3)} had no leader" if waiting else ""
+        yield (
+            f"When controller {row['controller_id']} of epoch {row['controller_epoch']} stopped deciding: it logged "
+            f"no resignation, and the next one was elected at {date_time(row['until'])}{meanwhile}."
+        )
+    if with_gaps := opened.gaps_at(since + (until - since) / 2):
+        yield from (f"There is {gap}." for gap in with_gaps)

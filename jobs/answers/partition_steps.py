@@ -1,0 +1,318 @@
+"""What happened to one partition, step by step: its states and elections, its brokers, the controller. No queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
+from jobs.answers.opened import places
+from jobs.answers.story import Step
+from jobs.answers.words import ENDS, brokers_text, cause_text, lost_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.wording import duration, plural
+
+COLOURS = ("green", "blue", "magenta", "cyan", "yellow", "white")
+"""Of leaders, by their ids."""
+
+
+@dataclass(frozen=True)
+class PartitionRows:
+    """All rows about one partition, in order, and those of its brokers and the controllers."""
+
+    states: Sequence[Row]
+    outages: Sequence[Row]
+    elections: Sequence[Row]
+    isr_changes: Sequence[Row] = ()
+    reassignments: Sequence[Row] = ()
+    violations: Sequence[Row] = ()
+    topics: Sequence[Row] = ()
+    brokers: Sequence[Row] = ()
+    terms: Sequence[Row] = ()
+    processes: Sequence[Row] = field(default_factory=tuple)
+    """Events about the brokers' processes and the partition's log."""
+
+
+def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step]:
+    """All steps in a span of time, in order."""
+    steps = [
+        *_state_steps(rows),
+        *_failed_elections(rows.elections),
+        *broker_steps(rows.brokers),
+        *controller_steps(rows.terms),
+        *_reassignment_steps(rows.reassignments),
+        *_topic_steps(rows.topics),
+        *_violation_steps(rows.violations),
+        *process_steps(rows.processes),
+    ]
+    return sorted(
+        (step for step in steps if since <= step.at <= until), key=lambda step: (step.at, step.rank, step.text)
+    )
+
+
+# ---- states ---------------------------------------------------------------------------------------------------------
+def _state_steps(rows: PartitionRows) -> Iterator[Step]:
+    """A step for each state: who leads, who is in sync, and by which election."""
+    elections = {(row["incarnation"], row["leader_epoch"]): row for row in rows.elections if row["succeeded"]}
+    changes = {(row["incarnation"], row["ordinal"], row["kind"]): row for row in rows.isr_changes}
+    outages = {(row["incarnation"], row["since"]): row for row in rows.outages}
+    first = rows.states[0] if rows.states else None
+    if first is not None:
+        yield _first_state(first, "created with" if first["leader_epoch"] == 0 else "first seen with")
+    for before, state in pairwise(rows.states):
+        if before["incarnation"] != state["incarnation"]:
+            yield _first_state(state, "created anew with")
+            continue
+        election = elections.get((state["incarnation"], state["leader_epoch"]))
+        if state["leader"] == -1:
+            yield _leaderless(before, state, outages.get((state["incarnation"], state["since"])))
+        elif state["leader_epoch"] != before["leader_epoch"]:
+            yield _led(before, state, election)
+        else:
+            yield _isr_step(before, state, changes)
+
+
+def _first_state(state: Row, verb: str) -> Step:
+    leader = "no leader" if state["leader"] == -1 else f"leader {_id(state['leader'])}"
+    text = f"{verb} {leader}, ISR {brokers_text(state['isr'])}"
+    if state["replicas"] is not None:
+        text += f", replicas {brokers_text(state['replicas'])}"
+    return Step(state["since"], text, places(state["evidence"], 1), 40)
+
+
+def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
+    text = "NO LEADER"
+    if before["leader"] is not None and before["leader"] >= 0:
+        text += f": broker {before['leader']} led until then"
+    elif before["leader"] == -1:
+        text = f"still no leader (leader epoch {state['leader_epoch']})"
+    cause = cause_text(outage) if outage is not None else None
+    text += f", {cause}" if cause else ""
+    text += f"; ISR {brokers_text(state['isr'])}"
+    return Step(state["since"], _marked(text, state), places(state["evidence"]), 20, "outage")
+
+
+def _led(before: Row, state: Row, election: Row | None) -> Step:
+    """A new leader epoch: who was elected, how."""
+    kind = "election"
+    if state["leader"] is None:
+        text = f"leader epoch {state['leader_epoch']}, its leader is not known"
+    elif state["leader"] == before["leader"]:
+        text = f"broker {state['leader']} stays leader in leader epoch {state['leader_epoch']}"
+        kind = "isr"
+    else:
+        text = f"broker {state['leader']} became leader, leader epoch {state['leader_epoch']}"
+        if before["leader"] is not None and before["leader"] >= 0:
+            text += f", after broker {before['leader']}"
+    if election is not None and state["leader"] != before["leader"]:
+        how = [election["strategy"].replace("_", " ")] if election["strategy"] not in (None, "none") else []
+        text += f" ({' '.join([*how, 'election'])}{_cleanness(election)}{_latency(election)})"
+        if election["unclean"]:
+            text += f": {lost_text(election)}"
+            kind = "unclean"
+    text += f"; ISR {brokers_text(state['isr'])}"
+    if before["isr"] is not None and before["isr"] != state["isr"]:
+        text += f", before {brokers_text(before['isr'])}"
+    evidence = election["evidence"] if election is not None else state["evidence"]
+    return Step(state["since"], _marked(text, state), places(evidence), 60, kind)
+
+
+def _cleanness(election: Row) -> str:
+    if election["unclean"] is None:
+        return ", clean or not is unknown"
+    return ", UNCLEAN" if election["unclean"] else ", clean"
+
+
+def _latency(election: Row) -> str:
+    return f", {duration(election['latency_ms'])} after the loss" if election["latency_ms"] is not None else ""
+
+
+def _isr_step(before: Row, state: Row, changes: Mapping[tuple[int, int, str], Row]) -> Step:
+    """A state of the same leader epoch: who left or joined the ISR."""
+    parts = []
+    left = sorted({*(before["isr"] or ())} - {*(state["isr"] or ())}) if state["isr"] is not None else []
+    joined = sorted({*(state["isr"] or ())} - {*(before["isr"] or ())}) if before["isr"] is not None else []
+    if left:
+        parts.append(f"broker {brokers_text(left)} left the ISR")
+        change = changes.get((state["incarnation"], state["ordinal"], "shrink"))
+        if change is not None and change["lag"] is not None:
+            parts[-1] += f", {plural(change['lag'], 'record')} behind"
+    if joined:
+        parts.append(f"broker {brokers_text(joined)} joined the ISR")
+    if not parts:
+        parts.append(f"leader {_id(state['leader'])} goes on")
+    if state["replicas"] is not None and before["replicas"] not in (None, state["replicas"]):
+        parts.append(f"replicas {brokers_text(before['replicas'])} to {brokers_text(state['replicas'])}")
+    text = f"{', '.join(parts)}; ISR {brokers_text(state['isr'])}"
+    if state["made_by"] == "controller":
+        text += ", changed by the controller"
+    return Step(state["since"], _marked(text, state), places(state["evidence"], 1), 50, "isr")
+
+
+def _marked(text: str, state: Row) -> str:
+    """The text, and that the state is inferred."""
+    return f"{text} [inferred]" if state["inferred"] else text
+
+
+def _id(broker: int | None) -> str:
+    return "unknown" if broker is None else str(broker)
+
+
+# ---- what happened around it ----------------------------------------------------------------------------------------
+def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
+    for row in elections:
+        if not row["succeeded"]:
+            known = [
+                f"ISR {brokers_text(row['isr_before'])}" if row["isr_before"] is not None else "",
+                f"alive {brokers_text(row['live_brokers'])}" if row["live_brokers"] is not None else "",
+            ]
+            facts = ", ".join(filter(None, known))
+            text = f"election failed{f': {facts}' if facts else ''}"
+            yield Step(row["at"], text, places(row["evidence"], 1), 30, "failed_election")
+
+
+def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
+    """Rows of BROKER_TIMELINE -> brokers that came and went, as the controller saw it."""
+    for row in registrations:
+        evidence = list(row["evidence"] or ())
+        if row["started_as"] is not None:
+            verb = {"returned": "came back", "bounced": "came back", "new": "registered"}.get(row["started_as"], "came")
+            yield Step(row["since"], f"broker {row['broker']} {verb}", places(evidence, 1), 5, "broker")
+        if row["until"] is not None:
+            how = ENDS.get(row["ended_by"] or "", row["ended_by"] or "it is not known why")
+            lost = places(evidence[-1:] if len(evidence) > 1 or row["started_as"] is None else (), 1)
+            yield Step(row["until"], f"broker {row['broker']} gone: {how.replace('_', ' ')}", lost, 4, "broker")
+
+
+def controller_steps(terms: Iterable[Row]) -> Iterator[Step]:
+    """Rows of CONTROLLER_TIMELINE -> controllers that took over and ended."""
+    for row in terms:
+        ready = ""
+        if row["failover_ms"] is not None:
+            ready = f", ready after {duration(row['failover_ms'])}"
+        text = f"controller {row['controller_id']} took over, controller epoch {row['controller_epoch']}{ready}"
+        yield Step(row["since"], text, places(row["evidence"], 1), 10, "controller")
+        if row["until"] is not None and row["ended_by"] == "resigned":
+            yield Step(row["until"], f"controller {row['controller_id']} resigned", (), 9, "controller")
+
+
+def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
+    for row in reassignments:
+        plan = f"from {brokers_text(row['original_replicas'])} to {brokers_text(row['target_replicas'])}"
+        yield Step(row["since"], f"reassignment {plan} began", places(row["evidence"], 1), 35, "reassignment")
+        if row["until"] is not None:
+            yield Step(row["until"], f"reassignment {plan} {row['state']}", (), 70, "reassignment")
+
+
+def _topic_steps(topics: Iterable[Row]) -> Iterator[Step]:
+    for row in topics:
+        if row["deletion_started"] is not None:
+            yield Step(row["deletion_started"], "deletion of the topic was requested", (), 15, "topic")
+        if row["until"] is not None:
+            yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:], 1), 80, "topic")
+
+
+def _violation_steps(violations: Iterable[Row]) -> Iterator[Step]:
+    for row in violations:
+        text = f"rule {row['rule']} VIOLATED: expected {row['expected']}, but it was {row['actual']}"
+        yield Step(row["at"], text, places(row["evidence"], 1), 90, "violated")
+
+
+PROCESSES = {
+    "process_signalled": "broker {node} received a signal",
+    "process_halting": "broker {node} halts",
+    "process_exiting": "broker {node} exits",
+    "broker_stopping": "broker {node} begins to shut down",
+    "broker_stopped": "broker {node} has shut down",
+    "broker_starting": "broker {node} starts",
+    "server_start_failed": "broker {node} failed to start",
+    "unclean_shutdown_found": "broker {node} finds that it was not shut down cleanly",
+    "log_dir_failure_started": "broker {node}: a log directory failed",
+    "log_dir_failure_broker_halt": "broker {node} halts: no log directory is left",
+    "zk_session_expired": "broker {node}: its session with ZooKeeper expired",
+    "kraft_broker_session_timeout": "the controller misses the heartbeats of broker {broker}",
+    "follower_truncated": "broker {node} truncated its log",
+    "log_truncated": "broker {node} truncated its log",
+    "log_truncated_fully": "broker {node} truncated its log fully",
+    "replicas_out_of_sync": "the leader finds followers out of sync",
+    "leader_and_isr_disk_error": "broker {node}: a disk failed it",
+}
+"""By event type of brokers' own records that belong to a story."""
+OF_PARTITION = (
+    "follower_truncated", "log_truncated", "log_truncated_fully", "replicas_out_of_sync", "leader_and_isr_disk_error",
+)  # fmt: skip
+"""Those of them that are about one partition."""
+
+
+def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -> Iterator[Step]:
+    """Rows of EVENTS in order -> what nodes wrote about themselves; what repeats within five seconds once."""
+    last: dict[tuple[str, int | None, int | None], datetime] = {}
+    for row in events:
+        text = texts.get(row["event_type"])
+        key = row["event_type"], row["node_id"], row["broker_id"]
+        if text is None or row["at"] is None:
+            continue
+        if key in last and row["at"] - last[key] < timedelta(seconds=5):
+            continue
+        last[key] = row["at"]
+        node, broker = _id(row["node_id"]), _id(row["broker_id"])
+        yield Step(row["at"], text.format(node=node, broker=broker), ((row["file_id"], row["line"]),), 3, "process")
+
+
+# ---- lanes ----------------------------------------------------------------------------------------------------------
+def partition_lanes(rows: PartitionRows, since: datetime, until: datetime, logs_end: datetime) -> list[Lane]:
+    """Leader, ISR, its brokers and the controllers over a time."""
+
+    def around(some: Iterable[Row]) -> list[Row]:
+        return [row for row in some if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
+
+    states = around(rows.states)
+    leaders, isrs = [], []
+    for state in states:
+        end = state["until"] or logs_end
+        begin = max(state["since"], since)
+        leader = state["leader"]
+        if leader == -1:
+            leaders.append(Stretch(begin, end, NONE, "", "red"))
+        elif leader is not None:
+            leaders.append(Stretch(begin, end, FADED, str(leader), COLOURS[leader % len(COLOURS)]))
+        if state["isr"] is not None:
+            isrs.append(Stretch(begin, end, "·", brokers_text(state["isr"])))
+    lanes = [Lane("leader", _joined(leaders)), Lane("ISR", _joined(isrs))]
+    lanes += broker_lanes(around(rows.brokers), since, logs_end)
+    lanes.append(controller_lane(around(rows.terms), since, logs_end))
+    return [lane for lane in lanes if lane.stretches]
+
+
+def broker_lanes(registrations: Iterable[Row], since: datetime, logs_end: datetime) -> list[Lane]:
+    """Rows of BROKER_TIMELINE -> a lane for each broker, empty where it was away."""
+    by_broker: dict[int, list[Stretch]] = {}
+    for row in registrations:
+        stretch = Stretch(max(row["since"], since), row["until"] or logs_end, UP)
+        by_broker.setdefault(row["broker"], []).append(stretch)
+    return [Lane(f"broker {broker}", stretches) for broker, stretches in sorted(by_broker.items())]
+
+
+def controller_lane(terms: Iterable[Row], since: datetime, logs_end: datetime) -> Lane:
+    """Rows of CONTROLLER_TIMELINE -> who was controller."""
+    return Lane(
+        "controller",
+        [
+            Stretch(max(row["since"], since), row["until"] or logs_end, FADED, str(row["controller_id"]))
+            for row in terms
+        ],
+    )
+
+
+def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
+    """Stretches of which those that follow each other with one label and mark are one."""
+    joined: list[Stretch] = []
+    for stretch in stretches:
+        last = joined[-1] if joined else None
+        if last and (last.mark, last.label) == (stretch.mark, stretch.label) and last.until >= stretch.since:
+            joined[-1] = Stretch(last.since, stretch.until, last.mark, last.label, last.colour)
+        else:
+            joined.append(stretch)
+    return joined

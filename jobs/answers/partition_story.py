@@ -1,0 +1,283 @@
+"""`why TOPIC-PARTITION`: which time of a partition is asked about, and what the answer is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from jobs.answers.opened import OpenedCluster
+from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
+from jobs.answers.story import Step, Story
+from jobs.answers.words import brokers_text, cause_text, healer_text, length_text, listed, lost_text, span_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.wording import date_time, plural
+from jobs.read.create_views import literal, time_literal
+from jobs.read.published import nearest
+from udfs.describe.snapshot import iso
+from udfs.errors import BadInput
+
+TABLES = (
+    "events", "topic_timeline", "partition_timeline", "offline_partitions", "elections", "isr_changes", "reassignments",
+    "verdicts", "broker_timeline", "controller_timeline", "log_dir_failures",
+)  # fmt: skip
+BEFORE, AFTER = 6, 4
+"""States before and after what is asked about that belong to its story, if none in full sync ends it sooner."""
+MOST_STEPS = 30
+MARGIN = timedelta(seconds=2)
+
+
+def partition_story(
+    opened: OpenedCluster, topic: str, partition: int, at: datetime | None, most: int = MOST_STEPS
+) -> Story:
+    """The story of a partition: around a moment, or around its open outage, its longest one, or its last state.
+
+    Raises BadInput for a partition that the tables do not have.
+    """
+    rows = _partition_rows(opened, topic, partition)
+    outage = _outage_at(rows.outages, at, opened.last)
+    state = _state_at(rows.states, at)
+    since, until = _story_span(rows, outage, state, opened.last)
+    rows = _with_processes(opened, rows, topic, partition, since - MARGIN, until + MARGIN)
+    steps = steps_of(rows, since - MARGIN, until + MARGIN)
+    shown = _most_telling(steps, most)
+    begin = min([since, *(step.at for step in shown), *([at] if at else [])])
+    end = max([until, *(step.at for step in shown), *([at] if at else [])])
+    margin = max((end - begin) / 20, timedelta(milliseconds=500))
+    begin, end = max(begin - margin, opened.first), min(end + margin, opened.last)
+    name = f"{topic}-{partition}"
+    if outage is not None:
+        answer, facts = _outage_answer(name, outage, rows), _data(outage)
+    else:
+        answer, facts = _state_answer(name, state, rows, at, opened), _data(state) if state is not None else {}
+    return Story(
+        opened.cluster, name, answer, begin, end, at, partition_lanes(rows, begin, end, opened.last), shown,
+        len(steps) - len(shown), list(_others(opened, name, rows, outage)),
+        list(_unknown(opened, rows, outage, at or since, begin, end)), facts,
+    )  # fmt: skip
+
+
+def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> PartitionRows:
+    one = f"topic = {literal(topic)} AND partition = {partition}"
+    states = opened.table("partition_timeline", one, "incarnation, ordinal")
+    topics = opened.table("topic_timeline", f"topic = {literal(topic)}", "incarnation")
+    if not states and not opened.table("offline_partitions", one):
+        raise BadInput(_no_such_partition(opened, topic, partition, bool(topics)))
+    replicas = sorted({broker for state in states for broker in (*(state["replicas"] or ()), *(state["isr"] or ()))})
+    of_brokers = f"broker IN ({', '.join(map(str, replicas))})" if replicas else "false"
+    return PartitionRows(
+        states,
+        opened.table("offline_partitions", one, "since"),
+        opened.table("elections", one, '"at", leader_epoch'),
+        opened.table("isr_changes", one, "incarnation, ordinal"),
+        opened.table("reassignments", one, "since"),
+        opened.table("verdicts", f"{one} AND verdict = 'violated'", '"at", rule'),
+        topics,
+        opened.table("broker_timeline", of_brokers, "broker, since"),
+        opened.table("controller_timeline", order="since, controller_epoch"),
+    )
+
+
+def _no_such_partition(opened: OpenedCluster, topic: str, partition: int, is_topic: bool) -> str:
+    known = opened.rows(f"SELECT DISTINCT partition FROM partition_timeline WHERE topic = {literal(topic)} ORDER BY 1")
+    if known:
+        return (
+            f"Topic {topic} has no partition {partition} in the logs; it has {listed(r['partition'] for r in known)}."
+        )
+    if is_topic:
+        return f"The logs show no state of {topic}-{partition}, though the topic was there."
+    names = [row["topic"] for row in opened.rows("SELECT DISTINCT topic FROM partition_timeline ORDER BY 1")]
+    return f"There is no topic {topic} in the logs; {nearest(topic, names)}"
+
+
+def _with_processes(
+    opened: OpenedCluster, rows: PartitionRows, topic: str, partition: int, since: datetime, until: datetime
+) -> PartitionRows:
+    """The rows with what the brokers of a partition wrote about themselves in a time."""
+    brokers = {row["broker"] for row in rows.brokers} | {b for s in rows.states for b in (s["replicas"] or ())}
+    nodes = ", ".join(map(str, sorted(brokers))) or "NULL"
+    own = ", ".join(literal(kind) for kind in PROCESSES if kind not in OF_PARTITION)
+    partitions = ", ".join(map(literal, OF_PARTITION))
+    events = opened.rows(
+        'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE'
+        f' "at" BETWEEN {time_literal(since)} AND {time_literal(until)} AND ('
+        f"(event_type IN ({own}) AND (node_id IN ({nodes}) OR broker_id IN ({nodes})))"
+        f" OR (event_type IN ({partitions}) AND topic = {literal(topic)} AND partition = {partition}))"
+        ' ORDER BY "at", file_id, line'
+    )
+    return PartitionRows(
+        rows.states, rows.outages, rows.elections, rows.isr_changes, rows.reassignments, rows.violations, rows.topics,
+        rows.brokers, rows.terms, events,
+    )  # fmt: skip
+
+
+# ---- which time -----------------------------------------------------------------------------------------------------
+def _end(row: Row, logs_end: datetime) -> datetime:
+    end: datetime = row["until"] or row.get("ended_before") or logs_end
+    return end
+
+
+def _outage_at(outages: Sequence[Row], at: datetime | None, logs_end: datetime) -> Row | None:
+    """The outage at a moment; without one the open outage, else the longest, of these the last."""
+    if at is not None:
+        during = [row for row in outages if row["since"] <= at <= _end(row, logs_end)]
+        return during[-1] if during else None
+    still_open = [row for row in outages if row["ended_before"] is None]
+    return max(still_open or outages, key=lambda row: (row["at_least_ms"] or 0, row["since"]), default=None)
+
+
+def _state_at(states: Sequence[Row], at: datetime | None) -> Row | None:
+    """The state that held at a moment; without one the last."""
+    begun = [state for state in states if at is None or state["since"] <= at]
+    return begun[-1] if begun else None
+
+
+def _story_span(
+    rows: PartitionRows, outage: Row | None, state: Row | None, logs_end: datetime
+) -> tuple[datetime, datetime]:
+    """From the last state in full sync before what is asked about to the first one after it."""
+    if outage is not None:
+        begin, end = outage["since"], _end(outage, logs_end)
+    elif state is not None:
+        begin, end = state["since"], state["since"]
+    else:
+        return logs_end, logs_end
+    before = [row for row in rows.states if row["since"] < begin][-BEFORE:]
+    after = [row for row in rows.states if row["since"] > end or (outage is not None and row["since"] == end)][:AFTER]
+    synced = [row for row in before if row["availability"] == "FullyInSync"]
+    if synced and before:
+        # the change away from full sync belongs to the story, the time in it does not
+        begin = next((row["since"] for row in before if row["since"] > synced[-1]["since"]), begin)
+    elif before:
+        begin = before[0]["since"]
+    if outage is not None:
+        recovered = next((row for row in after if row["availability"] == "FullyInSync"), None)
+        end = max(end, recovered["since"] if recovered else after[-1]["since"] if after else end)
+    return begin, end
+
+
+def _most_telling(steps: Sequence[Step], most: int) -> list[Step]:
+    """The steps that matter if there are too many: what changed the leader before brokers' own records."""
+    weight = {"outage": 0, "unclean": 0, "election": 1, "failed_election": 2, "broker": 2, "reassignment": 3}
+    kept = sorted(range(len(steps)), key=lambda i: (weight.get(steps[i].kind, 4), i))[:most]
+    return [steps[i] for i in sorted(kept)]
+
+
+# ---- the answer -----------------------------------------------------------------------------------------------------
+def _outage_answer(name: str, outage: Row, rows: PartitionRows) -> str:
+    """What an outage was, why, and what ended it; whether records were lost."""
+    if outage["ended_before"] is None:
+        begin = f"{name} has had no leader since {date_time(outage['since'])} UTC ({length_text(outage)} by the logs)"
+    else:
+        span = span_text(outage["since"], outage["until"], f"a time before {date_time(outage['ended_before'])}")
+        begin = f"{name} had no leader for {length_text(outage)}, {span}"
+    cause = cause_text(outage)
+    last_isr, lost = outage["last_isr"], outage.get("cause_broker")
+    if cause and lost is not None and last_isr == [lost]:
+        cause += ", the only replica in sync"
+    elif cause and last_isr is not None:
+        cause += f" (the ISR was {brokers_text(last_isr)})"
+    if not cause:
+        known = [f"broker {outage['last_leader']} led before"] if outage["last_leader"] is not None else []
+        known += [f"the ISR was {brokers_text(last_isr)}"] if last_isr is not None else []
+        cause = "the cause is not known" + (f" ({'; '.join(known)})" if known else "")
+    return f"{begin}: {cause}{_ending(outage, rows)}."
+
+
+def _ending(outage: Row, rows: PartitionRows) -> str:
+    """What ended an outage, and what it cost."""
+    failed = f"{plural(outage['failed_elections'], 'election')} failed meanwhile" if outage["failed_elections"] else ""
+    if outage["ended_before"] is None:
+        return f"; {failed}" if failed else ""
+    healer = healer_text(outage)
+    parts = [failed] if failed else []
+    next_state = next((row for row in rows.states if row["since"] == outage["ended_before"]), None)
+    leader = next_state["leader"] if next_state is not None else None
+    if healer:
+        text = f"{healer} ended it"
+        if leader is not None and leader >= 0:
+            text = f"{healer} made broker {leader} leader"
+            back = [
+                row for row in rows.brokers
+                if row["broker"] == leader and outage["since"] <= row["since"] <= outage["ended_before"]
+            ]  # fmt: skip
+            text += f" when it came back at {date_time(back[-1]['since'])[11:]}" if back else ""
+        parts.append(text)
+    elif outage["until"] is None:
+        parts.append("how it ended is in no line")
+    election = next((row for row in rows.elections if row["unclean"] and row["at"] == outage["ended_before"]), None)
+    if election is not None:
+        parts.append(lost_text(election))
+    return "".join(f"; {part}" for part in parts)
+
+
+def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetime | None, opened: OpenedCluster) -> str:
+    """How a partition stood at a moment, and since when."""
+    if state is None:
+        first = rows.states[0]["since"] if rows.states else None
+        return f"Nothing is known about {name} at {date_time(at)} UTC: the logs show it from {date_time(first)} on."
+    if at is not None and state["until"] is not None and state["until"] <= at:
+        return f"{name} was not there at {date_time(at)} UTC: the topic was deleted at {date_time(state['until'])}."
+    when = f"At {date_time(at)} UTC" if at is not None else f"At the end of the logs ({date_time(opened.last)} UTC)"
+    leader = "an unknown leader" if state["leader"] is None else f"leader {state['leader']}"
+    text = f"{when} {name} had {leader}, ISR {brokers_text(state['isr'])}"
+    if state["replicas"] is not None:
+        text += f" of replicas {brokers_text(state['replicas'])}"
+    text += f", since {date_time(state['since'])}"
+    missing = sorted({*(state["replicas"] or ())} - {*(state["isr"] or ())}) if state["isr"] is not None else []
+    if missing:
+        gone = [broker for broker in missing if _was_away(rows.brokers, broker, at or opened.last)]
+        text += f"; broker {brokers_text(missing)} was out of sync"
+        text += f", for broker {brokers_text(gone)} was gone" if gone else ""
+    if not rows.outages:
+        text += "; no outage of it is in the logs"
+    return f"{text}."
+
+
+def _was_away(registrations: Sequence[Row], broker: int, at: datetime) -> bool:
+    """Whether a broker had gone and not yet come back."""
+    own = [row for row in registrations if row["broker"] == broker and row["since"] <= at]
+    return bool(own) and own[-1]["until"] is not None and own[-1]["until"] <= at
+
+
+def _others(opened: OpenedCluster, name: str, rows: PartitionRows, outage: Row | None) -> Iterator[tuple[str, str]]:
+    """Other outages of the partition, and its unclean elections."""
+    for row in sorted(rows.outages, key=lambda row: -(row["at_least_ms"] or 0))[:6]:
+        if row is not outage:
+            text = f"no leader for {length_text(row)} from {date_time(row['since'])}"
+            yield text, opened.command(f"why {shlex.quote(name)} --at {iso(row['since'])}")
+    for row in [row for row in rows.elections if row["unclean"]][:5]:
+        yield f"unclean election of broker {row['leader']} at {date_time(row['at'])}: {lost_text(row)}", ""
+
+
+def _unknown(
+    opened: OpenedCluster, rows: PartitionRows, outage: Row | None, at: datetime, since: datetime, until: datetime
+) -> Iterator[str]:
+    """What the logs do not tell about a time, a sentence each."""
+    if outage is not None:
+        if outage["cause"] is None:
+            yield "Why the leader was lost."
+        if outage["began_after"] is not None and outage["began_after"] < outage["since"]:
+            yield f"When exactly it began: after {date_time(outage['began_after'])}, by {date_time(outage['since'])}."
+        if outage["until"] is None and outage["ended_before"] is not None:
+            yield f"When exactly it ended: by {date_time(outage['ended_before'])}."
+    states = [row for row in rows.states if since <= row["since"] <= until]
+    if inferred := sum(bool(row["inferred"]) for row in states):
+        yield f"{plural(inferred, 'state')} of this time: no line prints it in full, it follows from its neighbours."
+    if missing := sum(row["missing_before"] or 0 for row in states):
+        yield f"{plural(missing, 'state')} between those above: no line shows them."
+    for before, state in pairwise(rows.states):
+        if state in states and before["leader"] is None:
+            yield f"Who led from {date_time(before['since'])}."
+    for row in rows.elections:
+        if since <= row["at"] <= until and row["unclean"] and row["lost_records_max"] is None:
+            yield f"How many records the unclean election of {date_time(row['at'])} lost."
+    yield from (f"There is {gap}." for gap in opened.gaps_at(at))
+
+
+def _data(row: Row) -> dict[str, object]:
+    """A row for programs, its evidence left out."""
+    return {
+        name: iso(value) if isinstance(value, datetime) else value for name, value in row.items() if name != "evidence"
+    }

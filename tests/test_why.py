@@ -1,0 +1,159 @@
+"""`why`: the first sentence answers, steps are in order with their lines, and what is not known is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
+from jobs.cli import main
+from tests.answers_warehouse import moment, night, partition, row, tables
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return night(tmp_path_factory.mktemp("why") / "w")
+
+
+def run(root: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--warehouse", str(root)], catch_exceptions=False)
+
+
+def why(root: Path, *subject: str) -> str:
+    result = run(root, "why", *subject)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def data(root: Path, *subject: str) -> dict[str, Any]:
+    story: dict[str, Any] = json.loads(why(root, *subject, "--format", "json"))
+    return story
+
+
+def test_the_outage_at_a_time(warehouse: Path) -> None:
+    story = data(warehouse, "pay-in-0", "--at", "10:05:30")
+    assert story["answer"] == (
+        "pay-in-0 had no leader for 60.0 s, from 2026-11-21 10:05:00.020 to 10:06:00.000 UTC: broker 1 failed, the "
+        "only replica in sync; 1 election failed meanwhile; an unclean election made broker 2 leader; it lost 5 to 9 "
+        "records."
+    )
+    steps = [(step["at"][11:19], step["kind"], step["text"]) for step in story["steps"]]
+    assert steps == [
+        ("10:04:00", "isr", "broker 2 left the ISR, 7 records behind; ISR 1"),
+        ("10:05:00", "broker", "broker 1 gone: session with ZooKeeper expired"),
+        ("10:05:00", "failed_election", "election failed: alive 2,3"),
+        ("10:05:00", "outage", "NO LEADER: broker 1 led until then, broker 1 failed; ISR 1"),
+        ("10:05:30", "process", "broker 1 starts"),
+        ("10:06:00", "unclean", "broker 2 became leader, leader epoch 2 (offline election, UNCLEAN, 1 min 0 s after "
+         "the loss): it lost 5 to 9 records; ISR 2, before 1"),
+        ("10:06:00", "violated", "rule leader_in_isr VIOLATED: expected one of 1, but it was 2"),
+    ]  # fmt: skip
+    assert story["steps"][1]["lines"][0]["place"] == "broker-3/controller.log:30"
+    assert story["steps"][0]["lines"][0]["message"] == "[Partition pay-in-0 broker=1] ISR updated to [1]"
+
+
+def test_an_open_outage_comes_first_and_says_what_is_unknown(warehouse: Path) -> None:
+    text = why(warehouse, "pay-in-1")
+    first = " ".join(text.split("\n\n")[0].split())
+    assert first == (
+        "pay-in-1 has had no leader since 2026-11-21 10:08:00.000 UTC (at least 2 min 0 s by the logs): the cause is "
+        "not known (broker 3 led before; the ISR was 3)."
+    )
+    assert "Why the leader was lost." in text
+    assert "1 state of this time: no line prints it in full" in " ".join(text.split())
+
+
+def test_text_has_a_picture_and_quotes_lines_without_control_characters(warehouse: Path) -> None:
+    text = why(warehouse, "pay-in-0")
+    leader = next(line for line in text.splitlines() if line.startswith("leader "))
+    assert leader.split()[1].startswith("1─")
+    assert NONE in leader
+    assert leader.rstrip().endswith("─")
+    assert "broker-3/state-change.log:41  pay-in-0 has leader \\x1b[31m-1" in text
+    assert "\x1b" not in text
+    assert "2026-11-21 (UTC)" in text
+
+
+def test_a_time_without_an_outage(warehouse: Path) -> None:
+    assert data(warehouse, "pay-in-0", "--at", "10:04:30")["answer"] == (
+        "At 2026-11-21 10:04:30.000 UTC pay-in-0 had leader 1, ISR 1 of replicas 1,2, since 2026-11-21 10:04:00.000; "
+        "broker 2 was out of sync."
+    )
+
+
+def test_a_broker(warehouse: Path) -> None:
+    story = data(warehouse, "broker", "1")
+    assert story["answer"] == (
+        "Broker 1 is away for 5 min 0 s, from 2026-11-21 10:05:00.000 UTC to the end of the logs (session with "
+        "ZooKeeper expired): 1 partition had no leader, pay-in-0 for 60.0 s."
+    )
+    assert "pay-in-0 lost its leader; broker 1 failed" in [step["text"] for step in story["steps"]]
+    assert data(warehouse, "broker", "2")["answer"] == "Broker 2 was never seen away in these logs."
+
+
+def test_the_controller(warehouse: Path) -> None:
+    assert data(warehouse, "controller")["answer"] == (
+        "At the end of the logs node 3 was controller (epoch 1), since 2026-11-21 10:00:00.000 UTC; the controller did "
+        "not change in these logs."
+    )
+
+
+@pytest.mark.parametrize(
+    ("subject", "complaint"),
+    {
+        ("pay-in",): "pay-in is a topic; name one of its partitions: pay-in-0, pay-in-1.",
+        ("pay-in-7",): "Topic pay-in has no partition 7 in the logs; it has 0, 1.",
+        ("pay-inn-0",): "There is no topic pay-inn in the logs; did you mean pay-in?",
+        ("broker", "9"): "There is no broker 9 in the logs; there are 1, 2, 3.",
+        ("nonsense",): "'nonsense' is no partition; give one such as orders-3, or `broker 3`, or `controller`.",
+        ("pay-in-0", "--at", "2026-11-20"): "The logs are from 2026-11-21T10:00:00.000Z to 2026-11-21T10:10:00.000Z: "
+        "nothing is known about 2026-11-20T00:00:00.000Z.",
+    }.items(),
+    ids=str,
+)  # fmt: skip
+def test_what_cannot_be_answered_is_one_sentence(warehouse: Path, subject: tuple[str, ...], complaint: str) -> None:
+    result = run(warehouse, "why", *subject)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kafka-rewind: {complaint}\n")
+
+
+def test_tables_that_a_warehouse_lacks(tmp_path: Path) -> None:
+    """An older or partial run: what is there is told."""
+    lacking = ("elections", "isr_changes", "reassignments", "verdicts", "broker_timeline", "controller_timeline")
+    story = data(night(tmp_path / "w", without=lacking), "pay-in-0")
+    assert story["answer"].startswith("pay-in-0 had no leader for 60.0 s")
+
+
+def test_a_time_whose_end_is_not_known(tmp_path: Path) -> None:
+    outage = partition(
+        0, since="10:05:00.020", at_least_ms=0, at_most_ms=59_980, began_after="10:04:00", ended_before="10:06:00",
+        failed_elections=0, evidence=[],
+    )  # fmt: skip
+    story = data(night(tmp_path / "w", {"offline_partitions": [outage]}), "pay-in-0")
+    assert story["answer"].startswith(
+        "pay-in-0 had no leader for at most 60.0 s, from 2026-11-21 10:05:00.020 UTC to a time before 2026-11-21"
+    )
+    assert "When exactly it ended: by 2026-11-21 10:06:00.000." in story["cannot_be_told"]
+    assert (
+        "When exactly it began: after 2026-11-21 10:04:00.000, by 2026-11-21 10:05:00.020." in story["cannot_be_told"]
+    )
+
+
+def test_several_clusters_need_a_name(tmp_path: Path) -> None:
+    other = row(cluster="d", node_id=1, kind="server", since="10:00", until="10:01", records=1)
+    spans = [*tables()["log_coverage"], other]
+    files = [*tables()["log_files"], {**tables()["log_files"][0], "cluster": "d"}]
+    root = night(tmp_path / "w", {"log_coverage": spans, "log_files": files})
+    assert "The warehouse has several clusters: c, d; name one with --cluster." in run(root, "why", "pay-in-0").stderr
+    story = data(root, "pay-in-1", "--cluster", "c")
+    assert story["cluster"] == "c"
+
+
+def test_what_is_shorter_than_a_column_is_seen() -> None:
+    begin, end = moment("10:00"), moment("11:00")
+    blip = Stretch(moment("10:30:00.100"), moment("10:30:00.200"), NONE)
+    lane = Lane("leader", [Stretch(begin, blip.since, "─", "1"), blip, Stretch(blip.until, end, "─", "2")])
+    assert lane_text(lane, begin, end, 11) == "1────▒─────"

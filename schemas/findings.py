@@ -67,7 +67,12 @@ OFFLINE_PARTITIONS = table(
     "one interval in which a partition has no leader",
     "cluster, topic, partition, incarnation, since",
     *PARTITION_KEY,
-    column("since", TIME, "Time of the first log line that shows leader -1, UTC."),
+    column(
+        "since",
+        TIME,
+        "Time of the first log line that shows leader -1, UTC. Where it is in a broker's first requests, and may "
+        "have been over by then, `began_after`: the partition had no leader at some time before `ended_before`.",
+    ),
     column(
         "until",
         TIME,

@@ -39,6 +39,10 @@ node_id | file_id | at          | logger              | event_type              
 0       | s       | 15:00:00.2  | state.change.logger | partition_state_change          | 1                |                                             | after a hole
 0       | c       | 15:00:01    | kafka.controller    | broker_set_changed              |                  | live_brokers=3; deleted_brokers=1           | sees 3 only
 0       | s       | 15:00:02    | state.change.logger | partition_state_change          | 1                |                                             | then
+# at INFO no list is logged: who began to shut down does so until it is gone
+0       | c       | 15:00:03    | kafka.controller    | controlled_shutdown_started     |                  | broker=3                                    | 3 leaves
+0       | s       | 15:00:03    | state.change.logger | partition_state_change          | 1                |                                             | for 3, too
+0       | c       | 15:00:04    | kafka.controller    | broker_removed_from_shutting_down |                | brokers=3                                   | 3 left
 """
 COVERAGE = """
 node_id | kind         | since      | until
@@ -58,7 +62,7 @@ for 3          | offline             | broker_startup      | 1,2,3 | []
 preferred      | preferred           | auto                | 1,2,3 | []
 unclean        | offline             | zk                  | 1,2,3 | []
 before 2.4     | preferred           | admin               | 1,2,3 | []
-2 leaves       | controlled_shutdown | controlled_shutdown | 1,2,3 | []
+2 leaves       | controlled_shutdown | controlled_shutdown | 1,2,3 | 2
 2, 3 leave     | controlled_shutdown | controlled_shutdown | 1,2,3 | 2,3
 2 left         | controlled_shutdown | controlled_shutdown | 1,2,3 | 3
 2 leaves again | controlled_shutdown | controlled_shutdown | 1,2,3 | 2
@@ -66,6 +70,9 @@ other          | offline             | broker_failure      |       | []
 after a hole   |                     |                     |       | []
 sees 3 only    |                     |                     | 3     | []
 then           |                     |                     | 3     | []
+3 leaves       | controlled_shutdown | controlled_shutdown | 3     | 3
+for 3, too     | controlled_shutdown | controlled_shutdown | 3     | 3
+3 left         | controlled_shutdown | controlled_shutdown | 3     | []
 """
 
 
@@ -86,5 +93,6 @@ def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) 
         for 3   | offline  | broker_startup      | 1,2,3 | []
         after a hole |     |                     |       | []
         then    |          |                     | 3     | []
+        for 3, too | controlled_shutdown | controlled_shutdown | 3 | 3
         """,
     )

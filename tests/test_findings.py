@@ -75,6 +75,10 @@ many      | 0         | 0           | 1      | 0            | 0               | 
 many      | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
 many      | 0         | 0           | 1      | 2            | 2               | 1,2   |     | 1,2      | 10:00:02 | 10:00:02 |         | 1
 many      | 0         | 0           | 2      | 3            | 3               | 1,2   |     | 1,2      | 10:00:02 |          |         | 1
+# no state before is known: of two a line shows that the leader epoch came then, another leader has just started
+begun     | 0         | 0           | 2      | 3            | 5               | 2     |     | 1,2      | 10:00:02 |          |         | 1
+decided   | 0         | 0           | 2      | 3            | 5               | 2     |     | 1,2      | 10:00:02 |          |         | 1
+started   | 0         | 0           | 2      | 3            | 5               | 2     |     | 1,2      | 10:00:02 |          |         | 1
 """
 # the controller's own log of two of them, and of an election that failed (in two lines)
 DECISIONS = """
@@ -87,9 +91,15 @@ unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_
 unclean   | 0         | 10:00:01.6  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OfflinePartition |
 # what the exception says of the live brokers counts more than what the controller said before
 unclean   | 0         | 10:00:01.7  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No replica for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], Assigned replicas are: [List(1)]
+begun     | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=2                               |
+started   | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=-1                              |
+decided   | 0         | 10:00:02    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
 """
 TOPICS = """
 topic     | incarnation | topic_id | since    | until
+begun     | 0           |          | 10:00:00 |
+started   | 0           |          | 10:00:00 |
+decided   | 0           |          | 10:00:00 |
 clean     | 0           |          | 10:00:00 |
 unclean   | 0           |          | 10:00:00 |
 """
@@ -108,6 +118,8 @@ old     | 10:00:01   | true      | 1               | 2      | 1            |    
 unsaid  | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
 many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
 many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2        | false   |            |          |                |
+begun   | 10:00:02   | true      |                 | 2      | 3            |            |         |            |          |                |
+decided | 10:00:02   | true      |                 | 2      | 3            |            |         |            | offline  | broker_failure | 1,2,3
 """
 
 
@@ -179,6 +191,20 @@ once    | 0         | 0           | 1      | 1            | 1               | 1 
 once    | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:05 | 10:00:07 | 9@f:43
 once    | 0         | 0           | -1     | 4            | 4               | 1   | 10:00:07 | 10:00:08 | 9@f:44
 once    | 0         | 0           | 1      | 5            | 5               | 1   | 10:00:08 |          | 9@f:45
+# broker 9 learned of it with its first requests, and at once that it was over; of the other that it was still so
+late    | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:05 | 10:03:00 | 9@f:46
+late    | 0         | 0           | -1     | 2            | 2               | 1   | 10:03:00 | 10:03:00.2 | 9@f:47
+late    | 0         | 0           | 1      | 3            | 3               | 1   | 10:03:00.2 |        | 9@f:48
+lasting | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:05 | 10:03:00 | 9@f:49
+lasting | 0         | 0           | -1     | 2            | 2               | 1   | 10:03:00 | 10:03:16 | 9@f:50
+lasting | 0         | 0           | 1      | 3            | 3               | 1   | 10:03:16 |          | 9@f:51
+"""
+LED_EVENTS = """
+line | node_id | file_id | at       | event_type             | leader | correlation_id
+47   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0
+50   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0
+# of a later request, when it came
+14   | 9       | f       | 10:00:01 | metadata_cache_updated | -1     | 3
 """
 BROKERS = """
 broker | since    | until      | ended_by
@@ -204,6 +230,8 @@ lost    | 2026-11-25 12:00:20 | 2026-11-25 12:00:21 | | |      | 1           | 1
 twice   | 10:06:00 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:39
 twice   | 2026-11-25 12:00:10 | 2026-11-25 12:00:12 | | |      |             | 1        |                  | 0                | 9@f:40
 once    | 10:00:05 | 10:00:08 |             |                     |              | 1           | 1        |                  | 0                | 9@f:43,9@f:44
+late    | 10:00:05 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:47
+lasting | 10:03:00 | 10:03:16 | 16000       |                     |              | 1           | 1        |                  | 0                | 9@f:50
 """
 BOUNDS = """
 topic   | since    | at_least_ms | at_most_ms | began_after | ended_before
@@ -222,6 +250,8 @@ lost    | 2026-11-25 12:00:20 | 1000 | 352221000 | 10:10:00 | 2026-11-25 12:00:2
 twice   | 10:06:00 | 0           | 352450000  | 10:06:00    | 2026-11-25 12:00:10
 twice   | 2026-11-25 12:00:10 | 2000 |        |             | 2026-11-25 12:00:12
 once    | 10:00:05 | 1000        | 3000       | 10:00:05    | 10:00:08
+late    | 10:00:05 | 0           | 175200     | 10:00:05    | 10:03:00.2
+lasting | 10:03:00 | 16000       | 16000      | 10:03:00    | 10:03:16
 """
 LED_COVERAGE = """
 9 | controller   | 10:00:00 | 10:04:00
@@ -239,7 +269,8 @@ def known_spans(frame: Frame, coverage: str, *by: str) -> DataFrame:
 
 def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     spans = known_spans(frame, LED_COVERAGE)
-    rows = to_offline_partitions(states(frame, LED), elections, frame(BROKER_TIMELINE, BROKERS), spans).persist()
+    brokers, events = frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, LED_EVENTS)
+    rows = to_offline_partitions(states(frame, LED), elections, brokers, spans, events).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
 

@@ -315,6 +315,10 @@ over      | 10:00:04 | 1       | reassignment_assignment_updated |        |     
 unmoved   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
 unmoved   | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   |
 unmoved   | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2
+# ... and one whose ISR has another broker was, though the log of the controller that did it is missing
+elsewhere | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
+elsewhere | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1,3 |
+elsewhere | 10:00:03 | 1       | partition_state_change          | 1      | 2            | 2               | 1   |
 """
 BEGUN_WITH = """
 topic     | leader_epoch | replicas
@@ -325,6 +329,9 @@ over      | 0            |
 over      | 1            | 1,2
 unmoved   | 0            | 1,2
 unmoved   | 1            | 1,2
+elsewhere | 0            | 1,2
+elsewhere | 1            |
+elsewhere | 2            |
 """
 
 

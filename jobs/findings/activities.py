@@ -11,7 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.known_spans import span_around
-from jobs.timelines.observations import ids_of
+from jobs.timelines.observations import ids_of, number_of
 from schemas.spark import IDS
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ ACTIVITIES = {
 LIVE_LISTS = ("broker_set_changed", "controller_context_live_brokers")
 """Events that list the live brokers."""
 SHUTDOWN_LISTS = ("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers")
-"""Events that list the brokers that are shutting down."""
+"""Events that list the brokers that are shutting down, the first of them at DEBUG."""
+SHUTDOWN_STARTED = "controlled_shutdown_started"
 SHUTDOWN_DONE = "broker_removed_from_shutting_down"
 CONTEXT_EVENTS = (*ACTIVITIES, "replica_election_started", *LIVE_LISTS, *SHUTDOWN_LISTS, SHUTDOWN_DONE)
 """Events that later decisions depend on, whichever topic they name."""
@@ -96,11 +97,17 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     )
     alive = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
     listed = F.when(F.col("event_type").isin(*SHUTDOWN_LISTS), F.coalesce(ids_of("shutting_down_brokers"), nobody))
-    done = F.when(F.col("event_type") == SHUTDOWN_DONE, ids_of("brokers"))
+    move = F.when(
+        F.col("event_type").isin(SHUTDOWN_STARTED, SHUTDOWN_DONE),
+        F.struct(
+            F.coalesce(ids_of("brokers"), F.array(number_of("broker")), nobody).alias("brokers"),
+            (F.col("event_type") == SHUTDOWN_DONE).alias("is_done"),
+        ),
+    )
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
         own.join(F.broadcast(spans), is_of_node, "left")
-        .withColumns({"rank": rank, "listed": listed, "done": done, "known_since": span_around(F.col("at"))["since"]})
+        .withColumns({"rank": rank, "listed": listed, "move": move, "known_since": span_around(F.col("at"))["since"]})
         .drop("spans", "span_cluster", "span_node_id")
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
@@ -108,9 +115,15 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
                 "strategy": F.last(strategy_of(), ignorenulls=True).over(so_far),
                 "trigger": F.last(trigger_of(), ignorenulls=True).over(so_far),
                 "alive": F.last(alive, ignorenulls=True).over(so_far),
-                "shutting_down": F.array_except(last_listed, F.flatten(F.collect_list("done").over(since_list))),
+                "shutting_down": F.aggregate(F.collect_list("move").over(since_list), last_listed, _after_move),
             }
         )
         .where(is_wanted)
-        .drop("rank", "listed", "done", "list_number", "known_since")
+        .drop("rank", "listed", "move", "list_number", "known_since")
     )
+
+
+def _after_move(shutting_down: Column, move: Column) -> Column:
+    """Who is shutting down after one more began, or some are gone."""
+    done = F.array_except(shutting_down, move["brokers"])
+    return F.when(move["is_done"], done).otherwise(F.array_union(shutting_down, move["brokers"]))

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.findings.activities import with_activity
 from jobs.session import checkpointed
 from jobs.timelines.evidence import milliseconds
+from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import ELECTIONS
 from schemas.spark import IDS
@@ -27,12 +28,16 @@ _DECISION = ["strategy", "trigger", "live_brokers", "shutting_down"]
 def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them.
 
-    A leader epoch that names a broker is an election, unless it is the partition's first. Strategy, trigger and live
-    brokers are those of the controller that logged the transition; KRaft does not log them.
+    A leader epoch that names a broker is an election, unless it is the partition's first. One of which no state before
+    is known is an election if a line shows that it came then: it may have been there since before the logs. Strategy,
+    trigger and live brokers are those of the controller that logged the transition; KRaft does not log them.
     """
     decisions = checkpointed(with_activity(events, DECISION_EVENTS, known_spans))
-    committed = _committed_elections(states).join(
-        _decisions_by_epoch(decisions, topics), [*INCARNATION, "leader_epoch"], "left"
+    committed = (
+        _committed_elections(states)
+        .join(_decisions_by_epoch(decisions, _new_terms(events), topics), [*INCARNATION, "leader_epoch"], "left")
+        .where("epoch_before IS NOT NULL OR is_new")
+        .drop("epoch_before", "is_new")
     )
     unknown = {"lost_records_min": F.lit(None).cast("long"), "lost_records_max": F.lit(None).cast("long")}
     return (
@@ -43,7 +48,8 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_
 
 
 def _committed_elections(states: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE -> ELECTIONS without _DECISION: states whose leader epoch is not that of the state before."""
+    """PARTITION_TIMELINE -> ELECTIONS without _DECISION, `epoch_before`: states whose leader epoch is not that of the
+    state before, or of which none before is known (null)."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:
@@ -63,11 +69,12 @@ def _committed_elections(states: DataFrame) -> DataFrame:
                 order.rowsBetween(Window.unboundedPreceding, -1)
             ),
         }
-    ).where("leader >= 0 AND leader_epoch > epoch_before")
+    ).where("leader >= 0 AND leader_epoch > coalesce(epoch_before, 0)")
     is_next_epoch = F.col("leader_epoch") == F.col("epoch_before") + 1
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
     return elected.select(
         *INCARNATION,
+        "epoch_before",
         F.col("since").alias("at"),
         "controller_epoch",
         F.when(is_next_epoch, F.col("leader_before")).alias("previous_leader"),
@@ -103,9 +110,20 @@ def _was_unclean() -> Column:
     )
 
 
-def _decisions_by_epoch(decisions: DataFrame, topics: DataFrame) -> DataFrame:
-    """Rows of `with_activity`, TOPIC_TIMELINE -> INCARNATION, leader_epoch, _DECISION: of each leader epoch the
-    first."""
+def _new_terms(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, partition, at, leader_epoch: leaders that began it as they had been in one before.
+
+    A broker that has just started logs the leader epoch that it finds, with -1 before.
+    """
+    is_begin = F.col("event_type").isin("leader_epoch_started", LEADER_STARTED)
+    epoch_before = F.col("fields")["previous_leader_epoch"].try_cast("int")
+    is_new = is_begin & (epoch_before >= 0) & (epoch_before < F.col("leader_epoch"))
+    return events.where(is_new).select("cluster", "topic", "partition", "at", "leader_epoch")
+
+
+def _decisions_by_epoch(decisions: DataFrame, new_terms: DataFrame, topics: DataFrame) -> DataFrame:
+    """Rows of `with_activity`, of `_new_terms`, TOPIC_TIMELINE -> INCARNATION, leader_epoch, _DECISION: of each leader
+    epoch the first; `is_new`: whether a line shows that it came then."""
     online = decisions.where(
         "event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader_epoch IS NOT NULL"
     )
@@ -121,12 +139,14 @@ def _decisions_by_epoch(decisions: DataFrame, topics: DataFrame) -> DataFrame:
     )
     live_brokers = F.array_sort(F.array_except("alive", "shutting_down")).alias("live_brokers")
     names = ["cluster", "topic", "partition", "at", "leader_epoch", "strategy", "trigger", "shutting_down"]
+    changes = transitions.unionByName(refreshed).select(*names, live_brokers, F.col("at").alias("decided_at"))
+    shown = changes.withColumn("is_new", F.col("strategy").isNotNull()).unionByName(
+        new_terms.withColumn("is_new", F.lit(True)), allowMissingColumns=True
+    )
     return (
-        with_incarnation(
-            transitions.select(*names, live_brokers).unionByName(refreshed.select(*names, live_brokers)), topics
-        )
+        with_incarnation(shown, topics)
         .groupBy(*INCARNATION, "leader_epoch")
-        .agg(*(F.min_by(name, "at").alias(name) for name in _DECISION))
+        .agg(*(F.min_by(name, "decided_at").alias(name) for name in _DECISION), F.max("is_new").alias("is_new"))
     )
 
 

@@ -20,18 +20,24 @@ OUTAGE = [*INCARNATION, "number"]
 """Key of an outage: outages of a partition are numbered."""
 MAX_CAUSE_DISTANCE_MS = 1000
 """A broker that went away at most so long before or after its partition lost its leader is the cause."""
+LAST_OF_FIRST_REQUESTS = 2
+"""Correlation id of the last of the requests by which a ZooKeeper controller that has just connected to a broker
+tells it what is, however long it has been so: UpdateMetadata, LeaderAndIsr, UpdateMetadata
+(`KafkaController.onBrokerStartup`, `ReplicaStateMachine.startup`)."""
+MOST_DELAY_MS = 15_000
+"""A broker works off its first requests in so much time."""
 
 
 def to_offline_partitions(
-    states: DataFrame, elections: DataFrame, brokers: DataFrame, known_spans: DataFrame
+    states: DataFrame, elections: DataFrame, brokers: DataFrame, known_spans: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> OFFLINE_PARTITIONS.
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS -> OFFLINE_PARTITIONS.
 
     `known_spans`: rows of `to_known_spans` by cluster, when changes of leaders would have been logged. Only rows whose
     leader is known count; often the lines say that there is none without the ISR. The broker to blame is the last
     leader, if it went away then.
     """
-    outages = checkpointed(_outages(states, known_spans))
+    outages = checkpointed(_outages(states, known_spans, _first_requests(events)))
     ended_by = elections.where("succeeded").select(*INCARNATION, "leader_epoch", "unclean")
     return (
         outages.join(_failed_elections(outages, elections), OUTAGE, "left")
@@ -53,15 +59,22 @@ def to_offline_partitions(
     )
 
 
-def _outages(states: DataFrame, known_spans: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, spans -> OUTAGE, times and lengths of OFFLINE_PARTITIONS, last_leader, last_isr,
-    next_leader, leader_epoch, evidence.
+def _first_requests(events: DataFrame) -> DataFrame:
+    """EVENTS -> lines by which a broker learned, newly connected to a controller, that a partition has no leader:
+    cluster, `first_line`."""
+    late = events.where(f"leader = -1 AND correlation_id <= {LAST_OF_FIRST_REQUESTS}")
+    return late.select("cluster", F.struct("node_id", "file_id", "line").alias("first_line")).distinct()
+
+
+def _outages(states: DataFrame, known_spans: DataFrame, first_requests: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, spans, lines of `_first_requests` -> OUTAGE, times and lengths of OFFLINE_PARTITIONS,
+    last_leader, last_isr, next_leader, leader_epoch, evidence.
 
     Successive states without a leader are one outage, unless logs and leader epochs between them are missing: then
     there may have been a leader. One that was over when the first line about it was logged is left out: nobody knows
     when it was.
     """
-    runs = _runs(_offline_states(states, known_spans))
+    runs = _runs(_offline_states(states, known_spans, first_requests))
     is_exact = F.col("sure_until") == F.col("ended_before")
     is_whole = is_exact & (F.col("began_after") == F.col("since")) & (F.col("runs") == 1)
     return (
@@ -124,12 +137,14 @@ def _runs(offline: DataFrame) -> DataFrame:
     )
 
 
-def _offline_states(states: DataFrame, known_spans: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, spans -> those without a leader, with what is known of the time around them.
+def _offline_states(states: DataFrame, known_spans: DataFrame, first_requests: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, spans, lines of `_first_requests` -> those without a leader, with what is known of the
+    time around them.
 
     `began_after`: when the partition had a leader last, `since` itself if the change was logged when it came; null
     unknown. `sure_until`: until when it surely had none. `follows_epoch`: no leader epoch is missing between the state
-    before and this one. `span`: in which changes would have been logged.
+    before and this one. `span`: in which changes would have been logged. A state of which a broker learned late, and
+    that may have been over by then, begins when the partition had a leader last.
     """
     order = Window.partitionBy(HISTORY).orderBy("ordinal")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -140,28 +155,38 @@ def _offline_states(states: DataFrame, known_spans: DataFrame) -> DataFrame:
     }
     last_isr = F.coalesce(F.last("isr", ignorenulls=True).over(before), F.col("isr"))
     offline = states.withColumns({**around, "last_isr": last_isr}).where("leader = -1")
-    span = span_around(F.col("since"))
-    with_spans = offline.join(F.broadcast(known_spans), "cluster", "left").withColumns(
-        {
-            "span": span,
-            "last_span": span_around(F.col("last_since")),
-            "follows_epoch": _are_next("last_leader_epoch", "leader_epoch"),
-            "follows": _are_neighbours("last", ""),
-            "is_followed": F.col("next_leader").isNull() | _are_neighbours("", "next"),
-        }
+    late = first_requests.withColumn("is_late", F.lit(True))
+    with_spans = (
+        offline.withColumn("first_line", F.try_element_at("evidence", F.lit(1)))
+        .join(F.broadcast(late), ["cluster", "first_line"], "left")
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumns(
+            {
+                "span": span_around(F.col("since")),
+                "last_span": span_around(F.col("last_since")),
+                "follows_epoch": _are_next("last_leader_epoch", "leader_epoch"),
+                "follows": _are_neighbours("last", ""),
+                "is_followed": F.col("next_leader").isNull() | _are_neighbours("", "next"),
+            }
+        )
     )
     known_until = F.greatest("since", "span.until")
     was_led = F.col("last_leader") >= 0
+    may_be_over = F.coalesce(F.col("is_late") & (milliseconds("since", "until") <= MOST_DELAY_MS), F.lit(False))
+    since = F.when(may_be_over & was_led, F.col("last_since")).otherwise(F.col("since"))
     # what a line of a log that goes on shows as the next state came right then
     is_within = F.coalesce(span_around(F.col("until"))["since"] == F.col("span.since"), F.lit(False))
     is_offline_next = (F.col("next_leader") == -1) & _are_next("leader_epoch", "next_leader_epoch")
     began_in_span = F.coalesce(F.col("last_span.since") == F.col("span.since"), F.lit(False))
     return with_spans.withColumns(
         {
-            "began_after": F.when(was_led & F.col("follows") & began_in_span, F.col("since"))
+            "since": since,
+            "began_after": F.when(may_be_over, F.when(was_led, F.col("last_since")))
+            .when(was_led & F.col("follows") & began_in_span, F.col("since"))
             .when(was_led & F.col("follows"), F.least("since", F.greatest("last_since", "last_span.until")))
             .when(was_led, F.col("last_since")),
-            "sure_until": F.when(F.col("until").isNull(), known_until)
+            "sure_until": F.when(may_be_over, since)
+            .when(F.col("until").isNull(), known_until)
             .when(is_offline_next | (F.col("is_followed") & is_within), F.col("until"))
             .when(F.col("is_followed"), F.least("until", known_until))
             .otherwise(F.col("since")),

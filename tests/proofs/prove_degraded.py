@@ -161,6 +161,9 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
         "offline_partitions": [o for o in outages if (*scorer.identity(o), o["since"]) in lost],
     }
     for table, some in provable.items():
+        if not some:
+            by_table[table] |= {"provable": 0, "recall_of_provable": None}
+            continue
         truth.tables[table], every = some, truth.tables[table]
         score = scorer.score(truth, table, scorer.candidate(str(rows[table]), table))
         truth.tables[table] = every

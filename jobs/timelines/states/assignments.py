@@ -40,23 +40,26 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
     """ASSIGNED_STATES -> STATES: when each began, and with which assignment.
 
     It is as old as the first proof of it or of any later one. A partition that was never reassigned has one assignment;
-    of others only what is logged of a state counts.
+    of others only what is logged of a state counts. One of whose ISRs has other brokers was reassigned, too: the log of
+    the controller that did it is missing.
     """
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     of_partition = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     least = F.min("replicas").over(of_partition)
     is_only = ~F.col("reassigned") & (least == F.max("replicas").over(of_partition))
+    of_creation = F.when(~F.col("reassigned"), F.col("new_replicas"))
     timed = states.withColumns(
         {
-            "only_replicas": F.when(is_only & F.coalesce("keeps_replicas", F.lit(True)), least),
+            "of_partition": F.coalesce(F.when(is_only & F.coalesce("keeps_replicas", F.lit(True)), least), of_creation),
             "topic_id": F.max("topic_id").over(of_partition),
             "since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, Window.currentRow)),
             "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
+    is_elsewhere = F.max(F.size(F.array_except("isr", "of_partition")) > 0).over(of_partition)
+    kept = F.when(~F.coalesce(is_elsewhere, F.lit(False)), F.col("of_partition"))
     first = F.when(_is_of_state(), F.col("replicas"))
-    of_creation = F.when(~F.col("reassigned"), F.col("new_replicas"))
-    return timed.withColumn("replicas", F.coalesce(first, "only_replicas", of_creation)).select(*STATES.names)
+    return timed.withColumn("replicas", F.coalesce(first, kept)).select(*STATES.names)
 
 
 def _is_of_state() -> Column:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.answers.commands import why
+from jobs.answers.commands import COMMANDS as ANSWERS
 from jobs.describe.command import describe
 from jobs.exits import (
     BAD_INPUT,
@@ -58,7 +58,7 @@ class CommandGroup(click.Group):
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "kafka-rewind"
             complain(f"{error.format_message().rstrip('.')}; see `{path} --help`.")
-            return BAD_INPUT
+            return USAGE_CODES.get(path.rpartition(" ")[2], BAD_INPUT)
         except click.Abort:
             complain("Interrupted.")
             return INTERRUPTED
@@ -82,6 +82,10 @@ class CommandGroup(click.Group):
 
                 traceback.print_exc()
             raise click.exceptions.Exit(end(error)) from None
+
+
+USAGE_CODES = {"check": 3}
+"""Commands whose exit code 2 means something else than bad usage: for a monitor it is CRITICAL."""
 
 
 def end(error: Exception) -> int:
@@ -108,8 +112,9 @@ def print_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
 def main(debug: bool) -> None:
     """Rebuild from Kafka's logs who led each partition, when and why.
 
-    Point `nightly` at a folder of broker and controller logs; `why`, `summary`, `describe`, `tables`, `sql`,
-    `shell` and `export` read its tables, without Spark.
+    Point `nightly` at a folder of broker and controller logs; `why`, `outages`, `brokers`, `availability`,
+    `loss`, `incidents`, `what-if`, `check`, `summary`, `describe`, `tables`, `sql`, `shell` and `export` read its
+    tables, without Spark.
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one. `merge` needs no tables.
 
     Exit codes: 0 done; 2 bad usage or input; 3 the data gate refused to publish; 4 failed for another reason (no Java,
@@ -275,7 +280,8 @@ def replay(root: str, conf: str | None, no_wait: bool) -> None:
 
 
 main.add_command(describe)
-main.add_command(why)
+for answer in ANSWERS:
+    main.add_command(answer)
 main.add_command(merge)
 main.add_command(sql)
 main.add_command(export)

@@ -35,7 +35,18 @@ def proof(*places: tuple[str, int]) -> list[dict[str, Any]]:
 
 def row(**values: Any) -> dict[str, Any]:
     """A row of cluster `c`; texts such as `10:05:00` under names of times are times."""
-    names = ("at", "since", "until", "began_after", "ended_before", "active_since", "first_at", "last_at", "hour")
+    names = (
+        "at",
+        "since",
+        "until",
+        "began_after",
+        "ended_before",
+        "active_since",
+        "first_at",
+        "last_at",
+        "hour",
+        "sent_at",
+    )
     return {"cluster": "c"} | {
         name: instant(value) if name in names and isinstance(value, str) else value for name, value in values.items()
     }
@@ -108,7 +119,7 @@ def tables() -> dict[str, Rows]:
             row(cluster_incarnation=0, controller_id=3, controller_epoch=1, mode="zookeeper", since="10:00:00", active_since="10:00:00.100", failover_ms=100, overlap_ms=0, evidence=[]),
         ],
         "reassignments": [],
-        "control_requests": [],
+        "control_requests": [row(controller_id=3, controller_epoch=1, correlation_id=1, kind="LeaderAndIsr", broker=1, partitions=1, sent_at="10:00:02", evidence=[])],
         "verdicts": [
             row(rule="leader_in_isr", subject="pay-in-0@2", topic="pay-in", partition=0, at="10:06:00", verdict="violated",
                 expected="one of 1", actual="2", missing_inputs=[], explanation="The leader is not in the ISR.", evidence=proof((STATE, 42))),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -45,3 +46,155 @@ def why(
     from jobs.answers.why import print_why
 
     print_why(root, subject, asked, cluster=cluster, form=form, all_steps=all_steps, engine=engine)
+
+
+def _listing(name: str, text: str) -> Callable[[Callable[..., Any]], click.Command]:
+    """A command that lists something of one cluster."""
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        for option in (reading_options, engine_option(COPIED), form_option):
+            function = option(function)
+        return click.command(name, help=text, epilog=DONE_CODES)(function)
+
+    return decorate
+
+
+@_listing(
+    "outages", "List when partitions had no leader, those of one cause together, open ones first, deletions last."
+)
+@click.option("--all", "all_rows", is_flag=True, help="Each partition of a group on a line of its own.")
+def outages(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
+    from jobs.answers.listing import print_answer
+    from jobs.answers.opened import open_cluster
+    from jobs.answers.outages import OUTAGE_TABLES, outages_answer
+
+    with open_cluster(root, cluster, OUTAGE_TABLES, engine) as opened:
+        print_answer(outages_answer(opened, all_rows=all_rows), form)
+
+
+@_listing("brokers", "List the brokers, the problem child first: absences, outages behind them, ISRs they fell out of.")
+def brokers(form: str, engine: str, cluster: str | None, root: str) -> None:
+    from jobs.answers.broker_list import BROKER_LIST_TABLES, brokers_answer
+    from jobs.answers.listing import print_answer
+    from jobs.answers.opened import open_cluster
+
+    with open_cluster(root, cluster, BROKER_LIST_TABLES, engine) as opened:
+        print_answer(brokers_answer(opened), form)
+
+
+@_listing(
+    "availability", "List topics by the part of the time in which their partitions had a leader, the worst first."
+)
+def availability(form: str, engine: str, cluster: str | None, root: str) -> None:
+    from jobs.answers.availability import AVAILABILITY_TABLES, availability_answer
+    from jobs.answers.listing import print_answer
+    from jobs.answers.opened import open_cluster
+
+    with open_cluster(root, cluster, AVAILABILITY_TABLES, engine) as opened:
+        print_answer(availability_answer(opened), form)
+
+
+@_listing("loss", "Did we lose data? List unclean elections, with bounds on the records that each lost.")
+def loss(form: str, engine: str, cluster: str | None, root: str) -> None:
+    from jobs.answers.listing import print_answer
+    from jobs.answers.loss import LOSS_TABLES, loss_answer
+    from jobs.answers.opened import open_cluster
+
+    with open_cluster(root, cluster, LOSS_TABLES, engine) as opened:
+        print_answer(loss_answer(opened), form)
+
+
+@_listing("incidents", "List what went wrong, each thing once: what it hit, its cause, what ended it.")
+@click.option("--all", "all_rows", is_flag=True, help="Planned restarts, too.")
+def incidents(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
+    from jobs.answers.incidents import INCIDENT_TABLES, incidents_answer
+    from jobs.answers.listing import print_answer
+    from jobs.answers.opened import open_cluster
+
+    with open_cluster(root, cluster, INCIDENT_TABLES, engine) as opened:
+        print_answer(incidents_answer(opened, all_rows=all_rows), form)
+
+
+@click.command("what-if", epilog=DONE_CODES)
+@click.option("--lose-broker", "lost", type=int, multiple=True, metavar="ID", help="Broker to lose; may be repeated.")
+@click.option(
+    "--at", "when", metavar="TIME", help="The moment: 2026-11-21T02:14, 02:14 or -3h; default: the last record."
+)
+@click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
+@form_option
+@engine_option(COPIED)
+@reading_options
+def what_if(
+    lost: tuple[int, ...],
+    when: str | None,
+    conf: str | None,
+    form: str,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    """Tell what would have gone down if brokers had been lost at a moment, all at once.
+
+    The state is the rewound one, the election Kafka's own, without unclean ones. Without --lose-broker: for each
+    broker what lives on it alone.
+    """
+    asked = moment_option_value(when or "-0s")
+    from jobs import settings as settings_module
+    from jobs.answers.listing import print_answer
+    from jobs.answers.what_if import what_if_answer
+    from jobs.describe.describe import TABLES, snapshot_at
+    from jobs.read.views import open_views
+
+    settings = settings_module.load(conf)
+    with open_views(root, cluster=cluster, only=TABLES, naive=True, engine=engine) as views:
+        snapshot = snapshot_at(views, asked, settings, cluster, with_controller=True)
+    print_answer(what_if_answer(snapshot, sorted({*lost})), form)
+
+
+@click.command(
+    epilog="Exit codes, its own: 0 OK; 1 WARNING: ended outages, violations, under-replicated partitions, logs that "
+    "stopped coming or cannot tell; 2 CRITICAL: partitions without a leader at the end of the logs, unclean elections, "
+    "logs older than --max-age; 3 UNKNOWN: the warehouse cannot be read, or the command is used wrongly."
+)
+@click.option("--since", default="-24h", show_default=True, metavar="TIME", help="What ended before is history.")
+@click.option(
+    "--max-age", metavar="SPAN", help="CRITICAL if the last record is older by this machine's clock: 26h, 90m."
+)
+@click.option("--conf", metavar="FILE", help="YAML settings of the night.")
+@form_option
+@reading_options
+def check(since: str, max_age: str | None, conf: str | None, form: str, cluster: str | None, root: str) -> None:
+    """Print one line for a monitor: OK:, WARNING: or CRITICAL: and why, then a line for each finding.
+
+    It looks at all clusters, or at one. -24h counts from each cluster's last record.
+    """
+    from jobs.answers.check import UNKNOWN, unknown_line
+    from jobs.exits import explain
+
+    try:
+        code = _checked(since, max_age, conf, form, cluster, root)
+    except Exception as error:  # a monitor wants its own code for what is no answer, not click's 2
+        reason = error.format_message() if isinstance(error, click.ClickException) else explain(error)
+        click.echo(unknown_line(reason, form))
+        code = UNKNOWN
+    if code:
+        raise click.exceptions.Exit(code)
+
+
+def _checked(since: str, max_age: str | None, conf: str | None, form: str, cluster: str | None, root: str) -> int:
+    """What `check` prints; its exit code. Raises UsageError for times that are none."""
+    from datetime import timedelta
+
+    from jobs import settings as settings_module
+    from jobs.answers.check import CheckLimits, run_check
+    from udfs.merge.times import span
+
+    try:
+        age = None if max_age is None else timedelta(microseconds=span(max_age))
+    except ValueError as error:
+        raise click.UsageError(f"--max-age {error}.") from None
+    limits = CheckLimits(moment_option_value(since, "--since"), age)
+    return run_check(root, cluster, limits, form, settings_module.load(conf))
+
+
+COMMANDS = (why, outages, brokers, availability, loss, incidents, what_if, check)

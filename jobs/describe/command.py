@@ -80,16 +80,16 @@ def describe(
     _print(snapshot, view, only, form)
 
 
-def moment_option_value(text: str) -> Moment:
-    """What `--at` means. Raises UsageError."""
+def moment_option_value(text: str, option: str = "--at") -> Moment:
+    """The time that an option means. Raises UsageError."""
     from udfs.merge.times import TIME_EXAMPLES, moment
 
     try:
         asked = moment(text)
     except ValueError as error:
-        raise click.UsageError(f"--at {error}.") from None
+        raise click.UsageError(f"{option} {error}.") from None
     if asked is None:
-        raise click.UsageError(f"--at {text!r} is no time; give one such as {TIME_EXAMPLES}.")
+        raise click.UsageError(f"{option} {text!r} is no time; give one such as {TIME_EXAMPLES}.")
     return asked
 
 

@@ -1,0 +1,103 @@
+"""`availability`: what part of the time partitions had a leader, by topic, as bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jobs.answers.listing import Listing, in_columns
+from jobs.answers.opened import OpenedCluster
+from jobs.answers.outages import missing_facts
+from jobs.answers.words import span_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
+from jobs.nightly.wording import duration, plural
+from jobs.read.create_views import time_literal
+
+AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", "control_requests")
+
+
+def availability_answer(opened: OpenedCluster) -> Listing:
+    """Topics, the worst first. Time of a partition counts from its first state to its deletion or the end of the logs;
+    that it has no leader while its topic is deleted does not count.
+    """
+    topics = opened.rows(_query(opened))
+    for row in topics:
+        row["availability_at_least"] = _part(row["known_ms"], row["leaderless_at_most_ms"])
+        row["availability_at_most"] = _part(row["known_ms"], row["leaderless_at_least_ms"])
+    topics.sort(key=lambda r: (r["availability_at_most"], r["availability_at_least"], r["topic"]))
+    missing = missing_facts(opened)
+    unknown = []
+    if OUTAGES in missing:
+        unknown.append(f"Whether there were more outages {cannot_be_told(missing[OUTAGES])}: these are upper bounds.")
+    if any(row["under_min_isr_ms"] is None for row in topics):
+        unknown.append("Time below min.insync.replicas, of topics of which no line and no setting names it.")
+    cells = [
+        [
+            row["topic"], row["partitions"], _percents(row), duration(row["leaderless_at_least_ms"]), row["outages"],
+            "-" if row["under_min_isr_ms"] is None else duration(row["under_min_isr_ms"]),
+            duration(row["under_replicated_ms"]),
+        ]
+        for row in topics
+    ]  # fmt: skip
+    head = ["topic", "partitions", "available", "without leader", "outages", "under min ISR", "under-replicated"]
+    lines = in_columns(head, cells, (1, 2, 3, 4, 5, 6))
+    return Listing(opened.cluster, _sentence(opened, topics), lines, unknown, {"topics": topics})
+
+
+def _query(opened: OpenedCluster) -> str:
+    """By topic the partitions' known time and how long they were in which state, ms."""
+    end = time_literal(opened.last)
+    length = f"epoch_ms(coalesce(until, greatest({end}, since))) - epoch_ms(since)"
+    of_state = "sum(ms) FILTER (WHERE availability = '{}')::BIGINT"
+    return f"""
+        WITH states AS (SELECT *, {length} AS ms FROM partition_timeline),
+        topics AS (
+            SELECT topic, count(DISTINCT partition) AS partitions, sum(ms)::BIGINT AS known_ms,
+                CASE WHEN bool_or(availability IN ('AtMinIsr', 'UnderMinIsr'))
+                    THEN coalesce({of_state.format("UnderMinIsr")}, 0) END AS under_min_isr_ms,
+                coalesce(sum(ms) FILTER (WHERE availability IN ('UnderReplicated', 'AtMinIsr', 'UnderMinIsr')), 0)
+                    ::BIGINT AS under_replicated_ms
+            FROM states GROUP BY topic
+        ),
+        lost AS (
+            SELECT topic, count(*) AS outages, sum(at_least_ms)::BIGINT AS least,
+                sum(coalesce(at_most_ms, epoch_ms(coalesce(ended_before, {end}))
+                    - epoch_ms(coalesce(began_after, since)), at_least_ms))::BIGINT AS most
+            FROM offline_partitions
+            WHERE NOT contains(concat_ws(' ', cause, healed_by), 'deletion') GROUP BY topic
+        )
+        SELECT topics.topic, partitions, known_ms, coalesce(outages, 0) AS outages,
+            coalesce(least, 0) AS leaderless_at_least_ms, greatest(coalesce(most, 0), coalesce(least, 0))
+                AS leaderless_at_most_ms, under_min_isr_ms, under_replicated_ms
+        FROM topics LEFT JOIN lost ON lost.topic = topics.topic"""
+
+
+def _part(known_ms: int, lost_ms: int) -> float:
+    """The part of the known time that was not lost, 0 to 1."""
+    return round(max(0.0, 1 - lost_ms / known_ms), 6) if known_ms else 1.0
+
+
+def _percents(row: Row) -> str:
+    """`99.31 %`, or bounds; never rounded up to 100."""
+    least, most = (_percent(row[name]) for name in ("availability_at_least", "availability_at_most"))
+    return f"{most} %" if least == most else f"{least} to {most} %"
+
+
+def _percent(part: float) -> str:
+    text = f"{100 * part:.3f}"
+    return "99.999" if text == "100.000" and part < 1 else text
+
+
+def _sentence(opened: OpenedCluster, topics: Sequence[Row]) -> str:
+    span = span_text(opened.first, opened.last)
+    if not topics:
+        return f"No partition is in the logs {span}."
+    lost = [row for row in topics if row["outages"]]
+    if not lost:
+        return f"All {plural(len(topics), 'topic')} had leaders {span}, as far as the logs go."
+    worst = topics[0]
+    lost_time = duration(worst["leaderless_at_least_ms"])
+    return (
+        f"{plural(len(lost), 'topic')} of {len(topics):,} had partitions without a leader {span}, the worst of them "
+        f"{worst['topic']}: available {_percents(worst)}, {lost_time} of partition time lost."
+    )

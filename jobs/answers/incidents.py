@@ -1,0 +1,96 @@
+"""`incidents`: what went wrong, each thing once, with what it hit, in the words of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jobs.answers.listing import Listing
+from jobs.answers.opened import OpenedCluster
+from jobs.answers.outages import OUTAGE_TABLES, OutageGroup, group_lines, missing_facts, outage_groups
+from jobs.answers.story import wrapped
+from jobs.answers.words import listed, span_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
+from jobs.nightly.wording import plural
+
+INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents")
+SEVERITIES = ("critical", "major", "error", "warning", "minor", "info")
+"""Worst first; one that is not listed comes before `info`."""
+
+
+def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
+    """All incidents, the worst first; of severity info only with `all_rows`.
+
+    Where a warehouse lacks the table, outages of one cause that began together stand for them.
+    """
+    missing = missing_facts(opened)
+    unknown = (
+        [f"Whether partitions were without a leader {cannot_be_told(missing[OUTAGES])}."] if OUTAGES in missing else []
+    )
+    if not opened.has("incidents"):
+        return _from_outages(opened, unknown)
+    incidents = opened.table("incidents", order="since, incident_id")
+    incidents.sort(key=lambda row: (_rank(row), row["since"]))
+    shown = [row for row in incidents if all_rows or row["severity"] != "info"]
+    lines = [line for row in shown for line in incident_lines(opened, row)]
+    data = {"incidents": [_data(opened, row) for row in incidents]}
+    return Listing(opened.cluster, _sentence(opened, incidents, shown), lines, unknown, data)
+
+
+def _rank(row: Row) -> int:
+    return SEVERITIES.index(row["severity"]) if row["severity"] in SEVERITIES else SEVERITIES.index("info") - 1
+
+
+def _sentence(opened: OpenedCluster, incidents: list[dict[str, object]], shown: list[dict[str, object]]) -> str:
+    span = span_text(opened.first, opened.last)
+    info = len(incidents) - len(shown)
+    planned = f"; {plural(info, 'planned one')} not listed, --all lists them" if info else ""
+    if not shown:
+        return f"No incident {span}{planned}."
+    counts = {row["severity"]: sum(other["severity"] == row["severity"] for other in shown) for row in shown}
+    still = sum(row["until"] is None for row in shown)
+    goes_on = f", {still:,} not over at the end of the logs" if still else ""
+    by_severity = ", ".join(f"{count:,} {severity}" for severity, count in counts.items())
+    return f"{plural(len(shown), 'incident')} {span} ({by_severity}){goes_on}{planned}."
+
+
+def incident_lines(opened: OpenedCluster, row: Row) -> Iterator[str]:
+    """An incident: its title, when, its story, and the first lines that prove it."""
+    yield f"{str(row['severity']).upper()}  {row['title']}"
+    yield f"    {span_text(row['since'], row['until'])}"
+    yield from (f"    {text}" for text in wrapped(row["story"] or "", 96))
+    proofs = [opened.names.line(line) for line in row["evidence"] or ()]
+    if proofs:
+        yield f"    lines: {listed(proofs, 4)}"
+    yield ""
+
+
+def _data(opened: OpenedCluster, row: Row) -> dict[str, object]:
+    values = {name: value for name, value in row.items() if name not in ("evidence", "cluster")}
+    return {**values, "lines": [opened.names.line(line) for line in row["evidence"] or ()]}
+
+
+def _from_outages(opened: OpenedCluster, unknown: list[str]) -> Listing:
+    """Outages of one cause that began together, in place of incidents."""
+    groups = [group for group in outage_groups(opened.table("offline_partitions")) if not group.is_deletion]
+    lines = [line for group in groups for line in group_lines(opened, group, all_rows=False)]
+    unknown = [
+        "Incidents in which no partition lost its leader: this warehouse has no table incidents (the next night writes "
+        "it); these are outages of one cause.",
+        *unknown,
+    ]
+    span = span_text(opened.first, opened.last)
+    sentence = f"{plural(len(groups), 'incident')} {span}, by outages." if groups else f"No outage {span}."
+    return Listing(opened.cluster, sentence, lines, unknown, {"incidents": [_group_data(group) for group in groups]})
+
+
+def _group_data(group: OutageGroup) -> dict[str, object]:
+    worst = group.worst
+    return {
+        "since": group.since,
+        "until": None if group.is_open else max(row["until"] or row["ended_before"] for row in group.outages),
+        "root_cause": worst["cause"],
+        "root_broker": worst["cause_broker"],
+        "partitions_affected": len(group.outages),
+        "healed_by": worst["healed_by"],
+    }

@@ -1,0 +1,87 @@
+"""`loss`: did we lose data? Unclean elections with bounds on the records that they lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jobs.answers.listing import Listing
+from jobs.answers.opened import OpenedCluster
+from jobs.answers.outages import missing_facts
+from jobs.answers.words import brokers_text, listed, lost_text, name_of, span_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
+from jobs.nightly.wording import date_time, plural
+
+LOSS_TABLES = ("elections", "offline_partitions", "control_requests")
+
+
+def loss_answer(opened: OpenedCluster) -> Listing:
+    """All unclean elections, those that surely lost records first."""
+    unclean = opened.table("elections", "unclean", '"at", topic, partition')
+    unclean.sort(key=lambda row: -(row["lost_records_min"] or 0))
+    unjudged = opened.rows("SELECT count(*) AS n FROM elections WHERE succeeded AND unclean IS NULL")[0]["n"]
+    missing = missing_facts(opened)
+    unknown = []
+    if UNCLEAN in missing:
+        unknown.append(f"Whether there were more unclean elections {cannot_be_told(missing[UNCLEAN])}.")
+    if unjudged:
+        unknown.append(
+            f"Whether {plural(unjudged, 'election')} of {_total(opened):,} {'was' if unjudged == 1 else 'were'} clean: "
+            "the ISR before is in no line."
+        )
+    if without := sum(row["lost_records_max"] is None for row in unclean):
+        unknown.append(f"How many records {plural(without, 'unclean election')} lost at most.")
+    unknown.append(
+        "Records lost otherwise: on broken disks, by retention, or by producers that did not wait for acks=all."
+    )
+    lines = [line for row in unclean for line in _lines(opened, row)]
+    data = {
+        "unclean_elections": [
+            {k: v for k, v in row.items() if k != "evidence"}
+            | {"lines": [opened.names.line(line) for line in row["evidence"] or ()]}
+            for row in unclean
+        ],
+        "lost_records_min": sum(row["lost_records_min"] or 0 for row in unclean),
+        "lost_records_max": _sum(unclean),
+        "elections_not_judged": unjudged,
+    }
+    sentence = _sentence(opened, unclean, UNCLEAN in missing or bool(unjudged))
+    return Listing(opened.cluster, sentence, lines, unknown, data)
+
+
+def _sum(unclean: Sequence[Row]) -> int | None:
+    """The most records that can be lost; None if it is not known of an election."""
+    most = [row["lost_records_max"] for row in unclean]
+    return None if None in most else sum(most)
+
+
+def _total(opened: OpenedCluster) -> int:
+    total: int = opened.rows("SELECT count(*) AS n FROM elections WHERE succeeded")[0]["n"]
+    return total
+
+
+def _sentence(opened: OpenedCluster, unclean: Sequence[Row], is_unknown: bool) -> str:
+    """`Yes`, `No` or `Perhaps`, and why."""
+    span = span_text(opened.first, opened.last)
+    least, most = sum(row["lost_records_min"] or 0 for row in unclean), _sum(unclean)
+    if not unclean:
+        if is_unknown:
+            return f"No unclean election is in the logs {span}, but they do not tell all: see below."
+        return f"No: {plural(_total(opened), 'election')} {span}, none of them unclean."
+    partitions = listed(dict.fromkeys(map(name_of, unclean)))
+    elections = f"{plural(len(unclean), 'unclean election')} of {partitions}"
+    if least:
+        return f"Yes: {elections} lost {f'at least {least:,}' if most != least else f'{least:,}'} records {span}."
+    if most == 0:
+        return f"No: {elections} {span}, but the new leaders had all records."
+    up_to = f"up to {plural(most, 'record')}" if most is not None else "how many records is not known"
+    return f"Perhaps: {elections} {span}, {up_to}."
+
+
+def _lines(opened: OpenedCluster, row: Row) -> list[str]:
+    before = f"the ISR was {brokers_text(row['isr_before'])}" if row["isr_before"] is not None else "ISR before unknown"
+    return [
+        f"{date_time(row['at'])}  {name_of(row)}: broker {row['leader']} became leader in leader epoch "
+        f"{row['leader_epoch']}, {before}",
+        f"{'':<25}{lost_text(row)}  ({opened.names.proof(row)})",
+    ]

@@ -1,0 +1,150 @@
+"""`outages`: times without a leader, those of one cause together; open ones first, deletions apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from jobs.answers.listing import Listing
+from jobs.answers.opened import OpenedCluster
+from jobs.answers.words import cause_text, healer_text, length_text, listed, name_of, span_text
+from jobs.nightly.summary_facts import Row
+from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact
+from jobs.nightly.wording import date_time, duration, plural
+
+OUTAGE_TABLES = ("offline_partitions", "control_requests")
+TOGETHER = timedelta(seconds=5)
+"""Partitions that lost their leader with one cause at most so long after each other went down together."""
+
+
+@dataclass(frozen=True)
+class OutageGroup:
+    """Outages of one cause that began together, in the order of their begins."""
+
+    outages: Sequence[Row]
+
+    @property
+    def worst(self) -> Row:
+        """The longest, or one that is still open."""
+        return max(self.outages, key=lambda row: (row["ended_before"] is None, row["at_least_ms"] or 0))
+
+    @property
+    def is_open(self) -> bool:
+        return any(row["ended_before"] is None for row in self.outages)
+
+    @property
+    def is_deletion(self) -> bool:
+        """Whether nobody misses these partitions: their topic was deleted."""
+        return all(map(is_deletion, self.outages))
+
+    @property
+    def since(self) -> datetime:
+        since: datetime = self.outages[0]["since"]
+        return since
+
+    @property
+    def leaderless_ms(self) -> int:
+        """Partitions' time without a leader that is sure, added up, ms."""
+        return sum(row["at_least_ms"] or 0 for row in self.outages)
+
+
+def outage_groups(outages: Iterable[Row]) -> list[OutageGroup]:
+    """Outages -> groups: open ones first, then those with most time without a leader, ties by their begin."""
+    groups: list[list[Row]] = []
+    last_of: dict[tuple[object, ...], list[Row]] = {}
+    for row in sorted(outages, key=lambda row: (row["since"], row["topic"], row["partition"])):
+        key = _cause_key(row)
+        group = last_of.get(key)
+        if group is None or row["since"] - group[-1]["since"] > TOGETHER:
+            groups.append(group := [])
+            last_of[key] = group
+        group.append(row)
+    return sorted(
+        map(OutageGroup, groups),
+        key=lambda group: (group.is_deletion, not group.is_open, -group.leaderless_ms, group.since),
+    )
+
+
+def _cause_key(row: Row) -> tuple[object, ...]:
+    """Outages that share it may have one cause: a topic's deletion, a broker's loss, else the last leader's loss."""
+    if is_deletion(row):
+        return "deletion", row["topic"]
+    return row["cause"], row["cause_broker"], row["last_leader"] if row["cause"] is None else None
+
+
+def is_deletion(row: Row) -> bool:
+    """Whether nobody misses the partition: its topic was being deleted."""
+    return "deletion" in (row["cause"] or "") or "deletion" in (row["healed_by"] or "")
+
+
+def outages_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
+    """All times without a leader of a cluster."""
+    groups = outage_groups(opened.table("offline_partitions"))
+    missing = missing_facts(opened)
+    unknown = (
+        [f"Whether partitions were without a leader {cannot_be_told(missing[OUTAGES])}."] if OUTAGES in missing else []
+    )
+    if without := sum(row["cause"] is None and not is_deletion(row) for group in groups for row in group.outages):
+        unknown.append(f"The cause of {plural(without, 'outage')}.")
+    lines = [line for group in groups for line in group_lines(opened, group, all_rows=all_rows)]
+    data = {"outages": [outage_data(opened, row) for group in groups for row in group.outages]}
+    return Listing(opened.cluster, _sentence(opened, groups, OUTAGES in missing), lines, unknown, data)
+
+
+def missing_facts(opened: OpenedCluster) -> dict[str, str]:
+    """What the logs of a cluster cannot tell, and which log is missing for it (see `jobs.nightly.unknown_zeros`)."""
+    traced = opened.has("control_requests") and opened.rows(
+        "SELECT 1 FROM control_requests WHERE sent_at IS NOT NULL AND partitions IS NOT NULL LIMIT 1"
+    )
+    ranges = [row["kafka_versions"] for row in opened.streams]
+    return missing_logs_by_fact({span.kind for span in opened.coverage}, ranges, has_requests=bool(traced))
+
+
+def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: bool) -> str:
+    lost = [group for group in groups if not group.is_deletion]
+    rows = [row for group in lost for row in group.outages]
+    deleted = sum(len(group.outages) for group in groups if group.is_deletion)
+    besides = f"; {plural(deleted, 'more outage')} of topics that were deleted" if deleted else ""
+    span = span_text(opened.first, opened.last)
+    if not rows:
+        if is_unknown:
+            return f"Whether a partition was without a leader {span} cannot be told from these logs{besides}."
+        return f"No partition was without a leader {span}, as far as the logs go{besides}."
+    still_open = [row for row in rows if row["ended_before"] is None]
+    worst = max(rows, key=lambda row: row["at_least_ms"] or 0)
+    begin = (
+        f"{plural(len(still_open), 'partition')} had no leader when the logs end" if still_open else "All have ended"
+    )
+    total = duration(sum(row["at_least_ms"] or 0 for row in rows))
+    return (
+        f"{begin}: {plural(len(rows), 'outage')} of {plural(len({name_of(row) for row in rows}), 'partition')} "
+        f"{span}, {total} of partition time, the longest of {name_of(worst)} for {length_text(worst)}{besides}."
+    )
+
+
+def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) -> Iterator[str]:
+    """A group in two lines: which partitions, how long, why, what ended it, and the line that shows the first."""
+    worst = group.worst
+    names = list(dict.fromkeys(map(name_of, group.outages)))
+    up_to = "up to " if len(group.outages) > 1 and not group.is_open else ""
+    state = "STILL OFFLINE" if group.is_open else "deleted" if group.is_deletion else "offline"
+    cause = cause_text(worst) or (
+        f"cause unknown, broker {worst['last_leader']} led before"
+        if worst["last_leader"] is not None
+        else "cause unknown"
+    )
+    healers = list(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
+    healed = f"; ended by {listed(healers)}" if healers and not group.is_open else ""
+    count = f"{plural(len(names), 'partition')}: " if len(names) > 1 else ""
+    yield f"{date_time(group.since)}  {state:<13}  {up_to}{length_text(worst)}, {cause}{healed}"
+    yield f"{'':<25}{count}{listed(names, 8)}  ({opened.names.proof(worst)})"
+    if all_rows and len(group.outages) > 1:
+        for row in group.outages:
+            yield f"{'':<25}{name_of(row)}  {span_text(row['since'], row['until'])}, {length_text(row)}"
+
+
+def outage_data(opened: OpenedCluster, row: Row) -> dict[str, object]:
+    """A row of OFFLINE_PARTITIONS for programs, its lines as `path:line`."""
+    values = {name: value for name, value in row.items() if name not in ("evidence", "cluster")}
+    return {**values, "lines": [opened.names.line(line) for line in row["evidence"] or ()]}

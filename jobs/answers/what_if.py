@@ -1,0 +1,183 @@
+"""`what-if`: what would go down if brokers were lost, by Kafka's own election over a rewound state."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from jobs.answers.listing import Listing, in_columns
+from jobs.answers.words import brokers_text, listed
+from jobs.nightly.wording import date_time, plural
+from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic
+from udfs.describe.snapshot import Snapshot, iso
+from udfs.kafka.elections import Choice, elect_offline
+
+ALIVE = ("alive", "shutting_down")
+
+
+@dataclass
+class Losses:
+    """What becomes of the partitions. Each is named `topic-0`."""
+
+    offline: list[str] = field(default_factory=list)
+    """Would lose their leader, and no replica in sync is left."""
+    already_offline: list[str] = field(default_factory=list)
+    under_min_isr: list[str] = field(default_factory=list)
+    """Would have a leader, but fewer replicas in sync than `min.insync.replicas`: no writes with acks=all."""
+    last_replica: list[str] = field(default_factory=list)
+    """Would have a single replica in sync."""
+    moved: dict[int, list[str]] = field(default_factory=dict)
+    """By broker the partitions that it would take over."""
+    unknown: list[str] = field(default_factory=list)
+    """Their leader, ISR or assignment is in no line."""
+    untouched: int = 0
+
+
+def losses_of(snapshot: Snapshot, lost: Collection[int]) -> Losses:
+    """What becomes of each partition if brokers are lost at once. Unclean elections do not count."""
+    losses = Losses()
+    state = snapshot.state
+    gone = {broker.broker for broker in state.brokers if broker.state not in ALIVE}
+    for topic in state.topics:
+        for partition in topic.partitions:
+            _judge(snapshot, topic, partition, {*lost}, gone, losses)
+    return losses
+
+
+def _judge(
+    snapshot: Snapshot,
+    topic: DescribedTopic,
+    partition: DescribedPartition,
+    lost: set[int],
+    gone: set[int],
+    losses: Losses,
+) -> None:
+    """Put one partition where it belongs."""
+    name = f"{topic.name}-{partition.partition}"
+    if partition.leader == -1:
+        losses.already_offline.append(name)
+        return
+    if partition.isr is None or partition.leader is None or partition.replicas is None:
+        losses.unknown.append(name)
+        return
+    if not lost & {*partition.isr, partition.leader}:
+        losses.untouched += 1
+        return
+    left = [broker for broker in partition.isr if broker not in lost]
+    if partition.leader in lost:
+        online = {*partition.replicas} - lost - gone
+        choice = elect_offline(snapshot.state.tool.release, partition.replicas, partition.isr, online, False)
+        if not isinstance(choice, Choice) or choice.unclean:
+            losses.offline.append(name)
+            return
+        losses.moved.setdefault(choice.leader, []).append(name)
+        left = list(choice.isr)
+    minimum = topic.min_insync_replicas
+    if minimum is not None and len(left) < minimum:
+        losses.under_min_isr.append(name)
+    elif len(left) == 1 and len(partition.replicas) > 1:
+        losses.last_replica.append(name)
+
+
+def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
+    """What would go down if brokers were lost at a moment; without any, for each broker what it alone holds."""
+    if snapshot.is_before:
+        return Listing(
+            snapshot.cluster, f"Nothing is known about {date_time(snapshot.asked)} UTC: the logs begin later."
+        )
+    if not lost:
+        return _single_points(snapshot)
+    losses = losses_of(snapshot, lost)
+    return Listing(
+        snapshot.cluster,
+        _sentence(snapshot, lost, losses),
+        _lines(losses),
+        _unknown(snapshot, losses),
+        _data(snapshot, lost, losses),
+    )
+
+
+def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
+    brokers = f"broker{'s' if len(lost) > 1 else ''} {brokers_text(lost)}"
+    total = sum(len(topic.partitions) for topic in snapshot.state.topics)
+    down = f"{plural(len(losses.offline), 'partition')} of {total:,} would have no leader"
+    if not losses.offline:
+        down = f"none of {plural(total, 'partition')} would stay without a leader"
+    moved = sum(map(len, losses.moved.values()))
+    parts = [down]
+    if losses.under_min_isr:
+        parts.append(f"{plural(len(losses.under_min_isr), 'partition')} would take no writes with acks=all")
+    if moved:
+        parts.append(f"{plural(moved, 'leader')} would move")
+    if losses.already_offline:
+        parts.append(f"{plural(len(losses.already_offline), 'partition')} had none already")
+    term = snapshot.state.term
+    controller = "; the controller would change, too" if term.controller_id in lost else ""
+    return f"Had {brokers} been lost at {date_time(snapshot.at)} UTC: {', '.join(parts)}{controller}."
+
+
+def _lines(losses: Losses) -> list[str]:
+    kinds = (
+        ("no leader", losses.offline),
+        ("below min.insync.replicas", losses.under_min_isr),
+        ("a single replica in sync", losses.last_replica),
+        ("no leader already", losses.already_offline),
+    )
+    lines = [f"{title + ':':<27}{len(names):>6,}  {listed(names, 8)}" for title, names in kinds if names]
+    moved = [(broker, names) for broker, names in sorted(losses.moved.items())]
+    lines += [f"{f'broker {broker} would lead:':<27}{len(names):>6,}  {listed(names, 8)}" for broker, names in moved]
+    return [*lines, f"{'not touched:':<27}{losses.untouched:>6,}"]
+
+
+def _unknown(snapshot: Snapshot, losses: Losses) -> list[str]:
+    unknown = list(snapshot.notes)
+    if losses.unknown:
+        unknown.append(f"What would become of {listed(losses.unknown)}: leader, ISR or assignment is in no line.")
+    topics = snapshot.state.topics
+    if any(topic.min_insync_replicas is None for topic in topics):
+        names = listed((topic.name for topic in topics if topic.min_insync_replicas is None), 3)
+        unknown.append(f"Which partitions would fall below min.insync.replicas, of {names}: name it with --conf.")
+    if not snapshot.state.brokers:
+        unknown.append("Which brokers were alive: no controller's log shows it; all replicas count as alive.")
+    return unknown
+
+
+def _data(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> dict[str, object]:
+    return {
+        "at": iso(snapshot.at),
+        "lost_brokers": list(lost),
+        "offline": losses.offline,
+        "under_min_isr": losses.under_min_isr,
+        "last_replica": losses.last_replica,
+        "already_offline": losses.already_offline,
+        "new_leaders": {str(broker): names for broker, names in sorted(losses.moved.items())},
+        "untouched": losses.untouched,
+        "unknown": losses.unknown,
+    }
+
+
+def _single_points(snapshot: Snapshot) -> Listing:
+    """For each broker what would go down if it alone were lost, the worst first."""
+    gone = {broker.broker for broker in snapshot.state.brokers if broker.state not in ALIVE}
+    partitions = [partition for topic in snapshot.state.topics for partition in topic.partitions]
+    brokers = sorted({broker for p in partitions for broker in (*(p.replicas or ()), *(p.isr or ()))} - gone)
+    alone = {broker: losses_of(snapshot, [broker]) for broker in brokers}
+    order = sorted(brokers, key=lambda b: (-len(alone[b].offline), -len(alone[b].under_min_isr), b))
+    rows = []
+    for broker in order:
+        losses = alone[broker]
+        moved = sum(map(len, losses.moved.values()))
+        rows.append([broker, len(losses.offline), len(losses.under_min_isr), moved, listed(losses.offline)])
+    head = ["lost broker", "no leader", "below min ISR", "leaders move", "partitions that live on it alone"]
+    when = date_time(snapshot.at)
+    worst = order[0] if order else None
+    if worst is None:
+        sentence = f"No partition is known at {when} UTC."
+    elif alone[worst].offline:
+        count = plural(len(alone[worst].offline), "partition")
+        sentence = f"At {when} UTC {count} lived on broker {worst} alone: {listed(alone[worst].offline)}."
+    else:
+        sentence = f"At {when} UTC no partition lived on one broker alone."
+    data = {"at": iso(snapshot.at), "brokers": [{"broker": b, **_data(snapshot, [b], alone[b])} for b in order]}
+    unknown = _unknown(snapshot, Losses(unknown=alone[worst].unknown if worst is not None else []))
+    return Listing(snapshot.cluster, sentence, in_columns(head, rows, (1, 2, 3)), unknown, data)

@@ -1,0 +1,204 @@
+"""Ready answers over a small warehouse: what sums it up, what is counted, and what is not known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from jobs.cli import main
+from tests.answers_warehouse import night, partition, row, state, tables
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return night(tmp_path_factory.mktemp("answers") / "w")
+
+
+def run(root: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, [*arguments, "--warehouse", str(root)], catch_exceptions=False)
+
+
+def data(root: Path, *arguments: str) -> dict[str, Any]:
+    result = run(root, *arguments, "--format", "json")
+    assert result.exit_code == 0, result.stderr
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
+
+
+SPAN = "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC"
+
+
+# ---- lists ----------------------------------------------------------------------------------------------------------
+def test_outages_have_open_ones_first(warehouse: Path) -> None:
+    answer = data(warehouse, "outages")
+    assert answer["answer"] == (
+        f"1 partition had no leader when the logs end: 2 outages of 2 partitions {SPAN}, 2 min 59 s of partition time, the "
+        "longest of pay-in-1 for at least 2 min 0 s."
+    )
+    assert [(one["partition"], one["lines"]) for one in answer["outages"]] == [
+        (1, ["broker-3/state-change.log:50"]),
+        (0, ["broker-3/state-change.log:41", "broker-3/state-change.log:42"]),
+    ]
+    assert answer["cannot_be_told"] == ["The cause of 1 outage."]
+
+
+def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -> None:
+    """Three partitions led by broker 1 within five seconds; one ten seconds later; two of a deleted topic."""
+
+    def lost(number: int, since: str, **values: Any) -> dict[str, Any]:
+        times = {"since": since, "until": "10:09:00", "ended_before": "10:09:00", "began_after": since}
+        return partition(number, **times, duration_ms=1000, at_least_ms=1000, at_most_ms=1000, failed_elections=0, evidence=[], **values)  # fmt: skip
+
+    by_1 = {"cause": "broker_failure", "cause_broker": 1, "healed_by": "clean_election"}
+    outages = [
+        *(lost(number, f"10:05:0{number}", **by_1) for number in range(3)),
+        lost(3, "10:05:20", **by_1),
+        *(lost(number, "10:05:01", last_leader=number, healed_by="topic_deletion") for number in (4, 5)),
+    ]
+    text = run(night(tmp_path / "w", {"offline_partitions": outages}), "outages").stdout
+    assert "All have ended: 4 outages of 4 partitions" in text
+    assert "2 more outages of topics that were deleted" in " ".join(text.split())
+    groups = [line.strip() for line in text.splitlines() if "pay-in-" in line and "(" in line]
+    assert groups == [
+        "3 partitions: pay-in-0, pay-in-1, pay-in-2  (no line)",
+        "pay-in-3  (no line)",
+        "2 partitions: pay-in-4, pay-in-5  (no line)",
+    ]
+
+
+def test_the_problem_child_comes_first(warehouse: Path) -> None:
+    answer = data(warehouse, "brokers")
+    assert answer["answer"] == (
+        "The problem child is broker 1: away 1 time (5 min 0 s); 1 outage for it, 60.0 s of partition time, the longest of "
+        "pay-in-0 for 60.0 s. At the end of the logs broker 1 was gone."
+    )
+    assert [(one["broker"], one["left_isr"], one["state"]) for one in answer["brokers"]] == [
+        (1, 0, "gone"), (2, 1, "alive"), (3, 0, "alive"),
+    ]  # fmt: skip
+    assert "Which broker is behind 1 outage: they count for none." in answer["cannot_be_told"]
+
+
+def test_availability_counts_partition_time(warehouse: Path) -> None:
+    """Two partitions of 599 s each; 59.98 s and 120 s of them without a leader."""
+    (topic,) = data(warehouse, "availability")["topics"]
+    assert (topic["known_ms"], topic["leaderless_at_least_ms"], topic["outages"]) == (1_198_000, 179_980, 2)
+    assert topic["availability_at_least"] == topic["availability_at_most"] == 0.849766
+    assert topic["under_replicated_ms"] == 60_020 + 240_000
+    assert topic["under_min_isr_ms"] is None
+
+
+def test_availability_is_never_rounded_up_to_all(tmp_path: Path) -> None:
+    blip = partition(0, since="10:05", until="10:05:00.001", duration_ms=1, at_least_ms=1, at_most_ms=1, began_after="10:05",
+                     ended_before="10:05:00.001", failed_elections=0, evidence=[])  # fmt: skip
+    text = run(night(tmp_path / "w", {"offline_partitions": [blip]}), "availability").stdout
+    assert "99.999 %" in text
+
+
+def test_loss_answers_yes_no_or_perhaps(warehouse: Path, tmp_path: Path) -> None:
+    answer = data(warehouse, "loss")
+    assert answer["answer"] == f"Yes: 1 unclean election of pay-in-0 lost at least 5 records {SPAN}."
+    assert (answer["lost_records_min"], answer["lost_records_max"]) == (5, 9)
+    unknown = {**tables()["elections"][1], "lost_records_min": None, "lost_records_max": None}
+    root = night(tmp_path / "perhaps", {"elections": [unknown]})
+    assert data(root, "loss")["answer"].startswith("Perhaps: 1 unclean election of pay-in-0")
+    clean = {**unknown, "unclean": False}
+    assert data(night(tmp_path / "no", {"elections": [clean]}), "loss")["answer"].startswith("No: 1 election")
+    unjudged = {**unknown, "unclean": None}
+    answer = data(night(tmp_path / "hardly", {"elections": [clean, {**unjudged, "leader_epoch": 3}]}), "loss")
+    assert answer["answer"].startswith("No unclean election is in the logs")
+    assert answer["cannot_be_told"][0].startswith("Whether 1 election of 2 was clean")
+
+
+def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehouse: Path) -> None:
+    answer = data(warehouse, "incidents")
+    assert answer["answer"] == f"2 incidents {SPAN}, by outages."
+    assert "no table incidents" in answer["cannot_be_told"][0]
+
+
+# ---- what-if --------------------------------------------------------------------------------------------------------
+def test_what_would_go_down(warehouse: Path) -> None:
+    answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:04:30")
+    assert (answer["offline"], answer["new_leaders"], answer["untouched"]) == (["pay-in-0"], {}, 1)
+    answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:02")
+    assert (answer["offline"], answer["new_leaders"], answer["last_replica"]) == ([], {"2": ["pay-in-0"]}, ["pay-in-0"])
+    answer = data(warehouse, "what-if", "--lose-broker", "1", "--lose-broker", "3", "--at", "10:02")
+    assert answer["answer"] == (
+        "Had brokers 1,3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
+        "move; the controller would change, too."
+    )
+
+
+def test_who_is_a_single_point(warehouse: Path) -> None:
+    answer = data(warehouse, "what-if", "--at", "10:04:30")
+    assert answer["answer"] == "At 2026-11-21 10:04:30.000 UTC 1 partition lived on broker 1 alone: pay-in-0."
+    assert [(one["broker"], one["offline"]) for one in answer["brokers"]] == [
+        (1, ["pay-in-0"]), (3, ["pay-in-1"]), (2, []),
+    ]  # fmt: skip
+
+
+def test_a_replica_out_of_sync_or_gone_takes_nothing_over(warehouse: Path) -> None:
+    """At 10:07 broker 2 leads pay-in-0 alone in sync; broker 1 is assigned, but gone."""
+    assert data(warehouse, "what-if", "--lose-broker", "2", "--at", "10:07")["offline"] == ["pay-in-0"]
+
+
+# ---- check ----------------------------------------------------------------------------------------------------------
+HEALTHY = {
+    "offline_partitions": [],
+    "elections": [],
+    "verdicts": [],
+    "partition_timeline": [state(0, 0, 1, 0, [1, 2], replicas=[1, 2], since="10:00:01", availability="FullyInSync", evidence=[])],
+}  # fmt: skip
+
+
+def test_what_is_open_is_critical(warehouse: Path) -> None:
+    result = run(warehouse, "check")
+    assert result.exit_code == 2
+    first, *rest = result.stdout.splitlines()
+    assert first == (
+        "CRITICAL: 1 offline partition, 1 unclean election, 1 violation, 1 ended outage, 1 under-replicated partition; "
+        "first: pay-in-1 has had no leader since 2026-11-21 10:08:00.000 UTC | offline=1 unclean=1 stale=0 violated=1 "
+        "outage=1 under_replicated=1 silent=0 unknown=0"
+    )
+    assert [line.split()[0] for line in rest] == ["CRITICAL", "CRITICAL", "WARNING", "WARNING", "WARNING"]
+    assert "[kafka-rewind why pay-in-1 --cluster c --warehouse" in rest[0]
+
+
+def test_what_is_history_does_not_count(warehouse: Path) -> None:
+    """Of the last minute only what is still open is left."""
+    found = json.loads(run(warehouse, "check", "--since", "-1m", "--format", "json").stdout)
+    assert [(one["kind"], one["count"]) for one in found["findings"]] == [("offline", 1), ("under_replicated", 1)]
+
+
+def test_nothing_wrong(tmp_path: Path) -> None:
+    result = run(night(tmp_path / "w", HEALTHY), "check")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "OK: nothing wrong in 1 cluster, logs until 2026-11-21 10:10:00.000 UTC | offline=0 unclean=0 stale=0 violated=0 "
+        "outage=0 under_replicated=0 silent=0 unknown=0\n"
+    )
+
+
+def test_a_zero_that_cannot_be_told_is_no_ok(tmp_path: Path) -> None:
+    """2.4 without TRACE: no line shows a lost leader."""
+    result = run(night(tmp_path / "w", {**HEALTHY, "control_requests": []}), "check")
+    assert result.exit_code == 1
+    assert "whether partitions were offline cannot be told from these logs: state-change.log at TRACE" in result.stdout
+
+
+def test_logs_that_stopped_coming(tmp_path: Path) -> None:
+    spans = [row(node_id=node, kind="server", since="08:00", until=until, records=9) for node, until in ((1, "10:10"), (2, "09:00"))]  # fmt: skip
+    root = night(tmp_path / "w", {**HEALTHY, "log_coverage": spans})
+    assert run(root, "check").exit_code == 1
+    assert "node 2 of cluster c has sent no log since 2026-11-21 09:00:00.000 UTC" in run(root, "check").stdout
+    result = run(root, "check", "--max-age", "1h")  # the machine's clock is past 2026-11-21, or before it
+    assert (result.exit_code == 2) == ("the last record of cluster c is" in result.stdout)
+
+
+@pytest.mark.parametrize("arguments", [("--max-age", "soon"), ("--since", "noon"), ("--nonsense",), ()], ids=str)
+def test_what_cannot_be_checked_is_unknown(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    """Not 2, which is CRITICAL."""
+    assert run(tmp_path / "none", "check", *arguments).exit_code == 3

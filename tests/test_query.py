@@ -196,6 +196,12 @@ def test_spark_reads_and_nothing_else(zk: Run, tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="is no query"):
             query_tables(spark, at, query)
     assert (zk.warehouse.version("events"), list(tmp_path.iterdir())) == (before, [])
+    (tmp_path / "secret").write_text("password\n")
+    for source in ("csv", "text", "json"):
+        with pytest.raises(BadInput, match="not understood"):
+            query_tables(spark, at, f"SELECT * FROM {source}.`{tmp_path}/secret`")
+    with pytest.raises(BadInput, match="not understood"):
+        query_tables(spark, at, f"SELECT * FROM delta.`{at}/events`")
     with pytest.raises(BadInput, match=r"partition_timeline") as error:
         query_tables(spark, at, "SELECT * FROM partitions")
     assert "\n" not in str(error.value)

@@ -15,11 +15,9 @@ from typing import TYPE_CHECKING, Any
 from jobs.read.create_views import literal
 from jobs.read.parts import Parts
 from jobs.read.values import cell, json_row
-from jobs.read.views import connect
 from udfs.printable import printable
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from duckdb import DuckDBPyConnection
     from duckdb.sqltypes import DuckDBPyType
 
@@ -28,7 +26,7 @@ FORMATS = (*TEXT_FORMATS, "parquet")
 LIMIT = 100
 """Rows of a table on the screen, if nothing else is asked for."""
 BATCH = 2000
-GROUP = 40_960
+GROUP = 20_480
 """Rows of a row group of a Parquet file; one is held in memory."""
 NARROW = 8
 """A table whose columns would be narrower than that on the terminal shows each row as a block of lines instead."""
@@ -75,20 +73,18 @@ def write_parquet(connection: DuckDBPyConnection, parts: Parts, path: str, limit
         limited = f"SELECT * FROM ({parts.queries[0]}\n) AS q" + (f" LIMIT {limit}" if limit is not None else "")
         _copy(connection, limited, path)
         return
-    with connect() as writer:
-        writer.register("_rows", _reader(connection, parts))
-        _copy(writer, "FROM _rows", path)
+    _write_parts(connection, parts, path)
 
 
-def _reader(connection: DuckDBPyConnection, parts: Parts) -> pa.RecordBatchReader:
-    """The rows of queries, a batch at a time."""
-    import pyarrow as pa
+def _write_parts(connection: DuckDBPyConnection, parts: Parts, path: str) -> None:
+    """Each part as row groups of a Parquet file. DuckDB's writer takes more memory the more rows there are."""
+    import pyarrow.parquet as pq
 
-    def reader(query: str) -> pa.RecordBatchReader:
-        return connection.sql(query).to_arrow_reader(BATCH)
-
-    schema = reader(f"SELECT * FROM ({parts.queries[0]}\n) AS q LIMIT 0").schema
-    return pa.RecordBatchReader.from_batches(schema, (batch for part in parts for batch in reader(part)))
+    schema = connection.sql(f"SELECT * FROM ({parts.queries[0]}\n) AS q LIMIT 0").to_arrow_reader(1).schema
+    with open(path, "wb") as file, pq.ParquetWriter(file, schema) as writer:
+        for part in parts:
+            for batch in connection.sql(part).to_arrow_reader(GROUP):
+                writer.write_batch(batch)
 
 
 def _copy(connection: DuckDBPyConnection, query: str, path: str) -> None:

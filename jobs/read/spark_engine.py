@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -58,12 +60,24 @@ def query_tables(spark: SparkSession, root: str, query: str, cluster: str | None
         mine.createOrReplaceTempView(name)
     try:
         check_reads(spark, query)
-        return spark.sql(query)
+        with _no_files(spark):
+            return spark.sql(query)
     except PySparkException as error:
         first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise BadInput(f"The query is not understood: {first} Tables are {', '.join(sorted(BY_NAME))}.") from None
 
 
+@contextmanager
+def _no_files(spark: SparkSession) -> Iterator[None]:
+    """Names of the form csv.`/path` are those of tables meanwhile, not of files."""
+    spark.conf.set(_FILES_AS_TABLES, "false")
+    try:
+        yield
+    finally:
+        spark.conf.unset(_FILES_AS_TABLES)
+
+
+_FILES_AS_TABLES = "spark.sql.runSQLOnFiles"
 _READING_COMMANDS = ("Describe", "Show", "Explain")
 
 

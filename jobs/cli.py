@@ -30,6 +30,7 @@ from jobs.exits import (
 from jobs.merge.command import merge
 from jobs.nightly.summary_command import summary
 from jobs.read.commands import export, shell, sql, tables
+from jobs.report.command import report
 
 if TYPE_CHECKING:
     from jobs.settings import Settings
@@ -114,7 +115,7 @@ def main(debug: bool) -> None:
 
     Point `nightly` at a folder of broker and controller logs; `why`, `outages`, `brokers`, `availability`,
     `loss`, `incidents`, `what-if`, `check`, `summary`, `describe`, `tables`, `sql`, `shell` and `export` read its
-    tables, without Spark.
+    tables, without Spark; `report` writes them as one HTML file.
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one. `merge` needs no tables.
 
     Exit codes: 0 done; 2 bad usage or input; 3 the data gate refused to publish; 4 failed for another reason (no Java,
@@ -178,8 +179,9 @@ def write(
     logs: tuple[str, ...] = (),
     cluster: str = "default",
     with_rejects: bool = False,
+    report_file: str | None = None,
 ) -> None:
-    """Run some steps, and print the summary. Bad paths and settings end it before Spark starts."""
+    """Run some steps, print the summary, write the report. Bad paths and settings end it before Spark starts."""
     from jobs.progress import on_terminal
     from jobs.session import session
     from jobs.warehouse.lock import sole_writer
@@ -221,9 +223,19 @@ def write(
         if not outcome.has_new_input:
             click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
         click.echo(printable_lines(text))
+        if report_file is not None:
+            write_night_report(root, report_file)
         if outcome.refused:
             click.echo(printable_lines(refusal_text(outcome)), err=True)
             raise click.exceptions.Exit(REFUSED)
+
+
+def write_night_report(root: str, file: str) -> None:
+    """Write the HTML reports of a night, and say where they are."""
+    from jobs.report.write import write_reports
+
+    for sentence in write_reports(root, file):
+        click.echo(sentence)
 
 
 NOTHING_NEW = {
@@ -237,11 +249,20 @@ NOTHING_NEW = {
 @click.argument("logs", nargs=-1, required=True)
 @writing_options
 @cluster_option
-def nightly(logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str) -> None:
+@click.option(
+    "--report", "report_file", metavar="FILE", help="Write an HTML report, too; of several clusters FILE-NAME of each."
+)
+def nightly(
+    logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str, report_file: str | None
+) -> None:
     """Read LOGS (files, folders, globs, bundles), update all tables, print a summary."""
     from schemas.ledger import STEPS
 
-    write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster)
+    if report_file is not None:
+        from jobs.read.output import check_output
+
+        check_output("html", report_file)
+    write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster, report_file=report_file)
 
 
 @main.command()
@@ -283,6 +304,7 @@ main.add_command(describe)
 for answer in ANSWERS:
     main.add_command(answer)
 main.add_command(merge)
+main.add_command(report)
 main.add_command(sql)
 main.add_command(export)
 main.add_command(tables)

@@ -19,6 +19,8 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 from udfs.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[1]
+RESOURCES = (".css", ".js")
+"""What modules read besides: setup.cfg's package_data names the same."""
 USAGE = "usage: python -m jobs.package OUT.zip | FOLDER (for a wheel, whose name pip prescribes)"
 
 
@@ -26,7 +28,9 @@ def sources(root: Path = ROOT) -> dict[str, bytes]:
     """What goes into the archive: content by name, sorted, RECORD last. Raises BadInput outside a checkout."""
     setup = _setup(root)
     packages = sorted({name.split(".")[0] for name in setup["options.packages.find"]["include"].split()})
-    files = sorted(path for package in packages for path in (root / package).rglob("*.py"))
+    files = sorted(
+        path for package in packages for path in (root / package).rglob("*") if path.suffix in (".py", *RESOURCES)
+    )
     content = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
     metadata, info = setup["metadata"], f"{_stem(setup)}.dist-info"
     about = {

@@ -34,6 +34,7 @@ LAYERS = (  # of jobs: a room may import those of the lines above it, and nothin
     {"jobs.ingest", "jobs.findings", "jobs.read"},
     {"jobs.nightly", "jobs.describe"},
     {"jobs.answers"},
+    {"jobs.report"},
     {"jobs.cli"},
     {"jobs.submit", "jobs.package"},
 )

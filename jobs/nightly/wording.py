@@ -92,9 +92,13 @@ class Names:
         """`11:47:34.963`; with the date if the logs are of several days."""
         return date_time(at)[11:] if at and self._is_one_day else date_time(at)
 
+    def stream(self, file_id: str) -> str:
+        """`broker-3/state-change.log`, of a stream."""
+        return self._stream.get(file_id, "?")
+
     def line(self, place: Row) -> str:
         """`broker-3/state-change.log:5321`, of a place with `file_id` and `line`."""
-        return f"{self._stream.get(place['file_id'], '?')}:{place['line']}"
+        return f"{self.stream(place['file_id'])}:{place['line']}"
 
     def proof(self, row: Row) -> str:
         """The first line that proves a row."""

@@ -1,0 +1,48 @@
+"""Writing reports to files: of one cluster, or of each cluster of a night."""
+
+from __future__ import annotations
+
+import os
+
+from jobs.answers.opened import open_cluster
+from jobs.nightly.wording import size
+from jobs.read.create_views import create_view
+from jobs.read.output import check_output, write_text
+from jobs.read.views import clusters, connect, open_published
+from jobs.report.collect import TABLES
+from jobs.report.html import report_page
+from jobs.warehouse.location import located
+from schemas.ingest import LOG_FILES
+
+
+def write_report(root: str, output: str, cluster: str | None = None, engine: str = "duckdb") -> str:
+    """Write the report of the only cluster, or of the one of a name; what was written, in a sentence.
+
+    Raises BadInput for a file that cannot be written, or a cluster that is not there.
+    """
+    check_output("html", output)
+    with open_cluster(root, cluster, TABLES, engine) as opened:
+        page = report_page(opened)
+    write_text([page], output)
+    return f"Wrote {output} ({size(len(page.encode()))})."
+
+
+def write_reports(root: str, output: str) -> list[str]:
+    """Write the reports of all clusters, if there are several into files with their names: `night-eu.html`."""
+    with connect() as connection:
+        published = open_published(connection, located(root))
+        create_view(connection, published, LOG_FILES)
+        names = clusters(connection)
+    if len(names) == 1:
+        return [write_report(root, output)]
+    stem, ending = os.path.splitext(output)
+    return [write_report(root, f"{stem}-{_in_file_name(name)}{ending}", name) for name in names]
+
+
+def _in_file_name(cluster: str) -> str:
+    """A cluster's name as part of a file's.
+
+    >>> _in_file_name("eu/west 1")
+    'eu_west_1'
+    """
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in cluster)

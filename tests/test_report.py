@@ -1,0 +1,233 @@
+"""The report: right values, nothing of a log is markup, no network, and it works in a browser (skipped without one)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from jobs.cli import main
+from jobs.package import sources
+from jobs.report.write import write_reports
+from tests.answers_warehouse import night, row, tables
+from tests.delta_warehouse import Rows
+
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">"
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+def report(root: Path, output: Path) -> str:
+    result = CliRunner().invoke(main, ["report", "-o", str(output), "--warehouse", str(root)], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith(f"Wrote {output} (")
+    return output.read_text()
+
+
+def values(page: str) -> dict[str, Any]:
+    """What the page's script reads."""
+    found: dict[str, Any] = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)[0])
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("report")
+    return report(night(folder / "w"), folder / "night.html")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A cluster whose topic and titles are markup."""
+    folder = tmp_path_factory.mktemp("hostile")
+    renamed = {
+        name: [{**one, **({"topic": HOSTILE} if "topic" in one else {})} for one in rows]
+        for name, rows in tables().items()
+    }
+    renamed["verdicts"] = [{**one, "expected": HOSTILE, "subject": HOSTILE} for one in renamed["verdicts"]]
+    return report(night(folder / "w", renamed), folder / "night.html")
+
+
+# ---- without a browser ----------------------------------------------------------------------------------------------
+def test_values(page: str) -> None:
+    """Times are ms since 10:00:00."""
+    data = values(page)
+    assert (data["topics"], data["span_ms"], data["isrs"]) == (["pay-in"], 600_000, ["1,2", "1", "2", "3"])
+    first = data["partitions"][0]
+    states = [first[2][i : i + 8] for i in range(0, len(first[2]), 8)]
+    assert first[:2] == [0, 0]
+    assert [state[:6] for state in states] == [
+        [1_000, 1, 0, 2, 0, 0],  # since, leader, number of the ISR, replicas, flags, leader epoch
+        [240_000, 1, 1, 2, 4, 0],
+        [300_020, -1, 1, 2, 0, 1],
+        [360_000, 2, 2, 2, 4, 2],
+    ]
+    assert [(one["name"], one["since"], one["until"], one["is_open"]) for one in data["outages"]] == [
+        ("pay-in-1", 480_000, None, True), ("pay-in-0", 300_020, 360_000, False),
+    ]  # fmt: skip
+    assert data["elections"] == [[360_000, 60_000, 1, 0]]
+    assert data["brokers"][0]["spans"][0]["until"] == 300_000
+    assert data["churn"]["cells"] == [[24, 0, 1]]  # broker 2 at 240 s, in columns of 10 s
+    place = f"{data['files'].index('broker-3/state-change.log')}:50"
+    assert data["lines"][place] == "INFO pay-in-1 has leader -1"
+
+
+def test_headline(page: str) -> None:
+    tiles = re.findall(r'<div class="tile (\w+)"><span class="name">([^<]*)</span><b>([^<]*)</b>', page)
+    assert tiles == [
+        ("bad", "Offline partitions", "1"),
+        ("warn", "Under-replicated", "1"),
+        ("bad", "Unclean elections", "1"),
+        ("good", "Active controller", "3"),
+        ("warn", "ISR shrinks", "1"),
+        ("warn", "Preferred imbalance", "100 %"),
+    ]
+    assert "<dd>Yes: 1 unclean election of pay-in-0 lost at least 5 records" in page
+
+
+def test_a_zero_that_cannot_be_told_is_none(tmp_path: Path) -> None:
+    """2.4 without TRACE."""
+    silent: dict[str, Rows] = {
+        "control_requests": [],
+        "offline_partitions": [],
+        "elections": [],
+        "partition_timeline": [],
+    }
+    page = report(night(tmp_path / "w", silent), tmp_path / "r.html")
+    assert '<span class="name">Offline partitions</span><b>cannot be told</b>' in page
+    assert '<span class="name">Unclean elections</span><b>cannot be told</b>' in page
+
+
+def test_it_needs_no_network(page: str) -> None:
+    assert re.findall(r"(?:https?:)?//[a-z]", re.sub(r"/\*.*?\*/", "", page)) == []
+    assert re.findall(r"<\w[^>]*\s(?:src|href)=|@import|url\(", page) == []
+    assert "default-src &#x27;none&#x27;" in page
+
+
+def test_nothing_of_a_log_is_markup(hostile: str, page: str) -> None:
+    for text in (hostile, page):
+        assert text.count("</script>") == 2
+        assert "<img" not in text
+        assert "\x1b" not in text
+    assert values(hostile)["topics"] == [HOSTILE]
+    assert f"{HOSTILE}-0" in unescape(hostile)
+
+
+def test_same_tables_same_report(tmp_path: Path, page: str) -> None:
+    assert report(night(tmp_path / "w"), tmp_path / "again.html") == page
+
+
+def test_a_file_for_each_cluster(tmp_path: Path) -> None:
+    more = {name: [*rows, *({**one, "cluster": "eu/2"} for one in rows)] for name, rows in tables().items()}
+    root = night(tmp_path / "w", more)
+    write_reports(str(root), str(tmp_path / "night.html"))
+    assert sorted(path.name for path in tmp_path.glob("*.html")) == ["night-c.html", "night-eu_2.html"]
+    assert values((tmp_path / "night-eu_2.html").read_text())["options"] == " --cluster eu/2"
+
+
+def test_a_warehouse_that_lacks_tables(tmp_path: Path) -> None:
+    lacking = ("broker_timeline", "controller_timeline", "isr_changes", "verdicts", "elections", "control_requests")
+    page = report(night(tmp_path / "w", without=lacking), tmp_path / "r.html")
+    assert len(values(page)["outages"]) == 2
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    root = night(tmp_path / "w")
+    result = CliRunner().invoke(main, ["report", "-o", str(tmp_path / "no" / "r.html"), "--warehouse", str(root)])
+    assert (result.exit_code, "The output's folder does not exist" in result.stderr) == (2, True)
+    result = CliRunner().invoke(main, ["nightly", str(tmp_path), "--report", str(tmp_path / "no" / "r.html")])
+    assert (result.exit_code, "The output's folder does not exist" in result.stderr) == (2, True)
+
+
+def test_archives_have_script_and_style() -> None:
+    assert {"jobs/report/report.js", "jobs/report/report.css"} <= sources().keys()
+
+
+# ---- in a browser ---------------------------------------------------------------------------------------------------
+def browse(page: str, folder: Path, script: str = "") -> str:
+    """The page as a browser has it, after its own scripts and one of the test's (that the page's policy would stop)."""
+    if script:
+        page = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", page)
+        page = page.replace("</body>", f"<script>{script}</script></body>")
+    path = folder / "page.html"
+    path.write_text(page)
+    assert BROWSER is not None
+    command = [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom", f"--user-data-dir={folder / 'profile'}", path.as_uri()]  # fmt: skip
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+CLICKS = """
+const steps = {};
+const click = (node) => node.dispatchEvent(new MouseEvent("click", {bubbles: true}));
+const press = (id, x, y) => {
+  const box = $(id).getBoundingClientRect();
+  for (const kind of ["mousedown", "mouseup"])
+    $(id).dispatchEvent(new MouseEvent(kind, {bubbles: true, button: 0, clientX: box.left + x, clientY: box.top + y}));
+};
+steps.ready = document.documentElement.dataset.ready;
+$("search").value = "IN-1"; $("search").dispatchEvent(new Event("input"));
+steps.searched = shown.map((one) => one.name);
+$("search").value = ""; $("only").value = "moved"; $("only").dispatchEvent(new Event("change"));
+steps.moved = shown.map((one) => one.name);
+$("only").value = "all"; $("order").value = "offline"; filterPartitions();
+steps.by_outage = shown.map((one) => [one.name, one.offline]);
+const width = $("partitions").clientWidth - LEFT - RIGHT;
+press("partitions", LEFT + width * 0.9, 20 + ROW / 2);
+steps.clicked = $("details").textContent;
+hide();
+click(document.querySelector('tr[data-go="outage:1"]'));
+steps.outage = $("details").textContent;
+setView(300000, 360000);
+steps.window = $("window").textContent;
+zoom(2);
+steps.zoomed_out = [view.from, view.to];
+click($("reset"));
+steps.whole = [view.from, view.to];
+window.dispatchEvent(new Event("beforeprint")); window.dispatchEvent(new Event("afterprint"));
+steps.images = document.images.length;
+document.body.append(Object.assign(document.createElement("pre"), {id: "steps", textContent: JSON.stringify(steps)}));
+"""
+
+
+@needs_browser
+def test_clicks_filters_and_zoom(page: str, tmp_path: Path) -> None:
+    found = re.findall(r'<pre id="steps">(.*?)</pre>', browse(page, tmp_path, CLICKS), re.DOTALL)
+    steps = json.loads(unescape(found[0]))
+    assert steps["ready"] == "yes"
+    assert steps["searched"] == ["pay-in-1"]
+    assert steps["moved"] == ["pay-in-0"]
+    assert steps["by_outage"] == [["pay-in-1", 120_000], ["pay-in-0", 59_980]]
+    assert steps["clicked"].startswith("Closepay-in-1: NO LEADER")
+    assert "broker-3/state-change.log:50\nINFO pay-in-1 has leader -1" in steps["clicked"]
+    assert "kafka-rewind why pay-in-0 --at 2026-11-21T10:05:00.020Z" in steps["outage"]
+    assert "broker 1 failed" in steps["outage"]
+    assert steps["window"] == "2026-11-21 10:05:00.000 UTC to 10:06:00.000"
+    assert (steps["zoomed_out"], steps["whole"]) == ([270_000, 390_000], [0, 600_000])
+
+
+@needs_browser
+def test_hostile_names_do_nothing_in_a_browser(hostile: str, tmp_path: Path) -> None:
+    dom = browse(hostile, tmp_path)
+    assert 'data-ready="yes"' in dom
+    assert "<title>Kafka Rewind: c</title>" in dom
+    (tmp_path / "clicked").mkdir()
+    dom = browse(hostile, tmp_path / "clicked", CLICKS.replace("IN-1", "-1"))
+    steps = json.loads(unescape(re.findall(r'<pre id="steps">(.*?)</pre>', dom, re.DOTALL)[0]))
+    assert steps["images"] == 0
+    assert steps["clicked"].startswith(f"Close{HOSTILE}-1: NO LEADER")
+    assert "<title>Kafka Rewind: c</title>" in dom
+
+
+def test_controllers_of_one_node(tmp_path: Path) -> None:
+    """Terms of controllers that are no broker are drawn, too."""
+    term = row(cluster_incarnation=0, controller_id=100, controller_epoch=4, mode="kraft", since="10:00", until="10:05", ended_by="resigned", overlap_ms=0, evidence=[])  # fmt: skip
+    page = report(night(tmp_path / "w", {"controller_timeline": [term]}), tmp_path / "r.html")
+    assert values(page)["terms"][0]["id"] == 100
+    assert "<b>none at the end</b>" in page

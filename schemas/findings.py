@@ -124,7 +124,7 @@ OFFLINE_PARTITIONS = table(
         "healed_by",
         TEXT,
         "`clean_election`, `unclean_election`, `topic_deletion`.",
-        null="still offline, or unknown",
+        null="still offline, or unknown, or the cluster was created anew",
     ),
     column("failed_elections", INT, "Number of elections that failed meanwhile."),
     EVIDENCE_COLUMN,

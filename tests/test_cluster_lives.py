@@ -43,6 +43,10 @@ zombie | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 7 | | |
 zombie | 1 | 12:10:00 | leader_and_isr_request_received | 2 | 6 | | |
 zombie | 1 | 14:00:00 | leader_and_isr_request_received | 0 | 7 | | |
 zombie | 1 | 16:00:00 | leader_and_isr_stale_controller_epoch | 2 | 6 | | |
+# a broker that migrates is silent for hours, and then obeys a controller of KRaft, which counts its own epochs
+moved | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 9 | | |
+moved | 100 | 13:59:00 | kraft_controller_active | 100 | 2 | | |
+moved | 1 | 14:00:00 | leader_and_isr_request_received | 100 | 2 | | |
 """
 
 

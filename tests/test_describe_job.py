@@ -17,6 +17,7 @@ from jobs.describe.describe import (
     assignments_at,
     configs_at,
     context_lines_at,
+    controller_at,
     holding,
     moment_of,
     reassignments_around,
@@ -119,6 +120,19 @@ def test_reassignments_around() -> None:
     """
     with views_of(tables) as views:
         assert_rows(views, reassignments_around(NOON), expected)
+
+
+@pytest.mark.parametrize(("minute", "controller"), [(10, 1), (30, 1), (41, 100), (50, 101)])
+def test_in_a_migration_kraft_decides_when_zookeepers_controller_has_gone(minute: int, controller: int) -> None:
+    terms = """
+        cluster_incarnation | mode      | controller_id | controller_epoch | since | until
+        0                   | zookeeper | 2             | 8                | 10:00 | 11:00
+        0                   | zookeeper | 1             | 9                | 11:00 | 11:40
+        0                   | kraft     | 100           | 1                | 11:20 | 11:45
+        0                   | kraft     | 101           | 2                | 11:45 |
+    """
+    with views_of({"controller_timeline": terms}) as views:
+        assert_rows(views, controller_at(datetime(2026, 11, 21, 11, minute)), f"controller_id\n{controller}")
 
 
 def test_last_lines_and_values() -> None:

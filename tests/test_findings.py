@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +19,7 @@ from schemas.findings import ELECTIONS, ISR_CHANGES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, TIME, column
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
+from tests.conftest import instant
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -191,6 +192,9 @@ once    | 0         | 0           | 1      | 1            | 1               | 1 
 once    | 0         | 0           | -1     | 2            | 2               | 1   | 10:00:05 | 10:00:07 | 9@f:43
 once    | 0         | 0           | -1     | 4            | 4               | 1   | 10:00:07 | 10:00:08 | 9@f:44
 once    | 0         | 0           | 1      | 5            | 5               | 1   | 10:00:08 |          | 9@f:45
+# the cluster is created anew, which heals nothing
+anew    | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 | 10:00:20 | 9@f:52
+anew    | 0         | 0           | -1     | 1            | 1               | 1   | 10:00:20 | 10:00:30 | 9@f:53
 # broker 9 learned of it with its first requests, and at once that it was over; of the other that it was still so
 late    | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:05 | 10:03:00 | 9@f:46
 late    | 0         | 0           | -1     | 2            | 2               | 1   | 10:03:00 | 10:03:00.2 | 9@f:47
@@ -230,6 +234,7 @@ lost    | 2026-11-25 12:00:20 | 2026-11-25 12:00:21 | | |      | 1           | 1
 twice   | 10:06:00 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:39
 twice   | 2026-11-25 12:00:10 | 2026-11-25 12:00:12 | | |      |             | 1        |                  | 0                | 9@f:40
 once    | 10:00:05 | 10:00:08 |             |                     |              | 1           | 1        |                  | 0                | 9@f:43,9@f:44
+anew    | 10:00:20 | 10:00:30 | 10000       |                     |              | 1           | 1        |                  | 0                | 9@f:53
 late    | 10:00:05 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:47
 lasting | 10:03:00 | 10:03:16 | 16000       |                     |              | 1           | 1        |                  | 0                | 9@f:50
 """
@@ -250,6 +255,7 @@ lost    | 2026-11-25 12:00:20 | 1000 | 352221000 | 10:10:00 | 2026-11-25 12:00:2
 twice   | 10:06:00 | 0           | 352450000  | 10:06:00    | 2026-11-25 12:00:10
 twice   | 2026-11-25 12:00:10 | 2000 |        |             | 2026-11-25 12:00:12
 once    | 10:00:05 | 1000        | 3000       | 10:00:05    | 10:00:08
+anew    | 10:00:20 | 10000       | 10000      | 10:00:20    | 10:00:30
 late    | 10:00:05 | 0           | 175200     | 10:00:05    | 10:03:00.2
 lasting | 10:03:00 | 16000       | 16000      | 10:03:00    | 10:03:16
 """
@@ -270,7 +276,8 @@ def known_spans(frame: Frame, coverage: str, *by: str) -> DataFrame:
 def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     spans = known_spans(frame, LED_COVERAGE)
     brokers, events = frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, LED_EVENTS)
-    rows = to_offline_partitions(states(frame, LED), elections, brokers, spans, events).persist()
+    anew = {"c": [int(instant("10:00:30").replace(tzinfo=UTC).timestamp()) * 1_000_000]}
+    rows = to_offline_partitions(states(frame, LED), elections, brokers, spans, events, anew).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
 

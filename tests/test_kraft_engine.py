@@ -107,6 +107,18 @@ CASES = {
         [step(10, FENCED, 2), step(30, CONTROLLED_SHUTDOWN, 0), step(59, FENCED, 1)],
         {18: (0, 2, [0, 1]), 19: (1, 3, [1])},
     ),
+    "after the last line: its leader leads on, and would have logged a change of its own": Case(
+        [known(4, 1, 0, [0, 1, 2], 20, [1, 2, 0]), known(5, 1, 0, None, 36)],
+        [step(35, FENCED, 0), step(36, UNFENCED, 0)],
+        {5: (1, 0, [1, 2])},
+        coverage={n: [(FIRST, LAST * SECOND)] for n in (0, 1, 2)},
+    ),
+    "after the last line: if the logs end right then, it may have been the leader's": Case(
+        [known(4, 1, 0, [0, 1, 2], 20, [1, 2, 0]), known(5, 1, 0, None, 36)],
+        [step(35, FENCED, 0), step(36, UNFENCED, 0)],
+        {},
+        coverage={n: [(FIRST, 37 * SECOND)] for n in (0, 1, 2)},
+    ),
     "after the last line: nobody else can have followed": Case(
         [known(5, 4, 1, [4], 20, [4, 0])], [step(1, FENCED, 0), step(30, FENCED, 4)], {6: (-1, 2, [4])}
     ),

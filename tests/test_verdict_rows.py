@@ -58,6 +58,17 @@ def test_other_epochs_go_on_across_the_takeover() -> None:
     assert ("one_leader_per_leader_epoch", 40) in violated(*MIGRATED[:2], {**MIGRATED[2], "leader_epoch": 2})
 
 
+def test_eligible_replicas_that_are_not_known_are_not_judged() -> None:
+    """4.1 has eligible leader replicas; a state of which no line prints them may have some, or none."""
+    rows = [{**state(at, 1, 3, at, 1, [1, 2], None, None), "elr": elr} for at, elr in ((10, []), (20, None), (30, []))]
+    judged = {
+        row["at"]: (row["verdict"], row["missing_inputs"])
+        for row in state_verdicts(rows, {"c": ("4.1", True)})
+        if row["rule"] == "elr_disjoint_from_isr"
+    }
+    assert judged == {10: ("holds", []), 20: ("unknown", ["elr"]), 30: ("holds", [])}
+
+
 @pytest.mark.parametrize(
     ("row", "at", "kraft"),
     [

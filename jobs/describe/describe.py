@@ -47,6 +47,16 @@ def latest(table: str, at: datetime, key: str, order: str) -> str:
     return f"SELECT * FROM {table} WHERE since <= {time_literal(at)} {last}"
 
 
+def controller_at(at: datetime) -> str:
+    """CONTROLLER_TIMELINE -> the term that decided at a moment, or the last before it.
+
+    In a migration terms of ZooKeeper and of KRaft overlap: KRaft's decides when the other has ended.
+    """
+    is_over = f"until IS NOT NULL AND until <= {time_literal(at)}"
+    decides = f"CASE WHEN {is_over} THEN 0 WHEN mode = 'zookeeper' THEN 2 ELSE 1 END"
+    return latest("controller_timeline", at, "cluster", f"cluster_incarnation, {decides}, mode, controller_epoch")
+
+
 def reassignments_around(at: datetime) -> str:
     """REASSIGNMENTS -> of each partition the last that had begun by a moment, and the first after it."""
     moment, key = time_literal(at), "cluster, topic, partition, incarnation"
@@ -197,7 +207,7 @@ def snapshot_at(
     if topic is not None:
         _only_topics(views, name, topic, at)
     by_messages = _release(views)
-    term = next(iter(rows(views, latest("controller_timeline", at, "cluster", "controller_epoch"))), None)
+    term = next(iter(rows(views, controller_at(at))), None)
     context_lines: list[dict[str, Any]] = []
     if with_controller:
         began = term["since"] if term and (term["until"] is None or term["until"] > at) else None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
+from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import HISTORY, INCARNATION
@@ -29,7 +32,12 @@ MOST_DELAY_MS = 15_000
 
 
 def to_offline_partitions(
-    states: DataFrame, elections: DataFrame, brokers: DataFrame, known_spans: DataFrame, events: DataFrame
+    states: DataFrame,
+    elections: DataFrame,
+    brokers: DataFrame,
+    known_spans: DataFrame,
+    events: DataFrame,
+    life_starts: LifeStarts | None = None,
 ) -> DataFrame:
     """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS -> OFFLINE_PARTITIONS.
 
@@ -49,7 +57,7 @@ def to_offline_partitions(
                 "cause_broker": F.when(F.col("went_by").isNotNull(), F.col("last_leader")),
                 "failed_elections": F.coalesce("failed_elections", F.lit(0)),
                 "healed_by": F.when(F.col("ended_before").isNull() | (F.col("next_leader") == -1), None)
-                .when(F.col("next_leader").isNull(), "topic_deletion")
+                .when(F.col("next_leader").isNull() & ~_ends_with_life(life_starts or {}), "topic_deletion")
                 .when(F.col("unclean"), "unclean_election")
                 .when(~F.col("unclean"), "clean_election"),
                 "evidence": F.slice(F.array_distinct("evidence"), 1, MOST_EVIDENCE),
@@ -57,6 +65,16 @@ def to_offline_partitions(
         )
         .select(*OFFLINE_PARTITIONS.columns)
     )
+
+
+def _ends_with_life(life_starts: LifeStarts) -> Column:
+    """Whether `ended_before` is when the cluster was created anew: nothing healed then."""
+    starts = [
+        (F.col("cluster") == cluster)
+        & F.unix_millis("ended_before").isin([t // 1000 for start in of_cluster for t in (start - 1, start)])
+        for cluster, of_cluster in life_starts.items()
+    ]
+    return F.coalesce(reduce(or_, starts, F.lit(False)), F.lit(False))
 
 
 def _first_requests(events: DataFrame) -> DataFrame:

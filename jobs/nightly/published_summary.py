@@ -35,7 +35,9 @@ def _first(table: str, order: str, most: int = MOST) -> str:
 QUERIES: Mapping[str, str] = {
     "log_files": f"SELECT {', '.join(STREAM_COLUMNS)} FROM log_files ORDER BY path, file_id",
     "controller_timeline": _first(
-        "controller_timeline", "cluster_incarnation DESC NULLS LAST, controller_epoch DESC NULLS LAST", MOST + 1
+        "controller_timeline",
+        "cluster_incarnation DESC NULLS LAST, mode NULLS LAST, controller_epoch DESC NULLS LAST",
+        MOST + 1,
     ),
     "partition_timeline": """
         SELECT cluster, count(*) AS states, count(DISTINCT (topic, partition)) AS partitions,

@@ -206,7 +206,12 @@ def write_findings(work: Work) -> None:
     changes, elections = work.whole("isr_changes"), work.whole("elections")
     second = {
         "offline_partitions": to_offline_partitions(
-            led, work.table("elections"), work.table("broker_timeline"), _known_spans(work, CLUSTER_LOGS), events
+            led,
+            work.table("elections"),
+            work.table("broker_timeline"),
+            _known_spans(work, CLUSTER_LOGS),
+            events,
+            work.inputs.life_starts,
         ),
         "isr_churn": to_isr_churn(changes, elections, ends, work.settings),
     }

@@ -93,7 +93,8 @@ def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) ->
         cluster,
         streams=streams,
         controller_terms=sorted(
-            rows["controller_timeline"], key=lambda r: (r["cluster_incarnation"] or 0, r["controller_epoch"])
+            rows["controller_timeline"],
+            key=lambda r: (r["cluster_incarnation"] or 0, r["mode"] == "kraft", r["controller_epoch"]),
         ),
         clocks=sorted(rows["clock_offsets"], key=lambda r: r["node_id"]),
         requests=sorted(rows["control_requests"], key=lambda r: str(r["kind"])),

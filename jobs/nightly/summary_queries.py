@@ -55,7 +55,8 @@ def _streams(log_files: DataFrame) -> DataFrame:
 
 
 def _terms(controller_timeline: DataFrame) -> DataFrame:
-    return _first(controller_timeline, "cluster_incarnation DESC, controller_epoch DESC", MOST + 1)
+    # KRaft's terms follow those of ZooKeeper, whatever their epochs
+    return _first(controller_timeline, "cluster_incarnation DESC, mode NULLS LAST, controller_epoch DESC", MOST + 1)
 
 
 def _state_counts(partition_timeline: DataFrame) -> DataFrame:

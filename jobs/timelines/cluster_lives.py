@@ -70,7 +70,8 @@ def _smaller_epochs(events: DataFrame) -> DataFrame:
     """EVENTS -> signs: after a silence a ZooKeeper controller's epoch on a node's lines is smaller than before.
 
     By the hours in which a node has such lines. One in which only a controller that was replaced goes on is none: then
-    the next hour has the larger epoch again.
+    the next hour has the larger epoch again. Nor is one after a line of KRaft: its controllers, whom brokers that still
+    use ZooKeeper obey in a migration, count their epochs from the start.
     """
     lines = events.where(
         "controller_epoch > 0 AND node_id IS NOT NULL AND NOT (event_type LIKE '%stale%' OR event_type LIKE 'kraft%')"
@@ -80,13 +81,18 @@ def _smaller_epochs(events: DataFrame) -> DataFrame:
         F.unix_micros(F.min("at")).alias("at"),
         F.unix_micros(F.max("at")).alias("last_at"),
     )
+    kraft = events.where("event_type LIKE 'kraft%' OR event_type LIKE '%migration%' OR logger LIKE '%.raft.%'")
+    kraft_since = kraft.groupBy("cluster").agg(F.unix_micros(F.min("at")).alias("kraft_since"))
     own = Window.partitionBy("cluster", "node_id").orderBy("hour")
     before, after = F.lag("epoch").over(own), F.lag("last_at").over(own)
+    is_migrated = F.coalesce(F.col("kraft_since") <= F.col("last_at"), F.lit(False))
     goes_on = F.coalesce(F.lead("epoch").over(own) >= F.col("before"), F.lit(False))
     return (
         hours.withColumns({"before": before, "after": after})
         .withColumn("goes_on", goes_on)
         .where((F.col("epoch") < F.col("before")) & (F.col("at") - F.col("after") > _SILENCE_US) & ~F.col("goes_on"))
+        .join(F.broadcast(kraft_since), "cluster", "left")
+        .where(~is_migrated)
         .select(*_SIGN)
     )
 

@@ -9,6 +9,7 @@ HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
 
 INPUTS = {
     "controller_epoch": "the controller epoch",
+    "elr": "the eligible leader replicas",
     "elr_before": "the eligible leader replicas before",
     "isr_before": "the ISR before",
     "last_known_elr": "the last known eligible leader replicas",

@@ -12,7 +12,7 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.elections import Elected, Strategy, zk_elect
 from udfs.kafka.invariants import check_sequence
-from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, explain, lacking
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, explain, lacking, unknown
 from udfs.kafka.kraft_elections import partition_change
 from udfs.kafka.kraft_partition import (
     ControllerConfig,
@@ -23,6 +23,7 @@ from udfs.kafka.kraft_partition import (
 )
 from udfs.kafka.plausible_choices import Outcome, check_choice, in_words
 from udfs.kafka.releases import ProtocolVersion, Release, has_algorithm
+from udfs.kafka.state_invariants import elr_disjoint_from_isr
 from udfs.kafka.stored_state import Cluster, StoredState
 
 Row = Mapping[str, Any]
@@ -196,7 +197,11 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
     for finding in check_sequence(cluster, states):
         verdict = verdict_of(finding)
         lacks_elr = cluster.elr_enabled and finding.at > 0 and rows[finding.at - 1]["elr"] is None
-        yield finding.at, without_elr(verdict) if lacks_elr and finding.rule in JUDGED_BY_ELR else verdict
+        if lacks_elr and finding.rule in JUDGED_BY_ELR:
+            verdict = without_elr(verdict)
+        elif finding.rule == elr_disjoint_from_isr.__name__ and rows[finding.at]["elr"] is None:
+            verdict = _verdict(finding.rule, unknown(finding.expected, "elr"))
+        yield finding.at, verdict
 
 
 def _state(row: Row) -> StoredState:

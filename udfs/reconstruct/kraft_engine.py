@@ -345,11 +345,15 @@ class _Search:
         return any(start <= before.at and until <= end for start, end in self.coverage.get(leader, ()))
 
     def _would_be_logged(self, state: PossibleState, begins: int, ends: int) -> bool:
-        """Whether lines would show a leader epoch, for its leader's log is there, and it led long."""
-        if state.leader < 0 or state.leader_epoch in self.leader_epochs or ends - begins < LEADS_SILENTLY:
-            return False
-        led = begins + LEADS_SILENTLY
-        return any(start <= begins and led <= end for start, end in self.coverage.get(state.leader, ()))
+        """Whether lines would show a leader epoch, for its leader's log is there, and it led long.
+
+        Or a leader's own change of the ISR: it kept its place for so long that it logged the answer.
+        """
+        is_new = state.leader >= 0 and state.leader_epoch not in self.leader_epochs
+        silence = LEADS_SILENTLY if is_new else LOG_DELAY if state.is_unlogged else FOREVER
+        shown_by = begins + silence
+        covered = self.coverage.get(state.leader, ())
+        return shown_by <= ends and any(start <= begins and shown_by <= end for start, end in covered)
 
     def _conclude(self, last: set[_Node], result: Explanation, *, is_end: bool) -> None:
         """Add what all histories that end in some nodes share; they are forgotten."""

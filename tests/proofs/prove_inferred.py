@@ -1,8 +1,8 @@
 """States inferred from a KRaft controller's steps, against the truth: `python tests/proofs/prove_inferred.py
 [CAPTURE...]`.
 
-Of each partition's true states some are left out at random, and the others logged up to 0.4 s late, some without their
-ISR; what `udfs.reconstruct.kraft_engine` makes of the controller's own lines (no Spark, no project rules) between them
+Of each partition's true states some (but no unclean elections) are left out at random, and the others logged up to
+0.4 s late, some without their ISR; what `udfs.reconstruct.kraft_engine` makes of the controller's own lines (no Spark, no project rules) between them
 must be true states. Again with the controller's clock half a second behind or ahead. Takes some minutes.
 """
 
@@ -24,6 +24,7 @@ from udfs.reconstruct.kraft_records import (
     CONTROLLED_SHUTDOWN,
     FENCED,
     REPLICAS_REMOVED,
+    SHOWN,
     UNCLEAN_RESTART,
     UNFENCED,
     ControllerStep,
@@ -32,6 +33,8 @@ from udfs.reconstruct.kraft_records import (
 )
 
 ROUNDS, SEED, LATE_MS, SKEW_MS = 12, 20261121, 400, 500
+TWIN_US = 1_000_000
+"""Lines about one fencing are so near, in microseconds."""
 Place = tuple[str, int, int]
 RECORD = re.compile(
     r"assignment change PartitionChangeRecord\(partitionId=(\d+), topicId=([\w-]+), isr=(null|\[.*?\]), "
@@ -39,6 +42,8 @@ RECORD = re.compile(
 )
 TURNS = {
     re.compile(r"Fencing broker (\d+) because its session"): FENCED,
+    # from 4.0 on the only line about it
+    re.compile(r"BrokerRegistrationChangeRecord\(brokerId=(\d+), .*fenced=1,"): FENCED,
     re.compile(r"The request from broker (\d+) to shut down has been granted"): FENCED,
     re.compile(r"The request from broker (\d+) to unfence has been granted"): UNFENCED,
     re.compile(r"Unfenced broker (\d+) has requested and been granted a controlled shutdown"): CONTROLLED_SHUTDOWN,
@@ -78,7 +83,9 @@ def steps_of(scorer: Any, truth: Any) -> tuple[list[ControllerStep], dict[Place,
                 brokers.append(nothing)
             for pattern, kind in TURNS.items():
                 if match := pattern.search(line):
-                    brokers.append(nothing._replace(kind=kind, broker=int(match[1])))
+                    turn = nothing._replace(kind=kind, broker=int(match[1]))
+                    same = (s.at for s in brokers if (s.kind, s.broker) == (kind, turn.broker))
+                    brokers += [] if any(abs(at - turn.at) < TWIN_US for at in same) else [turn]
     return brokers, partitions
 
 
@@ -87,6 +94,19 @@ def logged(state: Any, at_ms: int, *, is_complete: bool) -> KnownState:
     isr, replicas = (sorted(state["isr"]), list(state["replicas"])) if is_complete else (None, None)
     leader, leader_epoch, epoch = value(state)[0], state["leader_epoch"], state["partition_epoch"]
     return KnownState(epoch, leader, leader_epoch, isr, None, replicas, None, at_ms * 1000)
+
+
+def creation(state: Any) -> list[ControllerStep]:
+    """A new partition as its controller prints it: no replica has a directory yet, if it has any (from 3.7 on)."""
+    replicas, at = list(state["replicas"]), state["since"] * 1000
+    is_new = state["partition_epoch"] == 0
+    shown = ControllerStep(at, None, None, 0, SHOWN, replicas=replicas, unassigned=replicas, partition_epoch=0)
+    return [shown] if is_new else []
+
+
+def is_unclean(before: Any, state: Any) -> bool:
+    """Whether the leader came from out of sync, which the controller logs whenever it happens."""
+    return state["leader"] is not None and state["leader"] not in before["isr"]
 
 
 def value(state: Any) -> tuple[int, int, list[int]]:
@@ -104,15 +124,16 @@ def count_inferences(scorer: Any, truth: Any, skew_ms: int) -> Counter[bool]:
     for _ in range(ROUNDS):
         share = dice.choice([0.1, 0.3, 0.5, 0.7, 0.9])
         for place, history in truth.histories.items():
-            own = sorted([*brokers, *partitions.get(place, [])], key=lambda step: (step.at, step.line))
-            steps = [step._replace(at=step.at + skew_ms * 1000) for step in own]
+            own = sorted([*brokers, *creation(history[0]), *partitions.get(place, [])], key=lambda s: (s.at, s.line))
+            until = history[-1]["until"]
+            gone = 2**62 if until is None else until * 1000
+            steps = [step._replace(at=step.at + skew_ms * 1000) for step in own if step.at <= gone]
             known = [
                 logged(state, state["since"] + dice.randint(0, LATE_MS), is_complete=dice.random() < 0.7)
-                for state in history
-                if dice.random() < share
+                for before, state in zip([None, *history], history, strict=False)
+                if dice.random() < share or (before and is_unclean(before, state))
             ]
-            until = history[-1]["until"]
-            found = explain(known, steps, rules, {}, 2**62 if until is None else until * 1000)
+            found = explain(known, steps, rules, {}, gone)
             complete = {state.partition_epoch for state in known if state.is_complete}
             true = {state["partition_epoch"]: value(state) for state in history}
             for epoch, state in found.states.items():

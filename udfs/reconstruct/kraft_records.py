@@ -184,10 +184,11 @@ def records_of_step(
 ) -> set[PossibleState]:
     """States that a step may make of one; the same if it may write nothing about the partition.
 
-    `active`: before the step.
+    `active`: before the step. None follows from a record that cannot be about the state: who leads is in sync.
     """
     if step.kind == ASSIGNMENT_CHANGED:
-        return {_as_recorded(state, step)}
+        after = _as_recorded(state, step)
+        return {after} if after.leader in (NO_LEADER, *after.isr) else set()
     if step.kind == REPLICAS_REMOVED:
         return {state, *_without_replicas(state, active)}
     if step.kind == DIRECTORY_LOST:

@@ -2,8 +2,9 @@
 [CAPTURE...]`.
 
 Of each partition's true states some (but no unclean elections) are left out at random, and the others logged up to
-0.4 s late, some without their ISR; what `udfs.reconstruct.kraft_engine` makes of the controller's own lines (no Spark, no project rules) between them
-must be true states. Again with the controller's clock half a second behind or ahead. Takes some minutes.
+0.4 s late, some without their ISR; what `udfs.reconstruct.kraft_engine` makes of the controller's own lines (no Spark,
+no project rules) between them must be true states. Again with the controller's clock half a second behind or ahead.
+Takes some minutes.
 """
 
 from __future__ import annotations

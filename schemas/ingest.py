@@ -45,6 +45,20 @@ SPANS = ListOf(
     )
 )
 
+LAST_RECORD = Struct(
+    (
+        column("byte_offset", LONG, "Byte at which it starts in the decompressed stream, from 0."),
+        column("line", LONG, "Number of its first line, from 1."),
+        column("size_bytes", LONG, "Its size, bytes."),
+        column("record", TEXT, "`event` or `reject`.", null="out of scope"),
+        column(
+            "account_before",
+            TEXT,
+            "What the records before it add up to: bytes and lines as in this table, writers, kinds and times; JSON.",
+        ),
+    )
+)
+
 LOG_FILES = table(
     "log_files",
     "one log stream ever read; the same content under another name is the same row",
@@ -116,6 +130,12 @@ LOG_FILES = table(
     ),
     column(
         "prefix_hash", TEXT, "Hash of the first `size_bytes` bytes, by which an appended or renamed stream is known."
+    ),
+    column(
+        "last_record",
+        LAST_RECORD,
+        "From where on it is read when it has grown: its last record, for that may get further lines.",
+        null="it is read as a whole: it is wrapped or a dump, or has records that another stream has",
     ),
     column("run_id", TEXT, "Run that last read new bytes of it."),
 )

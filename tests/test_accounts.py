@@ -9,7 +9,7 @@ import pytest
 
 from jobs.ingest.overlaps import MovedRecords, subtract_moved
 from jobs.ingest.read_plan import COUNTED
-from jobs.ingest.reading import (
+from jobs.ingest.stream_accounts import (
     StreamSummary,
     add_account,
     complete_row,

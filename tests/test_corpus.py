@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.ingest.reading import release_range
+from jobs.ingest.stream_accounts import release_range
 from udfs.arrow.templates import has_scoped_prefix
 from udfs.kafka.releases import Release
 from udfs.logs.formats import format_of

@@ -221,18 +221,37 @@ READ_AGAIN = {  # the same streams tonight -> since when there is news; None: wh
 }  # fmt: skip
 
 
+READ_ON = {  # the same, where f was read from its line 7 on
+    "it has grown": "10:05:00",
+    "its last event got further lines": "10:02:00",
+    "a new stream": "09:00:00",
+    "nothing new": None,
+    "the last one is gone": None,
+    "one without a time": None,
+}
+
+
 @pytest.fixture(scope="module")
-def news(spark: SparkSession) -> dict[str, datetime]:
-    """Since when there is news, where each case is a cluster."""
+def news(spark: SparkSession) -> tuple[dict[str, datetime], dict[str, datetime]]:
+    """Since when there is news, where each case is a cluster; and if f was read from its line 7 on."""
     published = rows_of(spark, EVENTS, dict.fromkeys(READ_AGAIN, PUBLISHED))
     now = rows_of(spark, EVENTS, {case: text for case, (text, _) in READ_AGAIN.items()})
-    return first_new_event_times(cast("Any", Tables({"events": published}, {"events": now})), ["f", "g"])
+    tables = cast("Any", Tables({"events": published}, {"events": now}))
+    return first_new_event_times(tables, {"f": 1, "g": 1}), first_new_event_times(tables, {"f": 7, "g": 1})
 
 
 @pytest.mark.parametrize("case", READ_AGAIN)
-def test_since_when_there_is_news(case: str, news: dict[str, datetime]) -> None:
+def test_since_when_there_is_news(case: str, news: tuple[dict[str, datetime], dict[str, datetime]]) -> None:
     since = READ_AGAIN[case][1]
-    assert news.get(case) == (None if since is None else instant(since))
+    assert news[0].get(case) == (None if since is None else instant(since))
+
+
+@pytest.mark.parametrize("case", READ_ON)
+def test_since_when_there_is_news_in_a_stream_that_was_read_on(
+    case: str, news: tuple[dict[str, datetime], dict[str, datetime]]
+) -> None:
+    since = READ_ON[case]
+    assert news[1].get(case) == (None if since is None else instant(since))
 
 
 SPANS_OF_A_LOG = {  # hours before, and now -> the first that only one of them has

@@ -187,8 +187,8 @@ def test_nights(
         patch.setattr(jobs.ingest.ingest, "WORTH_BYTES", 0)
         patch.setattr("jobs.nightly.steps.to_topic_timeline", told)
         assert run(spark, root, small, said_of.append).published
-    news = r"default: 1 topic has new events since 2026-11-21 10:0[0-5]:\d\d; the others are unchanged"
-    assert [line for line in said_of if re.fullmatch(news, line)], said_of
+    # the controller's log went on after 10:05:00.001, and what was silent until then may be told now
+    assert "default: 1 topic has new events since 2026-11-21 10:05:00; the others are unchanged" in said_of
     assert made_of == [{None, "pay-in"}]
     second = published_rows(root)
     assert two_nights.outcome.published
@@ -372,7 +372,7 @@ APPENDED = {  # digests of rows, steps that are out of date, steps of this run -
 def test_whose_rows_appended_clusters(case: str) -> None:
     by, late, steps, expected = APPENDED[case]
     warehouse = Warehouse(cast("Any", None), "", derived_with=by, pending=late)
-    news = NewInput(("a", "b"), streams_read={"a": ("stream",)})
+    news = NewInput(("a", "b"), streams_read={"a": {"stream": 1}})
     derived = [step for step in steps if step != "ingest"]
     assert appended_clusters(warehouse, news, derived, "now") == expected
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from jobs.ingest.reading import release_range
+from jobs.ingest.stream_accounts import release_range
 from udfs.rules.parsing import find_rule, read_message, split_prefix
 
 STATE_CHANGE = "state.change.logger"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.ingest.reading import release_range
+from jobs.ingest.stream_accounts import release_range
 from udfs.logs.formats import format_of
 from udfs.logs.framing import Frames, frames
 from udfs.rules.logger_scopes import is_wholly_scoped

@@ -2,8 +2,8 @@
 
 Two passes. The first surveys each stream (size, hash, layout, line counts), from which the driver knows which streams
 are new or were appended to, and divides them into ranges. The second reads the ranges in the workers: framing and
-parsing happen there, over rules that are data (docs/decisions/0001). A stream that was appended to is read as a whole
-again.
+parsing happen there, over rules that are data (docs/decisions/0001). A stream that was appended to is read from its
+last record on (`jobs.ingest.grown_streams`).
 """
 
 from __future__ import annotations
@@ -17,25 +17,19 @@ from typing import TYPE_CHECKING
 from pyspark import StorageLevel
 from pyspark.sql import functions as F
 
-from jobs.ingest.bytes_read import shown_while_read
-from jobs.ingest.crossing_streams import PLACE, compared_streams, crossing_streams
+from jobs.ingest.bytes_read import BytesRead, shown_while_read
+from jobs.ingest.crossing_streams import PLACE, compared_streams, crossing_streams, frame
+from jobs.ingest.grown_streams import complete_last_records, last_records, not_going_on, published_accounts
 from jobs.ingest.overlaps import find_overlaps, subtract_moved
 from jobs.ingest.read_plan import LogFileRow, ReadPlan
-from jobs.ingest.reading import (
-    Nodes,
-    account_for,
-    accounts_of,
-    counts,
-    parse_rejects,
-    plan_reading,
-    read_ranges,
-    release_range,
-)
+from jobs.ingest.reading import accounts_of, parse_rejects, plan_reading, read_ranges
+from jobs.ingest.stream_accounts import Account, Nodes, account_for, counts, release_range
 from jobs.progress import SILENT, Progress
 from jobs.session import size_session
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
+from schemas.spark import LONG, TEXT
 from udfs.logs.coverage import CoverageSpan, merged_coverage
 
 if TYPE_CHECKING:
@@ -62,8 +56,9 @@ class NewInput:
     bytes_read: int = 0
     has_new_names: bool = False
     """Whether all that is new is another path of a known stream, or a file that cannot be read."""
-    streams_read: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """By cluster the streams that were read, if they have all its changed events and the cluster is not small."""
+    streams_read: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By cluster the streams that were read, and from which line on, if they have all its changed events and the
+    cluster is not small."""
 
     def __add__(self, other: NewInput) -> NewInput:
         """Both."""
@@ -91,6 +86,8 @@ class Changes:
     are_all_rejects: bool = False
     replaced: Collection[str] = ()
     """Published streams whose records are deleted."""
+    replaced_records: Collection[tuple[str, int]] = ()
+    """Published records that are deleted, by stream and byte offset."""
     superseded: DataFrame | None = None
     """Published records that are deleted, the columns PLACE."""
 
@@ -125,6 +122,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewIn
             row["event_bytes"] += event_bytes
             row["detail_bytes"] += detail_bytes
             row["reject_bytes"] -= event_bytes + detail_bytes
+            row["last_record"] = None
             ranges = {part for stream, text, _ in accounts if stream == file_id for part in text.split(",") if part}
             drift = (Counter(counts(text)) for stream, _, text in accounts if stream == file_id)
             row["drift"] = dict(sum(drift, Counter(row["drift"] or {})))
@@ -163,49 +161,100 @@ def ingest(
     published = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
     plan = plan_reading(warehouse.spark, logs, published, settings, cluster, run_id, say, progress)
     rows = plan.rows
-    if rows == published:
+    if rows == published and warehouse.exists(LOG_COVERAGE.name):
         return NewInput(())
     if not plan.to_read:
         write_changes(warehouse, Changes(rows), settings)
         return NewInput((), has_new_names=True)
-    size = sum(rows[file_id]["size_bytes"] for file_id in plan.to_read)
+    size = plan.size
     say(f"reading {len(plan.to_read)} streams, {size / 1e6:.1f} MB")
     size_session(warehouse.spark, sum(row["size_bytes"] for row in rows.values()))
     with shown_while_read(warehouse.spark, progress, "ingest, reading logs", size) as bytes_read:
-        parsed = read_ranges(warehouse.spark, plan.tasks, bytes_read).persist(StorageLevel.DISK_ONLY)
-        accounts, changed = accounts_of(parsed)
+        read = _read(warehouse, plan, published, bytes_read)
     try:
-        for sentence in plan.postpone(changed, published):
+        for sentence in read.changed:
             say(sentence)
         if not plan.to_read:
             write_changes(warehouse, Changes(rows), settings)
             return NewInput((), has_new_names=True)
-        nodes = account_for(accounts, rows, plan.to_read)
-        compared = compared_streams(rows, nodes, plan.to_read)
-        crossing = crossing_streams(parsed, warehouse.current("events"), warehouse.current("rejects"), compared)
-        overlaps = find_overlaps(crossing)
-        try:
-            for file_id, moved in overlaps.moved.items():
-                subtract_moved(rows[file_id], moved)
-            records = _with_nodes(parsed, plan, nodes)
-            if overlaps.duplicates is not None:
-                records = records.join(overlaps.duplicates, PLACE, "left_anti")
-            rejects = records.where("record = 'reject'")
-            rejects = rejects.withColumns({"reason": F.col("event_type"), "raw": F.col("message")})
-            changes = Changes(
-                rows,
-                records.where("record = 'event'").select(*EVENTS.columns),
-                rejects.select(*REJECTS.columns),
-                replaced=plan.to_read.keys() & published.keys(),
-                superseded=overlaps.superseded,
-            )
-            with progress.step("ingest, writing", len(TABLES), "tables", lambda: len(warehouse.written)):
-                write_changes(warehouse, changes, settings)
-        finally:
-            overlaps.unpersist()
+        moved = _write_read(warehouse, plan, read, published, settings, progress)
     finally:
-        parsed.unpersist()
-    return _new_input(plan, {rows[file_id]["cluster"] for file_id in overlaps.moved}, size)
+        read.parsed.unpersist()
+    return _new_input(plan, {rows[file_id]["cluster"] for file_id in moved}, size)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What was read: PARSED, the accounts of all streams from their begin on, and sentences about files that changed
+    meanwhile."""
+
+    parsed: DataFrame
+    accounts: list[Account]
+    changed: list[str]
+
+
+def _read(warehouse: Warehouse, plan: ReadPlan, published: Mapping[str, LogFileRow], bytes_read: BytesRead) -> _Read:
+    """Read what is planned; then as a whole what turns out not to go on from where it was left."""
+    spark = warehouse.spark
+    parsed = read_ranges(spark, plan.tasks(plan.to_read), bytes_read).persist(StorageLevel.DISK_ONLY)
+    accounts, changed = accounts_of(parsed)
+    sentences = plan.postpone(changed, published)
+    if plan.grown:
+        records = (warehouse.current(name) for name in ("events", "rejects"))
+        if anew := not_going_on(plan, accounts, parsed, *records):
+            for file_id in anew:
+                del plan.grown[file_id]
+            again = read_ranges(spark, plan.tasks(sorted(anew)), bytes_read)
+            both = parsed.where(~F.col("file_id").isin(sorted(anew))).unionByName(again)
+            both = both.persist(StorageLevel.DISK_ONLY)
+            accounts, changed = accounts_of(both)
+            parsed.unpersist()
+            parsed, sentences = both, [*sentences, *plan.postpone(changed & plan.to_read.keys(), published)]
+    return _Read(parsed, [*published_accounts(plan), *accounts], sentences)
+
+
+def _write_read(
+    warehouse: Warehouse,
+    plan: ReadPlan,
+    read: _Read,
+    published: Mapping[str, LogFileRow],
+    settings: Settings,
+    progress: Progress,
+) -> Collection[str]:
+    """Write what was read, but for records that are there already; the streams of which other streams have records."""
+    rows, parsed = plan.rows, read.parsed
+    nodes = account_for(read.accounts, rows, plan.to_read)
+    complete_last_records(rows, read.accounts, plan.to_read)
+    compared = compared_streams(rows, nodes, plan.to_read)
+    compared = [stream for stream in compared if stream.file_id not in plan.grown]  # they cross no other one
+    crossing = crossing_streams(parsed, warehouse.current("events"), warehouse.current("rejects"), compared)
+    overlaps = find_overlaps(crossing)
+    try:
+        for file_id, moved in overlaps.moved.items():
+            subtract_moved(rows[file_id], moved)
+            rows[file_id]["last_record"] = None
+        records = _with_nodes(parsed, plan, nodes)
+        if overlaps.duplicates is not None:
+            records = records.join(overlaps.duplicates, PLACE, "left_anti")
+        last = last_records(plan, parsed)
+        if last.same:
+            same = frame(warehouse.spark, last.same, file_id=TEXT, byte_offset=LONG)
+            records = records.join(F.broadcast(same), ["file_id", "byte_offset"], "left_anti")
+        rejects = records.where("record = 'reject'")
+        rejects = rejects.withColumns({"reason": F.col("event_type"), "raw": F.col("message")})
+        changes = Changes(
+            rows,
+            records.where("record = 'event'").select(*EVENTS.columns),
+            rejects.select(*REJECTS.columns),
+            replaced=(plan.to_read.keys() - plan.grown.keys()) & published.keys(),
+            replaced_records=last.changed,
+            superseded=overlaps.superseded,
+        )
+        with progress.step("ingest, writing", len(TABLES), "tables", lambda: len(warehouse.written)):
+            write_changes(warehouse, changes, settings)
+    finally:
+        overlaps.unpersist()
+    return overlaps.moved
 
 
 def _with_nodes(parsed: DataFrame, plan: ReadPlan, nodes: Nodes) -> DataFrame:
@@ -225,8 +274,11 @@ def _with_nodes(parsed: DataFrame, plan: ReadPlan, nodes: Nodes) -> DataFrame:
 # ---- both -----------------------------------------------------------------------------------------------------------
 def write_changes(warehouse: Warehouse, changes: Changes, settings: Settings) -> None:
     """Delete records that are replaced, write the others, then LOG_FILES and LOG_COVERAGE."""
+    conditions = [f"file_id = '{file_id}' AND byte_offset = {at}" for file_id, at in sorted(changes.replaced_records)]
     if changes.replaced:
-        condition = "file_id IN (" + ", ".join(f"'{file_id}'" for file_id in sorted(changes.replaced)) + ")"
+        conditions.append("file_id IN (" + ", ".join(f"'{file_id}'" for file_id in sorted(changes.replaced)) + ")")
+    if conditions:
+        condition = " OR ".join(conditions)
         warehouse.delete(EVENTS, condition)
         warehouse.delete(REJECTS, condition)
     if changes.superseded is not None:
@@ -268,7 +320,11 @@ def _new_input(plan: ReadPlan, changed: set[str], bytes_read: int) -> NewInput:
     for row in plan.rows.values():
         sizes[row["cluster"]] += row["size_bytes"]
     streams_read = {
-        name: tuple(file_id for file_id in sorted(plan.to_read) if plan.rows[file_id]["cluster"] == name)
+        name: {
+            file_id: plan.first_line(file_id)
+            for file_id in sorted(plan.to_read)
+            if plan.rows[file_id]["cluster"] == name
+        }
         for name in clusters - changed
         if sizes[name] >= WORTH_BYTES
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +13,8 @@ from udfs.logs.survey import Survey
 
 LogFileRow = dict[str, Any]
 """A row of LOG_FILES by column name."""
+LastRecord = dict[str, Any]
+"""A value of LOG_FILES.last_record."""
 COUNTED = ("event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "event_lines", "reject_lines")
 """Numbers that the reader of a range gives."""
 
@@ -26,6 +28,8 @@ class ReadPlan:
     run_id: str
     to_read: dict[str, Survey] = field(default_factory=dict)
     """By file id."""
+    grown: dict[str, LogFileRow] = field(default_factory=dict)
+    """Of streams to be read those of which only what is new is: their published rows by file id."""
     damaged: list[Survey] = field(default_factory=list)
     """What cannot be read, or not to its end."""
     has_logs: bool = False
@@ -66,6 +70,9 @@ class ReadPlan:
         self.rows[file_id] = {**self._row(file_id, cluster, surveyed), "also_seen_as": sorted(other_paths)}
         self.to_read.pop(file_id, None)
         self.to_read[file_id] = surveyed
+        self.grown.pop(file_id, None)
+        if row is not None and _goes_on(row, surveyed):
+            self.grown[file_id] = row
 
     def postpone(self, file_ids: Iterable[str], published: Mapping[str, LogFileRow]) -> list[str]:
         """Streams of files that changed while they were read are as they were published; the sentences that say so.
@@ -75,6 +82,7 @@ class ReadPlan:
         sentences = set()
         for file_id in sorted(file_ids):
             surveyed = self.to_read.pop(file_id)
+            self.grown.pop(file_id, None)
             cluster = self.rows.pop(file_id)["cluster"]
             if file_id in published:
                 self.rows[file_id] = published[file_id]
@@ -84,10 +92,23 @@ class ReadPlan:
             sentences.add(sentence)
         return sorted(sentences)
 
+    def tasks(self, file_ids: Collection[str]) -> list[Range]:
+        """The ranges that are to be read of some streams."""
+        tasks: list[Range] = []
+        for file_id in file_ids:
+            last = self.grown[file_id]["last_record"] if file_id in self.grown else {"byte_offset": 0, "line": 1}
+            tasks += ranges(self.to_read[file_id], file_id, start=last["byte_offset"], first_line=last["line"])
+        return tasks
+
+    def first_line(self, file_id: str) -> int:
+        """The number of the line from which on a stream is read."""
+        return int(self.grown[file_id]["last_record"]["line"]) if file_id in self.grown else 1
+
     @property
-    def tasks(self) -> list[Range]:
-        """The ranges that are to be read."""
-        return [task for file_id, surveyed in self.to_read.items() for task in ranges(surveyed, file_id)]
+    def size(self) -> int:
+        """Bytes that are to be read."""
+        passed = sum(row["last_record"]["byte_offset"] for row in self.grown.values())
+        return sum(surveyed.size for surveyed in self.to_read.values()) - int(passed)
 
     def _row(self, file_id: str, cluster: str, surveyed: Survey) -> LogFileRow:
         """A stream's row before its records are read."""
@@ -109,6 +130,17 @@ class ReadPlan:
             "prefix_hash": surveyed.digest,
             "run_id": self.run_id,
         }
+
+
+def _goes_on(row: LogFileRow, surveyed: Survey) -> bool:
+    """Whether a known stream need be read from its last record on only: all before it would read as it did."""
+    return (
+        row["last_record"] is not None
+        and (surveyed.known_as, surveyed.known_size) == (row["file_id"], row["size_bytes"])
+        and surveyed.size > row["size_bytes"]
+        and (surveyed.format, surveyed.zone) == (row["format"], row["time_zone"])
+        and not surveyed.has_repeats
+    )
 
 
 def _id(cluster: str, content: str) -> str:

@@ -52,11 +52,11 @@ def make_plan(warehouse: Warehouse, steps: Sequence[str], settings: Settings, ne
     digest = code_and_settings(settings)
     pending = pending_after(warehouse.pending, "ingest", new_input.clusters)
     clusters = tuple(sorted({name for step in derived for name in pending.get(step, ())}))
-    streams = [
-        stream
+    streams = {
+        stream: line
         for cluster in appended_clusters(warehouse, new_input, derived, digest)
-        for stream in new_input.streams_read[cluster]
-    ]
+        for stream, line in new_input.streams_read[cluster].items()
+    }
     for name in derived:
         pending = pending_after(pending, name, clusters)
     derived_with = {cluster: code for cluster, code in warehouse.derived_with.items() if cluster not in clusters}
@@ -130,15 +130,20 @@ def _sources(folder: Traversable) -> Iterator[Traversable]:
 
 
 # ---- from when on events are new -------------------------------------------------------------------------------------
-def first_new_event_times(warehouse: Warehouse, streams: Iterable[str]) -> dict[str, datetime]:
+def first_new_event_times(warehouse: Warehouse, streams: Mapping[str, int]) -> dict[str, datetime]:
     """By cluster the time of the first new event of streams that were read; one that got further lines is new, too.
 
-    Clusters are left out if another one of their published events has changed, or a new one has no time.
+    `streams`: from which line on each was read. Clusters are left out if another one of their published events has
+    changed, or a new one has no time.
     """
-    digest = F.xxhash64(*_COMPARED)
+    digest, published_events = F.xxhash64(*_COMPARED), warehouse.read("events")
+    lines = published_events.sparkSession.createDataFrame(sorted(streams.items()), "file_id string, first_line long")
     before, after = (
-        events.where(F.col("file_id").isin(*streams)).select(*_STREAM, *_COMPARED)
-        for events in (warehouse.read("events"), warehouse.newest("events"))
+        events.select(*_STREAM, *_COMPARED)
+        .join(F.broadcast(lines), "file_id")
+        .where("line >= first_line")
+        .drop("first_line")
+        for events in (published_events, warehouse.newest("events"))
     )
     last = F.max_by(F.struct("line", "at", digest.alias("digest")), "line").alias("last")
     published = before.groupBy(*_STREAM).agg(last, F.bit_xor(digest).alias("published_digest"))

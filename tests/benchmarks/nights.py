@@ -1,10 +1,10 @@
 """A night that brings new input of some topics, beside the same night that rebuilds its cluster as a whole.
 
-    PYTHONPATH=. python tests/benchmarks/nights.py [--size-mb 150] [--rounds 1]
+    PYTHONPATH=. python tests/benchmarks/nights.py [--size-mb 150] [--rounds 1] [--ingest-only]
 
 Logs are made of a capture, each copy a day with topics of its own (`generate_logs.py`). The first night has all days
 but the last, which the second brings. Printed are CPU seconds of the process tree by step, for the second night in both
-ways.
+ways; with `--ingest-only` of its ingest alone, which is the same in both.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import argparse
 import shutil
 import statistics
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,8 +66,9 @@ def main() -> None:
     )
     parser.add_argument("--size-mb", type=int, default=150)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--ingest-only", action="store_true")
     asked = parser.parse_args()
-    worth = jobs.ingest.ingest.WORTH_BYTES
+    worth, done = jobs.ingest.ingest.WORTH_BYTES, STEPS[:1] if asked.ingest_only else STEPS
     spent: dict[str, list[dict[str, float]]] = {"topics with new input": [], "whole": []}
     with tempfile.TemporaryDirectory() as folder:
         root, logs = Path(folder), Path(folder, "logs")
@@ -75,14 +77,14 @@ def main() -> None:
         for path, data in late.items():
             path.write_bytes(data[: last_day_of(data)])
         with session({"spark.master": "local[2]"}, size) as spark:
-            night(spark, root / "first", logs)
+            night(spark, root / "first", logs, done)
             for path, data in late.items():
                 path.write_bytes(data)
             for _ in range(asked.rounds):
                 for name, least in (("topics with new input", worth), ("whole", size + 1)):
                     jobs.ingest.ingest.WORTH_BYTES = least
                     shutil.copytree(root / "first", root / "second")
-                    steps = night(spark, root / "second", logs)
+                    steps = night(spark, root / "second", logs, done)
                     spent[name].append(steps.spent)
                     print(f"{name}: {'; '.join(steps.reports)}", flush=True)
                     shutil.rmtree(root / "second")
@@ -92,11 +94,11 @@ def main() -> None:
         print(f"{name:18} {sum(medians.values()):7.1f}  " + "  ".join(f"{s} {v:.1f}" for s, v in medians.items()))
 
 
-def night(spark: SparkSession, root: Path, logs: Path) -> Steps:
-    """A nightly run."""
+def night(spark: SparkSession, root: Path, logs: Path, done: Sequence[str] = STEPS) -> Steps:
+    """A run of some steps."""
     steps = Steps()
     warehouse = open_warehouse(spark, str(root), create=True)
-    outcome = run(warehouse, STEPS, Settings(), steps, logs=[str(logs)])
+    outcome = run(warehouse, done, Settings(), steps, logs=[str(logs)])
     steps.end()
     if not outcome.published:
         raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import lru_cache
@@ -114,14 +114,14 @@ class Accounts:
                 if named and (writer := _writer(outcomes.prefixes[number])):
                     account.nodes[writer] += named
 
-    def batch(self) -> pa.RecordBatch:
-        """An `account` row for each channel, in SCHEMA."""
+    def batch(self, more: Mapping[str, str] | None = None) -> pa.RecordBatch:
+        """An `account` row for each channel, in SCHEMA; each has the fields `more`, too."""
         accounts = list(self._by_channel.values())
         columns = {
             "record": pa.array(["account"] * len(accounts)),
             "file_id": pa.array([self._file_id] * len(accounts)),
             "channel": pa.array(list(self._by_channel)),
-            "fields": pa.array([list(account.fields().items()) for account in accounts], FIELDS),
+            "fields": pa.array([[*account.fields().items(), *(more or {}).items()] for account in accounts], FIELDS),
         }
         return record_batch(columns, len(accounts))
 

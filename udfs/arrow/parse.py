@@ -25,7 +25,7 @@ from udfs.arrow.template_table import TemplateTable
 from udfs.arrow.templates import MatchedBlock, template_cache
 from udfs.logs.arrays import Flags, Longs
 from udfs.logs.escapes import protected
-from udfs.logs.formats import Format
+from udfs.logs.formats import Format, can_go_on
 from udfs.logs.framing import BLOCK, Frames, OtherBytes, frames
 from udfs.logs.timestamps import ClockChanges
 from udfs.rules.known_fields import APPENDED, APPENDED_TEXT, NEW_FIELDS
@@ -51,16 +51,49 @@ def read_range(
     end: int | None,
     first_line: int,
     clock_changes: ClockChanges | None = None,
+    *,
+    last_apart: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """All records that start in [start, end) of a stream as batches of SCHEMA, in order, and last an `account` row for
-    each channel; `clock_changes` is what `udfs.logs.dst.AmbiguousTimeFinder` found in the stream."""
+    each channel; `clock_changes` is what `udfs.logs.dst.AmbiguousTimeFinder` found in the stream.
+
+    `last_apart`: the last record of a stream that can go on (`udfs.logs.formats.can_go_on`) has an account of its own,
+    which says where it begins.
+    """
     accounts = Accounts(file_id)
     parts = frames(stream, format_, start, end, first_line)
+    last_record: list[Frames] = []
+    if last_apart and end is None and can_go_on(format_):
+        parts = _all_but_last(parts, last_record)
     for blocks in _batches_of_blocks(parts, accounts):
         batch = _batch(blocks, format_, zone, clock_changes, file_id, accounts)
         if batch.num_rows:
             yield batch
     yield accounts.batch()
+    if last_record:
+        [last], account = last_record, Accounts(file_id)
+        batch = _batch([last], format_, zone, clock_changes, file_id, account)
+        if batch.num_rows:
+            yield batch
+        record = batch["record"][0].as_py() if batch.num_rows else ""
+        yield account.batch({"last_record": f"{last.offsets[0]},{last.lines[0]},{last.sizes[0]},{record}"})
+
+
+def _all_but_last(parts: Iterator[Frames | OtherBytes], last_record: list[Frames]) -> Iterator[Frames | OtherBytes]:
+    """All parts but their last record, which is put into a list."""
+    waiting: Frames | None = None
+    for part in parts:
+        if isinstance(part, Frames):
+            if waiting is not None:
+                yield waiting
+            waiting = part
+        else:
+            yield part
+    if waiting is not None:
+        before, last = waiting.without_last()
+        if len(before):
+            yield before
+        last_record.append(last)
 
 
 def _batches_of_blocks(parts: Iterator[Frames | OtherBytes], accounts: Accounts) -> Iterator[list[Frames]]:

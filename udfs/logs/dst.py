@@ -106,6 +106,11 @@ class AmbiguousTimeFinder:
                 clock_changes.append((run.start * self._width, pass_))
         return tuple(clock_changes)
 
+    @property
+    def has_repeats(self) -> bool:
+        """Whether any time comes twice; then later records may show of which pass it is. Ask when all are fed."""
+        return len(self._runs) > MOST_RUNS or any(run.repeats for run in self._runs)
+
     def _look(self, lines: bytes, offset: int) -> None:
         """Whole lines."""
         first = _STAMP.search(lines)

@@ -214,3 +214,8 @@ def is_complete(format_: Format, tail: bytes) -> bool:
 def splittable(format_: Format) -> bool:
     """Whether ranges of the stream can be read by themselves."""
     return not (format_.encoding or format_.wrapper or format_.layout.batches)
+
+
+def can_go_on(format_: Format) -> bool:
+    """Whether a stream that has grown can be read from its last record on: each byte behind that is the record's."""
+    return splittable(format_) and format_.layout.apart is None

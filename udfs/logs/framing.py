@@ -10,7 +10,7 @@ Starts are found for a whole block at once, in compiled loops; nothing here runs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import BinaryIO
 
@@ -71,6 +71,18 @@ class Frames:
     def raw(self, i: int) -> bytes:
         """All bytes of record i."""
         return self.data[self.starts[i] : self.ends[i]]
+
+    def without_last(self) -> tuple[Frames, Frames]:
+        """The same records without the last one, and that by itself; of a layout without batches."""
+        begin, end = int(self.starts[-1]), int(self.ends[-1])
+        columns = ("starts", "head_ends", "ends", "lines", "offsets", "sizes", "head_sizes")
+        last = {name: getattr(self, name)[-1:] for name in columns}
+        last |= {name: last[name] - begin for name in ("starts", "head_ends", "ends")}
+        newlines = self.newlines[(self.newlines >= begin) & (self.newlines < end)] - begin
+        return (
+            replace(self, **{name: getattr(self, name)[:-1] for name in columns}),
+            replace(self, data=self.data[begin:end], newlines=newlines, **last),
+        )
 
     def detail(self, i: int) -> bytes:
         """Its further lines without the last line end; empty if there are none."""

@@ -35,6 +35,7 @@ class Range:
     checks: tuple[int, ...]  # CRC-32 of each SEGMENT from `start` to `end`, of what is not cut: to `size`
     clock_changes: ClockChanges
     direct: bool
+    checked_from: int | None = None  # byte at which the first of `checks` begins; None: at `start`
 
     @property
     def source(self) -> Source:
@@ -59,19 +60,23 @@ class Range:
 
 RANGE_COLUMNS = {  # name -> Arrow's type
     **dict.fromkeys(("file_id", "path", "member", "format", "zone"), "string"),
-    **dict.fromkeys(("start", "end", "limit", "first_line", "size", "inode"), "int64"),
+    **dict.fromkeys(("start", "end", "limit", "first_line", "size", "inode", "checked_from"), "int64"),
     **dict.fromkeys(("checks", "clock_changes"), "list<int64>"),
     "direct": "bool",
 }
 
 
-def ranges(surveyed: Survey, file_id: str, zone: str | None = None) -> list[Range]:
-    """A stream cut into ranges; what cannot be cut is read in one piece. `zone` None: the survey's."""
+def ranges(surveyed: Survey, file_id: str, zone: str | None = None, start: int = 0, first_line: int = 1) -> list[Range]:
+    """A stream cut into ranges, from a record's `start` on `first_line` on; what cannot be cut is read in one piece.
+
+    `zone` None: the survey's.
+    """
     if surveyed.format is None or surveyed.status == "refused":
         return []
     limit = surveyed.size - surveyed.held_back
     apart = surveyed.splittable
-    starts = [i * SEGMENT for i in range(len(surveyed.line_counts))] if apart else [0]
+    skipped = start // SEGMENT if apart else 0
+    starts = [start, *(i * SEGMENT for i in range(skipped + 1, len(surveyed.line_counts)))] if apart else [start]
     ends: list[int | None] = [*starts[1:], None]
     return [
         Range(
@@ -80,18 +85,19 @@ def ranges(surveyed: Survey, file_id: str, zone: str | None = None) -> list[Rang
             surveyed.source.member,
             surveyed.format,
             zone or surveyed.zone,
-            start,
+            begin,
             end,
             limit,
-            surveyed.line_counts[i] + 1,
+            surveyed.line_counts[i] + 1 if begin > start else first_line,
             surveyed.size,
             surveyed.inode,
             surveyed.checks[i : i + 1] if apart else surveyed.checks,
             surveyed.clock_changes,
             surveyed.direct,
+            None if begin > start else skipped * SEGMENT,
         )
-        for i, (start, end) in enumerate(zip(starts, ends, strict=True))
-        if start < limit or start == 0
+        for i, (begin, end) in enumerate(zip(starts, ends, strict=True), skipped)
+        if begin < limit or begin == 0
     ]
 
 
@@ -123,10 +129,12 @@ class RangeStream(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO, task: Range, closes: bool) -> None:
         self._stream, self._task, self._closes = stream, task, closes
-        self._at = max(task.start - 1, 0)
+        self._checked_from = task.start if task.checked_from is None else task.checked_from
+        self._at = max(self._checked_from - 1, 0)
         if self._at:
             stream.seek(self._at)
         self._checks: list[int] = []
+        self._pass_over(max(task.start - 1, 0))
 
     def readable(self) -> bool:
         """Always."""
@@ -145,7 +153,7 @@ class RangeStream(io.RawIOBase):
         data = self._stream.read(size)
         rest, at = memoryview(data), self._at
         while rest:
-            i, done = divmod(at - self._task.start, SEGMENT)
+            i, done = divmod(at - self._checked_from, SEGMENT)
             part = rest[: SEGMENT - done]
             if i >= 0:
                 self._checks += [0] * (i + 1 - len(self._checks))
@@ -156,12 +164,16 @@ class RangeStream(io.RawIOBase):
         self._at += len(data)
         return data
 
+    def _pass_over(self, end: int) -> None:
+        """Read up to a byte, or as far as there are any."""
+        while self._at < end and self._read(min(end - self._at, READ_BYTES)):
+            pass
+
     def changed(self) -> bool:
         """Whether the file was cut or written anew since the survey. Reads what is left of the range for that."""
         task = self._task
         end = task.size if task.end is None else task.end
-        while self._at < end and self._read(min(end - self._at, READ_BYTES)):
-            pass
+        self._pass_over(end)
         wanted = len(task.checks)
         return self._at < end or (self._checks[:wanted] != list(task.checks))
 

@@ -70,6 +70,7 @@ class Survey:
     node: int | None = None  # that most of the first records name, else the path
     zone: str = "UTC"
     clock_changes: ClockChanges = ()  # from which byte on a repeated local time is of which pass
+    has_repeats: bool = False  # there are repeated local times, so that later records may tell of which pass they are
     direct: bool = True  # can be read without what stands before it in its bundle
     inode: int = 0  # of the file on disk, to find it again when it is renamed before it is read
     status: str = "ok"
@@ -165,6 +166,7 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         reader.node,
         reader.zone,
         reader.clock_changes,
+        reader.has_repeats,
         opened.direct,
         os.fstat(stream.fileno()).st_ino if opened.seekable and not source.member else 0,
         "truncated" if damage else "ok" if reader.format else "no_records",
@@ -273,6 +275,11 @@ class _Reader:
         if self._folds and self.format and self.format.is_newest_first:
             return ((0, AMBIGUOUS),)  # the order in the file is another
         return self._folds.clock_changes if self._folds else ()
+
+    @property
+    def has_repeats(self) -> bool:
+        """See Survey."""
+        return self._folds is not None and self._folds.has_repeats
 
 
 def _line_end(format_: Format | None, block: bytes | bytearray, count: int, offset: int) -> int:

@@ -154,6 +154,7 @@ def checked(root: str, conf: str | None, logs: tuple[str, ...], cluster: str) ->
     from jobs import settings as settings_module
     from jobs.ingest.first_look import check_logs
     from jobs.session import expected_bytes
+    from jobs.warehouse.integrity import check_whole
     from jobs.warehouse.location import expected_size, has_ledger, no_warehouse, warehouse_at
     from udfs.errors import BadInput
     from udfs.logs.paths import find
@@ -166,6 +167,7 @@ def checked(root: str, conf: str | None, logs: tuple[str, ...], cluster: str) ->
     if paths:
         check_logs(paths, settings.limits)
     elif not has_ledger(root):
+        check_whole(root)
         raise no_warehouse(root)
     return settings, root, max(expected_bytes(paths), expected_size(root))
 
@@ -180,6 +182,7 @@ def write(
     cluster: str = "default",
     with_rejects: bool = False,
     report_file: str | None = None,
+    rebuild: bool = False,
 ) -> None:
     """Run some steps, print the summary, write the report. Bad paths and settings end it before Spark starts."""
     from jobs.progress import on_terminal
@@ -199,7 +202,7 @@ def write(
         from jobs.warehouse.tables import open_warehouse
         from udfs.printable import printable_lines
 
-        warehouse = open_warehouse(spark, root, create=bool(logs))
+        warehouse = open_warehouse(spark, root, create=bool(logs), repair=rebuild)
         outcome = run(
             warehouse,
             steps,
@@ -208,6 +211,7 @@ def write(
             logs=logs,
             cluster=cluster,
             with_rejects=with_rejects,
+            rebuild=rebuild,
             progress=progress,
         )
         with progress.step("summary"):
@@ -252,8 +256,15 @@ NOTHING_NEW = {
 @click.option(
     "--report", "report_file", metavar="FILE", help="Write an HTML report, too; of several clusters FILE-NAME of each."
 )
+@click.option("--rebuild", is_flag=True, help="Make all that follows from events anew, also in a damaged warehouse.")
 def nightly(
-    logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str, report_file: str | None
+    logs: tuple[str, ...],
+    root: str,
+    conf: str | None,
+    no_wait: bool,
+    cluster: str,
+    report_file: str | None,
+    rebuild: bool,
 ) -> None:
     """Read LOGS (files, folders, globs, bundles), update all tables, print a summary."""
     from schemas.ledger import STEPS
@@ -262,7 +273,7 @@ def nightly(
         from jobs.read.output import check_output
 
         check_output("html", report_file)
-    write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster, report_file=report_file)
+    write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster, report_file=report_file, rebuild=rebuild)
 
 
 @main.command()

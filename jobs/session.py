@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
 import os
 import re
@@ -12,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from udfs.errors import NoJava, NoSpark
@@ -19,6 +21,8 @@ from udfs.errors import NoJava, NoSpark
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+WORK, LOCK = "kafka-rewind-work-", ".lock"
+"""How the names of work folders begin, and the file in each that its process holds locked."""
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 NOT_NEEDED = (  # of Delta's dependencies only delta-storage is not in Spark's own jars (or needed here)
     "org.apache.*:*", "org.slf4j:*", "org.xerial.snappy:*", "org.roaringbitmap:*", "org.locationtech.jts:*",
@@ -192,9 +196,10 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         builder = SparkSession.builder
         for key, value in {**SETTINGS, JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}.items():
             builder = builder.config(key, value)
-        # Spark makes the folder of tables without a path at once, wherever it runs
-        scratch.enter_context(folder := tempfile.TemporaryDirectory(prefix="kafka-rewind-"))
-        spark = _start_quietly(builder.config("spark.sql.warehouse.dir", folder.name))
+        folder = scratch.enter_context(work_folder())
+        for key, value in _in_folder(folder, {JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}).items():
+            builder = builder.config(key, value)
+        spark = _start_quietly(builder)
     try:
         if is_hosted:
             check_delta(spark)
@@ -209,6 +214,40 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         if running is None and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
             spark.stop()
         scratch.close()
+
+
+def _in_folder(folder: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings by which Spark and Java write what they need meanwhile to a folder, but for what `settings` say.
+
+    Spark makes the folder of tables without a path at once, wherever it runs.
+    """
+    return {
+        "spark.local.dir": settings.get("spark.local.dir", folder),
+        "spark.sql.warehouse.dir": settings.get("spark.sql.warehouse.dir", f"{folder}/tables"),
+        JAVA_OPTIONS: settings[JAVA_OPTIONS] + ("" if " " in folder else f" -Djava.io.tmpdir={folder}"),
+    }
+
+
+@contextmanager
+def work_folder() -> Iterator[str]:
+    """A folder for what a session writes besides tables, removed at its end.
+
+    Those of processes that were killed are removed first: each holds the lock of a file in its own.
+    """
+    for path in Path(tempfile.gettempdir()).glob(f"{WORK}*/{LOCK}"):
+        with suppress(OSError), open(path, "rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(path.parent, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=WORK)
+    lock = os.open(f"{folder}/{LOCK}.new", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.rename(f"{folder}/{LOCK}.new", f"{folder}/{LOCK}")
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
 
 
 def _use_utf8() -> None:

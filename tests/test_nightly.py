@@ -237,6 +237,33 @@ def test_nights(
     assert Warehouse(spark, str(root)).newest("rejects").count() == 0
 
 
+def test_a_damaged_warehouse_is_rebuilt(two_nights: Run, spark: SparkSession, tmp_path: Path) -> None:
+    """Tables and the ledger are gone: no night goes on as if they were empty. Made anew, they are as they were; so are
+    events, of the same logs."""
+    root, logs = tmp_path / "warehouse", two_nights.capture
+    clean = comparable(published_rows(Path(two_nights.warehouse.root)), logs)
+    shutil.copytree(two_nights.warehouse.root, root)
+    for name in ("elections", "log_coverage", "runs"):
+        shutil.rmtree(root / name)
+    cut = next((root / "partition_timeline").glob("*.parquet"))
+    cut.write_bytes(cut.read_bytes()[:-10])
+    said = step("nightly", root, str(logs))
+    assert said.exit_code == 4
+    gone = r"runs \(it is gone\), elections \(it is gone\), log_coverage \(it is gone\), partition_timeline \(1 of its "
+    assert re.search(rf"is damaged: {gone}.*overwritten\); .* --rebuild .* from the events", said.stderr)
+    assert (root / "verdicts").exists()
+    said = step("nightly", root, str(logs), "--rebuild")
+    assert said.exit_code == 0, said.stderr
+    assert comparable(published_rows(root), logs) == clean
+    assert runs(open_warehouse(spark, str(root), create=False)) == [("2", "published")]
+
+    shutil.rmtree(root / "events")
+    assert "only logs can restore that" in step("nightly", root, str(logs)).stderr
+    warehouse = open_warehouse(spark, str(root), create=False, repair=True)
+    assert run_steps(warehouse, ("ingest",), Settings(), lambda _: None, logs=[str(logs)], rebuild=True).published
+    assert comparable(published_rows(root), logs) == clean
+
+
 def test_only_what_is_out_of_date_is_written(
     spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
 ) -> None:

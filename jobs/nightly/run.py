@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
 from jobs.nightly.incremental import Scope
@@ -27,6 +27,9 @@ from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Say = Callable[[str], None]
 
@@ -71,12 +74,13 @@ def run(
     logs: Iterable[str] = (),
     cluster: str = "default",
     with_rejects: bool = False,
+    rebuild: bool = False,
     progress: Progress = SILENT,
 ) -> Outcome:
     """Do some of STEPS, in their order, for the clusters that are out of date, and publish what they wrote.
 
-    `with_rejects`: the ingest reads old rejects again, too. Raises BadInput for bad logs, and for a step whose inputs
-    are out of date themselves.
+    `with_rejects`: the ingest reads old rejects again, too. `rebuild`: all clusters are out of date. Raises BadInput
+    for bad logs, and for a step whose inputs are out of date themselves.
     """
     check_order(warehouse, steps)
     started, inputs = _now(), list(logs)
@@ -92,6 +96,9 @@ def run(
                 new_input = reparse_rejects(warehouse, settings, say)
             if inputs:
                 new_input += ingest(warehouse, inputs, settings, cluster, outcome.run_id, say, progress)
+    if rebuild:
+        clusters = tuple(sorted(row["cluster"] for row in _clusters(warehouse).collect()))
+        warehouse.pending = {name: list(clusters) for name in STEPS[1:]}
     plan = make_plan(warehouse, steps, settings, new_input)
     derive(warehouse, plan, settings, stage, say, progress)
     outcome.clusters = tuple(sorted({*new_input.clusters, *plan.clusters}))
@@ -106,6 +113,11 @@ def run(
         row = {"started_at": started, "steps": list(steps), "inputs": inputs, "rows": dict(sorted(rows.items()))}
         _publish(warehouse, row, plan, outcome)
     return outcome
+
+
+def _clusters(warehouse: Warehouse) -> DataFrame:
+    """The clusters of which there are logs."""
+    return warehouse.current("log_files").select("cluster").distinct()
 
 
 def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:

@@ -73,6 +73,9 @@ READ_BY_SPARK = {"deletionVectors", "columnMapping", "v2Checkpoint", "typeWideni
 """Features of Delta that tables of ours never have, and that are not read here."""
 
 
+RESTORE = "run `kafka-rewind nightly LOGS --rebuild`, which restores what follows from events, and the rest from LOGS"
+
+
 def is_delta_table(path: str) -> bool:
     if not is_remote(path):
         return os.path.isdir(f"{path}/_delta_log")
@@ -101,14 +104,18 @@ def open_delta(path: str, version: int | None) -> DeltaTable:
     try:
         table = delta_table(path, version=version)
     except Exception as error:  # delta-rs raises several kinds, of which some have no common ancestor but this
-        raise Failed(f"The table {path} is damaged or cannot be read: {first_line(error)}.") from None
+        raise _damaged_table(path, first_line(error)) from None
     if not table.schema().fields:
-        raise Failed(f"The table {path} is damaged or cannot be read: its log has no columns.")
+        raise _damaged_table(path, "its log has no columns")
     if wrong := READ_BY_SPARK & {*(table.protocol().reader_features or ())}:
         raise Failed(
             f"The table {path} uses Delta's {', '.join(sorted(wrong))}, which only Spark reads: use `--engine spark`."
         )
     return table
+
+
+def _damaged_table(path: str, why: str) -> Failed:
+    return Failed(f"The table {path} is damaged or cannot be read: {why}; {RESTORE}.")
 
 
 def local_files(table: DeltaTable) -> list[str]:
@@ -118,7 +125,7 @@ def local_files(table: DeltaTable) -> list[str]:
 
 def damaged(error: Exception) -> Failed:
     """What to raise for a file of a published table that cannot be read."""
-    return Failed(f"A file of the warehouse is damaged or gone: {first_line(error)}.")
+    return Failed(f"A file of the warehouse is damaged or gone: {first_line(error)}; {RESTORE}.")
 
 
 def first_line(error: Exception) -> str:

@@ -16,7 +16,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from typing import TYPE_CHECKING, Any
 
 from jobs.read.create_views import EVIDENCE, VIEWS, add_comments, create_evidence, create_view, rows
-from jobs.read.published import Published, is_delta_table, nothing_published
+from jobs.read.published import Published, damaged, is_delta_table, nothing_published
+from jobs.warehouse.integrity import check_whole
 from jobs.warehouse.location import is_remote, located, no_warehouse, warehouse_at
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME, DERIVED
@@ -67,6 +68,7 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
             raise BadInput(
                 f"There is no warehouse in {root}; if only Spark knows such addresses, use `--engine spark`."
             )
+        check_whole(root)
         if os.path.isdir(f"{root}/log_files"):
             raise BadInput(
                 f"Nothing is published in {root} yet: its first run is not done, or was stopped; "
@@ -81,11 +83,16 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
 
 def _last_published(connection: DuckDBPyConnection, root: str) -> Mapping[str, Any] | None:
     """Number and versions of the last published run."""
+    import duckdb
+
     create_view(connection, Published(root, {}, ""), RUNS)
     published = (
         "SELECT run_id, table_versions FROM runs WHERE status = 'published' ORDER BY run_id::BIGINT DESC LIMIT 1"
     )
-    return next(iter(rows(connection, published)), None)
+    try:
+        return next(iter(rows(connection, published)), None)
+    except duckdb.Error as error:
+        raise damaged(error) from None
 
 
 @contextmanager

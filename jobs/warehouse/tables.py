@@ -22,6 +22,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed, is_own
+from jobs.warehouse.integrity import Pins, find_damage, write_pins
 from jobs.warehouse.location import is_remote, no_warehouse, warehouse_at
 from schemas.ledger import RUNS
 from schemas.table import Table
@@ -225,11 +226,21 @@ class Warehouse:
             if self.newest(RUNS.name).where(same).isEmpty():
                 raise Overtaken
         self.last_run += 1
+        if row["status"] == "published":
+            names = ("table_versions", "rows", "pending", "derived_with")
+            write_pins(self.root, Pins(self.last_run, **{name: row[name] for name in names}))
 
 
-def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse:
-    """The warehouse in a folder. Raises BadInput if it is a file, or if there is none and `create` is false."""
+def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool = False) -> Warehouse:
+    """The warehouse in a folder. Raises BadInput if it is a file, or if there is none and `create` is false; Failed if
+    it is damaged. With `repair` what is damaged is removed instead, for a run that makes all anew.
+    """
     root = warehouse_at(root, create=create)
+    pins = None
+    if (damage := find_damage(root)) is not None:
+        if not repair:
+            raise Failed(damage.sentence)
+        pins = damage.repair()
     warehouse = Warehouse(spark, root)
     warehouse._known_versions[RUNS.name] = warehouse.version(RUNS.name)
     if warehouse.exists(RUNS.name):
@@ -248,4 +259,8 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool) -> Warehouse
             warehouse.derived_with = dict(published["derived_with"] or {})
     elif not create:
         raise no_warehouse(root)
+    if pins is not None:
+        warehouse.versions = dict(pins.table_versions)
+        if not warehouse.last_run:
+            warehouse.last_run, warehouse.rows = pins.run_id, dict(pins.rows)
     return warehouse

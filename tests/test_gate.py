@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from jobs.nightly.refusal_text import refusal_text
 from jobs.nightly.run import Outcome
 from jobs.nightly.summary_queries import frequent_rejects
-from jobs.warehouse.gate import Audit, Failure, audit
+from jobs.warehouse.gate import Audit, Failure, WrittenStream, audit
 from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:
@@ -166,6 +166,41 @@ def test_accounts_must_match_what_was_written(case: str, frame: Frame) -> None:
     assert result.violations["log_files.as_written"] == len(wrong)
     for file_id in wrong:
         assert f'"file_id":"{file_id}"' in failures["log_files.as_written"].examples[0]
+
+
+READ_ON = WrittenStream("c", "a", first_line=2, event_bytes=50, event_lines=1, reject_bytes=30, reject_lines=1)
+OF_STREAMS: dict[str, tuple[str, list[WrittenStream], int]] = {  # events, written -> streams that differ
+    "what is new, and what was before": ("a | 50\na | 20", [READ_ON], 0),
+    "only what is new is counted": ("a | 51\na | 20", [READ_ON], 0),
+    "a new event lost": ("a | 50", [READ_ON], 1),
+    "another one": ("a | 50\na | 21", [READ_ON], 1),
+    "read as a whole": ("a | 51\na | 20", [WrittenStream("c", "a")], 1),
+    "nothing was written of it": ("a | 51", [], 0),
+}
+
+
+@pytest.mark.parametrize("case", OF_STREAMS)
+def test_of_a_stream_that_was_read_on_what_is_new_is_judged(case: str, frame: Frame) -> None:
+    events, streams, wrong = OF_STREAMS[case]
+    tables = {
+        "log_files": frame(BY_NAME["log_files"], f"{STREAM}a | /a | 100 | 60 | 10 | 30 | 0 | 0 | 0 | 2 | 1"),
+        "events": frame(BY_NAME["events"], f"file_id | size_bytes | event_type | logger\n{with_types(events)}"),
+        "rejects": frame(BY_NAME["rejects"], "file_id | size_bytes\na | 30"),
+    }
+    records = {name: rows.withColumn("byte_offset", F.lit(0)) for name, rows in tables.items() if name != "log_files"}
+    result = audit({**tables, **records}, streams=streams)
+    assert result.violations["log_files.as_written"] == wrong
+    assert [failure.name for failure in result.failures] == ["log_files.as_written"] * wrong
+    assert result.rows == {"log_files": 1, "events": len(events.splitlines()), "rejects": 1}
+
+
+def test_of_a_table_of_which_some_rows_were_replaced_these_are_judged(frame: Frame) -> None:
+    rows = frame(
+        BY_NAME["clock_offsets"], "node_id | hour | pairs\n1 | 10:00:00 | 1\n1 | 10:00:00 | 2\n2 | 10:00:00 | 1"
+    )
+    for condition, wrong in (("node_id = 2", 0), ("node_id = 1", 2)):
+        result = audit({"clock_offsets": rows}, replaced={"clock_offsets": condition, "elections": "false"})
+        assert (result.violations["clock_offsets.keys_unique"], result.rows) == (wrong, {"clock_offsets": 3})
 
 
 REFUSED = UNSOUND["more than 2% rejects"][1]

@@ -31,7 +31,13 @@ _BEFORE = "/before"
 
 def published_accounts(plan: ReadPlan) -> list[Account]:
     """Of grown streams the accounts of what was published before their last records."""
-    return [(file_id, json.loads(row["last_record"]["account_before"])) for file_id, row in plan.grown.items()]
+    return [(file_id, account_before(row)) for file_id, row in plan.grown.items()]
+
+
+def account_before(row: LogFileRow) -> dict[str, str]:
+    """What the records before the last one of a published row add up to."""
+    account: dict[str, str] = json.loads(row["last_record"]["account_before"])
+    return account
 
 
 def complete_last_records(

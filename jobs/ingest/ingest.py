@@ -19,7 +19,13 @@ from pyspark.sql import functions as F
 
 from jobs.ingest.bytes_read import BytesRead, shown_while_read
 from jobs.ingest.crossing_streams import PLACE, compared_streams, crossing_streams, frame
-from jobs.ingest.grown_streams import complete_last_records, last_records, not_going_on, published_accounts
+from jobs.ingest.grown_streams import (
+    account_before,
+    complete_last_records,
+    last_records,
+    not_going_on,
+    published_accounts,
+)
 from jobs.ingest.overlaps import find_overlaps, subtract_moved
 from jobs.ingest.read_plan import LogFileRow, ReadPlan
 from jobs.ingest.reading import accounts_of, parse_rejects, plan_reading, read_ranges
@@ -27,6 +33,7 @@ from jobs.ingest.stream_accounts import Account, Nodes, account_for, counts, rel
 from jobs.progress import SILENT, Progress
 from jobs.session import size_session
 from jobs.settings import Settings
+from jobs.warehouse.gate import WrittenStream
 from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
 from schemas.spark import LONG, TEXT
@@ -59,6 +66,8 @@ class NewInput:
     streams_read: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By cluster the streams that were read, and from which line on, if they have all its changed events and the
     cluster is not small."""
+    written: tuple[WrittenStream, ...] | None = ()
+    """Streams of which records were written or deleted; None: maybe of all."""
 
     def __add__(self, other: NewInput) -> NewInput:
         """Both."""
@@ -70,6 +79,7 @@ class NewInput:
             self.bytes_read + other.bytes_read,
             self.has_new_names or other.has_new_names,
             {name: streams for name, streams in streams_read.items() if name not in in_both},
+            None if self.written is None or other.written is None else (*self.written, *other.written),
         )
 
 
@@ -140,7 +150,7 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewIn
     finally:
         parsed.unpersist()
     say(f"{sum(lines for _, lines, *_ in sums):,} rejects are events now")
-    return NewInput(tuple(sorted({rows[file_id]["cluster"] for file_id, *_ in sums})))
+    return NewInput(tuple(sorted({rows[file_id]["cluster"] for file_id, *_ in sums})), written=None)
 
 
 # ---- logs -----------------------------------------------------------------------------------------------------------
@@ -180,7 +190,7 @@ def ingest(
         moved = _write_read(warehouse, plan, read, published, settings, progress)
     finally:
         read.parsed.unpersist()
-    return _new_input(plan, {rows[file_id]["cluster"] for file_id in moved}, size)
+    return _new_input(plan, moved, size)
 
 
 @dataclass(frozen=True)
@@ -313,8 +323,9 @@ def write_streams(warehouse: Warehouse, rows: Mapping[str, LogFileRow], settings
             write.result()
 
 
-def _new_input(plan: ReadPlan, changed: set[str], bytes_read: int) -> NewInput:
-    """What was read; `changed`: clusters of which published rows were deleted."""
+def _new_input(plan: ReadPlan, moved: Collection[str], bytes_read: int) -> NewInput:
+    """What was read; `moved`: streams of which other streams have records, so that published ones may be deleted."""
+    changed = {plan.rows[file_id]["cluster"] for file_id in moved}
     clusters = {plan.rows[file_id]["cluster"] for file_id in plan.to_read}
     sizes: Counter[str] = Counter()
     for row in plan.rows.values():
@@ -328,4 +339,24 @@ def _new_input(plan: ReadPlan, changed: set[str], bytes_read: int) -> NewInput:
         for name in clusters - changed
         if sizes[name] >= WORTH_BYTES
     }
-    return NewInput(tuple(sorted(clusters | changed)), len(plan.to_read), bytes_read, streams_read=streams_read)
+    written = tuple(_written(plan, file_id) for file_id in sorted({*plan.to_read, *moved}))
+    return NewInput(
+        tuple(sorted(clusters | changed)), len(plan.to_read), bytes_read, streams_read=streams_read, written=written
+    )
+
+
+def _written(plan: ReadPlan, file_id: str) -> WrittenStream:
+    """What was written of a stream."""
+    cluster = plan.rows[file_id]["cluster"]
+    if file_id not in plan.grown:
+        return WrittenStream(cluster, file_id)
+    before = account_before(plan.grown[file_id])
+    return WrittenStream(
+        cluster,
+        file_id,
+        plan.first_line(file_id),
+        int(before["event_bytes"]) + int(before["detail_bytes"]),
+        int(before["event_lines"]),
+        int(before["reject_bytes"]),
+        int(before["reject_lines"]),
+    )

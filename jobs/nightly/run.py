@@ -22,7 +22,7 @@ from jobs.nightly.summary_queries import frequent_rejects
 from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
 from jobs.version import product_version
-from jobs.warehouse.gate import REJECTED, Audit, audit
+from jobs.warehouse.gate import REJECTED, Audit, WrittenStream, audit
 from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
@@ -106,7 +106,7 @@ def run(
     rows = warehouse.rows
     if outcome.has_new_input:
         with stage("audit"):
-            rows = {**rows, **_audit(warehouse, outcome, settings)}
+            rows = {**rows, **_audit(warehouse, outcome, settings, new_input.written)}
     with stage("publish"):
         if outcome.published and outcome.refused:
             plan = without_clusters(plan, warehouse, outcome.refused)
@@ -133,11 +133,14 @@ def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:
             raise BadInput(f"The {name} step is out of date for {clusters}; run `kafka-rewind {name} {at}` first.")
 
 
-def _audit(warehouse: Warehouse, outcome: Outcome, settings: Settings) -> Mapping[str, int]:
-    """Let the gate judge what was written. If it refuses some clusters only, their rows are those of the last published
-    run again, in all tables that were written. The number of rows of each table."""
+def _audit(
+    warehouse: Warehouse, outcome: Outcome, settings: Settings, streams: Sequence[WrittenStream] | None
+) -> Mapping[str, int]:
+    """Let the gate judge what was written, of records those of some streams (see `audit`). If it refuses some clusters
+    only, their rows are those of the last published run again, in all tables that were written. The number of rows of
+    each table."""
     written = {name: warehouse.newest(name) for name in warehouse.written}
-    outcome.audit = audit(written, settings.max_reject_percent)
+    outcome.audit = audit(written, settings.max_reject_percent, streams, warehouse.replaced)
     if any(failure.name == REJECTED for failure in outcome.audit.failures):
         outcome.rejects = frequent_rejects(warehouse, outcome.refused)
     if not outcome.refused or not outcome.published:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -57,21 +57,43 @@ class Audit:
         return frozenset(cluster for failure in self.failures for cluster in failure.clusters)
 
 
-def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit:
+@dataclass(frozen=True)
+class WrittenStream:
+    """A stream of which a run wrote records: from which line on, and the bytes and number of those before."""
+
+    cluster: str
+    file_id: str
+    first_line: int = 1
+    event_bytes: int = 0
+    event_lines: int = 0
+    reject_bytes: int = 0
+    reject_lines: int = 0
+
+
+def audit(
+    tables: Mapping[str, DataFrame],
+    max_reject_percent: int = 2,
+    streams: Sequence[WrittenStream] | None = None,
+    replaced: Mapping[str, str] | None = None,
+) -> Audit:
     """Count violations in each table, and let Great Expectations judge the counts.
 
     If `events` and `rejects` are among the tables, `log_files` is compared with their sums. `max_reject_percent`: see
-    Settings.
+    Settings. `streams`: of which records were written; None: of all. `replaced`: by table the condition of the rows
+    that were written, if not all were. Others passed the gate before.
     """
+    some = _written_rows(tables, streams, replaced or {})
     with ThreadPoolExecutor(4) as pool:
         library = pool.submit(_library)
+        totals = {name: pool.submit(_rows_by_cluster, tables[name]) for name in some}
+        tables = {**tables, **some}
         counting = {name: pool.submit(_count, name, rows) for name, rows in tables.items() if name != "log_files"}
-        tables = dict(tables)
         if "log_files" in tables:
             sums = [counting[name].result()[1] for name in RECORDS if name in counting]
             written = sums if len(sums) == len(RECORDS) else (None, None)
             allowed = F.lit(max_reject_percent / 100)
-            tables["log_files"] = with_written(tables["log_files"], *written).withColumn(ALLOWED, allowed)
+            log_files = with_written(tables["log_files"], *written, streams=streams)
+            tables["log_files"] = log_files.withColumn(ALLOWED, allowed)
             counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
         counted = {name: counting[name].result()[0] for name in tables}
         gx = library.result()
@@ -94,11 +116,12 @@ def audit(tables: Mapping[str, DataFrame], max_reject_percent: int = 2) -> Audit
         for e in SUITES[table]
         if f"{table}.{e.name}" in failing
     )
-    rows = {
+    row_counts: dict[str, Mapping[str | None, int]] = {
         table: {cluster: counts["rows"] for cluster, counts in by_cluster.items()}
         for table, by_cluster in counted.items()
     }
-    return Audit(violations, rows, failures)
+    row_counts |= {table: total.result() for table, total in totals.items()}
+    return Audit(violations, row_counts, failures)
 
 
 REJECTED = "log_files.reject_ratio"
@@ -131,18 +154,64 @@ def _count(table: str, rows: DataFrame) -> tuple[Counts, Sums]:
     return by_cluster, {(r["cluster"], r["file_id"]): (int(r["bytes"] or 0), int(r["rows"])) for r in counts}
 
 
-def with_written(log_files: DataFrame, events: Sums | None, rejects: Sums | None) -> DataFrame:
+def _rows_by_cluster(rows: DataFrame) -> dict[str | None, int]:
+    """Number of rows of each cluster."""
+    return {row["cluster"]: row["count"] for row in rows.groupBy("cluster").count().collect()}
+
+
+def _written_rows(
+    tables: Mapping[str, DataFrame], streams: Sequence[WrittenStream] | None, replaced: Mapping[str, str]
+) -> dict[str, DataFrame]:
+    """Of tables of which a run wrote only some rows, these."""
+    some = {name: rows.where(replaced[name]) for name, rows in tables.items() if name in replaced}
+    records = {name: rows for name, rows in tables.items() if name in RECORDS and streams is not None}
+    return some | {name: _written_records(rows, streams or ()) for name, rows in records.items()}
+
+
+def _written_records(records: DataFrame, streams: Sequence[WrittenStream]) -> DataFrame:
+    """The records of streams from the lines on from which they were written."""
+    first_lines = records.sparkSession.createDataFrame(
+        [(stream.cluster, stream.file_id, stream.first_line) for stream in streams],
+        "cluster string, file_id string, first_line long",
+    )
+    joined = records.join(F.broadcast(first_lines), ["cluster", "file_id"])
+    return joined.where("line >= first_line").select(*records.columns)
+
+
+def with_written(
+    log_files: DataFrame,
+    events: Sums | None,
+    rejects: Sums | None,
+    *,
+    streams: Sequence[WrittenStream] | None = None,
+) -> DataFrame:
     """LOG_FILES with the columns WRITTEN: sums over the records of each stream; null if they were not counted.
 
-    A stream that has records but no row gets one, without an account.
+    A stream that has records but no row gets one, without an account. `streams`: those that were counted, and what is
+    before the records that were; None: all.
     """
     if events is None or rejects is None:
         return log_files.withColumns({name: F.lit(None).cast("long") for name in WRITTEN})
     spark = log_files.sparkSession
     names = ["cluster", "file_id", *WRITTEN]
-    sums = [(*key, *events.get(key, (0, 0)), *rejects.get(key, (0, 0))) for key in sorted({*events, *rejects}, key=str)]
+    before = {(s.cluster, s.file_id): s for s in streams or ()}
+    sums = []
+    for key in sorted({*events, *rejects, *before}, key=str):
+        of_events, of_rejects = events.get(key, (0, 0)), rejects.get(key, (0, 0))
+        known = before.get((str(key[0]), str(key[1])), WrittenStream("", ""))
+        sums.append(
+            (
+                *key,
+                of_events[0] + known.event_bytes,
+                of_events[1] + known.event_lines,
+                of_rejects[0] + known.reject_bytes,
+                of_rejects[1] + known.reject_lines,
+            )
+        )
     written = spark.createDataFrame(sums, ", ".join(f"{n} {'long' if n in WRITTEN else 'string'}" for n in names))
     joined = log_files.join(written, ["cluster", "file_id"], "full")
+    if streams is not None:
+        return joined
     return joined.withColumns({name: F.coalesce(name, F.lit(0)) for name in WRITTEN})
 
 

@@ -66,6 +66,8 @@ class Warehouse:
     """Number of the last run, published or not; 0 before the first."""
     written: dict[str, int] = field(default_factory=dict)
     """By table the Delta version that this run wrote."""
+    replaced: dict[str, str] = field(default_factory=dict)
+    """Of tables of which this run wrote only some rows, the condition of these."""
     _known_versions: dict[str, int] = field(default_factory=dict)
     """By table the newest Delta version that this run knows of; a newer one is another run's."""
     _cached: dict[str, DataFrame] = field(default_factory=dict)
@@ -134,10 +136,16 @@ class Warehouse:
         writer = writer.option("mergeSchema", "true")
         if replaces_some:
             writer = writer.option("replaceWhere", replace)
+        is_whole = not append and not replaces_some
+        if is_whole:
+            self.replaced.pop(table.name, None)
+        elif replace is not None and (table.name not in self.written or table.name in self.replaced):
+            before = self.replaced.get(table.name)
+            self.replaced[table.name] = f"({replace})" if before is None else f"{before} OR ({replace})"
         self._change(table.name, lambda: writer.save(self.path(table.name)))
         if not caches:
             return None
-        if not append and not replaces_some:
+        if is_whole:
             self._cached[table.name] = rows
         return rows
 
@@ -202,6 +210,7 @@ class Warehouse:
         with ThreadPoolExecutor(WRITERS) as pool:
             were_ahead = list(pool.map(roll_back_table, names))
         self.written.clear()
+        self.replaced.clear()
         return [name for name, was_ahead in zip(names, were_ahead, strict=True) if was_ahead]
 
     def publish(self, run: Mapping[str, Any]) -> None:

@@ -299,7 +299,13 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
     conf = tmp_path / "conf.yaml"
     conf.write_text(f'clusters: {{"{tmp_path}/more/*": second}}')
     logs = [str(small), str(tmp_path / "more"), "--conf", str(conf)]
-    assert step("ingest", root, *logs).exit_code == 0
+
+    def ingest(folder: Path) -> bool:
+        """Without the summary, which takes as long."""
+        warehouse = open_warehouse(spark, str(folder), create=True)
+        return run_steps(warehouse, ("ingest",), load(str(conf)), lambda _: None, logs=logs[:2]).published
+
+    assert ingest(root)
     first = published_rows(root)
     grow(small)
     sound = (second / "state-change.log").read_text()
@@ -313,9 +319,8 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
     with monkeypatch.context() as patch:
         patch.setattr(jobs.ingest.ingest, "read_ranges", read_late)
         patch.setattr(jobs.warehouse.tables.Warehouse, "publish", killed)
-        warehouse = open_warehouse(spark, str(root), create=False)
         with pytest.raises(Killed):
-            run_steps(warehouse, ("ingest",), load(str(conf)), lambda _: None, logs=logs[:2])
+            ingest(root)
         assert published_rows(root) == first
         cut.write_bytes(grown)
     with monkeypatch.context() as patch:
@@ -347,9 +352,9 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
 
     cut.write_bytes(grown)
     (second / "state-change.log").write_text(sound)
-    assert step("ingest", root, *logs).exit_code == 0
     clean = tmp_path / "clean"
-    assert step("ingest", clean, *logs).exit_code == 0
+    assert ingest(root)
+    assert ingest(clean)
     assert comparable(published_rows(root), tmp_path) == comparable(published_rows(clean), tmp_path)
 
 

@@ -50,6 +50,10 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str, str]] = {  # what is don
         lambda root: os.truncate(data_of(root, "verdicts"), 100),
         "verdicts (1 of its 1 files is gone, cut or overwritten)", ANEW,
     ),
+    "a file is another table's": (
+        lambda root: shutil.copy(data_of(root, "events"), data_of(root, "verdicts")),
+        "verdicts (1 of its 1 files is gone, cut or overwritten)", ANEW,
+    ),
     "events are overwritten": (
         lambda root: overwrite(data_of(root, "events")), "events (1 of its 1 files is gone, cut or overwritten)", LOGS
     ),

@@ -68,6 +68,11 @@ gap       | 0         | 0           | 2      | 3            | 4               | 
 # 0.8: no line prints the version, so nobody knows what was in between, and what the ISR was
 old       | 0         | 0           | 1      | 0            |                 | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
 old       | 0         | 0           | 2      | 1            |                 | 1,2   |     | 1,2      | 10:00:01 |          |         |
+# but without a leader only the controller writes; and one that has led already is in sync
+none      | 0         | 0           | 1      | 0            |                 | 1,3   |     | 1,2,3    | 10:00:00 | 10:00:01 |         |
+none      | 0         | 0           | -1     | 1            |                 | 1     |     | 1,2,3    | 10:00:01 | 10:00:02 |         |
+none      | 0         | 0           | 2      | 2            |                 | 2     |     | 1,2,3    | 10:00:02 | 10:00:03 |         |
+none      | 0         | 0           | 2      | 3            |                 | 2     |     | 1,2,3    | 10:00:03 |          |         |
 # the ISR before is in no line
 unsaid    | 0         | 0           | 1      | 0            | 0               |       |     | 1,2      | 10:00:00 | 10:00:01 |         |
 unsaid    | 0         | 0           | 2      | 1            | 1               | 2     |     | 1,2      | 10:00:01 |          |         |
@@ -116,6 +121,8 @@ unknown | 10:00:01   | true      | 1               | 3      | 1            | 1  
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
 gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
 old     | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
+none    | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
+none    | 10:00:03   | true      | 2               | 2      | 3            |            | false   |            |          |                |
 unsaid  | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
 many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
 many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2        | false   |            |          |                |

@@ -16,7 +16,7 @@ from schemas.findings import ELECTIONS
 from schemas.spark import IDS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column, DataFrame, WindowSpec
 
 DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "leader_epoch_updated")
 """Events by which a ZooKeeper controller logs what it decided about a partition."""
@@ -59,7 +59,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         {
             "epoch_before": lag("leader_epoch"),
             "leader_before": lag("leader"),
-            "is_adjacent": F.coalesce(lag("partition_epoch") + 1 == F.col("partition_epoch"), F.lit(False)),
+            "is_adjacent": F.coalesce(_is_next(order), F.lit(False)),
             # if any state's eligible leader replicas are logged, those of the others are unknown; else there are none
             "has_elr": F.max(F.col("elr").isNotNull()).over(Window.partitionBy(*INCARNATION)),
             "state_before": F.struct(
@@ -70,7 +70,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
             ),
         }
     ).where("leader >= 0 AND leader_epoch > coalesce(epoch_before, 0)")
-    is_next_epoch = F.col("leader_epoch") == F.col("epoch_before") + 1
+    is_next_epoch = _is_next_epoch()
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
     return elected.select(
         *INCARNATION,
@@ -92,14 +92,35 @@ def _committed_elections(states: DataFrame) -> DataFrame:
     )
 
 
+def _is_next(order: WindowSpec) -> Column:
+    """Whether a state follows the one before right away; null unknown.
+
+    Where lines print no partition epochs (ZooKeeper), it does if that had no leader, and the leader epoch before:
+    without a leader only the controller writes, and raises the leader epoch each time.
+    """
+    epoch_before, leader_before = F.lag("partition_epoch").over(order), F.lag("leader").over(order)
+    is_next_epoch = F.lag("leader_epoch").over(order) + 1 == F.col("leader_epoch")
+    return F.when(
+        epoch_before.isNull() | F.col("partition_epoch").isNull(), (leader_before == -1) & is_next_epoch
+    ).otherwise(epoch_before + 1 == F.col("partition_epoch"))
+
+
+def _is_next_epoch() -> Column:
+    return F.col("leader_epoch") == F.col("epoch_before") + 1
+
+
 def _was_unclean() -> Column:
-    """Whether the new leader was neither in the ISR before nor an eligible leader replica (KIP-966); null unknown."""
+    """Whether the new leader was neither in the ISR before nor an eligible leader replica (KIP-966); null unknown.
+
+    One that has led already is in sync.
+    """
     isr_before, elr_before = F.col("state_before.isr"), F.col("state_before.elr")
     replicas_before, replicas = F.col("state_before.replicas"), F.col("replicas")
     was_reassigned = ~replicas_before.eqNullSafe(replicas)
     knows_both = replicas_before.isNotNull() & replicas.isNotNull()
     return (
-        F.when(~F.col("is_adjacent") | isr_before.isNull(), None)
+        F.when((F.col("leader") == F.col("leader_before")) & _is_next_epoch(), False)
+        .when(~F.col("is_adjacent") | isr_before.isNull(), None)
         .when(F.array_contains(isr_before, F.col("leader")), False)
         .when(F.coalesce(F.array_contains(elr_before, F.col("leader")), F.lit(False)), False)
         # a record that completes a reassignment adds its new leader to the ISR and elects it in one step

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LEAST_RECALL, SKEW_MS = 0.99, 50
+SOON_MS = 5000
 CAPTURES = ("zk-1.1.1", "zk-2.4.1", "zk-2.6.3-chaos", "zk-3.9.1")
 HOLE = timedelta(minutes=70)
 """Captures last minutes: times after the hole move by so much, in the logs and in the truth."""
@@ -142,8 +143,9 @@ def epochs_in_logs(scorer: Any, truth: Any) -> set[tuple[Any, ...]]:
 def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> dict[str, dict[str, Any]]:
     """Of each table what the scorer says, and `recall_of_provable`: of the rows that lines of the form prove.
 
-    Provable is a state of which lines print all, the leader epoch in one of them; an outage or election that begins
-    with such a state.
+    Provable is a state of which lines print all, the leader epoch in one of them; an outage that begins with such a
+    state; an election of which that line is logged SOON: a list of all states long after proves the state, but not that
+    it was elected since the logs began.
     """
     by_table = {table: scorer.score(truth, table, scorer.candidate(str(path), table)) for table, path in rows.items()}
     epochs = epochs_in_logs(scorer, truth)
@@ -152,7 +154,7 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
         return (*scorer.identity(row), row["leader_epoch"])
 
     states = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
-    elected = {key(s) for s in states}
+    elected = {key(s) for s in states if s["_full"] - s["since"] <= SOON_MS}
     lost = {(*scorer.identity(s), s["since"]) for s in states if s["leader"] is None}
     outages = truth.tables["offline_partitions"]
     provable = {
@@ -168,11 +170,34 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
         score = scorer.score(truth, table, scorer.candidate(str(rows[table]), table))
         truth.tables[table] = every
         by_table[table] |= {"provable": score["truth"], "recall_of_provable": score["recall"]}
+    rows_of_outages = scorer.candidate(str(rows["offline_partitions"]), "offline_partitions")
+    by_table["offline_partitions"]["precision"] = outage_precision(scorer, truth, rows_of_outages)
     if misses:
         truth.tables["partition_timeline"] = states
         path = str(rows["partition_timeline"])
         scorer.report("MISSED", missing_of(scorer, states, scorer.candidate(path, "partition_timeline")), misses)
     return by_table
+
+
+def outage_precision(scorer: Any, truth: Any, rows: Sequence[Any]) -> float | None:
+    """Share of rows that are within a true outage, or a time in which the committed leader was gone.
+
+    What the scorer pairs one to one, a hole in the logs may cut in two: nobody knows whether there was a leader in it.
+    """
+    end = truth.window[1]
+
+    def touches(true: Any, row: Any) -> bool:
+        is_in_time = true["since"] - SKEW_MS <= min(scorer.end(row), end)
+        return bool(is_in_time and row["since"] - SKEW_MS <= min(scorer.end(true), end))
+
+    spans = [*truth.tables["offline_partitions"], *truth.tables["dead_leaders"]]
+    by_partition: dict[Any, list[Any]] = {}
+    for true in spans:
+        by_partition.setdefault(scorer.identity(true), []).append(true)
+    precision: float | None = scorer.share(
+        any(touches(true, row) for true in by_partition.get(scorer.identity(row), ())) for row in rows
+    )
+    return precision
 
 
 def missing_of(scorer: Any, states: Sequence[Any], rows: Sequence[Any]) -> list[Any]:

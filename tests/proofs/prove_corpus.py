@@ -39,8 +39,10 @@ def clusters_of(corpus: Path) -> dict[str, str]:
     """By path pattern the name of a cluster: one for each folder, or file, in a folder of the corpus."""
     clusters = {}
     for source in find([str(corpus)]):
-        kind, name, *rest = Path(source.path).relative_to(corpus).parts
-        clusters[f"*/{kind}/{name}" + ("/*" if rest else "")] = f"{kind}.{name}"
+        parts = Path(source.path).relative_to(corpus).parts
+        if len(parts) > 1:  # the list of what is there is beside the folders
+            kind, name, *rest = parts
+            clusters[f"*/{kind}/{name}" + ("/*" if rest else "")] = f"{kind}.{name}"
     return clusters
 
 

@@ -141,9 +141,9 @@ def test_runs_are_numbered_not_spelled(spark: SparkSession, tmp_path: Path) -> N
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
     warehouse.last_run = 8
     for number in (9, 10):
-        warehouse.publish(run_row({"events": number}))
+        warehouse.publish(run_row({}) | {"rows": {"events": number}})
     warehouse = open_warehouse(spark, warehouse.root, create=False)
-    assert (warehouse.last_run, warehouse.versions) == (10, {"events": 10})
+    assert (warehouse.last_run, warehouse.rows) == (10, {"events": 10})
 
 
 def test_columns_that_an_older_release_did_not_have(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:

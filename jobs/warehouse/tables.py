@@ -237,7 +237,7 @@ class Warehouse:
         self.last_run += 1
         if row["status"] == "published":
             names = ("table_versions", "rows", "pending", "derived_with")
-            write_pins(self.root, Pins(self.last_run, **{name: row[name] for name in names}))
+            write_pins(self.root, Pins(self.last_run, **{name: row.get(name) or {} for name in names}))
 
 
 def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool = False) -> Warehouse:

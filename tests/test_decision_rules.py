@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from udfs.kafka import cluster_invariants, election_invariants, epoch_invariants, state_invariants
-from udfs.kafka.decision_rules import ALGORITHMS, INVARIANTS, RULES
+from udfs.kafka.decision_rules import DECISIONS, ELECTIONS, INVARIANTS, RULES
 from udfs.kafka.elections import Strategy
 from udfs.kafka.invariants import NEIGHBOUR_CHECKS
 from udfs.kafka.releases import Release
@@ -32,7 +32,7 @@ def test_entries_say_what_the_code_says() -> None:
 
 
 def test_names_are_unique_words_and_releases_exist() -> None:
-    assert len(RULES) == len(INVARIANTS) + len(ALGORITHMS)
+    assert len(RULES) == len(INVARIANTS) + len(ELECTIONS) + len(DECISIONS)
     for rule in RULES.values():
         assert re.fullmatch(r"[a-z]+(_[a-z]+)+", rule.name)
         assert rule.until is None or Release.parse(rule.since) < Release.parse(rule.until)
@@ -51,9 +51,8 @@ def test_every_check_is_a_rule_and_every_invariant_is_checked() -> None:
 
 
 def test_every_strategy_has_an_algorithm() -> None:
-    names = {rule.name for rule in ALGORITHMS}
-    assert {f"{strategy}_election" for strategy in Strategy} | {
-        "epoch_refresh",
+    assert {rule.name for rule in ELECTIONS} == {
+        *(f"{strategy}_election" for strategy in Strategy),
         "zk_election",
         "kraft_election",
-    } == names
+    }

@@ -128,7 +128,7 @@ def test_nights(
     # a nightly run without news brings up to date what the steps left
     said = step("nightly", root, str(small))
     assert said.exit_code == 0, said.stderr
-    assert "decisions match Kafka's algorithm" in said.stdout
+    assert "elections match Kafka's algorithm" in said.stdout
     first_night = published_rows(root)
     assert len(first_night["events"]) == 9
     assert states(first_night) == [(2, [1, 2]), (1, [1])]

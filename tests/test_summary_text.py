@@ -147,7 +147,14 @@ def a_cluster() -> ClusterSummary:
         churn=[churn],
         churning_followers=1,
         isr_changes=7,
-        verdicts={"holds": 5, "violated": 1, "unknown": 2},
+        verdicts={
+            ("elections", "holds"): 3,
+            ("elections", "unknown"): 2,
+            ("decisions", "holds"): 1,
+            ("invariants", "holds"): 4000,
+            ("invariants", "violated"): 1,
+            ("invariants", "unknown"): 7,
+        },
         violations=[
             {"rule": "leader_in_isr", "subject": "t-0#0", "at": AT, "expected": "a", "actual": "b", **EVIDENCE}
         ],
@@ -186,8 +193,9 @@ def test_a_cluster_in_words() -> None:
         "  ISR          7 replica changes, 1 follower churning; worst: broker 4 of t-2, "
         "3 flaps in the hour from 10:00, out of sync for up to 1.5 s",
         "  reassigned   none",
-        "  replay       5 decisions match Kafka's algorithm, 1 do not, "
-        "2 cannot be judged: inputs are missing from the logs",
+        "  replay       3 elections match Kafka's algorithm, 0 do not, 2 cannot be judged",
+        "               1 other decision matches it, 0 do not",
+        "               4,000 checks of invariants hold, 1 do not, 7 cannot be judged: inputs are missing from the logs",
         f"    leader_in_isr is violated by t-0#0 at 10:00:00.000: expected a, but it was b {proof}",
     ]
     assert lines[-4] == "Where to look next:"
@@ -204,7 +212,7 @@ def test_a_quiet_cluster_in_words() -> None:
     assert "  offline      no partition was without a leader\n" in text
     assert "  unclean      no unclean elections\n" in text
     assert "  ISR          0 replica changes, 0 followers churning\n" in text
-    assert "  replay       0 decisions match Kafka's algorithm, 0 do not\n" in text
+    assert "  replay       0 elections match Kafka's algorithm, 0 do not\n" in text
 
 
 def test_times_have_dates_where_logs_are_of_several_days() -> None:

@@ -49,8 +49,8 @@ class ClusterSummary:
     isr_changes: int | None = 0
     reassignments: dict[str, int] | None = field(default_factory=dict)
     """Numbers by state."""
-    verdicts: dict[str, int] = field(default_factory=dict)
-    """Numbers by verdict."""
+    verdicts: dict[tuple[str, str], int] = field(default_factory=dict)
+    """Numbers by kind of rule (`elections`, `decisions`, `invariants`) and verdict."""
     violations: list[Row] = field(default_factory=list)
     rejects: list[Row] = field(default_factory=list)
     is_zone_assumed: bool = False
@@ -103,7 +103,7 @@ def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) ->
         outages=_in_order(rows["offline_partitions"]),
         churn=_in_order(rows["isr_churn"]),
         reassignments={r["state"]: r["total"] for r in rows["reassignments"]},
-        verdicts={r["verdict"]: r["total"] for r in rows["verdicts"] if r["nth"] is None},
+        verdicts={(r["kind"], r["verdict"]): r["total"] for r in rows["verdicts"] if r["nth"] is None},
         violations=_in_order(rows["verdicts"]),
         rejects=_in_order(rows["rejects"]),
         is_zone_assumed=any(is_zone_assumed(row, settings) for row in streams),

@@ -13,6 +13,7 @@ from jobs.nightly.wording import distinct_names
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
+from udfs.kafka.decision_rules import KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -120,8 +121,11 @@ def _reassignments(reassignments: DataFrame) -> DataFrame:
 
 
 def _verdicts(verdicts: DataFrame) -> DataFrame:
-    """The first violations, and, with `nth` null, how many there are of each verdict."""
-    counts = verdicts.groupBy("cluster", "verdict").agg(_count())
+    """The first violations, and, with `nth` null, how many there are of each verdict and kind of rule."""
+    kind = F.lit("invariants")
+    for name, rules in KINDS.items():
+        kind = F.when(F.col("rule").isin([rule.name for rule in rules]), name).otherwise(kind)
+    counts = verdicts.groupBy("cluster", kind.alias("kind"), "verdict").agg(_count())
     first = _first(verdicts.where("verdict = 'violated'"), "at, rule, subject")
     return first.unionByName(counts, allowMissingColumns=True)
 

@@ -342,11 +342,24 @@ def _churn_text(summary: ClusterSummary, names: Names) -> str:
 
 # ---- replay
 def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
-    matching, violated, unknown = (summary.verdicts.get(name, 0) for name in ("holds", "violated", "unknown"))
-    text = f"{plural(matching, 'decision')} match{'es' if matching == 1 else ''} Kafka's algorithm, {violated:,} do not"
-    if unknown:
-        text += f", {unknown:,} cannot be judged: inputs are missing from the logs"
-    return _labelled("replay", [text], [_violation(row, names) for row in summary.violations])
+    """How many elections, other decisions and checks match Kafka, do not, and cannot be judged; then violations."""
+    sentences = []
+    for kind, (one, matches) in _JUDGED.items():
+        holds, violated, unknown = (summary.verdicts.get((kind, name), 0) for name in ("holds", "violated", "unknown"))
+        if kind == "elections" or holds + violated + unknown:
+            text = f"{plural(holds, one)} {matches[holds != 1]}, {violated:,} do not"
+            sentences.append(f"{text}, {unknown:,} cannot be judged" if unknown else text)
+    if any(total for (_, verdict), total in summary.verdicts.items() if verdict == "unknown"):
+        sentences[-1] += ": inputs are missing from the logs"
+    return _labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
+
+
+_JUDGED = {
+    "elections": ("election", ("matches Kafka's algorithm", "match Kafka's algorithm")),
+    "decisions": ("other decision", ("matches it", "match it")),
+    "invariants": ("check", ("of an invariant holds", "of invariants hold")),
+}
+"""By kind of rule: what it judges, and what one and several that match do."""
 
 
 def _violation(row: Row, names: Names) -> str:

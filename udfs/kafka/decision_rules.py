@@ -166,7 +166,7 @@ INVARIANTS = (
     ),
 )
 
-ALGORITHMS = (
+ELECTIONS = (
     DecisionRule(
         "offline_election",
         "A partition without a leader gets the first online replica of the assignment that is in the ISR; outside the "
@@ -201,13 +201,6 @@ ALGORITHMS = (
         "kafka.controller.ControlledShutdownLeaderSelector before",
     ),
     DecisionRule(
-        "epoch_refresh",
-        "A reassignment that starts or keeps its leader writes a new leader epoch and changes neither leader nor ISR.",
-        since="0.8.1",
-        until="3.9",
-        source="kafka.controller.KafkaController.updateLeaderEpochAndSendRequest",
-    ),
-    DecisionRule(
         "zk_election",
         "An election of a ZooKeeper controller follows the algorithm of its strategy; used if the strategy is unknown.",
         since="0.8.0",
@@ -225,5 +218,17 @@ ALGORITHMS = (
     ),
 )
 
-RULES = {rule.name: rule for rule in (*INVARIANTS, *ALGORITHMS)}
+DECISIONS = (
+    DecisionRule(
+        "epoch_refresh",
+        "A reassignment that starts or keeps its leader writes a new leader epoch and changes neither leader nor ISR.",
+        since="0.8.1",
+        until="3.9",
+        source="kafka.controller.KafkaController.updateLeaderEpochAndSendRequest",
+    ),
+)
+
+RULES = {rule.name: rule for rule in (*INVARIANTS, *ELECTIONS, *DECISIONS)}
 """All rules by name."""
+KINDS = {"elections": ELECTIONS, "decisions": DECISIONS, "invariants": INVARIANTS}
+"""Rules by what they judge: elections and other decisions by Kafka's algorithms, and what always holds of states."""

@@ -132,14 +132,16 @@ def zk_reassign_trace(
     leader_epoch: int,
     alive: Collection[int],
     catch_up_order: Sequence[int] = (),
+    by_znode: bool = False,
 ) -> Reassignment:
     """The steps of one undisturbed reassignment in ZooKeeper mode.
 
     `catch_up_order` is the order in which the leader takes new replicas into the ISR; one that does not show up
     leaves the reassignment pending. Up to 2.3 the order of the widened assignment is arbitrary in Kafka.
+    `by_znode`: asked for by /admin/reassign_partitions, as always to 2.3, and not by a request of the API.
     """
     before = ReassignmentStep("before", tuple(assigned), leader, tuple(isr), leader_epoch)
-    refused = _refusal(release, before.assignment, target, alive)
+    refused = _refusal(release, before.assignment, target, alive, by_znode=by_znode)
     if refused is not None:
         return Reassignment((), before, immediate=False, ignored=True, completed=False, error=refused or None)
     immediate = set(target) <= set(isr)
@@ -154,15 +156,21 @@ def zk_reassign_trace(
     return Reassignment(tuple(steps), steps[-1], immediate, ignored=False, completed=True)
 
 
-def _refusal(release: Release, assigned: Sequence[int], target: Sequence[int], alive: Collection[int]) -> str | None:
+def _refusal(
+    release: Release, assigned: Sequence[int], target: Sequence[int], alive: Collection[int], *, by_znode: bool
+) -> str | None:
     """Why the request is not accepted: "" if it is dropped for asking for what is there, None if it is accepted.
 
-    To 0.10.0 all targets must be live (KAFKA-4214 lifted it); from 2.4 the added ones, and equal lists finish at once.
+    To 0.10.0 all targets must be live (KAFKA-4214 lifted it). From 2.4 equal lists finish at once, and requests of the
+    API are checked (processApiPartitionReassignment): the added brokers must be live. Those of the znode are not
+    (processZkPartitionReassignment): with a dead added broker they stay pending until it returns.
     """
     if release < Release(2, 4):
         if tuple(target) == tuple(assigned):
             return ""
         return "target not alive" if release < Release(0, 10, 1) and not set(target) <= set(alive) else None
+    if by_znode:
+        return None
     malformed = not target or len(set(target)) < len(target) or min(target) < 0
     if malformed or not set(target) - set(assigned) <= set(alive):
         return "INVALID_REPLICA_ASSIGNMENT"

@@ -16,6 +16,7 @@ from jobs.exits import (
     BAD_INPUT,
     DONE,
     FAILED,
+    FOUND,
     INTERRUPTED,
     REFUSED,
     complain,
@@ -119,7 +120,7 @@ def main(debug: bool) -> None:
     `ingest`, `timelines`, `detect` and `replay` are its steps, one by one. `merge` needs no tables.
 
     Exit codes: 0 done; 2 bad usage or input; 3 the data gate refused to publish; 4 failed for another reason (no Java,
-    no memory, a full disk, another run, a bug); 130 interrupted. 1 is reserved for findings.
+    no memory, a full disk, another run, a bug); 130 interrupted. 1: `check` or `--fail-on` found what they ask for.
     """
     if debug:
         os.environ["KAFKA_REWIND_DEBUG"] = "1"
@@ -304,11 +305,29 @@ def detect(root: str, conf: str | None, no_wait: bool) -> None:
     write(("detect",), root, conf, no_wait)
 
 
-@main.command()
+@main.command(epilog="Exit codes: 0 done; 1 --fail-on violated, and some are; 2 bad usage or input; 3 refused.")
 @writing_options
-def replay(root: str, conf: str | None, no_wait: bool) -> None:
-    """Judge new decisions by Kafka's algorithms; the fourth step of `nightly`."""
+@click.option("--rule", metavar="R", help="Print the verdicts of this rule; docs/invariants.md has them.")
+@click.option("--topic", metavar="T", help="Print the verdicts on this topic's decisions; a regular expression.")
+@click.option("--fail-on", type=click.Choice(["violated"]), help="Exit 1 if any of the verdicts asked for is violated.")
+def replay(
+    root: str, conf: str | None, no_wait: bool, rule: str | None, topic: str | None, fail_on: str | None
+) -> None:
+    """Judge new decisions by Kafka's algorithms; the fourth step of `nightly`.
+
+    With --rule or --topic those verdicts follow the summary that are violated or unknown, with their inputs.
+    """
+    from jobs.read.verdicts import check_filters, verdict_lines
+    from udfs.printable import printable_lines
+
+    check_filters(rule, topic)
     write(("replay",), root, conf, no_wait)
+    if rule is None and topic is None and fail_on is None:
+        return
+    lines, violated = verdict_lines(root, rule, topic)
+    click.echo(printable_lines("\n".join(lines)))
+    if fail_on and violated:
+        raise click.exceptions.Exit(FOUND)
 
 
 main.add_command(describe)

@@ -12,6 +12,8 @@ from typing import TextIO
 from udfs.errors import BadInput, Failed
 
 DONE = 0
+FOUND = 1
+"""`--fail-on` found what it names."""
 BAD_INPUT = 2
 """Bad usage, or an input or setting that cannot be used."""
 REFUSED = 3

@@ -14,7 +14,8 @@ ELECTIONS = table(
     column(
         "strategy",
         TEXT,
-        "`offline`, `reassign`, `preferred`, `controlled_shutdown`, `none` (only the leader epoch changed).",
+        "`offline`, `reassign`, `preferred`, `controlled_shutdown`, `none` (only the leader epoch changed), `new` (a "
+        "new partition for which nobody could be elected).",
         null="unknown",
     ),
     column(
@@ -36,6 +37,12 @@ ELECTIONS = table(
         IDS,
         "Brokers that the controller saw in controlled shutdown, sorted.",
         null="unknown",
+    ),
+    column(
+        "target_replicas",
+        IDS,
+        "Of a `reassign` election the replicas that the reassignment aims for, in their order.",
+        null="not logged, or another strategy",
     ),
     column(
         "elr_before",

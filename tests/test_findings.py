@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.elections import to_elections
+from jobs.findings.elections import states_then, to_elections
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.outages import to_offline_partitions
 from jobs.findings.reassignments import to_reassignments
@@ -114,7 +114,8 @@ topic   | at         | succeeded | previous_leader | leader | leader_epoch | isr
 clean   | 10:00:04   | true      | -1              | 2      | 3            | 2          | false   | 2000       | offline  | broker_failure | 1,2,3
 unclean | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
 unclean | 10:00:01.5 | false     |                 |        |              |            |         |            | offline  | broker_failure | 1,2,3
-unclean | 10:00:01.7 | false     |                 |        |              |            |         |            |          | broker_failure | 2,3
+# only the offline election says that no replica is alive
+unclean | 10:00:01.7 | false     |                 |        |              |            |         |            | offline  | broker_failure | 2,3
 elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
 unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
@@ -141,6 +142,39 @@ def elections(frame: Frame) -> DataFrame:
 
 def test_elections(elections: DataFrame, same: Same) -> None:
     same(elections, HELD)
+
+
+KNOWN_THEN = """
+topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | since        | missing_before | evidence
+# the controller that failed, node 9, logged the state of then itself; node 2 shows the next one late
+own   | 0         | 0           | 1      | 0            | 0               | 1   | 1,2      | 10:00:00     | 0              | 9@f:1
+own   | 0         | 0           | -1     | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:2
+own   | 0         | 0           | 2      | 2            | 2               | 2   | 1,2      | 10:00:02     | 0              | 9@f:3
+late  | 0         | 0           | -1     | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:4
+late  | 0         | 0           | 2      | 2            | 2               | 2   | 1,2      | 10:00:02     | 0              | 2@f:5
+# the leader may have changed the ISR in a state that is missing
+lost  | 0         | 0           | 1      | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:6
+lost  | 0         | 0           | 2      | 2            | 4               | 2   | 1,2      | 10:00:09     | 2              | 9@f:7
+"""
+FAILED = """
+topic | partition | incarnation | at         | evidence
+own   | 0         | 0           | 10:00:01.5 | 9@f:8
+late  | 0         | 0           | 10:00:01.5 | 9@f:9
+lost  | 0         | 0           | 10:00:01.5 | 9@f:10
+"""
+
+
+def test_what_a_partition_was_when_an_election_failed(frame: Frame, same: Same) -> None:
+    rows = states_then(frame(ELECTIONS, FAILED), states(frame, KNOWN_THEN))
+    same(
+        rows,
+        """
+        topic | previous_leader | isr_before | replicas | state_evidence
+        own   | -1              | 1          | 1,2      | 9@f:2
+        late  |                 |            | 1,2      | 9@f:4
+        lost  |                 |            | 1,2      | 9@f:6
+        """,
+    )
 
 
 # ---- outages --------------------------------------------------------------------------------------------------------

@@ -10,13 +10,15 @@ from pyspark.sql import functions as F
 
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
+from jobs.timelines.cluster_facts import to_kraft_clusters
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
-from schemas.findings import ELECTIONS
+from schemas.findings import ELECTIONS, REASSIGNMENTS
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
+from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.releases import Release, lowest_release, printed_release
-from udfs.kafka.verdicts import Verdict, algorithm_release, judge_election, without_elr
+from udfs.kafka.verdicts import Verdict, algorithm_release, without_elr
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -94,32 +96,37 @@ def test_printed_release(case: str) -> None:
 
 # Kafka 2.4.1 with ZooKeeper; all of partition 0. Offline elections try the assignment in its order, live ones in the ISR only.
 ZK_ELECTIONS = """
-cluster | topic     | partition | incarnation | at       | strategy            | previous_leader | leader | leader_epoch | isr_before | replicas | live_brokers | shutting_down | isr | unclean | succeeded
-zk      | right     | 0         | 0           | 10:00:01 | offline             | -1              | 2      | 3            | 2,3        | 1,2,3    | 2,3          |               | 2,3 | false   | true
+cluster | topic     | partition | incarnation | at       | strategy            | trigger | previous_leader | leader | leader_epoch | isr_before | replicas | live_brokers | shutting_down | isr | unclean | succeeded
+zk      | right     | 0         | 0           | 10:00:01 | offline             |         | -1              | 2      | 3            | 2,3        | 1,2,3    | 2,3          |               | 2,3 | false   | true
 # doctored: 1 is alive and first in the assignment, but 2 was elected
-zk      | doctored  | 0         | 0           | 10:00:02 | offline             | -1              | 2      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
+zk      | doctored  | 0         | 0           | 10:00:02 | offline             |         | -1              | 2      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
 # doctored: nobody of the ISR is alive, and the topic does not allow unclean elections
-zk      | forbidden | 0         | 0           | 10:00:03 | offline             | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
-zk      | allowed   | 0         | 0           | 10:00:04 | offline             | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+zk      | forbidden | 0         | 0           | 10:00:03 | offline             | failure | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+zk      | allowed   | 0         | 0           | 10:00:04 | offline             |         | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
 # right if it is allowed, wrong if not: unknown, and the setting is what is missing
-zk      | unset     | 0         | 0           | 10:00:05 | offline             | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
-zk      | preferred | 0         | 0           | 10:00:06 | preferred           | 2               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
+zk      | unset     | 0         | 0           | 10:00:05 | offline             |         | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+zk      | preferred | 0         | 0           | 10:00:06 | preferred           |         | 2               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
 # doctored: the preferred replica is 1
-zk      | preferred2 | 0        | 0           | 10:00:07 | preferred           | 3               | 2      | 3            | 1,2,3      | 1,2,3    | 1,2,3        |               | 1,2,3 | false | true
+zk      | preferred2 | 0        | 0           | 10:00:07 | preferred           |         | 3               | 2      | 3            | 1,2,3      | 1,2,3    | 1,2,3        |               | 1,2,3 | false | true
 # 1 shuts down: 2 leads, and 1 leaves the ISR
-zk      | shutdown  | 0         | 0           | 10:00:08 | controlled_shutdown | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 2   | false   | true
+zk      | shutdown  | 0         | 0           | 10:00:08 | controlled_shutdown |         | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 2   | false   | true
 # doctored: 1 stays in the ISR
-zk      | shutdown2 | 0         | 0           | 10:00:09 | controlled_shutdown | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 1,2 | false   | true
+zk      | shutdown2 | 0         | 0           | 10:00:09 | controlled_shutdown |         | 1               | 2      | 3            | 1,2        | 1,2      | 2            | 1             | 1,2 | false   | true
 # an epoch refresh changes nothing else
-zk      | refresh   | 0         | 0           | 10:00:10 | none                | 1               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
-# the ISR before is not known; an election without a strategy is not judged
-zk      | blind     | 0         | 0           | 10:00:11 | offline             | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
-zk      | unsaid    | 0         | 0           | 10:00:12 |                     | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
+zk      | refresh   | 0         | 0           | 10:00:10 | none                |         | 1               | 1      | 3            | 1,2        | 1,2      | 1,2          |               | 1,2 | false   | true
+# the same, but an administrator asked for it (KIP-460); or nobody knows whether one did
+zk      | asked     | 0         | 0           | 10:00:03 | offline             | admin   | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+zk      | perhaps   | 0         | 0           | 10:00:03 | offline             |         | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
+# 3 is dead and leaves the ISR; the leader stays
+zk      | removal   | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            | 1,2,3      | 1,2,3    |              |               | 1,2 | false   | true
+# the ISR before is not known; only an offline election explains the other, for 2 is not preferred
+zk      | blind     | 0         | 0           | 10:00:11 | offline             |         | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
+zk      | unsaid    | 0         | 0           | 10:00:12 |                     |         | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
 # failures of two days at the same time of day are two decisions; the ISR before is not logged
-zk      | nobody    | 0         | 0           | 2026-11-21 10:00:14 | offline | -1           |        |              |            | 1,2      | 2            |               |     |         | false
-zk      | nobody    | 0         | 0           | 2026-11-22 10:00:14 | offline | -1           |        |              |            | 1,2      | 2            |               |     |         | false
+zk      | nobody    | 0         | 0           | 2026-11-21 10:00:14 | offline |         | -1           |        |              |            | 1,2      | 2            |               |     |         | false
+zk      | nobody    | 0         | 0           | 2026-11-22 10:00:14 | offline |         | -1           |        |              |            | 1,2      | 2            |               |     |         | false
 # another cluster, whose release is unknown, is left out
-dark    | t         | 0         | 0           | 10:00:13 | offline             | -1              | 2      | 3            | 1          | 1,2      | 1,2          |               | 2   | true    | true
+dark    | t         | 0         | 0           | 10:00:13 | offline             |         | -1              | 2      | 3            | 1          | 1,2      | 1,2          |               | 2   | true    | true
 """
 ZK_VERDICTS = """
 topic      | rule                         | subject                     | verdict  | missing_inputs
@@ -134,7 +141,10 @@ shutdown   | controlled_shutdown_election | shutdown-0#0 leader epoch 3   | hold
 shutdown2  | controlled_shutdown_election | shutdown2-0#0 leader epoch 3  | violated | []
 refresh    | epoch_refresh                | refresh-0#0 leader epoch 3    | holds    | []
 blind      | offline_election             | blind-0#0 leader epoch 3      | unknown  | isr_before
-unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | unknown  | strategy
+unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | holds    | []
+asked      | offline_election             | asked-0#0 leader epoch 3      | holds    | []
+perhaps    | offline_election             | perhaps-0#0 leader epoch 3    | unknown  | trigger
+removal    | replica_removal              | removal-0#0 leader epoch 3    | holds    | []
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before
 """
@@ -148,8 +158,9 @@ kraft   | doctored | 0         | 0           | 10:01:00 | 1               | 3   
 kraft   | right    | 0         | 0           | 2026-11-23 10:01:00 | 1    | 2      | 5            | 1,2        | []         | 1,2      | 1,2             | 2   | false   | true
 # four days later, with no logs in between: 3 was fenced the last time anybody saw it, and may have come back since
 kraft   | holes    | 0         | 0           | 2026-11-25 10:01:00 | -1   | 3      | 7            | 3          | []         | 2,3      | 2,3             | 3   | false   | true
-# nothing is known of any of its replicas since the hole
+# nothing is known of any of its replicas since the hole: the one that leads must have come back, the other may have
 kraft   | unseen   | 0         | 0           | 2026-11-25 10:01:00 | -1   | 3      | 7            | 3          | []         | 3        | 3               | 3   | false   | true
+kraft   | unseen2  | 0         | 0           | 2026-11-25 10:01:00 | -1   | 3      | 7            | 1,3        | []         | 1,3      | 1,3             | 1,3 | false   | true
 # just when 1 was fenced: it may have been there or not
 kraft   | blind    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      |                 | 2   | false   | true
 """
@@ -174,7 +185,8 @@ right      | kraft_election | right-0#0 leader epoch 3     | holds    | []
 doctored   | kraft_election | doctored-0#0 leader epoch 3  | violated | []
 right      | kraft_election | right-0#0 leader epoch 5     | holds    | []
 holes      | kraft_election | holes-0#0 leader epoch 7     | holds    | []
-unseen     | kraft_election | unseen-0#0 leader epoch 7    | unknown  | live_brokers
+unseen     | kraft_election | unseen-0#0 leader epoch 7    | holds    | []
+unseen2    | kraft_election | unseen2-0#0 leader epoch 7   | unknown  | live_brokers
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
 """
 # States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
@@ -203,10 +215,24 @@ zk      | 1             | 4                | 10:00:00
 zk      | 2             | 5                | 10:01:00
 zk      | 3             | 5                | 10:02:00
 """
+# a reassignment is complete once its targets were in sync at once; the second one was not, as far as the states show
+MOVES = """
+cluster | topic | partition | incarnation | since    | until       | target_replicas | adding_replicas | state
+zk      | sound | 0         | 0           | 10:00:00 | 10:00:01    | 1,2             | 2               | completed
+zk      | outside | 0       | 0           | 10:00:00 | 10:00:01    | 2,3             | 3               | completed
+zk      | outside | 0       | 0           | 10:05:00 |             | 2,3             | 3               | stuck
+"""
+MOVED = """
+topic   | rule                    | verdict  | missing_inputs
+sound   | reassignment_completion | holds    | []
+outside | reassignment_completion | violated | []
+"""
 RELEASES = {"zk": ("2.4.1", False), "kraft": ("4.1.0", True)}
 SETTINGS = Settings(
     topics={
         "forbidden": TopicSettings(unclean_leader_election_enable=False),
+        "asked": TopicSettings(unclean_leader_election_enable=False),
+        "perhaps": TopicSettings(unclean_leader_election_enable=False),
         "allowed": TopicSettings(unclean_leader_election_enable=True),
         "doctored": TopicSettings(unclean_leader_election_enable=False),
     }
@@ -222,9 +248,12 @@ def verdicts(frame: Frame) -> DataFrame:
         frame(PARTITION_TIMELINE, STATES).withColumn("ordinal", F.col("partition_epoch").cast("long")),
         frame(CONTROLLER_TIMELINE, TERMS),
         frame(BROKER_TIMELINE, BROKERS),
+        frame(REASSIGNMENTS, MOVES),
+        frame(TOPIC_TIMELINE, "topic\n"),
         to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
         frame(EVENTS, "event_type\n"),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
+        to_kraft_clusters(frame(EVENTS, "event_type\n")),
         RELEASES,
         SETTINGS,
     )
@@ -240,7 +269,12 @@ def test_eligible_leader_replicas_are_on_where_a_state_shows_some() -> None:
 
 
 def test_elections_of_zookeeper(verdicts: DataFrame, same: Same) -> None:
-    same(verdicts.where("cluster = 'zk' AND (rule LIKE '%_election' OR rule = 'epoch_refresh')"), ZK_VERDICTS)
+    same(
+        verdicts.where(
+            "cluster = 'zk' AND (rule LIKE '%_election' OR rule IN ('epoch_refresh', 'replica_removal')) AND subject LIKE '%#0 %'"
+        ),
+        ZK_VERDICTS,
+    )
 
 
 def test_elections_of_kraft(verdicts: DataFrame, same: Same) -> None:
@@ -261,6 +295,10 @@ def test_broken_states(verdicts: DataFrame, same: Same) -> None:
     )
 
 
+def test_completed_reassignments(verdicts: DataFrame, same: Same) -> None:
+    same(verdicts.where("rule = 'reassignment_completion'"), MOVED)
+
+
 def test_two_controllers_of_one_epoch(verdicts: DataFrame) -> None:
     rows = verdicts.where("subject LIKE 'controller %' AND verdict = 'violated'").collect()
     assert {row["subject"] for row in rows} == {"controller 3 epoch 5"}
@@ -271,4 +309,7 @@ def test_a_violation_says_what_was_expected(verdicts: DataFrame) -> None:
     assert row is not None
     assert "1" in row["expected"]
     assert "2" in row["actual"]
-    assert row["explanation"].startswith("offline_election is violated: expected ")
+    assert row["explanation"] == (
+        "Assignment [1, 2], ISR [1, 2], no leader, alive [1, 2]: the first replica of the assignment that is alive and "
+        "in the ISR leads. So leader 1, ISR [1, 2] is expected; the log has leader 2, ISR [1, 2]."
+    )

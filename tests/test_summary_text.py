@@ -148,12 +148,9 @@ def a_cluster() -> ClusterSummary:
         churning_followers=1,
         isr_changes=7,
         verdicts={
-            ("elections", "holds"): 3,
-            ("elections", "unknown"): 2,
-            ("decisions", "holds"): 1,
-            ("invariants", "holds"): 4000,
-            ("invariants", "violated"): 1,
-            ("invariants", "unknown"): 7,
+            "elections": {"holds": 3, "unknown": 2},
+            "decisions": {"holds": 1},
+            "invariants": {"holds": 4000, "violated": 1, "unknown": 7},
         },
         violations=[
             {"rule": "leader_in_isr", "subject": "t-0#0", "at": AT, "expected": "a", "actual": "b", **EVIDENCE}
@@ -195,7 +192,8 @@ def test_a_cluster_in_words() -> None:
         "  reassigned   none",
         "  replay       3 elections match Kafka's algorithm, 0 do not, 2 cannot be judged",
         "               1 other decision matches it, 0 do not",
-        "               4,000 checks of invariants hold, 1 do not, 7 cannot be judged: inputs are missing from the logs",
+        "               4,000 checks of invariants hold, 1 do not, 7 cannot be judged: "
+        "inputs are missing from the logs",
         f"    leader_in_isr is violated by t-0#0 at 10:00:00.000: expected a, but it was b {proof}",
     ]
     assert lines[-4] == "Where to look next:"

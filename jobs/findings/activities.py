@@ -32,6 +32,8 @@ ACTIVITIES = {
 }
 """Event type -> strategy of the elections that it leads to, and their trigger."""
 
+LEADER_MOVES = ("reassignment_leader_not_in_new_replicas", "reassignment_leader_dead")
+"""Events by which a reassignment looks for another leader; they list its target."""
 LIVE_LISTS = ("broker_set_changed", "controller_context_live_brokers")
 """Events that list the live brokers."""
 SHUTDOWN_LISTS = ("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers")
@@ -66,9 +68,14 @@ def trigger_of() -> Column:
     return trigger
 
 
+def _printed_ids(name: str) -> Column:
+    """A further field with a list of ids, in the order printed."""
+    return F.regexp_extract_all(F.col("fields")[name], F.lit(r"(\d+)")).cast(IDS)
+
+
 def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: DataFrame) -> DataFrame:
-    """EVENTS -> those of ZooKeeper controllers of some types, with `strategy`, `trigger`, `alive`, `shutting_down`
-    then.
+    """EVENTS -> those of ZooKeeper controllers of some types, with `strategy`, `trigger`, `alive` (by which line:
+    `live_evidence`), `shutting_down` then, and `target_replicas` of the reassignment that looked for a leader last.
 
     `known_spans`: rows of `to_known_spans` of controllers' logs, by cluster and node. What stands before a hole in the
     node's log is not known after it.
@@ -96,6 +103,8 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     alive = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
+    target = F.when(F.col("event_type").isin(*LEADER_MOVES), _printed_ids("target_replicas"))
+    alive_line = F.when(alive.isNotNull(), F.array(F.struct("node_id", "file_id", "line")))
     listed = F.when(F.col("event_type").isin(*SHUTDOWN_LISTS), F.coalesce(ids_of("shutting_down_brokers"), nobody))
     move = F.when(
         F.col("event_type").isin(SHUTDOWN_STARTED, SHUTDOWN_DONE),
@@ -114,7 +123,9 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
             {
                 "strategy": F.last(strategy_of(), ignorenulls=True).over(so_far),
                 "trigger": F.last(trigger_of(), ignorenulls=True).over(so_far),
+                "target_replicas": F.last(target, ignorenulls=True).over(so_far),
                 "alive": F.last(alive, ignorenulls=True).over(so_far),
+                "live_evidence": F.last(alive_line, ignorenulls=True).over(so_far),
                 "shutting_down": F.aggregate(F.collect_list("move").over(since_list), last_listed, _after_move),
             }
         )

@@ -13,7 +13,7 @@ from jobs.timelines.evidence import milliseconds
 from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import ELECTIONS
-from schemas.spark import IDS
+from schemas.spark import EVIDENCE, IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
@@ -21,8 +21,11 @@ if TYPE_CHECKING:
 DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "leader_epoch_updated")
 """Events by which a ZooKeeper controller logs what it decided about a partition."""
 
-_DECISION = ["strategy", "trigger", "live_brokers", "shutting_down"]
-"""What the controller that logged a decision was doing, and which brokers it believed alive."""
+LATE_MS, EARLY_MS = 2000, 50
+"""So long after a state was committed, and before, by the clock of another node, a line may show it."""
+
+_DECISION = ["strategy", "trigger", "live_brokers", "shutting_down", "target_replicas", "live_evidence"]
+"""What the controller that logged a decision was doing, and which brokers it believed alive, by which line."""
 
 
 def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame) -> DataFrame:
@@ -35,16 +38,29 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_
     decisions = checkpointed(with_activity(events, DECISION_EVENTS, known_spans))
     committed = (
         _committed_elections(states)
-        .join(_decisions_by_epoch(decisions, _new_terms(events), topics), [*INCARNATION, "leader_epoch"], "left")
+        .join(
+            _decisions_by_epoch(decisions, _new_terms(events), topics, states), [*INCARNATION, "leader_epoch"], "left"
+        )
         .where("epoch_before IS NOT NULL OR is_new")
         .drop("epoch_before", "is_new")
     )
+    failed = _failed_elections(decisions, topics)
+    failed = failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumn(
+        "replicas", F.coalesce("printed_replicas", "replicas")
+    )
     unknown = {"lost_records_min": F.lit(None).cast("long"), "lost_records_max": F.lit(None).cast("long")}
     return (
-        committed.unionByName(_failed_elections(decisions, topics), allowMissingColumns=True)
+        committed.unionByName(failed, allowMissingColumns=True)
+        # the lines of the decision first, then those of what it was decided by
+        .withColumn("evidence", F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence"))))
         .withColumns(unknown)
         .select(*ELECTIONS.columns)
     )
+
+
+def _or_none(*names: str) -> list[Column]:
+    """Columns of EVIDENCE, no lines where they are null."""
+    return [F.coalesce(name, F.array().cast(EVIDENCE)) for name in names]
 
 
 def _committed_elections(states: DataFrame) -> DataFrame:
@@ -63,7 +79,10 @@ def _committed_elections(states: DataFrame) -> DataFrame:
             # if any state's eligible leader replicas are logged, those of the others are unknown; else there are none
             "has_elr": F.max(F.col("elr").isNotNull()).over(Window.partitionBy(*INCARNATION)),
             "state_before": F.struct(
-                lag("isr").alias("isr"), lag("elr").alias("elr"), lag("replicas").alias("replicas")
+                lag("isr").alias("isr"),
+                lag("elr").alias("elr"),
+                lag("replicas").alias("replicas"),
+                lag("evidence").alias("evidence"),
             ),
             "lost_at": F.last(F.when((F.col("leader") == -1), F.col("since")), ignorenulls=True).over(
                 order.rowsBetween(Window.unboundedPreceding, -1)
@@ -89,6 +108,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         F.lit(True).alias("succeeded"),
         F.when(was_lost, milliseconds("lost_at", "since")).alias("latency_ms"),
         "evidence",
+        F.when(F.col("is_adjacent"), F.slice("state_before.evidence", 1, 1)).alias("state_evidence"),
     )
 
 
@@ -142,32 +162,64 @@ def _new_terms(events: DataFrame) -> DataFrame:
     return events.where(is_new).select("cluster", "topic", "partition", "at", "leader_epoch")
 
 
-def _decisions_by_epoch(decisions: DataFrame, new_terms: DataFrame, topics: DataFrame) -> DataFrame:
-    """Rows of `with_activity`, of `_new_terms`, TOPIC_TIMELINE -> INCARNATION, leader_epoch, _DECISION: of each leader
-    epoch the first; `is_new`: whether a line shows that it came then."""
+def _decisions_by_epoch(decisions: DataFrame, new_terms: DataFrame, topics: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows of `with_activity`, of `_new_terms`, TOPIC_TIMELINE, PARTITION_TIMELINE -> INCARNATION, leader_epoch,
+    _DECISION: of each leader epoch the first; `is_new`: whether a line shows that it came then."""
     online = decisions.where(
-        "event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader_epoch IS NOT NULL"
+        "event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader IS NOT NULL"
     )
     from_state = F.col("fields")["from_state"]
-    strategy = F.when(from_state == "OfflinePartition", "offline").when(
-        (from_state == "OnlinePartition") & F.col("strategy").isin("preferred", "controlled_shutdown", "reassign"),
-        F.col("strategy"),
+    strategy = F.when(from_state == "OfflinePartition", "offline").when(_is_told_by_activity(), F.col("strategy"))
+    transitions = online.withColumns(
+        {
+            "strategy": strategy,
+            "trigger": F.when(strategy.isNotNull(), F.col("trigger")),
+            "target_replicas": F.when(strategy == "reassign", F.col("target_replicas")),
+        }
     )
-    transitions = online.withColumns({"strategy": strategy, "trigger": F.when(strategy.isNotNull(), F.col("trigger"))})
     # a reassignment raises the leader epoch without an election
     refreshed = decisions.where("event_type = 'leader_epoch_updated'").withColumns(
-        {"strategy": F.lit("none"), "trigger": F.lit("reassignment")}
+        {"strategy": F.lit("none"), "trigger": F.lit("reassignment"), "target_replicas": F.lit(None).cast(IDS)}
     )
     live_brokers = F.array_sort(F.array_except("alive", "shutting_down")).alias("live_brokers")
-    names = ["cluster", "topic", "partition", "at", "leader_epoch", "strategy", "trigger", "shutting_down"]
+    names = ["cluster", "topic", "partition", "at", "controller_epoch", "leader", "leader_epoch"]
+    names += [name for name in _DECISION if name != "live_brokers"]
     changes = transitions.unionByName(refreshed).select(*names, live_brokers, F.col("at").alias("decided_at"))
     shown = changes.withColumn("is_new", F.col("strategy").isNotNull()).unionByName(
         new_terms.withColumn("is_new", F.lit(True)), allowMissingColumns=True
     )
+    lines = with_incarnation(shown, topics)
     return (
-        with_incarnation(shown, topics)
+        lines.where("leader_epoch IS NOT NULL")
+        .unionByName(_with_leader_epoch(lines.where("leader_epoch IS NULL"), states))
         .groupBy(*INCARNATION, "leader_epoch")
         .agg(*(F.min_by(name, "decided_at").alias(name) for name in _DECISION), F.max("is_new").alias("is_new"))
+    )
+
+
+def _is_told_by_activity() -> Column:
+    """Whether what a controller was doing is the strategy of a partition that goes from Online to Online."""
+    return (F.col("fields")["from_state"] == "OnlinePartition") & F.col("strategy").isin(
+        "preferred", "controlled_shutdown", "reassign"
+    )
+
+
+def _with_leader_epoch(lines: DataFrame, states: DataFrame) -> DataFrame:
+    """Transitions of controllers until 1.0, which print the leader only, and PARTITION_TIMELINE -> those with the
+    leader epoch that the same controller began with this leader next to that time."""
+    first = Window.partitionBy(*INCARNATION, "leader_epoch").orderBy("ordinal")
+    begun = states.withColumn("nth", F.row_number().over(first)).where("nth = 1")
+    begun = begun.select(*INCARNATION, "leader", "controller_epoch", F.col("leader_epoch").alias("epoch"), "since")
+    apart_ms = F.unix_millis("since") - F.unix_millis("at")
+    of_line = Window.partitionBy(*INCARNATION, "at", "leader").orderBy(F.abs("apart_ms"), "epoch")
+    return (
+        lines.join(begun, [*INCARNATION, "leader", "controller_epoch"])
+        .withColumn("apart_ms", apart_ms)
+        .where(F.col("apart_ms").between(-EARLY_MS, LATE_MS))
+        .withColumn("nth", F.row_number().over(of_line))
+        .where("nth = 1")
+        .withColumn("leader_epoch", F.col("epoch"))
+        .select(*lines.columns)
     )
 
 
@@ -184,6 +236,10 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
         .when(class_name == "Reassign", "reassign")
         .when(class_name == "Preferred", "preferred")
         .when(class_name == "ControlledShutdown", "controlled_shutdown")
+        # kafka.controller.OfflinePartitionLeaderSelector, until 1.0, names itself in the prefix of other lines only
+        .when(F.col("detail").contains("No replica for partition "), "offline")
+        .when(F.col("fields")["from_state"] == "NewPartition", "new")
+        .when(_is_told_by_activity(), F.col("strategy"))
     )
     failed = decisions.where(
         "event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'"
@@ -200,9 +256,60 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
             F.lit(None).cast("int").alias("leader_epoch"),
             F.array_sort(F.coalesce(F.first(_printed_live_brokers(), ignorenulls=True), known)).alias("live_brokers"),
             F.array_sort(F.first("shutting_down")).alias("shutting_down"),
+            F.first(F.when(strategy == "reassign", F.col("target_replicas")), ignorenulls=True).alias(
+                "target_replicas"
+            ),
+            F.first(_printed_replicas(), ignorenulls=True).alias("printed_replicas"),
+            F.first("live_evidence", ignorenulls=True).alias("live_evidence"),
             F.lit(None).cast("boolean").alias("unclean"),
             F.lit(False).alias("succeeded"),
             F.array_sort(F.collect_set(F.struct("node_id", "file_id", "line"))).alias("evidence"),
+        )
+    )
+
+
+def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False) -> DataFrame:
+    """Failed elections, PARTITION_TIMELINE -> INCARNATION, at, `previous_leader`, `isr_before`, `replicas` and
+    `state_evidence`: what the partition was then; null where states that it may have been in differ.
+
+    `supposes`: an ISR that is the same before and after states that are missing is taken to have been so in between.
+    A line shows a state up to LATE_MS after it was committed, or by the clock of another node EARLY_MS too early. Where
+    states between two are missing nothing is known of the time between them.
+    """
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    next_since = F.lead("since").over(order)
+    # without a leader only a controller changes a state, and each time with a new leader epoch
+    is_stuck = (F.col("leader") == -1) & (F.lead("leader_epoch").over(order) <= F.col("leader_epoch") + 1)
+    is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, F.lit(False)) | next_since.isNull() | is_stuck
+    if supposes:
+        is_followed |= F.lead("isr").over(order).eqNullSafe(F.col("isr"))
+    spans = states.select(
+        *INCARNATION, "ordinal", "leader", "isr", "replicas", "since", next_since.alias("next_since"),
+        is_followed.alias("is_followed"), F.col("evidence").alias("state_evidence"),
+    )  # fmt: skip
+    # by a line of the controller that failed to elect it is exact
+    is_own = F.coalesce(F.element_at("state_evidence.node_id", 1) == F.col("node_id"), F.lit(False))
+    late, early = (F.expr(f"INTERVAL {ms} MILLISECONDS") for ms in (LATE_MS, EARLY_MS))
+    is_then = (F.col("since") <= F.when(is_own, F.col("at")).otherwise(F.col("at") + late)) & (
+        F.col("next_since").isNull() | (F.col("next_since") >= F.col("at") - early)
+    )
+
+    def only(name: str) -> Column:
+        """The value of a column, if all rows have the same and it is known of each."""
+        is_one = (F.size(F.collect_set(name)) == 1) & (F.count(name) == F.count(F.lit(1)))
+        return F.when(is_one, F.first(name))
+
+    is_sure = F.min("is_followed") & (F.min("since") <= F.first("at"))
+    return (
+        failed.select(*INCARNATION, "at", F.element_at("evidence.node_id", 1).alias("node_id"))
+        .join(spans, INCARNATION)
+        .where(is_then)
+        .groupBy(*INCARNATION, "at")
+        .agg(
+            F.when(is_sure, only("leader")).alias("previous_leader"),
+            F.when(is_sure, only("isr")).alias("isr_before"),
+            F.when(F.min("since") <= F.first("at"), only("replicas")).alias("replicas"),
+            F.slice(F.min_by("state_evidence", "ordinal"), 1, 1).alias("state_evidence"),
         )
     )
 
@@ -213,3 +320,9 @@ def _printed_live_brokers() -> Column:
     printed = F.regexp_extract("detail", r"Live brokers are: \[Set\(([\d, ]*)\)", 1)
     is_printed = F.col("detail").contains("Live brokers are: [Set(")
     return F.when(is_printed, F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
+
+
+def _printed_replicas() -> Column:
+    """The assignment that a failed election names in its exception (until 1.0), in its order; null if it does not."""
+    printed = F.regexp_extract("detail", r"Assigned replicas are: \[List\(([\d, ]+)\)", 1)
+    return F.when(printed != "", F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))

@@ -18,6 +18,7 @@ from jobs.read.create_views import rows
 from jobs.read.output import write_text
 from jobs.read.views import open_views
 from jobs.settings import Settings
+from udfs.kafka.decision_rules import KINDS
 from udfs.printable import printable_lines
 
 if TYPE_CHECKING:
@@ -30,6 +31,12 @@ def _first(table: str, order: str, most: int = MOST) -> str:
         f"SELECT *, row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth,"
         f" count(*) OVER (PARTITION BY cluster) AS total FROM {table} QUALIFY nth <= {most}"
     )
+
+
+def _kind() -> str:
+    """What the rule of a verdict judges, as in KINDS."""
+    kinds = (f"WHEN rule IN {tuple(rule.name for rule in rules)!r} THEN '{name}'" for name, rules in KINDS.items())
+    return f"CASE {' '.join(kinds)} ELSE 'invariants' END"
 
 
 QUERIES: Mapping[str, str] = {
@@ -71,7 +78,7 @@ QUERIES: Mapping[str, str] = {
     "verdicts": f"""
         FROM ({_first("(FROM verdicts WHERE verdict = 'violated')", '"at" NULLS FIRST, rule, subject')})
         UNION ALL BY NAME
-        SELECT cluster, verdict, count(*) AS total FROM verdicts GROUP BY ALL""",
+        SELECT cluster, {_kind()} AS kind, verdict, count(*) AS total FROM verdicts GROUP BY ALL""",
     "rejects": f"""
         WITH signatures AS (
             SELECT *, coalesce(signature, reason) AS of_kind, count(*) OVER kind AS number FROM rejects

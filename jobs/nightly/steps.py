@@ -233,9 +233,12 @@ def write_verdicts(work: Work) -> None:
         work.table("partition_timeline"),
         work.table("controller_timeline"),
         work.table("broker_timeline"),
+        work.table("reassignments"),
+        work.table("topic_timeline"),
         _known_spans(work, CONTROLLER_LOGS),
         work.events,
         shows_elr,
+        work.inputs.facts.kraft_clusters,
         releases(work.table("log_files"), work.inputs.events),
         work.settings,
     )

@@ -49,7 +49,7 @@ class ClusterSummary:
     isr_changes: int | None = 0
     reassignments: dict[str, int] | None = field(default_factory=dict)
     """Numbers by state."""
-    verdicts: dict[tuple[str, str], int] = field(default_factory=dict)
+    verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Numbers by kind of rule (`elections`, `decisions`, `invariants`) and verdict."""
     violations: list[Row] = field(default_factory=list)
     rejects: list[Row] = field(default_factory=list)
@@ -103,7 +103,7 @@ def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) ->
         outages=_in_order(rows["offline_partitions"]),
         churn=_in_order(rows["isr_churn"]),
         reassignments={r["state"]: r["total"] for r in rows["reassignments"]},
-        verdicts={(r["kind"], r["verdict"]): r["total"] for r in rows["verdicts"] if r["nth"] is None},
+        verdicts=_by_kind(r for r in rows["verdicts"] if r["nth"] is None),
         violations=_in_order(rows["verdicts"]),
         rejects=_in_order(rows["rejects"]),
         is_zone_assumed=any(is_zone_assumed(row, settings) for row in streams),
@@ -145,6 +145,14 @@ def _mark_unknown_zeros(summary: ClusterSummary, kinds: Collection[str], unjudge
         summary.isr_changes = None
     if REASSIGNMENTS in missing and not summary.reassignments:
         summary.reassignments = None
+
+
+def _by_kind(counts: Iterable[Row]) -> dict[str, dict[str, int]]:
+    """Numbers of verdicts, by kind of rule and verdict, of rows with these and `total`."""
+    totals: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in counts:
+        totals[row["kind"]][row["verdict"]] = row["total"]
+    return {kind: dict(sorted(of_kind.items())) for kind, of_kind in sorted(totals.items())}
 
 
 def _in_order(rows: Iterable[Row]) -> list[Row]:

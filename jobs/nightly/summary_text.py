@@ -345,11 +345,12 @@ def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
     """How many elections, other decisions and checks match Kafka, do not, and cannot be judged; then violations."""
     sentences = []
     for kind, (one, matches) in _JUDGED.items():
-        holds, violated, unknown = (summary.verdicts.get((kind, name), 0) for name in ("holds", "violated", "unknown"))
+        totals = summary.verdicts.get(kind, {})
+        holds, violated, unknown = (totals.get(name, 0) for name in ("holds", "violated", "unknown"))
         if kind == "elections" or holds + violated + unknown:
             text = f"{plural(holds, one)} {matches[holds != 1]}, {violated:,} do not"
             sentences.append(f"{text}, {unknown:,} cannot be judged" if unknown else text)
-    if any(total for (_, verdict), total in summary.verdicts.items() if verdict == "unknown"):
+    if any(totals.get("unknown") for totals in summary.verdicts.values()):
         sentences[-1] += ": inputs are missing from the logs"
     return _labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
 

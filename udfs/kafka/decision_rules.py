@@ -162,7 +162,6 @@ INVARIANTS = (
         since="2.2",
         source="KIP-380, kafka.zk.KafkaZkClient.registerBroker; "
         "org.apache.kafka.controller.ClusterControlManager (KRaft)",
-        is_replayed=False,
     ),
 )
 
@@ -219,6 +218,42 @@ ELECTIONS = (
 )
 
 DECISIONS = (
+    DecisionRule(
+        "new_partition",
+        "A new partition gets those of its replicas that are online as its ISR, led by the first; with none it has no "
+        "leader.",
+        since="0.8.0",
+        source="kafka.controller.PartitionStateMachine.initializeLeaderAndIsrForPartitions (1.1 on), "
+        "kafka.controller.PartitionStateMachine.initializeLeaderAndIsrForPartition before, "
+        "org.apache.kafka.controller.ReplicationControlManager.createTopic (KRaft)",
+    ),
+    DecisionRule(
+        "isr_change",
+        "A leader that changes its ISR goes on leading in the same leader epoch, stays in it, and takes in assigned "
+        "replicas only.",
+        since="0.8.0",
+        source="kafka.cluster.Partition.maybeExpandIsr, kafka.cluster.Partition.maybeShrinkIsr, "
+        "kafka.controller.KafkaController.processAlterPartition (2.7 on), "
+        "org.apache.kafka.controller.ReplicationControlManager.alterPartition (KRaft)",
+    ),
+    DecisionRule(
+        "replica_removal",
+        "A replica that goes offline leaves the ISR with a new leader epoch; the leader stays, unless it is the one "
+        "that goes, and the last member stays in the ISR from 1.1 on.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.ReplicaStateMachine.removeReplicasFromIsr (1.1 on), "
+        "kafka.controller.KafkaController.removeReplicaFromIsr before",
+    ),
+    DecisionRule(
+        "reassignment_completion",
+        "A reassignment is complete only once all of its target replicas are in the ISR (KRaft to 3.7: all that it "
+        "adds).",
+        since="0.8.0",
+        source="kafka.controller.KafkaController.isReassignmentComplete (2.4 on), "
+        "kafka.controller.KafkaController.areReplicasInIsr before, "
+        "org.apache.kafka.controller.PartitionReassignmentReplicas.maybeCompleteReassignment (KRaft)",
+    ),
     DecisionRule(
         "epoch_refresh",
         "A reassignment that starts or keeps its leader writes a new leader epoch and changes neither leader nor ISR.",

@@ -55,8 +55,10 @@ def clean_candidate_first(cluster: Cluster, before: StoredState, after: StoredSt
     missing += tuple(name for name in ("online", "replicas") if getattr(after, name) is None)
     if missing or after.online is None or after.replicas is None:
         return unknown(expected, *missing)
-    eligible = _clean_candidates(cluster, before)
-    up = sorted(eligible & set(after.replicas) & after.online)
+    eligible = _clean_candidates(cluster, before) & set(after.replicas)
+    up = sorted(eligible & after.online)
+    if not up and eligible & after.maybe_online:
+        return unknown(expected, "online")
     return judge(not up, expected, f"leader {after.leader}, with {up or 'none'} of the ISR {sorted(eligible)} online")
 
 
@@ -101,6 +103,8 @@ def preferred_leader_elected(cluster: Cluster, before: StoredState, after: Store
     if cluster.kraft and after.leader != preferred:
         if after.online is None:
             return unknown(expected, "online")
+        if before.leader in after.maybe_online:
+            return unknown(expected, "online")
         if before.leader not in after.online:
             return None
     isr = set(before.isr)
@@ -120,8 +124,8 @@ def elected_leader_online(_: Cluster, before: StoredState, after: StoredState) -
         return None
     expected = "a new leader that is online"
     missing = gap(before, after) or (("online",) if after.online is None else ())
-    if missing or after.online is None:
-        return unknown(expected, *missing)
+    if missing or after.online is None or after.leader in after.maybe_online:
+        return unknown(expected, *(missing or ("online",)))
     return judge(after.leader in after.online, expected, f"leader {after.leader}, online were {sorted(after.online)}")
 
 
@@ -134,4 +138,6 @@ def isr_joiner_online(cluster: Cluster, before: StoredState, after: StoredState)
     missing = gap(before, after) or (("online",) if after.online is None else ())
     if missing or after.online is None:
         return unknown(expected, *missing)
+    if joined & after.maybe_online and joined <= after.online | after.maybe_online:
+        return unknown(expected, "online")
     return judge(joined <= after.online, expected, f"{sorted(joined)} joined, online were {sorted(after.online)}")

@@ -12,6 +12,7 @@ INPUTS = {
     "elr": "the eligible leader replicas",
     "elr_before": "the eligible leader replicas before",
     "isr_before": "the ISR before",
+    "isr_order": "the order in which the ISR was stored",
     "last_known_elr": "the last known eligible leader replicas",
     "live_brokers": "the live brokers",
     "metadata_version": "the metadata version",
@@ -23,6 +24,7 @@ INPUTS = {
     "replicas": "the assignment",
     "replicas_before": "the assignment before",
     "strategy": "the kind of election",
+    "trigger": "whether an administrator asked for it",
     "unclean_enabled": "unclean.leader.election.enable",
 }
 """Inputs as `missing_inputs` names them, in words; others are words already."""

@@ -147,3 +147,16 @@ def has_algorithm(release: Release, *, kraft: bool) -> bool:
         return era_of(release, kraft=kraft) is not Era.K0
     except ValueError:
         return False
+
+
+def unclean_by_request(release: Release, strategy: str | None, trigger: str | None, *, kraft: bool) -> bool | None:
+    """Whether an administrator asked for an unclean election, which needs no setting (KIP-460, 2.4 on); None unknown.
+
+    A ZooKeeper controller logs what it does: an offline election that the Admin client triggers is such a one. KRaft's
+    does not log requests.
+    """
+    if kraft:
+        return None
+    if release < Release(2, 4) or strategy not in (None, "offline"):
+        return False
+    return None if trigger is None else trigger == "admin" and strategy == "offline"

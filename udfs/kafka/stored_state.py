@@ -14,8 +14,9 @@ class StoredState:
 
     `trigger` is what made it: `new`, one of ELECTIONS, `replica_offline`, `epoch_refresh`, `last_known_leader`,
     `reassign_revert`, or `leader` (the leader's own ISR change, AlterPartition included).
-    `online` are the brokers on which a replica was online at that moment, `departing` ids that a
-    reassignment removes or has just removed, `replicas` those with adding and removing ones.
+    `online` are the brokers on which a replica was online at that moment, `maybe_online` those of which nobody knows
+    whether one was, `departing` ids that a reassignment removes or has just removed, `replicas` those with adding and
+    removing ones.
     """
 
     leader: int
@@ -26,6 +27,7 @@ class StoredState:
     replicas: tuple[int, ...] | None = None
     trigger: str | None = None
     online: frozenset[int] | None = None
+    maybe_online: frozenset[int] = frozenset()
     unclean_enabled: bool | None = None
     recovery: str | None = None
     departing: frozenset[int] = frozenset()

@@ -13,10 +13,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from udfs.kafka.cluster_invariants import check_controllers
-from udfs.kafka.releases import Release
+from udfs.kafka.cluster_invariants import check_broker_epochs, check_controllers
+from udfs.kafka.election_verdicts import judge_election
+from udfs.kafka.reassignment_verdicts import judge_reassignment
+from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.stored_state import Cluster
-from udfs.kafka.verdicts import Verdict, algorithm_release, judge_election, judge_states, verdict_of, without_elr
+from udfs.kafka.verdicts import Verdict, algorithm_release, judge_states, verdict_of, without_elr
 
 VerdictRow = dict[str, Any]
 Releases = Mapping[str, tuple[str, bool]]
@@ -50,7 +52,8 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
 def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
     """States in stored order, those of one incarnation together, against the invariants.
 
-    Each has `shows_elr`, and `trigger` and `live_brokers` of the election that made it, if one did.
+    Each has `shows_elr`, `raises_epoch_of_shrink` (see `PartitionRules`), and what the election that made it went by,
+    if one did.
     """
     for (name, *_), incarnation in groupby(states, key=itemgetter(*INCARNATION)):
         if name not in releases:
@@ -60,6 +63,33 @@ def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator
             epoch = row["partition_epoch"]
             place = f"epochs {row['leader_epoch']}.{epoch}" if epoch is not None else f"state {row['ordinal']}"
             yield _verdict_row(row, verdict, f"{_incarnation(row)} {place}", row["since"])
+
+
+def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Completed reassignments, with what `judge_reassignment` goes by, each judged by its release."""
+    for row in reassignments:
+        if row["cluster"] not in releases:
+            continue
+        release, ever_kraft = releases[row["cluster"]]
+        is_kraft = ever_kraft and ran_kraft(row, row["until"])
+        if is_kraft is None:
+            continue
+        lowest, _ = algorithm_release(Release.parse(release), is_kraft, row["shows_elr"])
+        began = _EPOCH + timedelta(microseconds=row["since"])
+        subject = f"{_incarnation(row)} reassignment of {began:%F %H:%M:%S.%f}"
+        yield _verdict_row(row, judge_reassignment(row, lowest, is_kraft=is_kraft), subject, row["until"])
+
+
+def broker_verdicts(registrations: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
+    """Registrations in order of time, those of one broker together: each has a larger broker epoch than the one before.
+
+    Spans of one registration, as KRaft fences and unfences a broker, have one epoch, and count once.
+    """
+    for (_, broker), of_broker in groupby(registrations, key=itemgetter("cluster", "broker")):
+        rows = [next(span) for _, span in groupby(of_broker, key=itemgetter("epoch"))]
+        for finding in check_broker_epochs([row["epoch"] for row in rows]):
+            subject = f"broker {broker} epoch {rows[finding.at]['epoch']}"
+            yield _verdict_row(rows[finding.at], verdict_of(finding), subject, rows[finding.at]["since"])
 
 
 def ran_kraft(row: VerdictRow, at: int | None) -> bool | None:
@@ -83,10 +113,16 @@ def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> I
             continue
         lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, part[0]["shows_elr"])
         before = [{**rows[first_kraft - 1], "controller_epoch": None}] if is_kraft and first_kraft else []
-        cluster = Cluster(lowest, kraft=is_kraft, elr_enabled=elr_enabled)
+        cluster = Cluster(lowest, is_kraft, _metadata_version(part[0]), elr_enabled=elr_enabled)
         for at, verdict in judge_states(cluster, [*before, *part]):
             if at >= len(before):
                 yield part[at - len(before)], verdict
+
+
+def _metadata_version(row: VerdictRow) -> ProtocolVersion | None:
+    """As much of KRaft's metadata version as counts: whether it is 3.6-IV0 or later (KAFKA-15021); None unknown."""
+    raises = row.get("raises_epoch_of_shrink")
+    return None if raises is None else ProtocolVersion.parse("3.5" if raises else "3.6")
 
 
 def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:

@@ -1,0 +1,222 @@
+"""What else a decision went by, where its own lines do not print it: who may have been alive, which assignments the
+partition may have had, what the settings allow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.findings.elections import states_then
+from jobs.settings import Settings
+from jobs.timelines.cluster_facts import day_of, days, is_new_assignment
+from jobs.timelines.known_spans import span_around
+from jobs.timelines.observations import number_of
+from jobs.timelines.topics import INCARNATION, with_incarnation
+from schemas.spark import IDS
+from udfs.kafka.verdicts_columns import doubt, unclean_enabled, was_certainly_so
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+DECISION = [*INCARNATION, "at", "decision"]
+"""Names one election: its partition, its time and its leader epoch, -1 if it failed."""
+_ASSIGNMENT_EVENTS = (
+    "reassignment_assignment_updating", "reassignment_assignment_updated", "reassignment_leader_and_isr_sent",
+    "kraft_partition_assignment_changed", "kraft_partition_created", "metadata_partition", "metadata_partition_change",
+)  # fmt: skip
+"""Events by which controllers log each assignment of a partition, but those that KRaft only takes replicas out of."""
+
+
+def to_election_inputs(
+    elections: DataFrame,
+    states: DataFrame,
+    brokers: DataFrame,
+    topics: DataFrame,
+    known_spans: DataFrame,
+    events: DataFrame,
+    settings: Settings,
+    old_clusters: Collection[str] = (),
+) -> DataFrame:
+    """ELECTIONS, PARTITION_TIMELINE, BROKER_TIMELINE, TOPIC_TIMELINE, EVENTS -> elections with the rest of what the
+    controller decided by.
+
+    Adds `possibly_online`, `certainly_online` (never null), `plausible_replicas` (null unless an assignment is missing,
+    or unknown), `plausible_isr` (of failed elections, the ISR before and after them, null if unknown), `isr_order` (of
+    `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown); `live_brokers` is filled
+    from registrations where the controller did not log it, `shutting_down` with none.
+    """
+    none = F.array().cast(IDS)
+    decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
+    assignments = _plausible_replicas(decisions, states, events, topics, known_spans)
+    decisions = decisions.join(assignments, DECISION, "left")
+    failed = decisions.where("NOT succeeded AND isr_before IS NULL")
+    then = states_then(failed, states, supposes=True).select(
+        *INCARNATION, "at", F.col("isr_before").alias("plausible_isr")
+    )
+    decisions = decisions.join(then.withColumn("succeeded", F.lit(False)), [*INCARNATION, "at", "succeeded"], "left")
+    if old_clusters:
+        is_old = F.col("cluster").isin(*old_clusters)
+        decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
+    by_topic = {
+        name: topic.unclean_leader_election_enable
+        for name, topic in settings.topics.items()
+        if topic.unclean_leader_election_enable is not None
+    }
+    joined = decisions.join(
+        registered(decisions.withColumn("concerned", _concerned()), brokers, known_spans), DECISION, "left"
+    ).join(_on_failed_directories(decisions, events), DECISION, "left")
+    return joined.withColumns(
+        {
+            "live_brokers": F.coalesce("live_brokers", "possible"),
+            "possibly_online": F.coalesce("live_brokers", "possible", none),
+            "certainly_online": F.array_except(
+                F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)
+            ),
+            "shutting_down": F.coalesce("shutting_down", none),
+            "unclean_enabled": unclean_enabled(F.col("topic"), settings.unclean_leader_election_enable, by_topic),
+        }
+    )
+
+
+def _plausible_replicas(
+    decisions: DataFrame, states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame
+) -> DataFrame:
+    """Elections that lack an assignment, with DECISION -> DECISION, `plausible_replicas`: those that the partition may
+    have had around it, the earliest first.
+
+    The last that was logged before, unless there is a hole in the controllers' logs in between, and those logged within
+    the doubt about the time of the election.
+    """
+    lacking = decisions.where("replicas IS NULL OR replicas_before IS NULL").select(*DECISION)
+    assigned = _assignments(states, events, topics).withColumnRenamed("at", "assigned_at")
+    spanned = (
+        lacking.join(assigned, INCARNATION)
+        .where(F.col("assigned_at") <= F.col("at") + doubt())
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumn("known_since", span_around(F.col("at"))["since"])
+    )
+    is_before = F.col("assigned_at") <= F.col("at") - doubt()
+    line = F.struct("assigned_at", "replicas")
+    by_election = spanned.groupBy(*DECISION).agg(
+        F.max(F.when(is_before, line)).alias("last"),
+        F.array_sort(F.collect_set(F.when(~is_before, line))).alias("around"),
+        F.first("known_since").alias("known_since"),
+    )
+    in_order = F.array_compact(F.concat(F.array("last"), F.col("around")))
+    return by_election.where("last IS NULL OR last.assigned_at >= known_since").select(
+        *DECISION, F.array_distinct(F.transform(in_order, lambda a: a["replicas"])).alias("plausible_replicas")
+    )
+
+
+def _isr_orders(decisions: DataFrame, events: DataFrame) -> DataFrame:
+    """Elections with DECISION, EVENTS -> DECISION, `isr_order`: the ISR before, in the order of the last line that
+    prints it.
+
+    Leaders print their changes in the order in which they store them (`Partition.updateIsr`), controllers what they
+    read.
+    """
+    printed = events.where("isr IS NOT NULL AND topic IS NOT NULL").select(
+        "cluster", "topic", "partition", F.col("at").alias("printed_at"), F.col("isr").alias("printed")
+    )
+    return (
+        decisions.select(*DECISION, "isr_before")
+        .join(printed, ["cluster", "topic", "partition"])
+        .where((F.col("printed_at") <= F.col("at")) & (F.array_sort("printed") == F.col("isr_before")))
+        .groupBy(*DECISION)
+        .agg(F.max_by("printed", "printed_at").alias("isr_order"))
+    )
+
+
+def _assignments(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> INCARNATION, at, replicas: assignments as they were logged."""
+    names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
+    lines = (
+        events.where(F.col("event_type").isin(*_ASSIGNMENT_EVENTS) | is_new_assignment())
+        .where("replicas IS NOT NULL AND partition IS NOT NULL")
+        .select("cluster", "topic", "topic_id", "partition", "at", "replicas")
+        .join(F.broadcast(names.distinct()), ["cluster", "topic_id"], "left")
+        .withColumn("topic", F.coalesce("topic", "name"))
+        .where("topic IS NOT NULL")
+    )
+    before = F.lag("replicas").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
+    in_states = (
+        states.where("replicas IS NOT NULL")
+        .withColumn("before", before)
+        .where(~F.col("before").eqNullSafe(F.col("replicas")))
+        .select(*INCARNATION, F.col("since").alias("at"), "replicas")
+    )
+    return with_incarnation(lines, topics).select(*INCARNATION, "at", "replicas").unionByName(in_states)
+
+
+def _on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame:
+    """Elections, EVENTS -> DECISION, `on_failed_dir`: brokers on which the replica had been marked offline by then."""
+    marked = (
+        events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
+        .select(
+            "cluster",
+            F.explode("partitions").alias("p"),
+            F.coalesce("broker_id", number_of("broker")).alias("b"),
+            F.col("at").alias("marked_at"),
+        )
+        .select("cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at")
+    )
+    return (
+        decisions.join(marked, ["cluster", "topic", "partition"])
+        .where("marked_at <= at")
+        .groupBy(*DECISION)
+        .agg(F.collect_set("b").alias("on_failed_dir"))
+    )
+
+
+def registered(decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """Rows with DECISION and `concerned` brokers, BROKER_TIMELINE, spans -> DECISION, `possible`, `certain`: those of
+    them that may have been registered then, and those that were.
+
+    A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
+    there or not. Elections are left out if nothing is known of any replica.
+    """
+    last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
+    of_broker = Window.partitionBy("cluster", "broker").orderBy("since")
+    times = brokers.select("cluster", "broker", "since", "until", F.lead("since").over(of_broker).alias("returned"))
+    stays = times.select("cluster", "broker", F.lit(True).alias("is_up"), "since", "until").unionByName(
+        times.where("until IS NOT NULL").select(
+            "cluster",
+            "broker",
+            F.lit(False).alias("is_up"),
+            F.col("until").alias("since"),
+            F.col("returned").alias("until"),
+        )
+    )
+    by_day = (
+        stays.withColumnsRenamed({"since": "begin", "until": "end"})
+        .join(last, "cluster")
+        .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
+        .drop("last")
+    )
+    around = (
+        decisions.select(*DECISION, day_of("at").alias("day"), F.col("concerned").alias("replicas"))
+        .withColumn("broker", F.explode("replicas"))
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumn("known_since", span_around(F.col("at"))["since"])
+        .join(F.broadcast(by_day), ["cluster", "broker", "day"], "left")
+    )
+    is_known = (F.col("begin") >= F.col("known_since")) & was_certainly_so(F.col("begin"), F.col("end"), F.col("at"))
+    known = around.groupBy(*DECISION).agg(
+        F.first("replicas").alias("replicas"),
+        F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("certain"),
+        F.collect_set(F.when(is_known & ~F.col("is_up"), F.col("broker"))).alias("gone"),
+    )
+    return known.where("size(certain) > 0 OR size(gone) > 0").select(
+        *DECISION, "certain", F.array_except("replicas", "gone").alias("possible")
+    )
+
+
+def _concerned() -> Column:
+    """The brokers that an election can depend on: the replicas of all its assignments."""
+    none = F.array().cast(IDS)
+    lists = [F.coalesce(name, none) for name in ("replicas", "replicas_before", "target_replicas")]
+    plausible = F.flatten(F.coalesce("plausible_replicas", F.array().cast("array<array<int>>")))
+    return F.array_distinct(F.concat(*lists, plausible))

@@ -1,0 +1,208 @@
+"""One election, of ELECTIONS, against the algorithm of its release: plain functions over rows as dicts.
+
+Inputs that no line prints are tried with every plausible value (`plausible_inputs`): if all agree there is a verdict,
+else it is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from schemas.kafka_values import NO_LEADER
+from udfs.kafka.election_words import in_one_sentence
+from udfs.kafka.elections import Elected, Strategy, zk_elect, zk_new_partition
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement
+from udfs.kafka.kraft_elections import partition_change
+from udfs.kafka.kraft_partition import (
+    ControllerConfig,
+    ElectionKind,
+    PartitionRegistration,
+    RequestedChange,
+    apply_change,
+)
+from udfs.kafka.plausible_choices import Outcome, check_choice, in_words
+from udfs.kafka.plausible_inputs import plausible_rows
+from udfs.kafka.releases import ProtocolVersion, Release, has_algorithm, unclean_by_request
+from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
+from udfs.kafka.verdicts import Verdict, verdict_of
+
+Row = Mapping[str, Any]
+EPOCH_REFRESH = "none"
+"""Strategy, in ELECTIONS, of a new leader epoch without an election."""
+REPLICA_REMOVAL, NEW = "replica_removal", "new"
+_RULES = {strategy: f"{strategy}_election" for strategy in Strategy} | {
+    EPOCH_REFRESH: "epoch_refresh",
+    REPLICA_REMOVAL: "replica_removal",
+    NEW: "new_partition",
+}
+ASSIGNMENT_ORDER = Release(0, 10)
+"""From here on no election goes by the order in which the ISR is stored."""
+_KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
+_SWITCH = "unclean.leader.election.enable"
+
+
+def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: bool) -> Verdict:
+    """An ELECTIONS row (with `unclean_enabled`, `certainly_online`, `possibly_online`) against its algorithm.
+
+    Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had.
+    """
+    strategy = None if is_kraft else _strategy(row)
+    rule = "kraft_election" if is_kraft else _RULES.get(strategy or "", "zk_election")
+    logged: Outcome = (row["leader"], tuple(row["isr"] or ())) if row["succeeded"] else None
+    by_isr_order = not is_kraft and release < ASSIGNMENT_ORDER
+    rows, missing = plausible_rows({**row, "strategy": strategy}, is_kraft=is_kraft, by_isr_order=by_isr_order)
+    if not is_kraft and strategy is None and not row["succeeded"]:
+        missing = (*missing, "strategy")
+    if not has_algorithm(release, kraft=is_kraft):
+        rows, missing = (), (f"an algorithm to judge Kafka {release} by", *missing)
+    if not rows or "strategy" in missing:
+        return _verdict(rule, Judgement(UNKNOWN, "the choice of the algorithm", in_words(logged), missing))
+    judgements = [
+        _judge_switch({**plausible, "strategy": strategy}, release, logged, is_kraft=is_kraft, elr_enabled=elr_enabled)
+        for plausible in rows
+    ]
+    judgement = _agreed(judgements, missing)
+    return _verdict(rule, judgement, row if is_kraft else {**row, "strategy": strategy})
+
+
+def _strategy(row: Row) -> str | None:
+    """The strategy of a ZooKeeper controller's decision: as logged, or as its outcome shows; None unknown.
+
+    One that leaves the leader and takes one member out of the ISR took that replica offline: no election does that.
+    """
+    isr_before, isr = row["isr_before"], row["isr"]
+    strategy: str | None = row["strategy"]
+    if strategy is not None or not row["succeeded"] or isr_before is None or isr is None:
+        return strategy
+    stays = row["leader"] == row["previous_leader"]
+    if stays and len(isr_before) == len(isr) + 1 and set(isr) < set(isr_before):
+        return REPLICA_REMOVAL
+    return None
+
+
+def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:
+    """What the judgements for all plausible values of some inputs (`missing`; none: they are known) have in common.
+
+    Values that were only worked out accuse nobody.
+    """
+    verdicts = {judgement.verdict for judgement in judgements}
+    first = judgements[0]
+    if not missing or verdicts == {HOLDS}:
+        return first
+    expected = " or ".join(dict.fromkeys(judgement.expected for judgement in judgements if judgement.expected))
+    lacking = next((j.missing for j in judgements if j.verdict == UNKNOWN), ()) if UNKNOWN in verdicts else ()
+    return Judgement(UNKNOWN, expected, first.actual, tuple(dict.fromkeys((*missing, *lacking))))
+
+
+def _judge_switch(row: Row, release: Release, logged: Outcome, *, is_kraft: bool, elr_enabled: bool) -> Judgement:
+    """An election with all inputs but, maybe, whether unclean ones were allowed."""
+    requested = unclean_by_request(release, row["strategy"], row.get("trigger"), kraft=is_kraft)
+    allowed = row["unclean_enabled"]
+    switches = [True] if requested else [allowed] if allowed is not None and requested is False else [False, True]
+    judgements = {
+        switch: _judge(row, release, logged, switch, is_kraft=is_kraft, elr_enabled=elr_enabled) for switch in switches
+    }
+    if len({judgement.verdict for judgement in judgements.values()}) == 1:
+        return judgements[switches[0]]
+    if_not, if_allowed = judgements[False].expected, judgements[True].expected
+    if allowed is not None and judgements[allowed].verdict == HOLDS:
+        return judgements[allowed]
+    what = "are allowed" if allowed is None else "are asked for"
+    expected = f"{if_not}, or, if unclean elections {what}, {if_allowed}"
+    return Judgement(UNKNOWN, expected, judgements[False].actual, (_SWITCH if allowed is None else "trigger",))
+
+
+def _judge(
+    row: Row, release: Release, logged: Outcome, is_allowed: bool, *, is_kraft: bool, elr_enabled: bool
+) -> Judgement:
+    """An election with all inputs; where its kind is not known by the first kind that explains it."""
+
+    def judged_as(kind: str) -> Judgement:
+        def decide(online: Collection[int]) -> Outcome:
+            if is_kraft:
+                return _kraft(row, release, online, ElectionKind(kind), elr_enabled)
+            return _zk(_as_strategy(row, kind), release, online, is_allowed)
+
+        return check_choice(decide, logged, row["certainly_online"], row["possibly_online"])
+
+    if is_kraft:
+        kinds: list[str] = [kind for kind in _KINDS if is_allowed or kind != ElectionKind.UNCLEAN]
+    else:
+        kinds = [row["strategy"]] if row["strategy"] else [*Strategy, EPOCH_REFRESH]
+    judgements = [judged_as(kind) for kind in kinds]
+    holding = next((judgement for judgement in judgements if judgement.verdict == HOLDS), None)
+    if holding or len(kinds) == 1 or is_kraft:
+        return holding or judgements[0]
+    expected = " or ".join(dict.fromkeys(judgement.expected for judgement in judgements))
+    return Judgement(VIOLATED, expected, judgements[0].actual)
+
+
+def _as_strategy(row: Row, strategy: str) -> Row:
+    """A ZooKeeper controller's decision, taken for one of that strategy. If the controller's own line does not say it,
+    those who left the ISR in a controlled shutdown are those who shut down."""
+    if row["strategy"] is not None or strategy != Strategy.CONTROLLED_SHUTDOWN:
+        return {**row, "strategy": strategy}
+    gone = [broker for broker in row["isr_before"] if broker not in (row["isr"] or ())]
+    return {**row, "strategy": strategy, "shutting_down": sorted({*row["shutting_down"], *gone})}
+
+
+def _zk(row: Row, release: Release, online: Collection[int], is_allowed: bool) -> Outcome:
+    """What the ZooKeeper controller decides if just these brokers are live; an epoch refresh changes nothing."""
+    previous = row["previous_leader"]
+    if row["strategy"] == EPOCH_REFRESH:
+        return previous, tuple(row["isr_before"])
+    replicas = row["replicas"]
+    if row["strategy"] == REPLICA_REMOVAL:
+        removed = next(broker for broker in row["isr_before"] if broker not in row["isr"])
+        outcome = zk_remove_replica(
+            release, removed, assigned=replicas or (), leader=previous, isr=row["isr_before"], leader_epoch=0
+        )
+        return (outcome.leader, outcome.isr) if isinstance(outcome, ReplicaRemoved) else None
+    if row["strategy"] == NEW:
+        born = zk_new_partition(release, replicas, online)
+        return (born.leader, born.isr) if isinstance(born, Elected) else None
+    target = row.get("target_replicas") or replicas
+    result = zk_elect(
+        release,
+        Strategy(row["strategy"]),
+        assigned=replicas or target,
+        isr=row["isr_before"],
+        leader=previous if previous is not None else NO_LEADER,
+        leader_epoch=0,
+        alive={*online, *row["shutting_down"]},
+        target=target,
+        shutting_down=row["shutting_down"],
+        unclean_enabled=is_allowed,
+    )
+    return (result.leader, result.isr) if isinstance(result, Elected) else None
+
+
+def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKind, elr_enabled: bool) -> Outcome:
+    """What the KRaft controller decides if just these brokers are acceptable.
+
+    The ISR that a change asked for is not logged; it is taken to be what was written, or for an unclean outcome
+    what was there. Neither is which replicas a reassignment added; as it ended, all of them were in sync then. That can
+    excuse a wrong decision, never accuse a right one.
+    """
+    old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
+    leaving, after = [r for r in old if r not in new], tuple(row["isr"] or ())
+    before = PartitionRegistration(
+        replicas=tuple(old),
+        isr=tuple(isr_before),
+        leader=row["previous_leader"],
+        adding=tuple(r for r in new if r in after and r not in isr_before) if leaving else (),
+        removing=tuple(leaving),
+        elr=tuple(row["elr_before"] or ()),
+    )
+    from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
+    config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
+    requested = RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
+    done = apply_change(before, partition_change(config, before, online, kind, requested))
+    return (done.leader, done.isr) if done.leader != NO_LEADER else None
+
+
+def _verdict(rule: str, judgement: Judgement, row: Row | None = None) -> Verdict:
+    """A verdict; of a `row` its inputs stand in the explanation."""
+    verdict = verdict_of(Finding(rule, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing))
+    return verdict if row is None else in_one_sentence(verdict, row)

@@ -1,0 +1,57 @@
+"""Verdicts on elections in words that an engineer checks by hand: inputs, who qualifies, what was logged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from udfs.kafka.elections import Strategy
+from udfs.kafka.judgements import UNKNOWN, lacking
+from udfs.kafka.verdicts import Verdict
+
+Row = Mapping[str, Any]
+_BY = {
+    Strategy.OFFLINE: "the first replica of the assignment that is alive and in the ISR leads",
+    Strategy.REASSIGN: "the first target replica that is alive and in the ISR leads",
+    Strategy.PREFERRED: "the first replica leads if it is alive and in the ISR",
+    Strategy.CONTROLLED_SHUTDOWN: "the first other replica that is alive and in the ISR leads, those that shut down "
+    "leave the ISR",
+    "none": "a reassignment raises the leader epoch and changes nothing else",
+    "new": "the replicas that are alive are the ISR, and the first of them leads",
+    "replica_removal": "a replica that goes offline leaves the ISR, and the leader stays",
+}
+_BY_UNKNOWN = "none of the elections, nor a new epoch of the same leader, may decide otherwise"
+_BY_KRAFT = "the leader stays if it may lead; else the first replica that may lead and is in the ISR leads"
+
+
+def in_one_sentence(verdict: Verdict, row: Row) -> Verdict:
+    """The verdict with an explanation that has the election's inputs, the rule, what follows and what was logged."""
+    by_strategy = _BY.get(row.get("strategy") or "", _BY_UNKNOWN)
+    rule = _BY_KRAFT if verdict.rule == "kraft_election" else by_strategy
+    text = f"{_inputs(row)}: {rule}. So {_expected(verdict)}; the log has {verdict.actual}."
+    if verdict.verdict == UNKNOWN:
+        text += f" It cannot be judged without {lacking(verdict.missing)}."
+    return replace(verdict, explanation=text)
+
+
+def _expected(verdict: Verdict) -> str:
+    return f"{verdict.expected} is expected" if verdict.expected else "nothing follows"
+
+
+def _inputs(row: Row) -> str:
+    """`Assignment [2, 4, 1], ISR [2, 4], leader 2, alive [1, 4]`."""
+    before = row["previous_leader"]
+    leader = "leader unknown" if before is None else "no leader" if before < 0 else f"leader {before}"
+    parts = [f"Assignment {_ids(row['replicas'])}", f"ISR {_ids(row['isr_before'])}", leader]
+    alive = row["live_brokers"]
+    surely, maybe = row["certainly_online"], sorted({*row["possibly_online"]} - {*row["certainly_online"]})
+    if alive is not None:
+        parts.append(f"alive {_ids(sorted(surely))}" + (f", maybe {_ids(maybe)}" if maybe else ""))
+    if row.get("shutting_down"):
+        parts.append(f"shutting down {_ids(row['shutting_down'])}")
+    return ", ".join(parts)
+
+
+def _ids(brokers: Any) -> str:
+    return "unknown" if brokers is None else str(list(brokers))

@@ -1,0 +1,124 @@
+"""Elections whose inputs are not all in the logs, with every value that these may have had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations, permutations, product
+from typing import Any
+
+from udfs.kafka.elections import Strategy
+
+Row = Mapping[str, Any]
+Inputs = dict[str, Any]
+MOST = 256
+"""Most combinations that are tried; beyond it nothing is judged."""
+
+
+def plausible_rows(row: Row, *, is_kraft: bool, by_isr_order: bool = False) -> tuple[Sequence[Row], tuple[str, ...]]:
+    """An ELECTIONS row with each combination of plausible inputs, and the names of those that are not logged.
+
+    No rows: one of them may have had any value. `plausible_replicas` are the assignments that lines around show, the
+    one before first; `plausible_isr` is the ISR before and after a failed election. That the elected broker was alive
+    is taken from its having led. `by_isr_order`: the release may elect by the order in which the ISR is stored, which
+    is `isr_order` where a line prints it.
+    """
+    if row["strategy"] == "new":  # a new partition has no ISR yet
+        row = {**row, "isr_before": []}
+    by_input: dict[str, list[Inputs]] = {}
+    lacks_assignment = row["replicas"] is None or (is_kraft and row["replicas_before"] is None)
+    if lacks_assignment and _needs_assignment(row, is_kraft=is_kraft):
+        by_input["replicas"] = list(_assignments(row, is_kraft=is_kraft))
+    if row["isr_before"] is None:
+        by_input["isr_before"] = [] if is_kraft else [{"isr_before": isr} for isr in _isrs_before(row)]
+    elif by_isr_order and row["strategy"] in (None, Strategy.OFFLINE, Strategy.CONTROLLED_SHUTDOWN):
+        order = row.get("isr_order")
+        if order is not None and sorted(order) == sorted(row["isr_before"]):
+            row = {**row, "isr_before": list(order)}
+        elif len(row["isr_before"]) > 1:
+            by_input["isr_order"] = [{"isr_before": list(isr)} for isr in permutations(row["isr_before"])]
+    if is_kraft and row["previous_leader"] is None:
+        by_input["previous_leader"] = []
+    if row["live_brokers"] is None and not _keeps_leader(row, is_kraft=is_kraft):
+        by_input["live_brokers"] = list(_live_brokers(row))
+    if not by_input:
+        return (row,), ()
+    lacking = [
+        name for name in ("replicas", "replicas_before") if row[name] is None and (is_kraft or name == "replicas")
+    ]
+    names = tuple(n for name in by_input for n in (lacking if name == "replicas" else [name]))
+    rows = [
+        dict(row) | {name: value for inputs in combination for name, value in inputs.items()}
+        for combination in product(*by_input.values())
+    ]
+    return rows if len(rows) <= MOST else (), names
+
+
+def _needs_assignment(row: Row, *, is_kraft: bool) -> bool:
+    """Whether a decision goes by the assignment: an election, but not to a target that is logged."""
+    has_target = row.get("target_replicas") is not None and row["strategy"] == Strategy.REASSIGN
+    return not has_target and not _keeps_leader(row, is_kraft=is_kraft)
+
+
+def _keeps_leader(row: Row, *, is_kraft: bool) -> bool:
+    """Whether a ZooKeeper controller wrote no more than a new epoch of the same leader, or took one member out of the
+    ISR: neither goes by the assignment, nor by who is alive."""
+    return not is_kraft and row["strategy"] in ("none", "replica_removal")
+
+
+def _assignments(row: Row, *, is_kraft: bool) -> Iterator[Inputs]:
+    """Assignments at an election and before it. KRaft does not log a reassignment that only takes replicas away: any
+    that was never in sync since may be gone."""
+    shown = [list(replicas) for replicas in row.get("plausible_replicas") or ()]
+    if not is_kraft:
+        yield from ({"replicas": replicas} for replicas in shown)
+        return
+    needed = {*(row["isr"] or ()), *(row["isr_before"] or ())}
+    afters = shown if row["replicas"] is None else [list(row["replicas"])]
+    befores = shown if row["replicas_before"] is None else [list(row["replicas_before"])]
+    for number, before in enumerate(befores):
+        for after in afters[number:] if befores is afters else afters:
+            kept = [replica for replica in after if replica in needed]
+            spare = [replica for replica in after if replica not in needed and replica in before]
+            for gone in _subsets(spare):
+                yield {
+                    "replicas_before": [replica for replica in before if replica not in gone],
+                    "replicas": [replica for replica in after if replica in kept or replica not in gone],
+                }
+
+
+def _isrs_before(row: Row) -> Iterator[list[int]]:
+    """ISRs that a ZooKeeper controller can have had before it wrote this one, by its strategy; none if that is unknown.
+
+    An election leaves the ISR as it is, or takes out those who are not alive; a single member may have been elected
+    from outside.
+    """
+    isr, previous, strategy = row["isr"], row["previous_leader"], row["strategy"]
+    if not row["succeeded"] and row.get("plausible_isr") is not None:
+        yield list(row["plausible_isr"])
+    if isr is None or previous is None or strategy is None:
+        return
+    members = [*isr, *([previous] if previous >= 0 and previous not in isr else [])]
+    if strategy == Strategy.CONTROLLED_SHUTDOWN:
+        yield sorted({*members, *(row["shutting_down"] or ())} & {*(row["replicas"] or members), *members})
+    elif strategy == Strategy.OFFLINE:
+        yield sorted(members)
+        if len(isr) == 1 and previous not in isr:
+            outside = [previous] if previous >= 0 else [r for r in row["replicas"] or () if r not in isr]
+            yield from ([replica] for replica in outside)
+    else:
+        yield list(isr)
+
+
+def _live_brokers(row: Row) -> Iterator[Inputs]:
+    """Sets of live brokers among those that a decision depends on; the elected one was there."""
+    concerned = {*(row["replicas"] or ()), *(row["isr_before"] or ()), *(row["replicas_before"] or ())}
+    concerned |= {*(row.get("target_replicas") or ())}
+    concerned |= {replica for replicas in row.get("plausible_replicas") or () for replica in replicas}
+    elected = {row["leader"]} - {None}
+    for others in _subsets(sorted(concerned - elected)):
+        online = sorted({*others, *elected})
+        yield {"live_brokers": online, "certainly_online": online, "possibly_online": online}
+
+
+def _subsets(brokers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return (some for size in range(len(brokers) + 1) for some in combinations(brokers, size))

@@ -1,0 +1,64 @@
+"""Completed reassignments, of REASSIGNMENTS, against the rule that ends them: a plain function over rows as dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from udfs.kafka.judgements import UNKNOWN, Finding, judge, unknown
+from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
+from udfs.kafka.releases import Release
+from udfs.kafka.verdicts import Verdict, verdict_of
+
+Row = Mapping[str, Any]
+RULE = "reassignment_completion"
+
+
+def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict:
+    """A completed reassignment, with `isrs`, those of its states in their order, and `is_whole`, whether no state
+    between them is missing.
+
+    In ZooKeeper mode all target replicas must have been in the ISR at once. KRaft's record that completes it writes the
+    ISR without the replicas that it removes.
+    """
+    target, isrs = row["target_replicas"], row["isrs"]
+    awaited = set(target or ())
+    if is_kraft and release < Release(3, 8):
+        awaited = set(row["adding_replicas"] or ())
+    expected = f"{sorted(awaited)} in the ISR before it is complete"
+    if target is None or (is_kraft and release < Release(3, 8) and row["adding_replicas"] is None):
+        judgement = unknown(expected, "target_replicas")
+    elif any(_completes(row, release, isr, is_kraft=is_kraft) for isr in isrs):
+        judgement = judge(True, expected, f"ISRs {_in_words(isrs)}")
+    elif not row["is_whole"] or not isrs:
+        judgement = unknown(expected, "states while it lasted")
+    else:
+        judgement = judge(False, expected, f"ISRs {_in_words(isrs)}")
+    verdict = verdict_of(Finding(RULE, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing))
+    return verdict if verdict.verdict == UNKNOWN else _in_one_sentence(verdict, row)
+
+
+def _completes(row: Row, release: Release, isr: list[int], *, is_kraft: bool) -> bool:
+    """Whether a reassignment is complete with this ISR; an ISR without those that it removes is what KRaft wrote."""
+    target = tuple(row["target_replicas"])
+    if not is_kraft:
+        return set(target) <= set(isr)
+    removing, adding = tuple(row["removing_replicas"] or ()), tuple(row["adding_replicas"] or ())
+    lists = ReassignmentLists((*target, *(r for r in removing if r not in target)), adding, removing)
+    if not adding and not removing:
+        return True
+    return kraft_reassign_complete(release, lists, isr) is not None
+
+
+def _in_one_sentence(verdict: Verdict, row: Row) -> Verdict:
+    text = (
+        f"From {row['original_replicas'] or 'an unknown assignment'} to {row['target_replicas']}: it expects "
+        f"{verdict.expected}; logged while it lasted: {verdict.actual}."
+    )
+    return replace(verdict, explanation=text)
+
+
+def _in_words(isrs: list[list[int]]) -> str:
+    """`[1, 2], [1, 2, 3]`, each once."""
+    return ", ".join(dict.fromkeys(str(sorted(isr)) for isr in isrs))

@@ -52,8 +52,12 @@ def test_make_knows_the_target(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", READING)
-def test_a_reading_command_works(command: str, zk: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reading_command_works(
+    command: str, zk: Run, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "demo-warehouse").symlink_to(zk.warehouse.root)
+    if "kraft-warehouse" in command:
+        (tmp_path / "kraft-warehouse").symlink_to(request.getfixturevalue("kraft").warehouse.root)
     (tmp_path / "data").symlink_to(DATA)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)

@@ -14,7 +14,7 @@ from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import plural
 
 INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents")
-SEVERITIES = ("critical", "major", "error", "warning", "minor", "info")
+SEVERITIES = ("critical", "major", "warning", "minor", "info")
 """Worst first; one that is not listed comes before `info`."""
 
 
@@ -33,7 +33,7 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     incidents.sort(key=lambda row: (_rank(row), row["since"]))
     shown = [row for row in incidents if all_rows or row["severity"] != "info"]
     lines = [line for row in shown for line in incident_lines(opened, row)]
-    data = {"incidents": [_data(opened, row) for row in incidents]}
+    data = {"incidents": [incident_data(opened, row) for row in incidents]}
     return Listing(opened.cluster, _sentence(opened, incidents, shown), lines, unknown, data)
 
 
@@ -65,9 +65,14 @@ def incident_lines(opened: OpenedCluster, row: Row) -> Iterator[str]:
     yield ""
 
 
-def _data(opened: OpenedCluster, row: Row) -> dict[str, object]:
-    values = {name: value for name, value in row.items() if name not in ("evidence", "cluster")}
-    return {**values, "lines": [opened.names.line(line) for line in row["evidence"] or ()]}
+def incident_data(opened: OpenedCluster, row: Row) -> dict[str, object]:
+    """A row of INCIDENTS for programs, lines as `path:line`."""
+    values = {name: value for name, value in row.items() if name not in ("evidence", "cluster", "steps")}
+    steps = [
+        {"at": step["at"], "what": step["what"], "line": opened.names.line(step) if step["file_id"] else None}
+        for step in row.get("steps") or ()
+    ]
+    return {**values, "steps": steps, "lines": [opened.names.line(line) for line in row["evidence"] or ()]}
 
 
 def _from_outages(opened: OpenedCluster, unknown: list[str]) -> Listing:

@@ -39,6 +39,7 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
     """All steps in a span of time, in order."""
     steps = [
         *_state_steps(rows),
+        *_causes(rows.outages),
         *_failed_elections(rows.elections),
         *broker_steps(rows.brokers),
         *controller_steps(rows.terms),
@@ -161,6 +162,14 @@ def _id(broker: int | None) -> str:
 
 
 # ---- what happened around it ----------------------------------------------------------------------------------------
+def _causes(outages: Iterable[Row]) -> Iterator[Step]:
+    """What each outage goes back to, where the table has its time and lines."""
+    for row in outages:
+        cause, at = cause_text(row), row.get("cause_at")
+        if cause is not None and at is not None:
+            yield Step(at, cause, places(row.get("cause_evidence")), 2, "cause")
+
+
 def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
     for row in elections:
         if not row["succeeded"]:

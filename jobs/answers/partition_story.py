@@ -196,7 +196,9 @@ def _ending(outage: Row, rows: PartitionRows) -> str:
     leader = next_state["leader"] if next_state is not None else None
     if healer:
         text = f"{healer} ended it"
-        if leader is not None and leader >= 0:
+        if outage["healed_by"] == "broker_return":
+            text = f"{healer} ended it" if leader is None else f"broker {leader} came back and became leader"
+        elif leader is not None and leader >= 0:
             text = f"{healer} made broker {leader} leader"
             back = [
                 row for row in rows.brokers
@@ -220,7 +222,7 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
     if at is not None and state["until"] is not None and state["until"] <= at:
         return f"{name} was not there at {date_time(at)} UTC: the topic was deleted at {date_time(state['until'])}."
     when = f"At {date_time(at)} UTC" if at is not None else f"At the end of the logs ({date_time(opened.last)} UTC)"
-    leader = "an unknown leader" if state["leader"] is None else f"leader {state['leader']}"
+    leader = {None: "an unknown leader", -1: "no leader"}.get(state["leader"], f"leader {state['leader']}")
     text = f"{when} {name} had {leader}, ISR {brokers_text(state['isr'])}"
     if state["replicas"] is not None:
         text += f" of replicas {brokers_text(state['replicas'])}"

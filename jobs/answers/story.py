@@ -54,7 +54,14 @@ class Story:
     """For programs: the row that the story is about."""
 
 
-COLOURS = {"outage": "red", "unclean": "red", "failed_election": "red", "election": "green", "broker": "yellow"}
+COLOURS = {
+    "cause": "yellow",
+    "outage": "red",
+    "unclean": "red",
+    "failed_election": "red",
+    "election": "green",
+    "broker": "yellow",
+}
 """Of steps, on a terminal."""
 
 

@@ -12,13 +12,14 @@ from jobs.nightly.wording import date_time, duration, plural
 CAUSES = {
     "broker_failure": "{broker} failed",
     "broker_crash": "{broker} crashed",
+    "broker_halted": "{broker} halted after an error of its own",
     "session_expired": "{broker} lost its session with ZooKeeper",
     "controlled_shutdown": "{broker} was shut down",
     "fenced": "{broker} was fenced",
     "bounced": "{broker} restarted",
     "log_dir_failure": "a log directory of {broker} failed",
     "topic_deletion": "the topic was being deleted",
-    "no_live_isr": "no replica in sync was alive",
+    "no_live_isr": "{broker}, the last replica in sync, was gone",
     "no_controller": "no controller was there to elect a leader",
 }
 """Values of `offline_partitions.cause`."""
@@ -52,7 +53,7 @@ def healer_text(row: Row) -> str | None:
     """What brought a leader back; None if nothing did, or it is not known."""
     if row["healed_by"] is None:
         return None
-    return _known(HEALERS, row["healed_by"], row.get("healer_broker"))
+    return _known(HEALERS, row["healed_by"], row.get("healed_by_broker"))
 
 
 def _known(texts: dict[str, str], value: str, broker: int | None) -> str:

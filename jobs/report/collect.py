@@ -11,7 +11,7 @@ from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OutageGroup, outage_groups
 from jobs.answers.words import brokers_text, cause_text, healer_text, length_text, listed, lost_text, name_of
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import plural
+from jobs.nightly.wording import duration, plural
 from jobs.read.create_views import literal
 
 TABLES = (
@@ -29,6 +29,8 @@ MOST_ROWS = 5000
 """Outages, elections and violations that are in the file; the worst of them, and the number of all is told."""
 MOST_LINES = 20_000
 """Log lines that are quoted in it; others are named."""
+MOST_STEPS = 40
+"""Steps of an incident that are listed."""
 MOST_TEXT = 600
 """Characters of a quoted line."""
 BUCKETS = 72
@@ -257,6 +259,7 @@ def _incidents(report: Report, groups: Sequence[OutageGroup]) -> list[dict[str, 
                 "until": report.ms(row["until"]),
                 "story": row["story"],
                 "names": _affected(row),
+                "steps": [[report.ms(step["at"]), step["what"]] for step in (row.get("steps") or ())[:MOST_STEPS]],
                 "refs": report.refs(row["evidence"], 8),
             }
             for row in rows
@@ -265,11 +268,12 @@ def _incidents(report: Report, groups: Sequence[OutageGroup]) -> list[dict[str, 
 
 
 def _affected(row: Row) -> str | None:
-    """Partitions of an incident: a number, or their names."""
-    affected = row.get("partitions_affected")
-    if affected is None:
+    """What an incident cost: partitions without a leader, and their time without one; None if none was."""
+    partitions, minutes = row.get("partitions_affected"), row.get("leaderless_partition_minutes")
+    if not partitions:
         return None
-    return listed(affected, 12) if isinstance(affected, (list, tuple)) else f"{affected:,}"
+    cost = f", {duration(round(minutes * 60_000))} of partition time" if minutes else ""
+    return f"{plural(partitions, 'partition')} without a leader{cost}"
 
 
 def _of_group(report: Report, group: OutageGroup) -> dict[str, Any]:
@@ -292,6 +296,7 @@ def _of_group(report: Report, group: OutageGroup) -> dict[str, Any]:
         "until": None if group.is_open else report.ms(max(end for end in ends if end is not None)),
         "story": story,
         "names": listed(names, 8),
+        "steps": [],
         "refs": [ref for row in group.outages[:4] for ref in report.refs(row["evidence"], 2)],
     }
 

@@ -169,7 +169,7 @@ def _percent(part: int, of: int) -> str:
 
 
 # ---- what went wrong ------------------------------------------------------------------------------------------------
-ORDER = ("critical", "major", "error", "warning", "minor", "info")
+ORDER = ("critical", "major", "warning", "minor", "info")
 
 
 def _cards(report: Report) -> str:

@@ -343,6 +343,14 @@ def test_what_nodes_are() -> None:
     assert node_roles([{"role": role, "node_ids": nodes} for role, nodes in rows]) == {1: "broker", 100: "controller"}
 
 
+def test_a_controller_s_server_logs_do_not_make_it_a_broker() -> None:
+    """As of 4.1: two server.logs that look like a broker's, one controller.log; a combined node has a state-change.log."""
+    rows = [("broker", "server", 100), ("broker", "server", 100), ("controller", "controller", 100)]
+    rows += [("broker", "server", 1), ("broker", "state_change", 1), ("controller", "controller", 1)]
+    streams = [{"role": role, "kind": kind, "node_ids": [node]} for role, kind, node in rows]
+    assert node_roles(streams) == {1: "broker", 100: "controller"}
+
+
 def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     """Figures of data/README.md: 29 partitions, 3 unclean elections, 24 outages of which none is open, 4 terms."""
     text = summary_text(summarize(zk.warehouse), zk.warehouse.root)

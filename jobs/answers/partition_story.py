@@ -204,7 +204,10 @@ def _ending(outage: Row, rows: PartitionRows) -> str:
                 row for row in rows.brokers
                 if row["broker"] == leader and outage["since"] <= row["since"] <= outage["ended_before"]
             ]  # fmt: skip
-            text += f" when it came back at {date_time(back[-1]['since'])[11:]}" if back else ""
+            if back:
+                is_prompt = outage["ended_before"] - back[-1]["since"] <= timedelta(seconds=2)
+                text += " when it came back at " if is_prompt else ", which was back since "
+                text += date_time(back[-1]["since"])[11:]
         parts.append(text)
     elif outage["until"] is None:
         parts.append("how it ended is in no line")

@@ -7,7 +7,7 @@ Spark.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -167,10 +167,17 @@ def is_zone_assumed(stream: Row, settings: Settings) -> bool:
     return not stream["node_ids"] or not {*stream["node_ids"]} <= {*settings.node_time_zones}
 
 
-def node_roles(streams: Iterable[Row]) -> dict[int, str]:
-    """By node `broker` or `controller`, whatever most of its streams are."""
+def node_roles(streams: Sequence[Row]) -> dict[int, str]:
+    """By node `broker` or `controller`, whatever most of its streams are.
+
+    A server.log of a KRaft controller may look like a broker's: a node with a controller's log that writes no
+    state-change.log, as brokers do, is a controller.
+    """
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    brokers = {node for row in streams if row.get("kind") == "state_change" for node in row["node_ids"]}
     for row in streams:
         for node in row["node_ids"] if row["role"] else ():
             votes[node][row["role"]] += 1
-    return {node: max(sorted(counts), key=counts.__getitem__) for node, counts in votes.items()}
+    roles = {node: max(sorted(counts), key=counts.__getitem__) for node, counts in votes.items()}
+    controllers = {node for node, counts in votes.items() if counts["controller"] and node not in brokers}
+    return roles | dict.fromkeys(controllers, "controller")

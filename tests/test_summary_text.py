@@ -344,7 +344,7 @@ def test_what_nodes_are() -> None:
 
 
 def test_a_controller_s_server_logs_do_not_make_it_a_broker() -> None:
-    """As of 4.1: two server.logs that look like a broker's, one controller.log; a combined node has a state-change.log."""
+    """Two server.logs that look like a broker's, one controller.log; a combined node has a state-change.log, too."""
     rows = [("broker", "server", 100), ("broker", "server", 100), ("controller", "controller", 100)]
     rows += [("broker", "server", 1), ("broker", "state_change", 1), ("controller", "controller", 1)]
     streams = [{"role": role, "kind": kind, "node_ids": [node]} for role, kind, node in rows]

@@ -170,8 +170,8 @@ def is_zone_assumed(stream: Row, settings: Settings) -> bool:
 def node_roles(streams: Sequence[Row]) -> dict[int, str]:
     """By node `broker` or `controller`, whatever most of its streams are.
 
-    A server.log of a KRaft controller may look like a broker's: a node with a controller's log that writes no
-    state-change.log, as brokers do, is a controller.
+    A server.log of a KRaft controller may look like a broker's: a node with a controller's log of its own that writes
+    no state-change.log, as brokers do, is a controller.
     """
     votes: defaultdict[int, Counter[str]] = defaultdict(Counter)
     brokers = {node for row in streams if row.get("kind") == "state_change" for node in row["node_ids"]}
@@ -179,5 +179,5 @@ def node_roles(streams: Sequence[Row]) -> dict[int, str]:
         for node in row["node_ids"] if row["role"] else ():
             votes[node][row["role"]] += 1
     roles = {node: max(sorted(counts), key=counts.__getitem__) for node, counts in votes.items()}
-    controllers = {node for node, counts in votes.items() if counts["controller"] and node not in brokers}
-    return roles | dict.fromkeys(controllers, "controller")
+    own = {row["node_ids"][0] for row in streams if row["role"] == "controller" and len(row["node_ids"]) == 1}
+    return roles | dict.fromkeys(own - brokers, "controller")

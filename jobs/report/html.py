@@ -235,10 +235,12 @@ aria-label="Partitions over time"></canvas><div class="spacer" id="spacer"></div
 style="margin:0"></span><span>height of a bar: part of the replicas that are in sync; a thin grey line: leader
 unknown</span></div>
 <div class="pair"><div><h2>ISR churn <small>replicas that left or joined an ISR</small></h2>
-<div class="chart"><canvas id="churn" role="img" aria-label="ISR changes by broker and time"></canvas></div></div>
+<div class="chart"><canvas id="churn" data-left="90"
+role="img" aria-label="ISR changes by broker and time"></canvas></div></div>
 <div><h2>Election latency <small>from the loss of a leader to the next;
 {len(report.values["elections"]):,} known</small></h2>
-<div class="chart"><canvas id="latency" role="img" aria-label="Latency of elections"></canvas></div></div></div>"""
+<div class="chart"><canvas id="latency" data-left="70"
+role="img" aria-label="Latency of elections"></canvas></div></div></div>"""
 
 
 # ---- tables ---------------------------------------------------------------------------------------------------------

@@ -54,7 +54,10 @@ function ticks(width) {
 }
 
 /* ---- canvases ---- */
+let left = LEFT;  // of the canvas that is being drawn
+const leftOf = (canvas) => Number(canvas.dataset.left ?? LEFT);
 function prepare(canvas, width, height) {
+  left = leftOf(canvas);
   const ratio = window.devicePixelRatio || 1;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
@@ -71,15 +74,14 @@ function prepare(canvas, width, height) {
 }
 const widthOf = (canvas) => canvas.parentElement.clientWidth;
 function scale(width) {
-  const plot = Math.max(width - LEFT - RIGHT, 50);
-  const factor = plot / (view.to - view.from);
-  return (at) => LEFT + (at - view.from) * factor;
+  const begin = left, factor = Math.max(width - left - RIGHT, 50) / (view.to - view.from);
+  return (at) => begin + (at - view.from) * factor;
 }
 function axis(pen, x, width, top, height) {
   pen.strokeStyle = colours.line;
   pen.fillStyle = colours.faint;
   pen.lineWidth = 1;
-  for (const [at, text] of ticks(width - LEFT - RIGHT)) {
+  for (const [at, text] of ticks(width - left - RIGHT)) {
     const place = Math.round(x(at)) + 0.5;
     pen.beginPath(); pen.moveTo(place, top); pen.lineTo(place, height); pen.stroke();
     if (place + 3 + pen.measureText(text).width < width) pen.fillText(text, place + 3, 9);
@@ -87,7 +89,7 @@ function axis(pen, x, width, top, height) {
 }
 function clipped(pen, width, height, draw) {
   pen.save();
-  pen.beginPath(); pen.rect(LEFT, 0, width - LEFT - RIGHT, height); pen.clip();
+  pen.beginPath(); pen.rect(left, 0, width - left - RIGHT, height); pen.clip();
   draw();
   pen.restore();
 }
@@ -98,8 +100,8 @@ function shorten(pen, text, room) {
   return text.slice(0, end) + "…";
 }
 function block(pen, x, from, to, y, height, colour) {
-  const begin = Math.max(x(from), LEFT - 2), end = Math.max(x(to), x(from) + 1.5);
-  if (end < LEFT || begin > LEFT + 1e5) return;
+  const begin = Math.max(x(from), left - 2), end = Math.max(x(to), x(from) + 1.5);
+  if (end < left || begin > left + 1e5) return;
   pen.fillStyle = colour;
   pen.fillRect(begin, y, Math.max(end - begin, 1.5), height);
 }
@@ -299,7 +301,7 @@ function drawChurn() {
   axis(pen, x, width, 18, height);
   pen.fillStyle = colours.text;
   data.churn.brokers.forEach((broker, i) => pen.fillText(`broker ${broker}`, 10, 20 + row * i + row / 2));
-  if (!data.churn.cells.length) { pen.fillStyle = colours.faint; pen.fillText("no ISR change is in the logs", LEFT, 32); }
+  if (!data.churn.cells.length) { pen.fillStyle = colours.faint; pen.fillText("no ISR change is in the logs", left, 32); }
   clipped(pen, width, height, () => {
     for (const [bucket, broker, changes] of data.churn.cells) {
       const from = bucket * data.churn.width_ms;
@@ -324,9 +326,9 @@ function drawLatency() {
     pen.fillStyle = colours.faint;
     pen.fillText(text, 10, y);
     pen.fillStyle = colours.line;
-    pen.fillRect(LEFT, y, width - LEFT - RIGHT, 0.5);
+    pen.fillRect(left, y, width - left - RIGHT, 0.5);
   }
-  if (!data.elections.length) pen.fillText("no latency is in the logs", LEFT + 8, 40);
+  if (!data.elections.length) pen.fillText("no latency is in the logs", left + 8, 40);
   clipped(pen, width, height, () => {
     for (const [at, ms, unclean] of data.elections) {
       pen.fillStyle = unclean ? colours.bad : colours.accent;
@@ -337,6 +339,7 @@ function drawLatency() {
   });
 }
 function latencyAt(at, y) {
+  left = leftOf($("latency"));
   const width = widthOf($("latency")), x = scale(width), height = 190;
   let best = null, near = 9;
   for (const one of data.elections) {
@@ -442,8 +445,8 @@ function zoom(factor, at) {
   setView(middle - (middle - view.from) * factor, middle + (view.to - middle) * factor);
 }
 function timeAt(canvas, clientX) {
-  const width = canvas.clientWidth, plot = Math.max(width - LEFT - RIGHT, 50);
-  return view.from + ((clientX - canvas.getBoundingClientRect().left - LEFT) / plot) * (view.to - view.from);
+  const begin = leftOf(canvas), plot = Math.max(canvas.clientWidth - begin - RIGHT, 50);
+  return view.from + ((clientX - canvas.getBoundingClientRect().left - begin) / plot) * (view.to - view.from);
 }
 function watch(id, hit) {
   const canvas = $(id), chart = canvas.closest(".chart"), tip = $("tip");

@@ -83,6 +83,7 @@ def test_headline(page: str) -> None:
     assert tiles == [
         ("bad", "Offline partitions", "1"),
         ("warn", "Under-replicated", "1"),
+        ("warn", "One replica in sync", "1"),
         ("bad", "Unclean elections", "1"),
         ("good", "Active controller", "3"),
         ("warn", "ISR shrinks", "1"),

@@ -15,6 +15,7 @@ from jobs.answers.broker_list import brokers_answer
 from jobs.answers.loss import loss_answer
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts, outages_answer
+from jobs.answers.words import listed
 from jobs.nightly.summary_facts import node_roles
 from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
 from jobs.nightly.wording import date_time, duration, plural
@@ -121,7 +122,14 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
             count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL) AS led
         FROM partition_timeline WHERE until IS NULL"""
     )[0]
-    outages = opened.rows("SELECT count(*) AS n, coalesce(max(at_least_ms), 0) AS longest FROM offline_partitions")[0]
+    alone = opened.rows(
+        "SELECT leader, count(*) AS n FROM partition_timeline WHERE until IS NULL AND leader >= 0"
+        " AND len(isr) = 1 AND len(replicas) > 1 GROUP BY leader ORDER BY n DESC, leader"
+    )
+    outages = opened.rows(
+        "SELECT count(*) AS n, coalesce(max(at_least_ms), 0) AS longest FROM offline_partitions"
+        " WHERE NOT contains(concat_ws(' ', cause, healed_by), 'deletion')"
+    )[0]
     elections = opened.rows(
         "SELECT count(*) FILTER (WHERE unclean) AS unclean, count(*) FILTER (WHERE succeeded) AS total FROM elections"
     )[0]
@@ -139,6 +147,9 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
               "bad" if at_end["offline"] else "warn" if outages["n"] else "good"),
         _tile("Under-replicated", at_end["under"], f"of {at_end['partitions']:,} at the end",
               "warn" if at_end["under"] else "good"),
+        _tile("One replica in sync", sum(row["n"] for row in alone), "at the end; " + listed(
+            (f"{row['n']:,} on broker {row['leader']}" for row in alone), 2) if alone else "of several, at the end",
+              "warn" if alone else "good"),
         _tile("Unclean elections", unclean or (UNTOLD if UNCLEAN in missing else 0),
               f"of {elections['total']:,} elections", "bad" if unclean else "good"),
         _tile("Active controller", last["id"] if last and is_active else "none at the end",

@@ -48,8 +48,14 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
         *_violation_steps(rows.violations),
         *process_steps(rows.processes),
     ]
+    causes = {(step.at, step.lines[:1]) for step in steps if step.kind == "cause"}  # said once
     return sorted(
-        (step for step in steps if since <= step.at <= until), key=lambda step: (step.at, step.rank, step.text)
+        (
+            step
+            for step in steps
+            if since <= step.at <= until and not (step.kind == "broker" and (step.at, step.lines[:1]) in causes)
+        ),
+        key=lambda step: (step.at, step.rank, step.text),
     )
 
 

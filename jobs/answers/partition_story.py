@@ -196,10 +196,9 @@ def _ending(outage: Row, rows: PartitionRows) -> str:
     leader = next_state["leader"] if next_state is not None else None
     if healer:
         text = f"{healer} ended it"
-        if outage["healed_by"] == "broker_return":
-            text = f"{healer} ended it" if leader is None else f"broker {leader} came back and became leader"
-        elif leader is not None and leader >= 0:
-            text = f"{healer} made broker {leader} leader"
+        if leader is not None and leader >= 0:
+            means = "an election" if outage["healed_by"] == "broker_return" else healer
+            text = f"{means} made broker {leader} leader"
             back = [
                 row for row in rows.brokers
                 if row["broker"] == leader and outage["since"] <= row["since"] <= outage["ended_before"]

@@ -12,7 +12,7 @@ from jobs.nightly.wording import date_time, duration, plural
 CAUSES = {
     "broker_failure": "{broker} failed",
     "broker_crash": "{broker} crashed",
-    "broker_halted": "{broker} halted after an error of its own",
+    "broker_halted": "{broker} halted",
     "session_expired": "{broker} lost its session with ZooKeeper",
     "controlled_shutdown": "{broker} was shut down",
     "fenced": "{broker} was fenced",

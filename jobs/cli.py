@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jobs.answers.admin_commands import ADMIN_COMMANDS
 from jobs.answers.commands import COMMANDS as ANSWERS
 from jobs.describe.command import describe
 from jobs.exits import (
@@ -331,7 +332,7 @@ def replay(
 
 
 main.add_command(describe)
-for answer in ANSWERS:
+for answer in (*ANSWERS, *ADMIN_COMMANDS):
     main.add_command(answer)
 main.add_command(merge)
 main.add_command(report)

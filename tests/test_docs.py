@@ -32,7 +32,7 @@ def commands(page: Path) -> list[str]:
 
 ELSEWHERE = ("docs/how-to-describe.md", "docs/how-to-merge.md")
 """Pages whose commands are run, and their output compared, by other tests (test_describe_job, test_merge_docs)."""
-ANSWERS = ("why", "outages", "brokers", "availability", "loss", "incidents", "what-if", "report")
+ANSWERS = ("why", "outages", "brokers", "availability", "loss", "incidents", "what-if", "report", "elect", "reassign")
 READING = sorted(
     command
     for command in {c for page in PAGES if str(page.relative_to(ROOT)) not in ELSEWHERE for c in commands(page)}

@@ -1,0 +1,179 @@
+"""`reassign` and `elect`: what Kafka's tools would have done at a moment, over the rewound cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from jobs.answers.listing import Listing, in_columns
+from jobs.nightly.wording import date_time, plural
+from udfs.describe.kafka_topics import DescribedPartition
+from udfs.describe.snapshot import Snapshot, iso
+from udfs.errors import BadInput
+from udfs.kafka.admin_requests import Controller, Partition, elect, execute, generate, plan_json, verify
+
+NOT_ELECTED = ("ELECTION_NOT_NEEDED", "LeaderElectionNotNeeded")
+Plan = dict[tuple[str, int], list[int]]
+
+
+def controller_of(snapshot: Snapshot) -> Controller:
+    """The controller at a moment. Brokers of which no line says whether they were there count as alive."""
+    state = snapshot.state
+    gone = {broker.broker for broker in state.brokers if broker.state == "gone"}
+    named = {broker.broker for broker in state.brokers}
+    named |= {b for topic in state.topics for p in topic.partitions for b in p.replicas or ()}
+    leaving = {broker.broker for broker in state.brokers if broker.state == "shutting_down"}
+    return Controller(state.tool.release, state.tool.kraft, frozenset(named - gone), frozenset(leaving))
+
+
+def partitions_of(snapshot: Snapshot, topic: str | None) -> tuple[list[Partition], list[str]]:
+    """The partitions whose state is known at a moment, of topics that match, and the names of the others."""
+    known, unknown = [], []
+    for described in snapshot.state.topics:
+        if topic is not None and not re.fullmatch(topic, described.name):
+            continue
+        for partition in described.partitions:
+            if (whole := _partition(described.name, partition)) is None:
+                unknown.append(f"{described.name}-{partition.partition}")
+            else:
+                known.append(whole)
+    return known, unknown
+
+
+def _partition(topic: str, p: DescribedPartition) -> Partition | None:
+    if p.replicas is None or p.isr is None or p.leader is None:
+        return None
+    return Partition(topic, p.partition, p.replicas, p.isr, p.leader, p.leader_epoch or 0)
+
+
+def elect_answer(snapshot: Snapshot, election_type: str, topic: str | None) -> Listing:
+    """What a request to elect would have done to each partition."""
+    if snapshot.is_before:
+        return _too_early(snapshot)
+    controller = controller_of(snapshot)
+    partitions, unknown = partitions_of(snapshot, topic)
+    try:
+        answers = [(partition, elect(controller, partition, election_type)) for partition in partitions]
+    except ValueError as error:
+        raise BadInput(f"{error}.") from None
+    moved = [answer for partition, answer in answers if answer.error == "NONE" and answer.leader != partition.leader]
+    failed = [answer for _, answer in answers if answer.error not in ("NONE", *NOT_ELECTED)]
+    sentence = (
+        f"Asked for at {date_time(snapshot.at)} UTC, {_an(election_type.lower())} election would have moved "
+        f"{plural(len(moved), 'leader')} of {plural(len(answers), 'partition')}, and failed for {len(failed):,}."
+    )
+    rows = [
+        (f"{p.topic}-{p.partition}", p.leader, a.leader, _ids(a.isr), p.leader_epoch + a.leader_epoch_bump, a.error)
+        for p, a in answers
+        if a.error not in NOT_ELECTED
+    ]
+    head = ("partition", "leader", "would lead", "isr", "leader epoch", "answer")
+    data = [
+        {"topic": p.topic, "partition": p.partition, "error": a.error, "leader": a.leader, "isr": list(a.isr),
+         "leader_epoch": p.leader_epoch + a.leader_epoch_bump}
+        for p, a in answers
+    ]  # fmt: skip
+    lines = in_columns(head, rows) if rows else []
+    return Listing(
+        snapshot.cluster, sentence, lines, _unknown(snapshot, unknown), {"at": iso(snapshot.at), "partitions": data}
+    )
+
+
+def generate_text(snapshot: Snapshot, topic: str | None, brokers: Sequence[int], start_index: int) -> str:
+    """What `kafka-reassign-partitions --generate` would have printed. Raises BadInput where it cannot."""
+    if snapshot.is_before:
+        raise BadInput(_too_early(snapshot).sentence)
+    partitions, unknown = partitions_of(snapshot, topic)
+    if unknown:
+        raise BadInput(f"The assignment of {', '.join(unknown[:3])} is in no line; name topics with --topic.")
+    try:
+        proposed = generate(partitions, brokers, start_index)
+    except ValueError as error:
+        raise BadInput(f"{error}.") from None
+    release = snapshot.state.tool.release
+    current, plan = (json.dumps(plan_json(release, p), separators=(",", ":")) for p in (partitions, proposed))
+    return f"Current partition replica assignment\n{current}\n\nProposed partition reassignment configuration\n{plan}\n"
+
+
+def read_plan(text: str) -> Plan:
+    """A plan in the tool's JSON: by topic and partition the target. Raises BadInput for what is none."""
+    try:
+        entries = json.loads(text)["partitions"]
+        return {(str(e["topic"]), int(e["partition"])): [int(r) for r in e["replicas"]] for e in entries}
+    except (ValueError, KeyError, TypeError):
+        raise BadInput(
+            'The plan is not the JSON of kafka-reassign-partitions: {"version":1,"partitions":[{"topic":"a",'
+            '"partition":0,"replicas":[1,2]}]}.'
+        ) from None
+
+
+def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
+    """The steps that the controller would have taken for a plan."""
+    if snapshot.is_before:
+        return _too_early(snapshot)
+    controller = controller_of(snapshot)
+    partitions, unknown = partitions_of(snapshot, None)
+    lines: list[str] = []
+    data: list[dict[str, Any]] = []
+    for partition in partitions:
+        target = plan.get((partition.topic, partition.partition))
+        if target is None:
+            continue
+        steps, error = execute(controller, partition, target)
+        name = f"{partition.topic}-{partition.partition}"
+        lines.append(f"{name}: {_ids(partition.replicas)} to {_ids(target)}" + (f": {error}" if error else ""))
+        rows = [(s.step, _ids(s.assignment), s.leader, _ids(s.isr), s.leader_epoch) for s in steps]
+        lines += [f"  {line}" for line in in_columns(("step", "assignment", "leader", "isr", "leader epoch"), rows)]
+        data.append({"topic": partition.topic, "partition": partition.partition, "target": target, "error": error,
+                     "steps": [vars(step) for step in steps]})  # fmt: skip
+    return Listing(
+        snapshot.cluster,
+        f"Asked for at {date_time(snapshot.at)} UTC, the controller would have taken these steps for "
+        f"{plural(len(data), 'partition')}.",
+        lines,
+        _unknown(snapshot, [name for name in unknown if _is_planned(plan, name)]),
+        {"at": iso(snapshot.at), "reassignments": data},
+    )
+
+
+def verify_text(snapshot: Snapshot, plan: Plan) -> str:
+    """What `kafka-reassign-partitions --verify` would have printed of a plan."""
+    if snapshot.is_before:
+        raise BadInput(_too_early(snapshot).sentence)
+    lines = ["Status of partition reassignment:"]
+    described = {(t.name, p.partition): p for t in snapshot.state.topics for p in t.partitions}
+    for (topic, number), target in plan.items():
+        p = described.get((topic, number))
+        whole = None if p is None else _partition(topic, p)
+        if p is None or whole is None:
+            lines.append(f"The assignment of partition {topic}-{number} is in no line of the logs.")
+        else:
+            lines.append(verify(whole, target, is_reassigning=p.reassigning or bool(p.adding or p.removing)))
+    return "\n".join(lines) + "\n"
+
+
+def _is_planned(plan: Plan, name: str) -> bool:
+    return any(name == f"{topic}-{number}" for topic, number in plan)
+
+
+def _too_early(snapshot: Snapshot) -> Listing:
+    return Listing(snapshot.cluster, f"Nothing is known about {date_time(snapshot.asked)} UTC: the logs begin later.")
+
+
+def _unknown(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
+    unknown = list(snapshot.notes)
+    if names:
+        unknown.append(f"What it would have done to {', '.join(names[:3])}: leader, ISR or assignment is in no line.")
+    if not snapshot.state.brokers:
+        unknown.append("Which brokers were alive: no controller's log shows it; all replicas count as alive.")
+    return unknown
+
+
+def _ids(brokers: Sequence[int]) -> str:
+    return ",".join(map(str, brokers))
+
+
+def _an(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"

@@ -1,0 +1,165 @@
+"""What the tools for reassignments and elections would have done to a partition: Kafka's algorithms as a what-if.
+
+After kafka.admin.ReassignPartitionsCommand and LeaderElectionCommand; the controller's part is in `reassignment`,
+`elections` and `kraft_elections`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from udfs.kafka.elections import Choice, ElectionAnswer, elect_preferred, zk_elect_request
+from udfs.kafka.kraft_elections import kraft_elect_request, partition_change
+from udfs.kafka.kraft_partition import ControllerConfig, PartitionRegistration, RequestedChange, apply_change
+from udfs.kafka.placement import place_rack_unaware
+from udfs.kafka.reassignment import ReassignmentStep, kraft_reassign_plan, zk_reassign_trace
+from udfs.kafka.releases import ProtocolVersion, Release
+
+LOG_DIRS = Release(1, 1)
+"""From here on the tool's plans name log directories (KIP-113)."""
+
+
+@dataclass(frozen=True)
+class Controller:
+    """What decides what a controller does: its release, its mode, and the brokers that it takes for alive."""
+
+    release: Release
+    kraft: bool
+    alive: frozenset[int]
+    shutting_down: frozenset[int] = frozenset()
+
+    @property
+    def live(self) -> frozenset[int]:
+        """Those of the alive brokers that do not shut down."""
+        return self.alive - self.shutting_down
+
+    @property
+    def config(self) -> ControllerConfig:
+        """What KRaft's decisions go by; the metadata version is the release's own."""
+        return ControllerConfig(self.release, ProtocolVersion.parse(str(self.release.line)))
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition as the controller has it."""
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader: int
+    leader_epoch: int
+
+
+def elect(controller: Controller, partition: Partition, election_type: str) -> ElectionAnswer:
+    """The answer to a request for a PREFERRED or UNCLEAN election, and who leads then.
+
+    Before 2.2 a preferred election is asked for by znode, which answers nothing. UNCLEAN is a ValueError before 2.4
+    (KIP-460).
+    """
+    if controller.kraft:
+        registration = PartitionRegistration(
+            partition.replicas, partition.isr, partition.leader, partition.leader_epoch
+        )
+        return kraft_elect_request(controller.config, registration, controller.live, election_type)
+    if controller.release < Release(2, 2) and election_type == "PREFERRED":
+        choice = elect_preferred(
+            controller.release, partition.replicas, partition.isr, partition.leader, controller.live
+        )
+        if isinstance(choice, Choice):
+            return ElectionAnswer("NONE", choice.leader, choice.isr, 1)
+        return ElectionAnswer(choice.error, partition.leader, partition.isr, 0)
+    return zk_elect_request(
+        controller.release, election_type, assigned=partition.replicas, leader=partition.leader, isr=partition.isr,
+        alive=controller.alive, shutting_down=controller.shutting_down,
+    )  # fmt: skip
+
+
+def generate(partitions: Sequence[Partition], brokers: Sequence[int], start_index: int) -> list[Partition]:
+    """The plan that `kafka-reassign-partitions --generate` proposes without racks: each topic placed anew over some
+    brokers, with the replication factor that it has. Kafka draws the start; ValueError for too few brokers."""
+    by_topic: dict[str, list[Partition]] = {}
+    for partition in partitions:
+        by_topic.setdefault(partition.topic, []).append(partition)
+    proposed = []
+    for of_topic in by_topic.values():
+        placed = place_rack_unaware(sorted(brokers), len(of_topic), len(of_topic[0].replicas), start_index)
+        for number, partition in enumerate(sorted(of_topic, key=lambda p: p.partition)):
+            proposed.append(replace(partition, replicas=placed[number]))
+    return proposed
+
+
+def plan_json(release: Release, partitions: Sequence[Partition]) -> dict[str, object]:
+    """Assignments as the tool prints and reads them; from 1.1 on with log directories."""
+
+    def entry(partition: Partition) -> Mapping[str, object]:
+        fields: dict[str, object] = {
+            "topic": partition.topic,
+            "partition": partition.partition,
+            "replicas": list(partition.replicas),
+        }
+        return fields | ({"log_dirs": ["any"] * len(partition.replicas)} if release >= LOG_DIRS else {})
+
+    return {"version": 1, "partitions": [entry(partition) for partition in partitions]}
+
+
+def execute(
+    controller: Controller, partition: Partition, target: Sequence[int]
+) -> tuple[list[ReassignmentStep], str | None]:
+    """The steps of a reassignment that is asked for by the API (before 2.4 by znode), if the added replicas that are
+    alive catch up in their order, and the error that refuses or stops it; null: it ends."""
+    added = [broker for broker in target if broker not in partition.replicas and broker in controller.live]
+    if controller.kraft:
+        return _kraft_steps(controller, partition, target, added)
+    outcome = zk_reassign_trace(
+        controller.release, partition.replicas, target, leader=partition.leader, isr=partition.isr,
+        leader_epoch=partition.leader_epoch, alive=controller.live, catch_up_order=added,
+    )  # fmt: skip
+    waits = None if outcome.completed or outcome.ignored else "it waits for replicas to catch up"
+    return list(outcome.steps), outcome.error or waits
+
+
+def _kraft_steps(
+    controller: Controller, partition: Partition, target: Sequence[int], added: Sequence[int]
+) -> tuple[list[ReassignmentStep], str | None]:
+    """The same in KRaft: the record that begins it, one for each replica that catches up; the last one completes it."""
+    malformed = not target or len(set(target)) < len(target) or min(target) < 0
+    if malformed or not set(target) - set(partition.replicas) <= controller.live:
+        return [], "INVALID_REPLICA_ASSIGNMENT"
+    lists = kraft_reassign_plan(partition.replicas, target)
+    now = PartitionRegistration(partition.replicas, partition.isr, partition.leader, partition.leader_epoch)
+    begin = RequestedChange(replicas=lists.replicas, adding=lists.adding, removing=lists.removing)
+    steps = []
+    for text, request in _kraft_requests(now, begin, added):
+        asked = request if request.isr is None else replace(request, isr=(*now.isr, *request.isr))
+        after = apply_change(now, partition_change(controller.config, now, controller.live, "ONLINE", asked))
+        if after != now:
+            done = ", which completes it" if not after.adding and not after.removing else ""
+            steps.append(ReassignmentStep(f"{text}{done}", after.replicas, after.leader, after.isr, after.leader_epoch))
+        now = after
+    return steps, "it waits for replicas to catch up" if now.adding or now.removing else None
+
+
+def _kraft_requests(
+    now: PartitionRegistration, begin: RequestedChange, added: Collection[int]
+) -> Iterator[tuple[str, RequestedChange]]:
+    yield "assignment changed", begin
+    for broker in added:
+        if broker not in now.isr:
+            yield f"{broker} caught up", RequestedChange(isr=(broker,))
+
+
+def verify(partition: Partition, target: Sequence[int], *, is_reassigning: bool) -> str:
+    """What `kafka-reassign-partitions --verify` says of a partition (2.6 on).
+
+    >>> verify(Partition("a", 0, (1, 2), (1, 2), 1, 0), [1, 2], is_reassigning=False)
+    'Reassignment of partition a-0 is completed.'
+    """
+    name = f"{partition.topic}-{partition.partition}"
+    if is_reassigning:
+        return f"Reassignment of partition {name} is still in progress."
+    if tuple(target) == partition.replicas:
+        return f"Reassignment of partition {name} is completed."
+    found, wanted = (",".join(map(str, replicas)) for replicas in (partition.replicas, target))
+    return f"There is no active reassignment of partition {name}, but replica set is {found} rather than {wanted}."

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import yaml
 
 from udfs.errors import BadInput
+from udfs.kafka.releases import Release
 from udfs.logs.limits import Limits
 
 
@@ -34,6 +35,8 @@ class Settings:
     """IANA zone of nodes that `node_time_zones` does not name; None: UTC, and the summary says that no zone is set."""
     node_time_zones: Mapping[int, str] = field(default_factory=dict)
     """IANA zone by node id."""
+    kafka_versions: Mapping[str, str] = field(default_factory=dict)
+    """Kafka release by cluster name, where the logs show it wrongly or not at all: decisions are judged by it."""
     topics: Mapping[str, TopicSettings] = field(default_factory=dict)
     """Overrides by topic name."""
     min_insync_replicas: int | None = None
@@ -116,10 +119,13 @@ def _checked(path: str, content: dict[str, Any]) -> Settings:
         for name, value in _mapping(path, "topics", content.get("topics")).items()
     }
     clusters = _clusters(path, _mapping(path, "clusters", content.get("clusters")))
+    versions = _versions(path, _mapping(path, "kafka_versions", content.get("kafka_versions")))
     zones = _node_zones(path, _mapping(path, "node_time_zones", content.get("node_time_zones")))
     for zone in [content.get("time_zone") or "UTC", *zones.values()]:
         _check_zone(path, zone)
-    settings = Settings(**{**content, "topics": topics, "node_time_zones": zones, "clusters": clusters})
+    settings = Settings(
+        **{**content, "topics": topics, "node_time_zones": zones, "clusters": clusters, "kafka_versions": versions}
+    )
     _check_values(path, "", settings)
     for name, of_topic in topics.items():
         _check_values(path, f" of topic {name}", of_topic)
@@ -134,6 +140,19 @@ def _clusters(path: str, names: Mapping[Any, Any]) -> dict[str, str]:
                 f"The settings file {path} gives no name to the cluster of {pattern!r}; give one after the colon."
             )
     return {str(pattern): str(name) for pattern, name in names.items()}
+
+
+def _versions(path: str, versions: Mapping[Any, Any]) -> dict[str, str]:
+    """Kafka releases by cluster name."""
+    for cluster, version in versions.items():
+        try:
+            Release.parse(str(version))
+        except ValueError:
+            raise BadInput(
+                f"The settings file {path} gives {version!r} for kafka_versions of cluster {cluster}; "
+                'give a release of Apache Kafka in quotes, such as "2.4.1".'
+            ) from None
+    return {str(cluster): str(version) for cluster, version in versions.items()}
 
 
 def _node_zones(path: str, zones: Mapping[Any, Any]) -> dict[int, str]:

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import to_kraft_clusters
+from jobs.timelines.kafka_releases import to_term_releases
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, REASSIGNMENTS
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -202,8 +203,16 @@ zk      | twice  | 0         | 0           | 1      | 4            | 6          
 zk      | twice  | 0         | 0           | 2      | 4            | 7               | 1                | 1,2 | 1,2      | 10:00:01
 zk      | stranger | 0       | 0           | 1      | 0            | 1               | 1                | 1,9 | 1,2      | 10:00:00
 """
+# a replica that was deleted cannot come back without becoming NonExistentReplica
+TRANSITIONS = """
+cluster | topic | partition | node_id | at       | event_type             | controller_epoch | fields
+zk      | sound | 0         | 1       | 10:00:00 | partition_state_change | 4                | from_state=NewPartition; to_state=OnlinePartition
+zk      | sound | 0         | 1       | 10:00:01 | partition_state_change | 4                | from_state=OnlinePartition; to_state=OnlinePartition
+zk      | sound | 0         | 1       | 10:00:02 | replica_state_change   | 4                | replica=2; from_state=ReplicaDeletionSuccessful; to_state=OnlineReplica
+"""
 BROKEN = """
 rule                        | subject                  | verdict
+legal_transition            | sound-0#0 replica 2, controller 1 epoch 4 | violated
 leader_in_isr               | outside-0#0 epochs 0.1   | violated
 one_leader_per_leader_epoch | twice-0#0 epochs 4.7     | violated
 isr_within_replicas         | stranger-0#0 epochs 0.1  | violated
@@ -227,6 +236,19 @@ topic   | rule                    | verdict  | missing_inputs
 sound   | reassignment_completion | holds    | []
 outside | reassignment_completion | violated | []
 """
+# a rolling upgrade: controller 2 was 0.9 when its term 5 began
+STARTS = """
+cluster | node_id | at       | event_type    | fields
+zk      | 1       | 09:00:00 | kafka_version | kafka_version=2.4.1
+zk      | 2       | 09:00:00 | kafka_version | kafka_version=0.8.2.1
+zk      | 2       | 10:00:30 | kafka_version | kafka_version=0.9.0.1
+zk      | 3       | 10:03:00 | kafka_version | kafka_version=3.9.1
+"""
+TERM_RELEASES = """
+cluster | controller_epoch | term_release
+zk      | 4                | 2.4.1
+zk      | 5                | 0.9.0.1
+"""
 RELEASES = {"zk": ("2.4.1", False), "kraft": ("4.1.0", True)}
 SETTINGS = Settings(
     topics={
@@ -249,12 +271,13 @@ def verdicts(frame: Frame) -> DataFrame:
         frame(CONTROLLER_TIMELINE, TERMS),
         frame(BROKER_TIMELINE, BROKERS),
         frame(REASSIGNMENTS, MOVES),
-        frame(TOPIC_TIMELINE, "topic\n"),
+        frame(TOPIC_TIMELINE, "cluster | topic | incarnation | since\nzk | sound | 0 | 09:00:00"),
         to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
-        frame(EVENTS, "event_type\n"),
+        frame(EVENTS, TRANSITIONS),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
         to_kraft_clusters(frame(EVENTS, "event_type\n")),
         RELEASES,
+        to_term_releases(frame(CONTROLLER_TIMELINE, TERMS), frame(EVENTS, STARTS)),
         SETTINGS,
     )
     return rows.persist()
@@ -295,8 +318,25 @@ def test_broken_states(verdicts: DataFrame, same: Same) -> None:
     )
 
 
+def test_transitions(verdicts: DataFrame, same: Same) -> None:
+    same(
+        verdicts.where("rule = 'legal_transition'"),
+        """
+        subject                                   | verdict  | actual
+        sound-0#0, controller 1 epoch 4           | holds    | NewPartition to OnlinePartition, OnlinePartition to OnlinePartition
+        sound-0#0 replica 2, controller 1 epoch 4 | violated | ReplicaDeletionSuccessful to OnlineReplica
+        """,
+    )
+
+
 def test_completed_reassignments(verdicts: DataFrame, same: Same) -> None:
     same(verdicts.where("rule = 'reassignment_completion'"), MOVED)
+
+
+def test_releases_of_terms(frame: Frame, same: Same) -> None:
+    terms, starts = frame(CONTROLLER_TIMELINE, TERMS), frame(EVENTS, STARTS)
+    same(to_term_releases(terms, starts), TERM_RELEASES)
+    assert to_term_releases(terms, starts, ["zk"]).count() == 0
 
 
 def test_two_controllers_of_one_epoch(verdicts: DataFrame) -> None:

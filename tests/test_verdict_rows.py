@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from udfs.kafka.verdict_rows import controller_verdicts, ran_kraft, state_verdicts
+from udfs.kafka.verdict_rows import controller_verdicts, ran_kraft, state_verdicts, transition_verdicts
 
 FALLS = "stored_controller_epoch_never_falls"
 RELEASES = {"c": ("3.9", True)}
+OLD = {"z": ("2.4.1", False)}
 COLUMNS = (
     "since", "leader", "leader_epoch", "partition_epoch", "controller_epoch", "isr", "kraft_since", "kraft_began",
 )  # fmt: skip
@@ -100,3 +101,41 @@ def test_terms_of_both_modes_are_apart() -> None:
         for mode, id_, epoch, since in TERMS
     ]
     assert {row["verdict"] for row in controller_verdicts(terms)} == {"holds"}
+
+
+def test_transitions_of_one_controller() -> None:
+    """NewReplica to OfflineReplica is legal, OfflineReplica to NewReplica is not; the proof is its line."""
+
+    def path(*pairs: tuple[str, str]) -> dict[str, Any]:
+        lines = [
+            {"from_state": was, "to_state": now, "node_id": 2, "file_id": "f", "line": number, "at": number}
+            for number, (was, now) in enumerate(pairs, 1)
+        ]
+        return {
+            "cluster": "z", "topic": "a", "partition": 0, "incarnation": 0, "replica": 3, "node_id": 2, "at": 1,
+            "controller_epoch": 5, "transitions": lines,
+        }  # fmt: skip
+
+    legal, illegal = ("NewReplica", "OfflineReplica"), ("OfflineReplica", "NewReplica")
+    rows = transition_verdicts([path(legal), path(legal, illegal), path(("Nowhere", "OnlineReplica"))], OLD)
+    assert [(row["verdict"], [line["line"] for line in row["evidence"]]) for row in rows] == [
+        ("holds", [1]),
+        ("violated", [2]),
+        ("violated", [1]),
+    ]
+
+
+def test_a_state_is_judged_by_the_release_of_the_controllers_term() -> None:
+    """To 1.0 the last member may leave the ISR with its broker, from 1.1 on it stays; no other setting is known."""
+    states = [
+        {**state(at, leader, epoch, epoch, 1, isr, None, None), "cluster": "z", "term_release": release}
+        for release in ("1.0.2", "2.4.1")
+        for at, leader, epoch, isr in ((10, 1, 3, [1]), (20, -1, 4, []))
+    ]
+    verdicts = [
+        row["verdict"]
+        for part in (states[:2], states[2:])
+        for row in state_verdicts(part, OLD)
+        if row["rule"] == "replica_removal"
+    ]
+    assert verdicts == ["holds", "violated"]

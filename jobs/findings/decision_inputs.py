@@ -44,9 +44,10 @@ def to_election_inputs(
     controller decided by.
 
     Adds `possibly_online`, `certainly_online` (never null), `plausible_replicas` (null unless an assignment is missing,
-    or unknown), `plausible_isr` (of failed elections, the ISR before and after them, null if unknown), `isr_order` (of
-    `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown); `live_brokers` is filled
-    from registrations where the controller did not log it, `shutting_down` with none.
+    or unknown), `last_known_before` (see `_last_known`), `plausible_isr` (of failed elections, the ISR before and after
+    them, null if unknown), `isr_order` (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled`
+    (null unknown); `live_brokers` is filled from registrations where the controller did not log it, `shutting_down`
+    with none.
     """
     none = F.array().cast(IDS)
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
@@ -60,6 +61,7 @@ def to_election_inputs(
     if old_clusters:
         is_old = F.col("cluster").isin(*old_clusters)
         decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
+    decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     by_topic = {
         name: topic.unclean_leader_election_enable
         for name, topic in settings.topics.items()
@@ -127,6 +129,20 @@ def _isr_orders(decisions: DataFrame, events: DataFrame) -> DataFrame:
         .where((F.col("printed_at") <= F.col("at")) & (F.array_sort("printed") == F.col("isr_before")))
         .groupBy(*DECISION)
         .agg(F.max_by("printed", "printed_at").alias("isr_order"))
+    )
+
+
+def _last_known(states: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> INCARNATION, leader_epoch, `last_known_before`: the last known eligible leader replicas of
+    the state before those that began a leader epoch, where there were any (KIP-966)."""
+    before = states.where("size(last_known_elr) > 0").select(
+        *INCARNATION, (F.col("partition_epoch") + 1).alias("partition_epoch"), F.col("last_known_elr").alias("known")
+    )
+    after = states.select(*INCARNATION, "partition_epoch", "leader_epoch")
+    return (
+        after.join(before, [*INCARNATION, "partition_epoch"])
+        .groupBy(*INCARNATION, "leader_epoch")
+        .agg(F.min_by("known", "partition_epoch").alias("last_known_before"))
     )
 
 

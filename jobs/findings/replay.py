@@ -15,7 +15,7 @@ from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.controllers import kraft_takeovers
 from jobs.timelines.row_streams import map_rows
-from jobs.timelines.topics import INCARNATION
+from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import VERDICTS
 from udfs.kafka.election_verdicts import ASSIGNMENT_ORDER
 from udfs.kafka.releases import Release
@@ -26,6 +26,7 @@ from udfs.kafka.verdict_rows import (
     election_verdicts,
     reassignment_verdicts,
     state_verdicts,
+    transition_verdicts,
 )
 from udfs.kafka.verdicts_columns import doubt
 
@@ -47,6 +48,7 @@ def to_verdicts(
     shows_elr: DataFrame,
     kraft_clusters: DataFrame,
     releases: Releases,
+    term_releases: DataFrame,
     settings: Settings,
 ) -> DataFrame:
     """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS,
@@ -55,6 +57,7 @@ def to_verdicts(
     `known_spans`: rows of `to_known_spans` by cluster, when comings and goings of brokers would have been logged;
     `shows_elr`: see `showing_elr`; `kraft_clusters`: see `to_kraft_clusters`;
     `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster without one stay unjudged.
+    `term_releases`: see `to_term_releases`; they count before `releases`.
     """
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)
@@ -62,20 +65,27 @@ def to_verdicts(
     old = [
         name for name, (text, is_kraft) in releases.items() if not is_kraft and Release.parse(text) < ASSIGNMENT_ORDER
     ]
-    elections = elections.join(of_cluster, "cluster", "left")
+    of_term = F.broadcast(term_releases)
+    elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
     inputs = checkpointed(to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, old))
     rules = F.broadcast(kraft_clusters.select("cluster", "raises_epoch_of_shrink"))
-    judged = states.join(of_cluster, "cluster", "left").join(rules, "cluster", "left")
+    judged = (
+        states.join(of_cluster, "cluster", "left")
+        .join(rules, "cluster", "left")
+        .join(of_term, ["cluster", "controller_epoch"], "left")
+    )
     caused = to_caused_states(judged, inputs, brokers, known_spans)
     terms = controllers.repartition("cluster").sortWithinPartitions(
         "cluster", "cluster_incarnation", "mode", "since", "controller_epoch"
     )
+    paths = to_transitions(events, topics).join(of_term, ["cluster", "controller_epoch"], "left")
     reassigned = _completed(reassignments.join(of_cluster, "cluster", "left"), states)
     return (
         map_rows(inputs, lambda rows: election_verdicts(rows, releases), VERDICTS.schema)
         .unionByName(map_rows(caused, lambda rows: state_verdicts(rows, releases), VERDICTS.schema))
         .unionByName(map_rows(terms, controller_verdicts, VERDICTS.schema))
         .unionByName(map_rows(reassigned, lambda rows: reassignment_verdicts(rows, releases), VERDICTS.schema))
+        .unionByName(map_rows(paths, lambda rows: transition_verdicts(rows, releases), VERDICTS.schema))
         .unionByName(map_rows(_registrations(brokers, controllers, takeovers), broker_verdicts, VERDICTS.schema))
     )
 
@@ -114,6 +124,33 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
             "isrs": F.coalesce("isrs", F.array().cast("array<array<int>>")),
             "is_whole": F.coalesce("is_whole", F.lit(False)),
         }
+    )
+
+
+def to_transitions(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE -> of each partition and replica, and each ZooKeeper controller, `transitions`: the
+    different ones that it logged, with the first line of each, in order of time. See `transition_verdicts`."""
+    is_transition = F.col("event_type").isin("partition_state_change", "replica_state_change")
+    lines = events.where(is_transition & F.expr("controller_epoch IS NOT NULL AND topic IS NOT NULL")).select(
+        "cluster",
+        "topic",
+        "partition",
+        "at",
+        "controller_epoch",
+        F.col("fields")["from_state"].alias("from_state"),
+        F.col("fields")["to_state"].alias("to_state"),
+        F.col("fields")["replica"].try_cast("int").alias("replica"),
+        F.struct("at", "node_id", "file_id", "line").alias("place"),
+        "node_id",
+    )
+    path = [*INCARNATION, "node_id", "controller_epoch", "replica"]
+    transition = F.struct("place.at", "place.file_id", "place.line", "place.node_id", "from_state", "to_state")
+    return (
+        with_incarnation(lines.where("from_state IS NOT NULL AND to_state IS NOT NULL"), topics)
+        .groupBy(*path, "from_state", "to_state")
+        .agg(F.min("place").alias("place"))
+        .groupBy(*path)
+        .agg(F.min("place.at").alias("at"), F.array_sort(F.collect_list(transition)).alias("transitions"))
     )
 
 

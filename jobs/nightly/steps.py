@@ -31,7 +31,7 @@ from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.controllers import to_controller_timeline
-from jobs.timelines.kafka_releases import releases
+from jobs.timelines.kafka_releases import releases, to_term_releases
 from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
 from jobs.timelines.topics import to_topic_timeline
@@ -239,7 +239,8 @@ def write_verdicts(work: Work) -> None:
         work.events,
         shows_elr,
         work.inputs.facts.kraft_clusters,
-        releases(work.table("log_files"), work.inputs.events),
+        releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions),
+        to_term_releases(work.table("controller_timeline"), work.inputs.events, work.settings.kafka_versions),
         work.settings,
     )
     work.write({"verdicts": verdicts})

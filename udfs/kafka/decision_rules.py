@@ -109,7 +109,6 @@ INVARIANTS = (
         since="0.8.0",
         until="3.9",
         source="kafka.controller.PartitionState, kafka.controller.ReplicaState (validPreviousStates)",
-        is_replayed=False,
     ),
     DecisionRule(
         "elected_leader_online",

@@ -194,6 +194,7 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKi
         adding=tuple(r for r in new if r in after and r not in isr_before) if leaving else (),
         removing=tuple(leaving),
         elr=tuple(row["elr_before"] or ()),
+        last_known_elr=tuple(row.get("last_known_before") or ()),
     )
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
     config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)

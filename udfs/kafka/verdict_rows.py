@@ -15,8 +15,10 @@ from typing import Any
 
 from udfs.kafka.cluster_invariants import check_broker_epochs, check_controllers
 from udfs.kafka.election_verdicts import judge_election
+from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
 from udfs.kafka.reassignment_verdicts import judge_reassignment
-from udfs.kafka.releases import ProtocolVersion, Release
+from udfs.kafka.releases import ProtocolVersion, Release, printed_release
+from udfs.kafka.state_machines import is_known_legal
 from udfs.kafka.stored_state import Cluster
 from udfs.kafka.verdicts import Verdict, algorithm_release, judge_states, verdict_of, without_elr
 
@@ -35,7 +37,7 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
         is_kraft = ever_kraft and ran_kraft(row, row["at"])
         if is_kraft is None:
             continue
-        lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, row["shows_elr"])
+        lowest, elr_enabled = algorithm_release(_of_terms([row], release), is_kraft, row["shows_elr"])
         verdict = judge_election(row, lowest, is_kraft=is_kraft, elr_enabled=elr_enabled)
         if elr_enabled and row["elr_before"] is None:
             verdict = without_elr(verdict)
@@ -80,6 +82,28 @@ def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Release
         yield _verdict_row(row, judge_reassignment(row, lowest, is_kraft=is_kraft), subject, row["until"])
 
 
+def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Transitions of one partition or replica by one controller, each judged by itself: lines between may be lost.
+
+    A row has `transitions`, the different ones with their first lines, `replica` (null: of the partition itself), the
+    controller's `node_id` and `controller_epoch`.
+    """
+    for row in paths:
+        if row["cluster"] not in releases:
+            continue
+        release = _of_terms([row], releases[row["cluster"]][0])
+        pairs = [(t["from_state"], t["to_state"]) for t in row["transitions"]]
+        illegal = [at for at, pair in enumerate(pairs) if not is_known_legal(release, *pair)]
+        words = ", ".join(f"{was} to {now}" for was, now in ([pairs[at] for at in illegal] or pairs))
+        finding = Finding("legal_transition", VIOLATED if illegal else HOLDS, 0, "legal transitions", words)
+        lines = [row["transitions"][at] for at in (illegal or range(len(pairs)))]
+        evidence = [{name: line[name] for name in ("node_id", "file_id", "line")} for line in lines]
+        of_replica = "" if row["replica"] is None else f" replica {row['replica']}"
+        by = f"controller {row['node_id']} epoch {row['controller_epoch']}"
+        judged = {**row, "evidence": evidence}
+        yield _verdict_row(judged, verdict_of(finding), f"{_incarnation(row)}{of_replica}, {by}", row["at"])
+
+
 def broker_verdicts(registrations: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
     """Registrations in order of time, those of one broker together: each has a larger broker epoch than the one before.
 
@@ -90,6 +114,13 @@ def broker_verdicts(registrations: Iterable[VerdictRow]) -> Iterator[VerdictRow]
         for finding in check_broker_epochs([row["epoch"] for row in rows]):
             subject = f"broker {broker} epoch {rows[finding.at]['epoch']}"
             yield _verdict_row(rows[finding.at], verdict_of(finding), subject, rows[finding.at]["since"])
+
+
+def _of_terms(rows: Iterable[VerdictRow], release: str) -> Release:
+    """The lowest release that the controllers of rows printed (`term_release`), of those that printed none the
+    cluster's."""
+    printed = (printed_release([row.get("term_release")]) for row in rows)
+    return min(of_term or Release.parse(release) for of_term in printed)
 
 
 def ran_kraft(row: VerdictRow, at: int | None) -> bool | None:
@@ -111,7 +142,7 @@ def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> I
     for is_kraft, part in ((False, rows[:first_kraft]), (True, rows[first_kraft:stop])):
         if not part:
             continue
-        lowest, elr_enabled = algorithm_release(Release.parse(release), is_kraft, part[0]["shows_elr"])
+        lowest, elr_enabled = algorithm_release(_of_terms(part, release), is_kraft, part[0]["shows_elr"])
         before = [{**rows[first_kraft - 1], "controller_epoch": None}] if is_kraft and first_kraft else []
         cluster = Cluster(lowest, is_kraft, _metadata_version(part[0]), elr_enabled=elr_enabled)
         for at, verdict in judge_states(cluster, [*before, *part]):

@@ -5,7 +5,7 @@ Plain functions over rows as dicts; `verdict_rows` streams rows of tables throug
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,7 +81,11 @@ def without_elr(verdict: Verdict, missing: str = "elr_before") -> Verdict:
 def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, Verdict]]:
     """Invariants, and decisions that states show, over one incarnation in stored order: position and verdict of each
     rule applied."""
-    states = [_state(row) for row in rows]
+    assigned: set[int] = set()
+    states = []
+    for row in rows:
+        assigned |= {*(row["replicas"] or ())}
+        states.append(_state(row, assigned))
     for finding in (*check_sequence(cluster, states), *check_decisions(cluster, states)):
         verdict = verdict_of(finding)
         lacks_elr = cluster.elr_enabled and finding.at > 0 and rows[finding.at - 1]["elr"] is None
@@ -92,8 +96,9 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
         yield finding.at, verdict
 
 
-def _state(row: Row) -> StoredState:
-    """A PARTITION_TIMELINE row, with what its election went by, as the invariants take it.
+def _state(row: Row, assigned: Collection[int] = ()) -> StoredState:
+    """A PARTITION_TIMELINE row, with what its election went by, as the invariants take it; `assigned` were its replicas
+    so far.
 
     `certainly_online` and `possibly_online`: null unknown.
 
@@ -116,4 +121,6 @@ def _state(row: Row) -> StoredState:
         maybe_online=frozenset(possible or ()) - frozenset(online or ()),
         unclean_enabled=row.get("unclean_enabled"),
         elr=tuple(row["elr"] or ()),
+        last_known_elr=tuple(row.get("last_known_elr") or ()),
+        departing=frozenset(assigned).difference(replicas) if replicas is not None else frozenset(),
     )

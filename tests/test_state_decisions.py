@@ -194,7 +194,17 @@ COMPLETED: dict[str, tuple[str, bool, list[list[int]], bool, str]] = {
     "a state is missing": ("2.4", False, [[1, 2], [1, 3]], False, UNKNOWN),
     "KRaft to 3.7 waits for 3 only": ("3.7", True, [[1, 2], [3]], True, HOLDS),
     "and later for all": ("3.8", True, [[1, 2], [3]], True, VIOLATED),
+    "until KAFKA-19975": ("4.2", True, [[1, 2], [3]], True, HOLDS),
 }
+
+
+def test_another_order_of_the_same_replicas_waits_for_nobody() -> None:
+    """From 2.4 on it is complete at once, though 2 is out of sync (`isReassignmentComplete`)."""
+    row = {
+        "original_replicas": [1, 2], "target_replicas": [2, 1], "adding_replicas": [], "removing_replicas": [],
+        "isrs": [[1]], "is_whole": True,
+    }  # fmt: skip
+    assert judge_reassignment(row, Release(2, 4), is_kraft=False).verdict == HOLDS
 
 
 @pytest.mark.parametrize("case", COMPLETED)

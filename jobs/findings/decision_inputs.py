@@ -43,11 +43,11 @@ def to_election_inputs(
     """ELECTIONS, PARTITION_TIMELINE, BROKER_TIMELINE, TOPIC_TIMELINE, EVENTS -> elections with the rest of what the
     controller decided by.
 
-    Adds `possibly_online`, `certainly_online` (never null), `plausible_replicas` (null unless an assignment is missing,
-    or unknown), `last_known_before` (see `_last_known`), `plausible_isr` (of failed elections, the ISR before and after
-    them, null if unknown), `isr_order` (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled`
-    (null unknown); `live_brokers` is filled from registrations where the controller did not log it, `shutting_down`
-    with none.
+    Adds `lists_live` (whether the controller logged the live brokers), `possibly_online`, `certainly_online` (never
+    null), `plausible_replicas` (null unless an assignment is missing, or unknown), `last_known_before` (see
+    `_last_known`), `plausible_isr` (of failed elections, the ISR before and after them, null if unknown), `isr_order`
+    (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown); `live_brokers` is
+    filled from registrations where the controller did not log it, `shutting_down` with none.
     """
     none = F.array().cast(IDS)
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
@@ -72,6 +72,7 @@ def to_election_inputs(
     ).join(_on_failed_directories(decisions, events), DECISION, "left")
     return joined.withColumns(
         {
+            "lists_live": F.col("live_brokers").isNotNull(),
             "live_brokers": F.coalesce("live_brokers", "possible"),
             "possibly_online": F.coalesce("live_brokers", "possible", none),
             "certainly_online": F.array_except(

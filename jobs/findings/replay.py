@@ -180,12 +180,16 @@ def to_caused_states(states: DataFrame, inputs: DataFrame, brokers: DataFrame, k
         .when(is_asked_for, "unclean_request")
         .otherwise(F.col("strategy"))
     )
+    # registrations excuse, but never accuse: a line may show a state long after it was decided
+    certain, possible, is_listed = F.col(ONLINE[0]), F.col(ONLINE[1]), F.col("lists_live")
+    is_known = F.col("live_brokers").isNotNull() & F.col("isr").isNotNull()
     causes = inputs.where("succeeded").select(
         *INCARNATION,
         "leader_epoch",
         trigger.alias("trigger"),
         "unclean_enabled",
-        *(F.when(F.col("live_brokers").isNotNull(), F.col(n)).alias(n) for n in ONLINE),
+        F.when(is_known, F.when(is_listed, certain).otherwise(F.array_intersect(certain, "isr"))).alias(ONLINE[0]),
+        F.when(is_known, F.when(is_listed, possible).otherwise(F.array_union(possible, "isr"))).alias(ONLINE[1]),
     )
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     in_order = states.withColumns(
@@ -195,15 +199,15 @@ def to_caused_states(states: DataFrame, inputs: DataFrame, brokers: DataFrame, k
     rows = in_order.withColumn("elected_epoch", F.when(is_first, F.col("leader_epoch")))
     elected = causes.withColumnRenamed("leader_epoch", "elected_epoch")
     grown = rows.where("isr_before IS NULL OR size(array_except(isr, isr_before)) > 0").select(
-        *INCARNATION, F.col("since").alias("at"), F.col("ordinal").alias("decision"), "replicas",
+        *INCARNATION, F.col("since").alias("at"), F.col("ordinal").alias("decision"), "replicas", "isr",
         F.array_union(F.coalesce("replicas", "isr"), "isr").alias("concerned"),
     )  # fmt: skip
     then = registered(grown, brokers, known_spans).select(
-        *INCARNATION, F.col("decision").alias("ordinal"), F.col("certain"), F.col("possible")
+        *INCARNATION, F.col("decision").alias("ordinal"), "certain", "possible"
     )
     known = {
-        "certainly_online": F.coalesce("certainly_online", "certain"),
-        "possibly_online": F.coalesce("possibly_online", "possible"),
+        ONLINE[0]: F.coalesce(ONLINE[0], "certain"),
+        ONLINE[1]: F.coalesce(ONLINE[1], F.array_union("possible", "isr")),
     }
     return (
         rows.join(elected, [*INCARNATION, "elected_epoch"], "left")

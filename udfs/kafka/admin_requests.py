@@ -161,5 +161,5 @@ def verify(partition: Partition, target: Sequence[int], *, is_reassigning: bool)
         return f"Reassignment of partition {name} is still in progress."
     if tuple(target) == partition.replicas:
         return f"Reassignment of partition {name} is completed."
-    found, wanted = (",".join(map(str, replicas)) for replicas in (partition.replicas, target))
-    return f"There is no active reassignment of partition {name}, but replica set is {found} rather than {wanted}."
+    present, wanted = (",".join(map(str, replicas)) for replicas in (partition.replicas, target))
+    return f"There is no active reassignment of partition {name}, but replica set is {present} rather than {wanted}."

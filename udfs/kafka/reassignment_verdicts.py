@@ -8,7 +8,7 @@ from typing import Any
 
 from udfs.kafka.judgements import UNKNOWN, Finding, judge, unknown
 from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
-from udfs.kafka.releases import Release
+from udfs.kafka.releases import TRUNK, Release
 from udfs.kafka.verdicts import Verdict, verdict_of
 
 Row = Mapping[str, Any]
@@ -27,7 +27,9 @@ def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict
     if is_kraft and release < Release(3, 8):
         awaited = set(row["adding_replicas"] or ())
     expected = f"{sorted(awaited)} in the ISR before it is complete"
-    if target is None or (is_kraft and release < Release(3, 8) and row["adding_replicas"] is None):
+    if not row["adding_replicas"] and not row["removing_replicas"] and row["adding_replicas"] is not None:
+        judgement = judge(True, "no replica to wait for", "another order of the same replicas")
+    elif target is None or (is_kraft and release < Release(3, 8) and row["adding_replicas"] is None):
         judgement = unknown(expected, "target_replicas")
     elif any(_completes(row, release, isr, is_kraft=is_kraft) for isr in isrs):
         judgement = judge(True, expected, f"ISRs {_in_words(isrs)}")
@@ -46,9 +48,9 @@ def _completes(row: Row, release: Release, isr: list[int], *, is_kraft: bool) ->
         return set(target) <= set(isr)
     removing, adding = tuple(row["removing_replicas"] or ()), tuple(row["adding_replicas"] or ())
     lists = ReassignmentLists((*target, *(r for r in removing if r not in target)), adding, removing)
-    if not adding and not removing:
-        return True
-    return kraft_reassign_complete(release, lists, isr) is not None
+    # from KAFKA-19975 on, which came with one of them, only the added replicas are awaited unless it shrinks
+    rules = [release, TRUNK] if release >= Release(4, 2) else [release]
+    return any(kraft_reassign_complete(rule, lists, isr) is not None for rule in rules)
 
 
 def _in_one_sentence(verdict: Verdict, row: Row) -> Verdict:

@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import main
-from tests.answers_warehouse import night, partition, row, state, tables
+from schemas.tables import BY_NAME
+from tests.answers_warehouse import CONTROLLER, moment, night, partition, proof, row, state, tables
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +118,34 @@ def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehou
     answer = data(warehouse, "incidents")
     assert answer["answer"] == f"2 incidents {SPAN}, by outages."
     assert "no table incidents" in answer["cannot_be_told"][0]
+
+
+INCIDENT = row(
+    incident_id="broker_crash-1-20261121T100500000", severity="critical", title="Broker 1 crashed", since="10:05:00",
+    until="10:06:00", root_cause="broker_crash", root_broker=1, topics_affected=1, partitions_affected=1,
+    leaderless_partition_minutes=1.0, story="Broker 1 crashed [1].", evidence=proof((CONTROLLER, 30)),
+    steps=[{"at": moment("10:05:00"), "what": "broker 1 crashed", "node_id": 3, "file_id": CONTROLLER, "line": 30}],
+)  # fmt: skip
+
+
+@pytest.mark.skipif("incidents" not in BY_NAME, reason="there is no table of incidents")
+def test_incidents_are_told_worst_first_and_planned_ones_on_demand(tmp_path: Path) -> None:
+    planned = {**INCIDENT, "incident_id": "p", "severity": "info", "title": "Broker 2 was restarted", "steps": []}
+    root = night(tmp_path / "w", {"incidents": [planned, INCIDENT]})
+    answer = data(root, "incidents")
+    assert answer["answer"] == f"1 incident {SPAN} (1 critical); 1 planned one not listed, --all lists them."
+    assert [one["title"] for one in answer["incidents"]] == ["Broker 1 crashed", "Broker 2 was restarted"]
+    assert answer["incidents"][0]["steps"] == [
+        {"at": "2026-11-21T10:05:00.000Z", "what": "broker 1 crashed", "line": "broker-3/controller.log:30"}
+    ]
+    text = run(root, "incidents").stdout
+    assert "CRITICAL  Broker 1 crashed" in text
+    assert "restarted" not in text
+    assert "restarted" in run(root, "incidents", "--all").stdout
+    run(root, "report", "-o", str(tmp_path / "r.html"))
+    page = (tmp_path / "r.html").read_text()
+    assert '<span class="badge critical">critical</span>\n<h3>Broker 1 crashed</h3>' in page
+    assert "1 partition without a leader, 1 min 0 s of partition time" in page
 
 
 # ---- what-if --------------------------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ _ROW_ORDERS: Mapping[str, RowOrder] = {
     "controller_timeline": RowOrder(("cluster", "cluster_incarnation", "mode"), ("controller_epoch", "controller_id")),
     "control_requests": RowOrder(("cluster", "controller_id", "broker"), ("number",)),
     "clock_offsets": RowOrder(("cluster", "node_id"), ("hour",)),
+    "log_dir_failures": RowOrder(("cluster", "broker"), ("log_dir", "at")),
+    "incidents": RowOrder(("cluster",), ("incident_id",)),
 }
 
 
@@ -171,6 +173,7 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
         ),
     ),
     "reassignments": (since_before_until(*INCARNATION, "since", "until"),),
+    "incidents": (since_before_until("cluster", "incident_id", "since", "until"),),
     "verdicts": (
         Expectation(
             "three_valued",

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TEXTS, TIME, column
+from schemas.columns import (
+    CLUSTER,
+    EVIDENCE,
+    EVIDENCE_COLUMN,
+    FLAG,
+    IDS,
+    INT,
+    LONG,
+    PARTITION_KEY,
+    TEXT,
+    TEXTS,
+    TIME,
+    column,
+)
 from schemas.table import table
 
 ELECTIONS = table(
@@ -121,18 +134,35 @@ OFFLINE_PARTITIONS = table(
     column(
         "cause",
         TEXT,
-        "`broker_failure`, `controlled_shutdown`, `fenced`, `log_dir_failure`, `topic_deletion`.",
+        "`broker_crash`; `controlled_shutdown`; `broker_halted` (after an error of its own); `session_expired` "
+        "(ZooKeeper) or `fenced` (KRaft): the leader's session ended, and its process lived on, or its lines do not "
+        "tell; `log_dir_failure`; `no_live_isr`: who led is not known, and no member of the ISR was there; "
+        "`topic_deletion`: the topic was being deleted, and waited for that.",
         null="unknown",
     ),
-    column("cause_broker", INT, "Broker that was lost.", null="unknown"),
+    column(
+        "cause_broker",
+        INT,
+        "Broker that was lost; of `no_live_isr` the last one.",
+        null="unknown, or the topic was deleted",
+    ),
+    column(
+        "cause_at",
+        TIME,
+        "When that broker surely had gone, the directory had failed, or the deletion was asked for, UTC.",
+        null="unknown",
+    ),
+    column("cause_evidence", EVIDENCE, "The lines that prove the cause; empty if it is unknown."),
     column("last_leader", INT, "Leader before.", null="unknown"),
     column("last_isr", IDS, "ISR when the leader was lost, sorted.", null="unknown"),
     column(
         "healed_by",
         TEXT,
-        "`clean_election`, `unclean_election`, `topic_deletion`.",
+        "`broker_return`: an in-sync replica that had been away was elected; `clean_election` of one that was there "
+        "all along; `unclean_election`, `reassignment`, `topic_deletion`.",
         null="still offline, or unknown, or the cluster was created anew",
     ),
+    column("healed_by_broker", INT, "Broker that was elected.", null="still offline, or the topic was deleted"),
     column("failed_elections", INT, "Number of elections that failed meanwhile."),
     EVIDENCE_COLUMN,
 )

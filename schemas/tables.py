@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schemas import findings, ingest, ledger, requests, timelines
+from schemas import findings, incidents, ingest, ledger, requests, timelines
 from schemas.table import Table
 
 SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
@@ -23,6 +23,8 @@ DERIVED: tuple[Table, ...] = (
     findings.ISR_CHANGES,
     findings.ISR_CHURN,
     findings.REASSIGNMENTS,
+    incidents.LOG_DIR_FAILURES,
+    incidents.INCIDENTS,
     findings.VERDICTS,
 )
 """What follows from them; computed again for a cluster with new input."""

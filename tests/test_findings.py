@@ -11,14 +11,17 @@ from pyspark.sql import types as T
 
 from jobs.findings.elections import states_then, to_elections
 from jobs.findings.isr import to_isr_changes, to_isr_churn
-from jobs.findings.outages import to_offline_partitions
+from jobs.findings.node_stops import NODE_STOPS
+from jobs.findings.outage_causes import with_causes
+from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.settings import Settings
 from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
-from schemas.findings import ELECTIONS, ISR_CHANGES
+from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.incidents import LOG_DIR_FAILURES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, TIME, column
-from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
+from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from tests.conftest import instant
 
 if TYPE_CHECKING:
@@ -251,33 +254,26 @@ line | node_id | file_id | at       | event_type             | leader | correlat
 # of a later request, when it came
 14   | 9       | f       | 10:00:01 | metadata_cache_updated | -1     | 3
 """
-BROKERS = """
-broker | since    | until      | ended_by
-1      | 09:00:00 | 10:00:00.9 | session_expired
-3      | 09:00:00 | 10:08:58   | fenced
-3      | 10:08:59 | 10:08:59.5 | controlled_shutdown
-2      | 09:00:00 |            |
-"""
 OUTAGES = """
-topic   | since    | until    | duration_ms | cause               | cause_broker | last_leader | last_isr | healed_by        | failed_elections | evidence
-clean   | 10:00:01 | 10:00:04 | 3000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:2,9@f:3
-unclean | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1        | unclean_election | 2                | 9@f:6
-open    | 10:09:00 |          |             | controlled_shutdown | 3            | 3           | 3        |                  | 0                | 9@f:9
+topic   | since    | until    | duration_ms | last_leader | last_isr | healed_by        | healed_by_broker | failed_elections | evidence
+clean   | 10:00:01 | 10:00:04 | 3000        | 1           | 1,2      | clean_election   | 2 | 0                | 9@f:2,9@f:3
+unclean | 10:00:01 | 10:00:02 | 1000        | 1           | 1        | unclean_election | 2 | 2                | 9@f:6
+open    | 10:09:00 |          |             | 3           | 3        |                  |   | 0                | 9@f:9
 # nobody knows who led before its first line, and until when
-dropped | 10:00:00 | 10:00:01 |             |                     |              |             | 1        |                  | 0                | 9@f:10
-dropped | 10:00:02 | 10:00:03 | 1000        |                     |              | 1           | 1        | topic_deletion   | 0                | 9@f:12
-many    | 10:00:01 | 10:00:02 | 1000        | broker_failure      | 1            | 1           | 1,2      | clean_election   | 0                | 9@f:14
-at_once | 10:00:05 | 10:00:09 | 4000        |                     |              | 2           | 2        |                  | 0                | 9@f:20
-epochs  | 10:00:10 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:26
-bounds  | 10:00:05.1 | 10:00:05.6 |         |                     |              | 1           | 1        |                  | 0                | 9@f:29,9@f:30
-hole    | 10:06:00 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:33
-lost    | 2026-11-25 12:00:20 | 2026-11-25 12:00:21 | | |      | 1           | 1        |                  | 0                | 9@f:36
-twice   | 10:06:00 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:39
-twice   | 2026-11-25 12:00:10 | 2026-11-25 12:00:12 | | |      |             | 1        |                  | 0                | 9@f:40
-once    | 10:00:05 | 10:00:08 |             |                     |              | 1           | 1        |                  | 0                | 9@f:43,9@f:44
-anew    | 10:00:20 | 10:00:30 | 10000       |                     |              | 1           | 1        |                  | 0                | 9@f:53
-late    | 10:00:05 |          |             |                     |              | 1           | 1        |                  | 0                | 9@f:47
-lasting | 10:03:00 | 10:03:16 | 16000       |                     |              | 1           | 1        |                  | 0                | 9@f:50
+dropped | 10:00:00 | 10:00:01 |             |             | 1        |                  | 1 | 0                | 9@f:10
+dropped | 10:00:02 | 10:00:03 | 1000        | 1           | 1        | topic_deletion   |   | 0                | 9@f:12
+many    | 10:00:01 | 10:00:02 | 1000        | 1           | 1,2      | clean_election   | 1 | 0                | 9@f:14
+at_once | 10:00:05 | 10:00:09 | 4000        | 2           | 2        |                  | 2 | 0                | 9@f:20
+epochs  | 10:00:10 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:26
+bounds  | 10:00:05.1 | 10:00:05.6 |         | 1           | 1        |                  | 1 | 0                | 9@f:29,9@f:30
+hole    | 10:06:00 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:33
+lost    | 2026-11-25 12:00:20 | 2026-11-25 12:00:21 | | 1   | 1        |                  | 1 | 0                | 9@f:36
+twice   | 10:06:00 |          |             | 1           | 1        |                  |   | 0                | 9@f:39
+twice   | 2026-11-25 12:00:10 | 2026-11-25 12:00:12 | |     | 1        |                  | 1 | 0                | 9@f:40
+once    | 10:00:05 | 10:00:08 |             | 1           | 1        |                  | 1 | 0                | 9@f:43,9@f:44
+anew    | 10:00:20 | 10:00:30 | 10000       | 1           | 1        |                  |   | 0                | 9@f:53
+late    | 10:00:05 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:47
+lasting | 10:03:00 | 10:03:16 | 16000       | 1           | 1        |                  | 1 | 0                | 9@f:50
 """
 BOUNDS = """
 topic   | since    | at_least_ms | at_most_ms | began_after | ended_before
@@ -316,11 +312,72 @@ def known_spans(frame: Frame, coverage: str, *by: str) -> DataFrame:
 
 def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     spans = known_spans(frame, LED_COVERAGE)
-    brokers, events = frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, LED_EVENTS)
     anew = {"c": [int(instant("10:00:30").replace(tzinfo=UTC).timestamp()) * 1_000_000]}
-    rows = to_offline_partitions(states(frame, LED), elections, brokers, spans, events, anew).persist()
+    rows = to_outages(states(frame, LED), elections, spans, frame(EVENTS, LED_EVENTS), anew).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
+
+
+LOST = """
+topic   | partition | incarnation | since    | ended_before | last_leader | last_isr | healed_by        | healed_by_broker
+crash   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1,2      | clean_election   | 2
+return  | 0         | 0           | 10:00:01 | 10:00:09     | 1           | 1        | clean_election   | 1
+# nothing shows whether it was clean, but who was in sync and there all along still is, and so is the only one
+stays   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1,2      |                  | 2
+only    | 0         | 0           | 10:00:01 | 10:00:09     | 1           | 1        |                  | 1
+unsure  | 0         | 0           | 10:00:01 | 10:00:09     | 4           | 1,4      |                  | 1
+# 3 was frozen for 20 s; before and after it was there
+frozen  | 0         | 0           | 10:00:31 | 10:00:50     | 3           | 3        | unclean_election | 2
+there   | 0         | 0           | 10:01:31 |              | 3           | 3        |                  |
+dir     | 1         | 0           | 10:02:01 |              | 3           | 3        |                  |
+dir     | 2         | 0           | 10:02:01 |              | 3           | 3        |                  |
+# who led is not known: all members of its ISR were away, 1 went before 5
+isr     | 0         | 0           | 10:00:05 |              |             | 1,5      |                  |
+isr     | 1         | 0           | 10:00:05 |              |             | 1,2      |                  |
+# the topic was being deleted when the broker went
+deleted | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
+again   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
+"""
+NODES = """
+node_id | role       | since    | began_after | how       | ended_by        | noticed_at | until    | evidence
+1       | broker     | 10:00:00.9 | 09:59:51  | crashed   | session_expired | 10:00:00.9 | 10:00:08 | 9@f:1
+3       | broker     | 10:00:30 | 10:00:21    | cut_off   | fenced          | 10:00:30   | 10:00:50 | 9@f:2
+5       | broker     | 10:00:04 |             | shut_down |                 |            |          | 9@f:3
+2       | controller | 10:00:01 |             | crashed   |                 |            |          | 9@f:4
+"""
+FAILED_DIRS = """
+broker | log_dir | at       | until | partitions | evidence
+3      | /data   | 10:02:00 |       | dir-1      | 9@f:5
+"""
+DELETIONS = """
+topic   | incarnation | deletion_started | evidence
+deleted | 0           | 10:00:00.5       | 9@f:6
+again   | 0           | 10:00:02         | 9@f:7
+"""
+CAUSES = """
+topic   | partition | cause           | cause_broker | cause_at   | cause_evidence | healed_by
+crash   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | clean_election
+return  | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | broker_return
+stays   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | clean_election
+only    | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | broker_return
+unsure  | 0         |                 |              |            | []             |
+frozen  | 0         | fenced          | 3            | 10:00:30   | 9@f:2          | unclean_election
+there   | 0         |                 |              |            | []             |
+dir     | 1         | log_dir_failure | 3            | 10:02:00   | 9@f:5          |
+dir     | 2         |                 |              |            | []             |
+isr     | 0         | no_live_isr     | 5            | 10:00:04   | 9@f:3          |
+isr     | 1         |                 |              |            | []             |
+deleted | 0         | topic_deletion  |              | 10:00:00.5 | 9@f:6          | topic_deletion
+again   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
+"""
+
+
+def test_causes_of_outages(frame: Frame, same: Same) -> None:
+    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS), frame(TOPIC_TIMELINE, DELETIONS)
+    outages = with_causes(frame(OFFLINE_PARTITIONS, LOST), *inputs).persist()
+    same(outages, CAUSES)
+    # another night works out the same of what the night before wrote
+    same(with_causes(outages, *inputs), CAUSES)
 
 
 # ---- ISR ------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ PLACES = {  # room -> the rooms that it may import, besides itself
     "udfs.arrow": {"udfs.errors", "udfs.rules", "udfs.logs"},
     "udfs.reconstruct": {"schemas", "udfs.rules", "udfs.kafka"},
     "udfs.describe": {"schemas", "udfs.kafka"},
+    "udfs.incidents": set(),
     "udfs.merge": {"udfs.errors", "udfs.printable", "udfs.rules", "udfs.logs"},
 }
 LAYERS = (  # of jobs: a room may import those of the lines above it, and nothing beside it

@@ -1,4 +1,4 @@
-"""Intervals in which a partition has no leader, what caused them and what ended them."""
+"""Intervals in which a partition has no leader, and how they ended; what caused them is in `outage_causes`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.findings import OFFLINE_PARTITIONS
+from schemas.spark import EVIDENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 OUTAGE = [*INCARNATION, "number"]
 """Key of an outage: outages of a partition are numbered."""
-MAX_CAUSE_DISTANCE_MS = 1000
-"""A broker that went away at most so long before or after its partition lost its leader is the cause."""
 LAST_OF_FIRST_REQUESTS = 2
 """Correlation id of the last of the requests by which a ZooKeeper controller that has just connected to a broker
 tells it what is, however long it has been so: UpdateMetadata, LeaderAndIsr, UpdateMetadata
@@ -31,35 +30,41 @@ MOST_DELAY_MS = 15_000
 """A broker works off its first requests in so much time."""
 
 
-def to_offline_partitions(
+def to_outages(
     states: DataFrame,
     elections: DataFrame,
-    brokers: DataFrame,
     known_spans: DataFrame,
     events: DataFrame,
     life_starts: LifeStarts | None = None,
 ) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS -> OFFLINE_PARTITIONS.
+    """Timed rows of `to_states`, ELECTIONS, spans, EVENTS -> OFFLINE_PARTITIONS, their causes left open.
 
     `known_spans`: rows of `to_known_spans` by cluster, when changes of leaders would have been logged. Only rows whose
-    leader is known count; often the lines say that there is none without the ISR. The broker to blame is the last
-    leader, if it went away then.
+    leader is known count; often the lines say that there is none without the ISR.
     """
     outages = checkpointed(_outages(states, known_spans, _first_requests(events)))
-    ended_by = elections.where("succeeded").select(*INCARNATION, "leader_epoch", "unclean")
+    ended_by = elections.where("succeeded").select(
+        *INCARNATION, "leader_epoch", "unclean", "strategy", "replicas", "replicas_before"
+    )
+    is_over, is_led = F.col("ended_before").isNotNull(), F.col("next_leader") >= 0
+    is_deleted = is_over & F.col("next_leader").isNull() & ~_ends_with_life(life_starts or {})
+    was_reassigned = (F.col("strategy") == "reassign") | (F.col("replicas") != F.col("replicas_before"))
     return (
         outages.join(_failed_elections(outages, elections), OUTAGE, "left")
-        .join(_lost_brokers(outages, brokers), OUTAGE, "left")
         .join(ended_by, [*INCARNATION, "leader_epoch"], "left")
         .withColumns(
             {
-                "cause": F.when(F.col("went_by") == "session_expired", "broker_failure").otherwise(F.col("went_by")),
-                "cause_broker": F.when(F.col("went_by").isNotNull(), F.col("last_leader")),
+                "cause": F.lit(None).cast("string"),
+                "cause_broker": F.lit(None).cast("int"),
+                "cause_at": F.lit(None).cast("timestamp"),
+                "cause_evidence": F.array().cast(EVIDENCE),
                 "failed_elections": F.coalesce("failed_elections", F.lit(0)),
-                "healed_by": F.when(F.col("ended_before").isNull() | (F.col("next_leader") == -1), None)
-                .when(F.col("next_leader").isNull() & ~_ends_with_life(life_starts or {}), "topic_deletion")
+                "healed_by": F.when(is_deleted, "topic_deletion")
+                .when(~is_over | ~is_led, None)
                 .when(F.col("unclean"), "unclean_election")
+                .when(~F.col("unclean") & was_reassigned, "reassignment")
                 .when(~F.col("unclean"), "clean_election"),
+                "healed_by_broker": F.when(is_over & is_led, F.col("next_leader")),
                 "evidence": F.slice(F.array_distinct("evidence"), 1, MOST_EVIDENCE),
             }
         )
@@ -234,22 +239,4 @@ def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
         .where("failed_at >= since AND (ended_before IS NULL OR failed_at <= ended_before)")
         .groupBy(*OUTAGE)
         .agg(F.count("*").cast("int").alias("failed_elections"))
-    )
-
-
-def _lost_brokers(outages: DataFrame, brokers: DataFrame) -> DataFrame:
-    """Rows of `_outages`, BROKER_TIMELINE -> OUTAGE, `went_by`: how the last leader went away, where it did about
-    then."""
-    lost = brokers.where("until IS NOT NULL").select(
-        "cluster",
-        F.col("broker").alias("last_leader"),
-        F.col("until").alias("lost_at"),
-        F.col("ended_by").alias("went_by"),
-    )
-    distance_ms = F.abs(F.unix_millis("lost_at") - F.unix_millis("since"))
-    return (
-        outages.join(lost, ["cluster", "last_leader"])
-        .where(distance_ms <= MAX_CAUSE_DISTANCE_MS)
-        .groupBy(*OUTAGE)
-        .agg(F.min_by("went_by", distance_ms).alias("went_by"))
     )

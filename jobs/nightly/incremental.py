@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 BY_TOPIC = (
-    "topic_timeline", "partition_timeline", "contradictions", "elections", "isr_changes", "reassignments",
-    "offline_partitions", "verdicts",
+    "topic_timeline", "partition_timeline", "contradictions", "elections", "isr_changes", "reassignments", "verdicts",
 )  # fmt: skip
-"""Derived tables with rows about one topic (verdicts: also about none); rows of the others are about a cluster."""
+"""Derived tables with rows about one topic (verdicts: also about none); rows of the others are about a cluster, or, as
+outages with their causes, made anew for all of its topics."""
 MARGIN = timedelta(seconds=10)
 """How long before the first new event a line counts as new: what another node logs within 2 s of it
 (`udfs.kafka.verdicts_columns.DOUBT_MS`) may matter."""

@@ -18,8 +18,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.elections import to_elections
+from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
-from jobs.findings.outages import to_offline_partitions
+from jobs.findings.log_dirs import to_log_dir_failures
+from jobs.findings.node_stops import to_node_stops
+from jobs.findings.outage_causes import with_causes
+from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope
@@ -113,7 +117,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
         "clock_offsets", "control_requests", "controller_timeline", "broker_timeline", "topic_timeline",
         "partition_timeline", "contradictions",
     ),
-    "detect": ("elections", "isr_changes", "reassignments", "offline_partitions", "isr_churn"),
+    "detect": (
+        "elections", "isr_changes", "reassignments", "log_dir_failures", "offline_partitions", "isr_churn", "incidents",
+    ),
     "replay": ("verdicts",),
 }  # fmt: skip
 """By step the tables that it writes."""
@@ -192,30 +198,48 @@ def _say_scope(scope: Scope, appended: AppendedClusters, say: Callable[[str], No
 
 # ---- detect ---------------------------------------------------------------------------------------------------------
 def write_findings(work: Work) -> None:
-    """What happened: elections, ISR changes, reassignments, then outages and churn."""
+    """What happened: elections, ISR changes, reassignments, then outages and churn, then what all of it comes to."""
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
-    first = {
-        "elections": to_elections(partitions, events, topics, _known_spans(work, CONTROLLER_LOGS, "node_id")),
-        "isr_changes": to_isr_changes(partitions, events, topics),
-        "reassignments": to_reassignments(events, partitions, topics, work.table("controller_timeline")),
-    }
-    work.write(first)
+    # a node's way is that of its cluster, whichever topics are rebuilt
+    stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
+    work.write(
+        {
+            "elections": to_elections(partitions, events, topics, _known_spans(work, CONTROLLER_LOGS, "node_id")),
+            "isr_changes": to_isr_changes(partitions, events, topics),
+            "reassignments": to_reassignments(events, partitions, topics, work.table("controller_timeline")),
+            "log_dir_failures": to_log_dir_failures(work.inputs.events, stops),
+        }
+    )
     ends = work.inputs.events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
-    led = with_until(work.states.where("leader IS NOT NULL"), topics)
     # of all topics: who is out of sync is so until the logs end
     changes, elections = work.whole("isr_changes"), work.whole("elections")
-    second = {
-        "offline_partitions": to_offline_partitions(
-            led,
-            work.table("elections"),
-            work.table("broker_timeline"),
-            _known_spans(work, CLUSTER_LOGS),
-            events,
-            work.inputs.life_starts,
-        ),
-        "isr_churn": to_isr_churn(changes, elections, ends, work.settings),
-    }
-    work.write(second)
+    work.write(
+        {
+            "offline_partitions": _outages_with_causes(work, stops),
+            "isr_churn": to_isr_churn(changes, elections, ends, work.settings),
+        }
+    )
+    incidents = to_incidents(
+        stops,
+        work.table("log_dir_failures"),
+        work.table("offline_partitions"),
+        elections,
+        work.whole("reassignments"),
+        changes,
+        work.table("controller_timeline"),
+    )
+    work.write({"incidents": incidents})
+
+
+def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
+    """Outages of all topics, of those in scope rebuilt: a cause may be known only later."""
+    led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
+    spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
+    outages = to_outages(led, work.table("elections"), spans, work.events, lives)
+    if work.scope.topics:
+        others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
+        outages = outages.unionByName(others)
+    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"))
 
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:

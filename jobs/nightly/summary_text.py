@@ -273,12 +273,18 @@ def _outages_text(summary: ClusterSummary) -> str:
 
 
 _CAUSES = {
-    "broker_failure": "failed",
-    "controlled_shutdown": "was shut down",
-    "fenced": "was fenced",
-    "bounced": "bounced",
+    "broker_crash": "when broker {} crashed",
+    "controlled_shutdown": "when broker {} was shut down",
+    "broker_halted": "when broker {} halted",
+    "session_expired": "when broker {} lost its session",
+    "fenced": "when broker {} was fenced",
+    "log_dir_failure": "when a log directory of broker {} failed",
+    "no_live_isr": "when broker {}, the last of its ISR, was gone",
+    "topic_deletion": "as its topic was being deleted",
 }
 _ENDS = {
+    "broker_return": "ended by the broker's return at",
+    "reassignment": "ended by a reassignment at",
     "clean_election": "ended by a clean election at",
     "unclean_election": "ended by an unclean election at",
     "topic_deletion": "ended by the topic's deletion at",
@@ -287,7 +293,7 @@ _ENDS = {
 
 def _outage(row: Row, names: Names) -> str:
     if row["cause"] in _CAUSES:
-        cause = f"when broker {row['cause_broker']} {_CAUSES[row['cause']]}"
+        cause = _CAUSES[row["cause"]].format(row["cause_broker"])
     elif row["last_leader"] is not None:
         cause = f"when it lost its leader {row['last_leader']}"
     else:

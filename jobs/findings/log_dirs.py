@@ -1,0 +1,60 @@
+"""Log directories that failed, and the partitions that went offline with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.evidence import evidence
+from schemas.incidents import LOG_DIR_FAILURES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_EVENTS = (
+    "log_dir_failure_started",
+    "log_dir_failure_partitions",
+    "log_dir_failure_logs_offline",
+    "log_dir_failure_completed",
+    "log_dir_failure_broker_halt",
+)
+ONE_FAILURE = "INTERVAL 1 MINUTE"
+"""Lines about one directory that are no further apart are about one failure."""
+_DIR = ["cluster", "broker", "log_dir"]
+
+
+def to_log_dir_failures(events: DataFrame, stops: DataFrame) -> DataFrame:
+    """EVENTS, NODE_STOPS -> LOG_DIR_FAILURES. A failed directory stays so until its broker starts anew."""
+    lines = (
+        events.where(F.col("event_type").isin(*_EVENTS))
+        .withColumns({"broker": F.coalesce("node_id", "broker_id"), "log_dir": F.col("fields")["dir"]})
+        .where("broker IS NOT NULL AND log_dir IS NOT NULL AND at IS NOT NULL")
+    )
+    order = Window.partitionBy(*_DIR).orderBy("at", "line", "file_id")
+    is_first = F.coalesce(F.col("at") > F.lag("at").over(order) + F.expr(ONE_FAILURE), F.lit(True))
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    names = F.transform(
+        F.coalesce("partitions", F.array().cast(events.schema["partitions"].dataType)),
+        lambda p: F.concat_ws("-", p["topic"], p["partition"]),
+    )
+    failures = (
+        lines.withColumn("number", F.sum(is_first.cast("int")).over(so_far))
+        .withColumn("names", names)
+        .groupBy(*_DIR, "number")
+        .agg(
+            F.min("at").alias("at"),
+            F.array_sort(F.array_distinct(F.flatten(F.collect_list("names")))).alias("partitions"),
+            F.max(F.col("event_type") == "log_dir_failure_broker_halt").alias("broker_halted"),
+            evidence().alias("evidence"),
+        )
+    )
+    starts = stops.where("started_at IS NOT NULL").select("cluster", F.col("node_id").alias("broker"), "started_at")
+    return (
+        failures.join(F.broadcast(starts), ["cluster", "broker"], "left")
+        .groupBy(*_DIR, "at", "partitions", "broker_halted", "evidence")
+        .agg(F.min(F.when(F.col("started_at") > F.col("at"), F.col("started_at"))).alias("until"))
+        .withColumn("partitions_offline", F.size("partitions"))
+        .select(*LOG_DIR_FAILURES.columns)
+    )

@@ -1,0 +1,132 @@
+"""How brokers and controllers went away and came back, by their own lines and the controllers' view of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from jobs.session import checkpointed
+from jobs.timelines.observations import number_of
+from jobs.timelines.row_streams import map_rows
+from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TEXT, TIME, column
+from udfs.incidents.node_stops import BACK, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+NODE_STOPS = T.StructType(
+    [
+        CLUSTER,
+        column("node_id", INT, "Broker or controller."),
+        column("role", TEXT, "`broker` or `controller` (KRaft)."),
+        column("since", TIME, "When it surely had begun: a shutdown's first line, the controller's notice, a start."),
+        column("began_after", TIME, "The process's last line before; null unknown."),
+        column("how", TEXT, "As in `udfs.incidents.node_stops`; null: only its session is known to have ended."),
+        column("ended_by", TEXT, "How the controller saw the registration end; null: it did not."),
+        column("noticed_at", TIME, "When the controller noticed; null: it did not."),
+        column("started_at", TIME, "When a new process started; null: none did."),
+        column("until", TIME, "When it was registered again, or at least ready; null: never, or unknown."),
+        EVIDENCE_COLUMN,
+    ]
+)
+
+NEAR_MINUTES = 10
+"""How far from a start or the end of a session a line of the process is looked for."""
+BOOT = "INTERVAL 3 SECONDS"
+"""So long before the line that shows a start other lines may be of the same process."""
+_RANKS = ("stop", "halt", "halt_log_dir", GONE, "alive", START, "clean", "unclean", "started", BACK)
+"""Kinds of signs in the order in which signs of one time are read."""
+_NODE = ["cluster", "node_id"]
+
+
+def to_node_stops(events: DataFrame, brokers: DataFrame) -> DataFrame:
+    """EVENTS, BROKER_TIMELINE -> NODE_STOPS; few rows, held for whoever asks again."""
+    signs = checkpointed(_own_signs(events).unionByName(_registrations(brokers)))
+    near = _lines_near(events, signs.where(F.col("kind").isin(START, GONE)))
+    rank = F.array_position(F.array(*map(F.lit, _RANKS)), F.col("kind"))
+    in_order = (
+        signs.join(F.broadcast(near), [*_NODE, "at"], "left")
+        .repartition(*map(F.col, _NODE))
+        .sortWithinPartitions(*_NODE, "at", rank, "line", "file_id")
+    )
+    return checkpointed(map_rows(in_order, node_stops, NODE_STOPS))
+
+
+def _own_signs(events: DataFrame) -> DataFrame:
+    """EVENTS -> what processes log of their own life, and controllers of a broker's shutdown."""
+    kinds = {**LIFE_SIGNS, **SHUTDOWN_GRANTED}
+    is_starting = (F.col("fields")["from_state"] == "SHUTDOWN") & (F.col("fields")["to_state"] == "STARTING")
+    lines = events.where(
+        F.col("event_type").isin(*kinds) | ((F.col("event_type") == "broker_status_changed") & is_starting)
+    )
+    kind_by_type = F.create_map(*(F.lit(text) for pair in kinds.items() for text in pair))
+    is_granted = F.col("event_type").isin(*SHUTDOWN_GRANTED)
+    broker = F.coalesce(number_of("broker"), F.col("broker_id"))
+    return (
+        lines.withColumns(
+            {
+                "line_node_id": F.col("node_id"),
+                "node_id": F.when(is_granted, broker).otherwise(F.coalesce("node_id", "broker_id")),
+            }
+        )
+        .where("node_id IS NOT NULL AND at IS NOT NULL")
+        .select(
+            *_NODE, "at", "event_type", F.coalesce(kind_by_type[F.col("event_type")], F.lit(START)).alias("kind"),
+            F.lit(None).cast("string").alias("ended_by"), "line_node_id", "file_id", "line",
+        )
+    )  # fmt: skip
+
+
+def _registrations(brokers: DataFrame) -> DataFrame:
+    """BROKER_TIMELINE -> signs GONE and BACK: each registration's begin, and its end if it has one."""
+
+    def sign(kind: str, at: str, ended_by: Column, line: Column) -> DataFrame:
+        return brokers.where(F.col(at).isNotNull()).select(
+            "cluster",
+            F.col("broker").alias("node_id"),
+            F.col(at).alias("at"),
+            F.lit(None).cast("string").alias("event_type"),
+            F.lit(kind).alias("kind"),
+            ended_by.alias("ended_by"),
+            line["node_id"].alias("line_node_id"),
+            line["file_id"].alias("file_id"),
+            line["line"].alias("line"),
+        )
+
+    first, last = (F.try_element_at("evidence", F.lit(n)) for n in (1, -1))
+    return sign(BACK, "since", F.lit(None).cast("string"), first).unionByName(
+        sign(GONE, "until", F.col("ended_by"), last)
+    )
+
+
+def _lines_near(events: DataFrame, signs: DataFrame) -> DataFrame:
+    """EVENTS, signs -> _NODE, at (of a sign), `last_before` and `first_after`: the node's own lines around it.
+
+    Events meet the signs of their own minute and of those around it, so that none is compared with all.
+    """
+
+    def minute() -> Column:
+        return F.floor(F.unix_seconds("at") / 60)
+
+    around = F.sequence(minute() - NEAR_MINUTES, minute() + NEAR_MINUTES)
+    boot = F.when(F.col("kind") == START, F.expr(BOOT)).otherwise(F.expr("INTERVAL 0 SECONDS"))
+    points = signs.select(
+        *_NODE,
+        F.col("at").alias("sign_at"),
+        (F.col("at") - boot).alias("before"),
+        F.explode(around).alias("minute"),
+    ).distinct()
+    at, sign_at = F.col("at"), F.col("sign_at")
+    return (
+        events.where("node_id IS NOT NULL")
+        .select(*_NODE, "at", minute().alias("minute"))
+        .join(F.broadcast(points), [*_NODE, "minute"])
+        .groupBy(*_NODE, "sign_at")
+        .agg(
+            F.max(F.when(at < F.col("before"), at)).alias("last_before"),
+            F.min(F.when(at > sign_at, at)).alias("first_after"),
+        )
+        .withColumnRenamed("sign_at", "at")
+    )

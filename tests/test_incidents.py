@@ -1,0 +1,206 @@
+"""How nodes went away, and what an incident adds up to: plain functions over rows written by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from udfs.incidents.incidents import incident_of, incidents_of
+from udfs.incidents.node_stops import BACK, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, node_stops
+from udfs.incidents.symptoms import symptoms_of
+
+NOON = 1795262400_000_000
+"""2026-11-21 12:00:00 UTC, in microseconds."""
+
+
+def at(seconds: float | None) -> int | None:
+    """Microseconds of a time so many seconds after noon."""
+    return None if seconds is None else NOON + round(seconds * 1_000_000)
+
+
+def sign(line: int, seconds: float, what: str, last: float | None = None, after: float | None = None) -> dict[str, Any]:
+    """A sign of life, by its event type, or `gone how` and `back`."""
+    kind, _, how = what.partition(" ")
+    kinds = {**LIFE_SIGNS, **SHUTDOWN_GRANTED}
+    return {
+        "cluster": "c", "node_id": 3, "at": at(seconds), "event_type": None if kind in (GONE, BACK) else kind,
+        "kind": kinds.get(kind, kind), "ended_by": how or None, "last_before": at(last), "first_after": at(after),
+        "line_node_id": 3, "file_id": "f", "line": line,
+    }  # fmt: skip
+
+
+FIRST = [("broker_starting", 0), ("broker_started", 1), ("back", 1)]
+STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
+    # what was logged -> how, since, until, noticed, started, the last line before
+    "shut down, and started again": (
+        [("process_signalled", 10), ("broker_stopping", 10.1), ("gone controlled_shutdown", 11, 11.5, 11.2),
+         ("broker_starting", 20, 11.5), ("clean_shutdown_found", 21), ("back", 22)],
+        ["shut_down 10 22 11 20 None"],
+    ),
+    "crashed: it starts with nothing of a stop before": (
+        [("gone session_expired", 19, 10, 30), ("broker_starting", 30, 10), ("unclean_shutdown_found", 31),
+         ("back", 32)],
+        ["crashed 19 32 19 30 10"],
+    ),
+    "crashed and started so soon that no controller noticed": (
+        [("broker_starting", 15, 10), ("broker_started", 17)],
+        ["crashed 15 17 None 15 10"],
+    ),
+    "frozen: it goes on logging, and is registered again without a start": (
+        [("gone fenced", 19, 10, 25), ("back", 26)],
+        ["cut_off 19 26 19 None 10"],
+    ),
+    "frozen, and crashed before it was registered again": (
+        [("gone fenced", 19, 10, 25), ("broker_starting", 40, 35), ("back", 42)],
+        ["cut_off 19 None 19 None 10", "crashed 40 42 None 40 35"],
+    ),
+    "nothing of its own after the session ended": ([("gone fenced", 19, 10)], ["None 19 None 19 None 10"]),
+    "without lines of its own the controller's word counts": (
+        [("gone controlled_shutdown", 19), ("back", 30)], ["shut_down 19 30 19 None None"],
+    ),
+    # a standby controller replays an old shutdown as it starts
+    "a shutdown that its own lines show nothing of is none": (
+        [("gone controlled_shutdown", 19, 10, 25), ("back", 26)], ["cut_off 19 26 19 None 10"],
+    ),
+    "halted as its log directories failed": (
+        [("log_dir_failure_broker_halt", 10), ("gone session_expired", 19, 10)],
+        ["log_dir_failed 10 None 19 None None"],
+    ),
+    "several lines of one start": (
+        [("gone fenced", 19, 10), ("raft_thread_starting", 30, 10), ("broker_starting", 31, 27), ("back", 32)],
+        ["crashed 19 32 19 30 10"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STOPS)
+def test_how_a_broker_went(case: str) -> None:
+    lines, expected = STOPS[case]
+    rows = [sign(number, seconds, what, *near) for number, (what, seconds, *near) in enumerate([*FIRST, *lines])]
+
+    def seconds(time: int | None) -> str:
+        return "None" if time is None else f"{(time - NOON) / 1_000_000:g}"
+
+    times = ("since", "until", "noticed_at", "started_at", "began_after")
+    stops = list(node_stops(rows))
+    assert [" ".join([str(stop["how"]), *(seconds(stop[name]) for name in times)]) for stop in stops] == expected
+    assert all(stop["role"] == "broker" and stop["evidence"] for stop in stops)
+
+
+def test_controllers_have_no_registration() -> None:
+    """One that starts anew had crashed, if nothing of a shutdown is there."""
+    rows = [
+        sign(1, 0, "raft_thread_starting"), sign(2, 1, "kraft_server_started"),
+        sign(3, 50, "raft_thread_starting", 40), sign(4, 52, "kraft_server_started"),
+        sign(5, 60, "controller_server_stopping"),
+    ]  # fmt: skip
+    stops = [(stop["role"], stop["how"], stop["until"]) for stop in node_stops(rows)]
+    assert stops == [("controller", "crashed", at(52)), ("controller", "shut_down", None)]
+
+
+# ---- incidents ------------------------------------------------------------------------------------------------------
+def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, **values: Any) -> dict[str, Any]:
+    """A fact of an incident; what is not given is null."""
+    names = (
+        "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "topic", "partition",
+        "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text",
+    )  # fmt: skip
+    evidence = [{"node_id": 1, "file_id": "f", "line": line}]
+    common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
+    return {**dict.fromkeys(names), **common, "evidence": evidence, **values}
+
+
+CRASH = fact(
+    "stop", 19, 32, role="broker", node=3, how="crashed", ended_by="session_expired", began_after=at(10),
+    noticed_at=at(19), started_at=at(30),
+)  # fmt: skip
+
+
+def outage(topic: str, since: float, until: float | None, healed_by: str | None, line: int = 2) -> dict[str, Any]:
+    sure = (until if until is not None else 60) - since
+    return fact(
+        "outage", since, until, line, topic=topic, partition=0, ms=round(sure * 1000), count=1, healed_by=healed_by,
+        healed_by_broker=None if healed_by is None else 3,
+    )  # fmt: skip
+
+
+def test_an_incident_with_its_symptoms() -> None:
+    facts = [
+        CRASH, outage("a", 19.1, 19.2, "clean_election"), outage("b", 19.1, 32.1, "broker_return", 4),
+        fact("controller", 19.05, node=3, other=1, count=7, line=5), fact("out_of_isr", 19, count=12),
+        fact("reassignment", 20, 32, line=6, topic="c", partition=1, node=3),
+    ]  # fmt: skip
+    incident = incident_of(symptoms_of("c", facts))
+    assert incident is not None
+    assert {name: incident[name] for name in ("severity", "root_cause", "root_broker", "healed_by", "out_of_isr")} == {
+        "severity": "major", "root_cause": "broker_crash", "root_broker": 3, "healed_by": "broker_return",
+        "out_of_isr": 12,
+    }  # fmt: skip
+    assert (incident["since"], incident["began_after"], incident["until"]) == (at(19), at(10), at(32.1))
+    assert incident["incident_id"] == "broker_crash-3-20261121T120019000"
+    assert (incident["partitions_affected"], incident["topics_affected"], incident["elections_failed"]) == (2, 2, 2)
+    assert incident["leaderless_partition_minutes"] == pytest.approx((0.1 + 13) / 60)
+    assert incident["story"] == (
+        "Broker 3 crashed after 2026-11-21 12:00:10.000, its last line; a controller noticed at 12:00:19.000 that it "
+        "was gone, and started anew at 12:00:30.000 with nothing of a shutdown logged before [1]. "
+        "Node 3 was the controller (epoch 7): node 1 took over at 12:00:19.050 [2]. "
+        "2 partitions of 2 topics were without a leader from 12:00:19.100 on [3], 13.1 s summed over them. "
+        "The longest was b-0, for 13.0 s, ended by the return of broker 3 [4]. "
+        "2 elections failed meanwhile, and its replicas of 12 partitions dropped out of the ISR. "
+        "The reassignment of c-1 waited for broker 3 [5]. "
+        "Broker 3 was back at 12:00:32.000, after 13.0 s [1]."
+    )
+    assert [step["what"] for step in incident["steps"]] == [
+        "a controller noticed that broker 3 was gone",
+        "node 1 took over as controller from node 3",
+        "a-0 lost its leader",
+        "the reassignment of c-1 waits for broker 3",
+        "broker 3 started anew",
+        "broker 3 was back",
+        "b-0 was no longer without a leader",
+    ]
+    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 4, 6]
+
+
+SHUTDOWN = {**CRASH, "how": "shut_down", "ended_by": "controlled_shutdown"}
+DELETION = fact("deletion", 0, topic="a")
+UNCLEAN = fact("unclean", 20, topic="a", partition=0, other=2, lost_min=5, lost_max=9)
+SEVERITIES = {  # facts -> severity and cause; None: no incident
+    "a crash, others led at once": ([CRASH, outage("a", 19, 19.5, "clean_election")], "minor broker_crash"),
+    "a crash, a partition was out": ([CRASH, outage("a", 19, 21, "broker_return")], "major broker_crash"),
+    "a crash, a partition is out": ([CRASH, outage("a", 19, None, None)], "critical broker_crash"),
+    "an unclean election": ([CRASH, outage("a", 19, 20, "unclean_election"), UNCLEAN], "critical broker_crash"),
+    "by itself": ([UNCLEAN], "critical unclean_election"),
+    "a restart": ([SHUTDOWN], "info controlled_shutdown"),
+    "a restart of the only replica": ([SHUTDOWN, outage("a", 19, 32, "broker_return")], "minor controlled_shutdown"),
+    "a shutdown at the end": ([{**SHUTDOWN, "until": None}, outage("a", 19, None, None)], "minor controlled_shutdown"),
+    "a deletion that waited": ([DELETION, outage("a", 0, 10, "topic_deletion")], "info topic_deletion"),
+    "a deletion": ([DELETION, outage("a", 0, 1, "topic_deletion")], None),
+    "a moment without known cause": ([outage("a", 0, 0.5, "clean_election")], None),
+    "longer, without known cause": ([outage("a", 0, 5, "clean_election")], "major None"),
+    "another controller": ([fact("controller", 5, node=1, other=2, count=7)], "minor controller_changed"),
+}
+
+
+@pytest.mark.parametrize("case", SEVERITIES)
+def test_severity(case: str) -> None:
+    facts, expected = SEVERITIES[case]
+    incidents = [f"{row['severity']} {row['root_cause']}" for row in incidents_of(facts)]
+    assert incidents == ([] if expected is None else [expected])
+
+
+def test_lost_records_are_summed_where_they_are_bounded() -> None:
+    unbounded = {**UNCLEAN, "topic": "b", "lost_min": None, "lost_max": None}
+    both, one = (incident_of(symptoms_of("c", facts)) for facts in ([UNCLEAN, unbounded], [UNCLEAN, UNCLEAN]))
+    assert both is not None
+    assert one is not None
+    assert (both["lost_records_min"], both["lost_records_max"]) == (5, None)
+    assert (one["lost_records_min"], one["lost_records_max"]) == (10, 18)
+
+
+def test_a_controller_that_crashed_had_gone_when_another_took_over() -> None:
+    stop = {**CRASH, "role": "controller", "at": at(30), "noticed_at": None, "node": 101}
+    incident = incident_of(symptoms_of("c", [stop, fact("controller", 14, node=101, other=102, count=7)]))
+    assert incident is not None
+    assert (incident["root_cause"], incident["since"], incident["began_after"]) == ("controller_crash", at(14), at(10))

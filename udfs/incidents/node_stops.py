@@ -1,0 +1,227 @@
+"""How a broker or controller went away and came back: shut down, crashed, halted, or only cut off.
+
+A controller sees sessions end, and cannot know why. What the process itself logged can tell: a start with nothing of a
+stop before it is a crash; a process that goes on logging after its session ended was frozen or cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from typing import Any
+
+Row = Mapping[str, Any]
+
+START, STARTED, STOP, HALT, HALT_LOG_DIR = "start", "started", "stop", "halt", "halt_log_dir"
+CLEAN, UNCLEAN, ALIVE, GONE, BACK = "clean", "unclean", "alive", "gone", "back"
+LIFE_SIGNS: Mapping[str, str] = {
+    "raft_log_snapshots_initialized": START,
+    "raft_thread_starting": START,
+    "broker_starting": START,
+    "controller_server_starting": START,
+    "broker_started": STARTED,
+    "kraft_server_started": STARTED,
+    "process_signalled": STOP,
+    "broker_stopping": STOP,
+    "controller_server_stopping": STOP,
+    "controlled_shutdown_requested": STOP,
+    "process_halting": HALT,
+    "process_exiting": HALT,
+    "log_dir_failure_broker_halt": HALT_LOG_DIR,
+    "clean_shutdown_found": CLEAN,
+    "unclean_shutdown_found": UNCLEAN,
+    "zk_session_timed_out": ALIVE,
+    "zk_session_expired": ALIVE,
+    "broker_heartbeat_failed": ALIVE,
+}
+"""What a line of a process says about its life, by event type. Raft's lines are a KRaft process's first."""
+SHUTDOWN_GRANTED: Mapping[str, str] = {
+    "controlled_shutdown_started": STOP,
+    "kraft_broker_controlled_shutdown_granted": STOP,
+}
+"""The same of lines that a controller logs about a broker."""
+
+_OF_ANY_PROCESS = frozenset(
+    (
+        "raft_log_snapshots_initialized", "raft_thread_starting", "kraft_server_started", "process_signalled",
+        "process_exiting", "controller_server_starting", "controller_server_stopping", "process_halting",
+    )
+)  # fmt: skip
+"""Lines that do not show that a node is a broker."""
+
+CRASHED, SHUT_DOWN, HALTED, LOG_DIR_FAILED, CUT_OFF = "crashed", "shut_down", "halted", "log_dir_failed", "cut_off"
+"""How a node went: without a word; by a signal or request; by its own decision after an error; because of its log
+directories; or its session ended while the process lived on. None: only its session is known to have ended."""
+
+SLACK_US = 2_000_000
+"""Microseconds by which lines of two nodes about one thing may be apart."""
+MOST_EVIDENCE = 6
+
+
+@dataclass
+class NodeStop:
+    """One time that a node went away. Times are microseconds since 1970, UTC; None is unknown, or not yet."""
+
+    cluster: str
+    node_id: int
+    role: str
+    """`broker` or `controller` (KRaft)."""
+    since: int
+    """When it surely had begun: the first line of a shutdown, the controller's notice, or the next start."""
+    began_after: int | None = None
+    """The process's last line before: then it was still there."""
+    how: str | None = None
+    ended_by: str | None = None
+    """How the controller saw the registration end, as in BROKER_TIMELINE."""
+    noticed_at: int | None = None
+    """When the controller noticed."""
+    started_at: int | None = None
+    """When a new process started."""
+    until: int | None = None
+    """When it was registered or unfenced again, or at least ready."""
+    evidence: list[dict[str, Any]] = field(default_factory=list)
+
+    def prove(self, row: Row) -> None:
+        """Take a line as evidence."""
+        line = {"node_id": row["line_node_id"], "file_id": row["file_id"], "line": row["line"]}
+        if row["file_id"] is not None and line not in self.evidence and len(self.evidence) < MOST_EVIDENCE:
+            self.evidence.append(line)
+
+
+class _Node:
+    """A node's life so far."""
+
+    def __init__(self) -> None:
+        self.stop: NodeStop | None = None
+        self.is_broker = False
+        self.is_starting = False
+        self.ready_at: int | None = None
+        self.was_there = False
+        """Whether an earlier line shows that it ran."""
+        self.logged_after: int | None = None
+        """Its next own line after its session had ended."""
+
+    def read(self, row: Row) -> Iterator[NodeStop]:
+        """Stops that are over with this line."""
+        kind = row["kind"]
+        self.is_broker |= row["event_type"] not in _OF_ANY_PROCESS
+        if self.ready_at is not None and kind in (STOP, GONE, HALT, HALT_LOG_DIR, START):
+            yield self._end(self.ready_at)
+        match kind:
+            case "start":
+                yield from self._start(row)
+            case "stop" | "halt" | "halt_log_dir":
+                yield from self._leave(row)
+            case "gone":
+                self._lose(row)
+            case "back":
+                if self.stop is not None:
+                    yield self._return(row)
+                self.is_starting = False
+            case "started":
+                self.is_starting = False
+                if self.stop is not None and self.stop.started_at is not None:
+                    self.ready_at = row["at"]
+            case _:
+                self._learn(row)
+        self.was_there = True
+
+    def finish(self) -> Iterator[NodeStop]:
+        """The stop that is left at the end of the logs."""
+        if self.stop is not None:
+            if self.stop.how is None and self.logged_after is not None:
+                self.stop.how = CUT_OFF
+            yield self._end(self.ready_at)
+
+    def _end(self, until: int | None) -> NodeStop:
+        stop = self.stop
+        assert stop is not None
+        stop.until, stop.role = until, "broker" if self.is_broker else "controller"
+        self.stop, self.ready_at, self.logged_after, self.is_starting = None, None, None, False
+        return stop
+
+    def _open(self, row: Row, how: str | None) -> NodeStop:
+        self.stop = NodeStop(row["cluster"], row["node_id"], "", row["at"], row["last_before"], how)
+        self.stop.prove(row)
+        return self.stop
+
+    def _start(self, row: Row) -> Iterator[NodeStop]:
+        stop, last = self.stop, row["last_before"]
+        if (stop is not None and stop.started_at is not None) or (stop is None and self.is_starting):
+            return  # another line of the same start
+        if stop is not None and stop.how in (None, CUT_OFF) and last is not None and last > stop.since + SLACK_US:
+            stop.how = CUT_OFF  # it went on logging after its session had ended, and then went without a word
+            yield self._end(None)
+            stop = None
+        self.is_starting = True
+        if stop is not None:
+            stop.started_at = row["at"]
+            stop.how = CRASHED if stop.how in (None, CUT_OFF) else stop.how
+            stop.prove(row)
+        elif self.was_there and last is not None:
+            self._open(row, CRASHED).started_at = row["at"]
+
+    def _leave(self, row: Row) -> Iterator[NodeStop]:
+        how = {STOP: SHUT_DOWN, HALT: HALTED, HALT_LOG_DIR: LOG_DIR_FAILED}[row["kind"]]
+        stop = self.stop
+        self.is_starting = False
+        if stop is not None and stop.how in (None, CUT_OFF) and stop.started_at is None:
+            stop.how = CUT_OFF  # who shuts down lives
+            yield self._end(None)
+            stop = None
+        if stop is None:
+            self._open(row, how)
+        elif stop.started_at is None:
+            stop.how = how if how == LOG_DIR_FAILED else stop.how
+            stop.prove(row)
+
+    def _lose(self, row: Row) -> None:
+        stop = self.stop
+        self.is_starting = False
+        if stop is None:
+            # who shuts down says so, if its own lines are there
+            is_silent = row["last_before"] is None and row["first_after"] is None
+            is_shutdown = row["ended_by"] == "controlled_shutdown" and is_silent
+            stop = self._open(row, SHUT_DOWN if is_shutdown else None)
+            self.logged_after = row["first_after"]
+        stop.noticed_at = stop.noticed_at or row["at"]
+        stop.ended_by = stop.ended_by or row["ended_by"]
+        stop.prove(row)
+
+    def _return(self, row: Row) -> NodeStop:
+        stop = self.stop
+        assert stop is not None
+        stop.prove(row)
+        if stop.how is None and self.logged_after is not None and self.logged_after <= row["at"] + SLACK_US:
+            stop.how = CUT_OFF
+        return self._end(row["at"])
+
+    def _learn(self, row: Row) -> None:
+        """Lines about the process that lived on, and what the next start finds on its disks."""
+        stop, kind = self.stop, row["kind"]
+        if stop is None:
+            return
+        if kind == ALIVE and stop.how is None and stop.started_at is None:
+            stop.how = CUT_OFF
+            stop.prove(row)
+        elif kind in (CLEAN, UNCLEAN) and stop.how == CRASHED and stop.started_at is not None:
+            stop.how = SHUT_DOWN if kind == CLEAN else CRASHED
+            stop.prove(row)
+
+
+def node_stops(signs: Iterable[Row]) -> Iterator[dict[str, Any]]:
+    """The stops of all nodes, in the order of their ends, as dicts of NodeStop.
+
+    `signs`: rows in order of cluster, node and time, with `cluster, node_id` (who they are about), `at, event_type,
+    kind` (as in LIFE_SIGNS, or GONE and BACK, the controller's view, without event type), `ended_by` of GONE,
+    `last_before`: the node's own last line before a START or GONE, `first_after`: its next one after a GONE; and the
+    line itself: `line_node_id, file_id, line`.
+    """
+    for _, rows in groupby(signs, key=lambda row: (row["cluster"], row["node_id"])):
+        node = _Node()
+        for row in rows:
+            for stop in node.read(row):
+                yield asdict(stop)
+        for stop in node.finish():
+            yield asdict(stop)

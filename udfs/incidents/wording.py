@@ -1,0 +1,42 @@
+"""How incidents are put into words: times, lengths, names, and numbers of things."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+_FIRST = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def at_text(us: int, day_of: int | None = None) -> str:
+    """Microseconds since 1970 as `11:46:45.467`, with the date unless it is that of another time.
+
+    >>> at_text(1795261605467000), at_text(1795261605467000, 1795261600000000)
+    ('2026-11-21 11:46:45.467', '11:46:45.467')
+    """
+    time = _FIRST + timedelta(microseconds=us)
+    text = time.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return text[11:] if day_of is not None and (_FIRST + timedelta(microseconds=day_of)).date() == time.date() else text
+
+
+def length_text(ms: float) -> str:
+    """`14 ms`, `17.8 s`, `3 min 20 s`, `2 h 5 min`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    seconds = ms / 1000
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes = int(seconds // 60)
+    return f"{minutes} min {int(seconds % 60)} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def count_text(count: int, noun: str) -> str:
+    """`1 partition`, `1,200 partitions`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def names_text(names: Iterable[str], most: int = 3) -> str:
+    """`a-1, b-0 and 4 more`."""
+    listed: Sequence[str] = list(names)
+    rest = len(listed) - most
+    return ", ".join(listed) if rest <= 0 else f"{', '.join(listed[:most])} and {rest:,} more"

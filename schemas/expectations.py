@@ -41,6 +41,9 @@ _ROW_ORDERS: Mapping[str, RowOrder] = {
     "clock_offsets": RowOrder(("cluster", "node_id"), ("hour",)),
     "log_dir_failures": RowOrder(("cluster", "broker"), ("log_dir", "at")),
     "incidents": RowOrder(("cluster",), ("incident_id",)),
+    "topic_availability": RowOrder(("cluster", "topic"), ("span", "window")),
+    "preferred_replica_imbalance": RowOrder(("cluster", "broker"), ("since",)),
+    "cluster_minutely": RowOrder(("cluster",), ("minute",)),
 }
 
 
@@ -174,6 +177,7 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
     ),
     "reassignments": (since_before_until(*INCARNATION, "since", "until"),),
     "incidents": (since_before_until("cluster", "incident_id", "since", "until"),),
+    "preferred_replica_imbalance": (no_overlap("preferred_replica_imbalance"),),
     "verdicts": (
         Expectation(
             "three_valued",
@@ -188,7 +192,10 @@ _NULLABLE_KEYS = {
     "log_coverage": ("node_id",),
     "contradictions": ("leader_epoch", "partition_epoch"),
 }
-_WITHOUT_EVIDENCE = {"clock_offsets", "log_files", "log_coverage", "events", "rejects", "isr_churn"}
+_WITHOUT_EVIDENCE = {
+    "clock_offsets", "log_files", "log_coverage", "events", "rejects", "isr_churn", "topic_availability",
+    "preferred_replica_imbalance", "cluster_minutely",
+}  # fmt: skip
 
 
 def suite(table: Table) -> tuple[Expectation, ...]:

@@ -77,8 +77,22 @@ ELECTIONS = table(
         "Time from the loss of the old leader to this election, ms.",
         null="the leader was not lost, or unknown",
     ),
-    column("lost_records_min", LONG, "At least this number of records was lost.", null="unknown"),
-    column("lost_records_max", LONG, "At most this number of records was lost.", null="unknown"),
+    column(
+        "last_leader",
+        INT,
+        "Of an unclean election the last leader before, which held the records that were lost. If it was elected "
+        "itself, it led on from the end of its log.",
+        null="the election was not unclean, or unknown",
+    ),
+    column(
+        "lost_records_min",
+        LONG,
+        "At least this number of records was lost: what the last leader had when it came back, and cut off to follow.",
+        null="unknown, or the election was not unclean",
+    ),
+    column(
+        "lost_records_max", LONG, "At most this number of records was lost.", null="as lost_records_min, or no bound"
+    ),
     EVIDENCE_COLUMN,
 )
 

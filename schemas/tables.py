@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schemas import findings, incidents, ingest, ledger, requests, timelines
+from schemas import findings, gauges, incidents, ingest, ledger, requests, timelines
 from schemas.table import Table
 
 SOURCES: tuple[Table, ...] = (ingest.LOG_FILES, ingest.LOG_COVERAGE, ingest.EVENTS, ingest.REJECTS)
@@ -25,6 +25,9 @@ DERIVED: tuple[Table, ...] = (
     findings.REASSIGNMENTS,
     incidents.LOG_DIR_FAILURES,
     incidents.INCIDENTS,
+    gauges.TOPIC_AVAILABILITY,
+    gauges.PREFERRED_REPLICA_IMBALANCE,
+    gauges.CLUSTER_MINUTELY,
     findings.VERDICTS,
 )
 """What follows from them; computed again for a cluster with new input."""

@@ -8,11 +8,11 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.findings.activities import with_activity
+from jobs.findings.lost_records import with_lost_records
 from jobs.session import checkpointed
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
-from schemas.findings import ELECTIONS
 from schemas.spark import EVIDENCE, IDS
 
 if TYPE_CHECKING:
@@ -48,14 +48,12 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_
     failed = failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumn(
         "replicas", F.coalesce("printed_replicas", "replicas")
     )
-    unknown = {"lost_records_min": F.lit(None).cast("long"), "lost_records_max": F.lit(None).cast("long")}
-    return (
+    elections = (
         committed.unionByName(failed, allowMissingColumns=True)
         # the lines of the decision first, then those of what it was decided by
         .withColumn("evidence", F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence"))))
-        .withColumns(unknown)
-        .select(*ELECTIONS.columns)
     )
+    return with_lost_records(elections, events)
 
 
 def _or_none(*names: str) -> list[Column]:
@@ -84,6 +82,9 @@ def _committed_elections(states: DataFrame) -> DataFrame:
                 lag("replicas").alias("replicas"),
                 lag("evidence").alias("evidence"),
             ),
+            "last_leader": F.last(F.when(F.col("leader") >= 0, F.col("leader")), ignorenulls=True).over(
+                order.rowsBetween(Window.unboundedPreceding, -1)
+            ),
             "lost_at": F.last(F.when((F.col("leader") == -1), F.col("since")), ignorenulls=True).over(
                 order.rowsBetween(Window.unboundedPreceding, -1)
             ),
@@ -99,6 +100,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
         F.when(is_next_epoch, F.col("leader_before")).alias("previous_leader"),
         "leader",
         "leader_epoch",
+        "last_leader",
         F.when(F.col("is_adjacent"), F.col("state_before.isr")).alias("isr_before"),
         F.when(F.col("is_adjacent"), F.col("state_before.elr")).alias("elr_before"),
         "isr",

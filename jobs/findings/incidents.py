@@ -184,9 +184,14 @@ def _unclean(elections: DataFrame, outage_facts: DataFrame) -> DataFrame:
         *INCARNATION, F.col("until").alias("at"), F.col("incident").alias("of_outage")
     )
     unclean = elections.where("unclean").select(
-        *INCARNATION, "at", F.col("leader").alias("other"), F.col("lost_records_min").alias("lost_min"),
-        F.col("lost_records_max").alias("lost_max"), "evidence",
-    )  # fmt: skip
+        *INCARNATION,
+        "at",
+        F.col("leader").alias("other"),
+        F.col("last_leader").alias("node"),
+        F.col("lost_records_min").alias("lost_min"),
+        F.col("lost_records_max").alias("lost_max"),
+        "evidence",
+    )
     joined = unclean.join(F.broadcast(ended), [*INCARNATION, "at"], "left")
     alone = _together("unclean", ["cluster", F.col("of_outage").isNull()], "at")
     return joined.withColumns({"kind": F.lit("unclean"), "incident": F.coalesce("of_outage", alone)})
@@ -218,10 +223,19 @@ def _terms(controllers: DataFrame, stops: DataFrame) -> DataFrame:
         .groupBy(*key)
         .agg(F.max_by("of_stop", "stopped").alias("of_stop"))
     )
+    # terms that end right after another one are of its incident, so often the office changes hands
+    by_time = Window.partitionBy("cluster").orderBy("until", "controller_epoch", "controller_id")
+    is_first = F.coalesce(F.col("until") > F.lag("until").over(by_time) + slack, F.lit(True))
+    so_far = by_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     alone = F.concat_ws(" ", F.lit("term"), "controller_id", F.unix_micros("until"))
-    return ended.join(explained, key, "left").select(
+    ends = ended.join(F.broadcast(explained), key, "left").withColumns(
+        {"own": F.coalesce("of_stop", alone), "number": F.sum(is_first.cast("int")).over(so_far)}
+    )
+    together = Window.partitionBy("cluster", "number").orderBy("until", "controller_epoch", "controller_id")
+    first = F.first("own").over(together.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing))
+    return ends.select(
         "cluster",
-        F.coalesce("of_stop", alone).alias("incident"),
+        F.coalesce("of_stop", first).alias("incident"),
         F.lit("controller").alias("kind"),
         F.col("until").alias("at"),
         F.col("controller_id").alias("node"),

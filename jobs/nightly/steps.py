@@ -18,6 +18,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.elections import to_elections
+from jobs.findings.gauges import (
+    to_cluster_minutely,
+    to_preferred_replica_imbalance,
+    to_topic_availability,
+    with_assignments,
+)
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.log_dirs import to_log_dir_failures
@@ -119,6 +125,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     ),
     "detect": (
         "elections", "isr_changes", "reassignments", "log_dir_failures", "offline_partitions", "isr_churn", "incidents",
+        "topic_availability", "preferred_replica_imbalance", "cluster_minutely",
     ),
     "replay": ("verdicts",),
 }  # fmt: skip
@@ -228,7 +235,20 @@ def write_findings(work: Work) -> None:
         changes,
         work.table("controller_timeline"),
     )
-    work.write({"incidents": incidents})
+    outages = work.table("offline_partitions")
+    assigned = with_assignments(work.whole("partition_timeline")).persist()
+    work.write(
+        {
+            "incidents": incidents,
+            "topic_availability": to_topic_availability(
+                outages, work.whole("partition_timeline"), work.whole("topic_timeline"), ends, work.settings
+            ),
+            "preferred_replica_imbalance": to_preferred_replica_imbalance(assigned),
+            "cluster_minutely": to_cluster_minutely(
+                outages, assigned, work.table("controller_timeline"), elections, changes, work.inputs.facts.coverage
+            ),
+        }
+    )
 
 
 def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:

@@ -97,7 +97,8 @@ def root_cause(symptoms: Symptoms) -> str | None:
 
 def root_node(symptoms: Symptoms) -> int | None:
     """The node that it began with."""
-    for fact in (symptoms.stop, *symptoms.log_dirs[:1], *symptoms.terms[:1], *symptoms.reassignments[:1]):
+    firsts = (symptoms.log_dirs, symptoms.terms, symptoms.reassignments, symptoms.unclean)
+    for fact in (symptoms.stop, *(fact for facts in firsts for fact in facts[:1])):
         if fact is not None:
             node: int | None = fact["node"]
             return node

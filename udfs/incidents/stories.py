@@ -129,7 +129,7 @@ def _tell_stop(telling: _Telling, stop: Fact, on: str) -> None:
 
 
 def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
-    for term in symptoms.terms[:MOST_LISTED]:
+    for term in symptoms.terms[: 1 if len(symptoms.terms) > MOST_LISTED else MOST_LISTED]:
         successor = f"node {term['other']} took over" if term["other"] is not None else "the logs name no successor"
         lost = "lost its office, though its process went on" if symptoms.stop is None else "was the controller"
         epoch = f" (epoch {term['count']})"
@@ -137,6 +137,8 @@ def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
             f"node {term['node']} {lost}{epoch}: {successor} at {telling.time(term['at'])}{telling.line(term, -1)}."
         )
         telling.step(term["at"], f"{successor} as controller from node {term['node']}", term)
+    if len(symptoms.terms) > MOST_LISTED:
+        telling.say(f"in all {len(symptoms.terms):,} terms of controllers ended in a row.")
 
 
 # ---- what it did ----------------------------------------------------------------------------------------------------
@@ -173,7 +175,9 @@ def _tell_losses(telling: _Telling, symptoms: Symptoms) -> None:
     elections = symptoms.unclean
     names = names_text(partition_of(fact) for fact in elections)
     low, high = symptoms.lost_min, symptoms.lost_max if symptoms.lost_is_bounded else None
-    if low is None and high is None:
+    if all(fact["node"] is not None and fact["node"] == fact["other"] for fact in elections):
+        lost = "the last leader itself was elected, and led on from the end of its log"
+    elif low is None and high is None:
         lost = "how many records were lost is not in the logs"
     elif low == high:
         lost = f"{count_text(low or 0, 'record')} {'was' if low == 1 else 'were'} lost"

@@ -1,0 +1,188 @@
+"""What dashboards show, from the timelines: availability by hour, preferred replica imbalance, gauges by minute.
+
+Intervals become changes of a number at their two ends, which are summed up in order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.topics import INCARNATION
+from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_AVAILABILITY
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+    from jobs.settings import Settings
+
+
+def _union(frames: list[DataFrame]) -> DataFrame:
+    return reduce(lambda some, others: some.unionByName(others, allowMissingColumns=True), frames)
+
+
+def with_assignments(partitions: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> its rows with `replicas` of the state before, or of the next one, where theirs are in no
+    line; null if none of the partition's are."""
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    before = F.last("replicas", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    after = F.first("replicas", ignorenulls=True).over(order.rowsBetween(Window.currentRow, Window.unboundedFollowing))
+    return partitions.select(
+        *INCARNATION, "leader", "isr", "since", "until", "availability", F.coalesce(before, after).alias("replicas")
+    )
+
+
+# ---- availability ---------------------------------------------------------------------------------------------------
+def to_topic_availability(
+    outages: DataFrame, partitions: DataFrame, topics: DataFrame, ends: DataFrame, settings: Settings
+) -> DataFrame:
+    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, TOPIC_TIMELINE -> TOPIC_AVAILABILITY; `ends`: cluster, end_of_logs."""
+    sure_until = F.timestamp_micros(F.unix_micros("since") + F.col("at_least_ms") * 1000)
+    leaderless = outages.select("cluster", "topic", "since", sure_until.alias("until"), F.lit(1).alias("leaderless"))
+    under = (
+        partitions.where("availability = 'UnderMinIsr'")
+        .join(F.broadcast(ends), "cluster")
+        .select("cluster", "topic", "since", F.coalesce("until", "end_of_logs").alias("until"))
+        .withColumn("leaderless", F.lit(0))
+    )
+    hour = F.expr("INTERVAL 1 HOUR")
+    hours = F.sequence(F.date_trunc("hour", "since"), F.date_trunc("hour", "until"), hour)
+    ms = (F.unix_millis(F.least("until", F.col("window") + hour)) - F.unix_millis(F.greatest("since", "window"))).cast(
+        "long"
+    )
+    by_hour = (
+        leaderless.unionByName(under)
+        .where("until > since")
+        .withColumn("window", F.explode(hours))
+        .withColumn("ms", ms)
+        .groupBy("cluster", "topic", "window")
+        .agg(
+            F.sum(F.when(F.col("leaderless") == 1, F.col("ms")).otherwise(0)).alias("leaderless_ms"),
+            F.sum(F.when(F.col("leaderless") == 0, F.col("ms")).otherwise(0)).alias("under_min_isr_ms"),
+        )
+        .where("leaderless_ms + under_min_isr_ms > 0")
+    )
+    by_day = by_hour.groupBy("cluster", "topic", F.date_trunc("day", "window").alias("window")).agg(
+        F.sum("leaderless_ms").alias("leaderless_ms"), F.sum("under_min_isr_ms").alias("under_min_isr_ms")
+    )
+    both = by_hour.withColumn("span", F.lit("hour")).unionByName(by_day.withColumn("span", F.lit("day")))
+    sizes = topics.groupBy("cluster", "topic").agg(F.max("partitions").alias("partitions"))
+    span_ms = F.when(F.col("span") == "hour", 3_600_000).otherwise(86_400_000)
+    part = F.col("leaderless_ms") / (F.col("partitions") * span_ms)
+    return (
+        both.join(sizes, ["cluster", "topic"], "left")
+        .withColumns(
+            {
+                "availability": F.greatest(F.lit(0.0), 1 - part),
+                "under_min_isr_ms": F.when(_has_min_isr(settings), F.col("under_min_isr_ms")),
+            }
+        )
+        .select(*TOPIC_AVAILABILITY.columns)
+    )
+
+
+def _has_min_isr(settings: Settings) -> Column:
+    """Whether `min.insync.replicas` of a topic is in the settings."""
+    if settings.min_insync_replicas is not None:
+        return F.lit(True)
+    names = [name for name, overrides in settings.topics.items() if overrides.min_insync_replicas is not None]
+    return F.col("topic").isin(*names) if names else F.lit(False)
+
+
+# ---- imbalance ------------------------------------------------------------------------------------------------------
+def to_preferred_replica_imbalance(assigned: DataFrame) -> DataFrame:
+    """Rows of `with_assignments` -> PREFERRED_REPLICA_IMBALANCE."""
+    preferred = F.try_element_at("replicas", F.lit(1))
+    leads = assigned.where("leader >= 0").select("cluster", F.col("leader").alias("broker"), "since", "until")
+    first = assigned.where("size(replicas) > 0").select(
+        "cluster",
+        preferred.alias("broker"),
+        "since",
+        "until",
+        F.lit(1).alias("preferred"),
+        F.when(F.col("leader") != preferred, 1).otherwise(0).alias("imbalanced"),
+    )
+    names = ("leaders", "preferred", "imbalanced")
+    changes = _changes(_union([leads.withColumn("leaders", F.lit(1)), first]), ["cluster", "broker"], names)
+    order = Window.partitionBy("cluster", "broker").orderBy("at")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    sums = {name: F.sum(name).over(so_far).cast("int") for name in names}
+    return (
+        changes.withColumns({**sums, "until": F.lead("at").over(order)})
+        .withColumn("since", F.col("at"))
+        .withColumn("ratio", F.when(F.col("preferred") > 0, F.col("imbalanced") / F.col("preferred")))
+        .select(*PREFERRED_REPLICA_IMBALANCE.columns)
+    )
+
+
+def _changes(intervals: DataFrame, by: list[str], names: tuple[str, ...]) -> DataFrame:
+    """`by`, at, and by how much each number changes then, where any does. A null number counts as 0."""
+    numbers = [F.coalesce(F.col(name), F.lit(0)).alias(name) for name in names]
+    begins = intervals.select(*by, F.col("since").alias("at"), *numbers)
+    ends = intervals.where("until IS NOT NULL").select(
+        *by, F.col("until").alias("at"), *((-F.coalesce(F.col(name), F.lit(0))).alias(name) for name in names)
+    )
+    changes_any = reduce(lambda some, name: some | (F.col(name) != 0), names, F.lit(False))
+    return (
+        begins.unionByName(ends).groupBy(*by, "at").agg(*(F.sum(name).alias(name) for name in names)).where(changes_any)
+    )
+
+
+# ---- minutes --------------------------------------------------------------------------------------------------------
+def to_cluster_minutely(
+    outages: DataFrame,
+    assigned: DataFrame,
+    controllers: DataFrame,
+    elections: DataFrame,
+    isr_changes: DataFrame,
+    coverage: DataFrame,
+) -> DataFrame:
+    """OFFLINE_PARTITIONS, rows of `with_assignments`, CONTROLLER_TIMELINE, ELECTIONS, ISR_CHANGES, LOG_COVERAGE ->
+    CLUSTER_MINUTELY."""
+    gauges = {
+        "offline_partitions_count": outages.select("cluster", "since", F.col("ended_before").alias("until")),
+        "under_replicated_partitions": assigned.where("leader >= 0 AND size(isr) < size(replicas)"),
+        "active_controller_count": controllers.where("active_since IS NOT NULL").select(
+            "cluster", F.col("active_since").alias("since"), "until"
+        ),
+    }
+    counts: Mapping[str, DataFrame] = {
+        "offline_begins": outages.select("cluster", F.col("since").alias("at")),
+        "leader_elections": elections.where("succeeded"),
+        "unclean_leader_elections": elections.where("unclean"),
+        "isr_shrinks": isr_changes.where("kind = 'shrink'"),
+        "isr_expands": isr_changes.where("kind = 'expand'"),
+    }
+    minute = F.date_trunc("minute", "at").alias("minute")
+    intervals = _union(
+        [rows.select("cluster", "since", "until", F.lit(1).alias(name)) for name, rows in gauges.items()]
+    )
+    changes = _changes(intervals, ["cluster"], tuple(gauges)).select("cluster", minute, *gauges)
+    instants = _union([rows.select("cluster", minute, F.lit(1).alias(name)) for name, rows in counts.items()])
+    numbers = (*gauges, *counts)
+    by_minute = (
+        _union([changes, instants, _minutes(coverage)])
+        .groupBy("cluster", "minute")
+        .agg(*(F.coalesce(F.sum(name), F.lit(0)).cast("int").alias(name) for name in numbers))
+    )
+    order = Window.partitionBy("cluster").orderBy("minute")
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    before = F.coalesce(
+        F.sum("offline_partitions_count").over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0)
+    )
+    sums = {name: F.sum(name).over(so_far).cast("int") for name in gauges}
+    seen = (before + F.col("offline_begins")).cast("int")
+    return by_minute.withColumns({"offline_partitions_seen": seen, **sums}).select(*CLUSTER_MINUTELY.columns)
+
+
+def _minutes(coverage: DataFrame) -> DataFrame:
+    """LOG_COVERAGE -> cluster, minute: all from the first to the last line."""
+    ends = coverage.groupBy("cluster").agg(
+        F.date_trunc("minute", F.min("since")).alias("since"), F.date_trunc("minute", F.max("until")).alias("until")
+    )
+    minutes = F.sequence("since", "until", F.expr("INTERVAL 1 MINUTE"))
+    return ends.where("since IS NOT NULL").select("cluster", F.explode(minutes).alias("minute"))

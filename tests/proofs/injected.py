@@ -1,0 +1,81 @@
+"""What was done to a capture's cluster, as actions.jsonl has it, held against its incidents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Incident = Mapping[str, Any]
+SLACK_MS = 2_000
+LONGEST_NOTICE_MS = 15_000
+"""Longer than the session timeout of the captures (9 s), and what a controller takes to act on its end."""
+BOOT_MS = 10_000
+"""A process that was started logs its first line within this time."""
+
+
+@dataclass
+class Injected:
+    """One action that has to be an incident: what it is called, of which node, from when until when it may begin."""
+
+    kind: str
+    node: int | None
+    ms: int
+    causes: tuple[str, ...]
+    until_ms: int
+    incidents: list[Incident] = field(default_factory=list)
+
+
+def read_actions(folder: Path) -> list[dict[str, Any]]:
+    """The actions of a capture, in order, `node` of all names of it."""
+    rows = [json.loads(line) for line in (folder / "actions.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [{**row, "node": row.get("node", row.get("broker"))} for row in rows]
+
+
+def injected(actions: list[dict[str, Any]], registrations: Iterable[Mapping[str, Any]]) -> Iterator[Injected]:
+    """What of the actions went wrong, or was a shutdown. `registrations`: the truth of broker_timeline, in ms.
+
+    A process that was frozen counts if its broker's session ended by that.
+    """
+    ends = [(row["broker"], row["until"]) for row in registrations if row["until"] is not None]
+    for number, row in enumerate(actions):
+        ms, node = row["ms"], row["node"]
+        of_node = [later for later in actions[number + 1 :] if later["node"] == node]
+        if row["action"] == "kill":
+            start = next((later["ms"] for later in of_node if later["action"] == "start"), ms)
+            late = max(ms + LONGEST_NOTICE_MS, start + BOOT_MS)
+            yield Injected("kill", node, ms, ("broker_crash", "controller_crash", "session_expired", "fenced"), late)
+        elif row["action"] == "pause":
+            resumed = next((later["ms"] for later in of_node if later["action"] == "resume"), ms)
+            if any(broker == node and ms <= end <= resumed + SLACK_MS for broker, end in ends):
+                yield Injected("pause", node, ms, ("session_expired", "fenced"), resumed + SLACK_MS)
+        elif row["action"] == "controlled_shutdown":
+            yield Injected("shutdown", node, ms, ("controlled_shutdown", "controller_shutdown"), ms + SLACK_MS)
+        elif row["action"] == "log_dir_failure":
+            yield Injected("log dir", node, ms, ("log_dir_failure",), ms + LONGEST_NOTICE_MS)
+        elif row["action"] == "delete_controller_znode":
+            yield Injected("controller", row["controller"], ms, ("controller_changed",), ms + SLACK_MS)
+
+
+def match(actions: Iterable[Injected], incidents: Iterable[Incident]) -> tuple[list[Injected], list[Incident]]:
+    """The actions with the incidents of their node and cause that begin in their time, and the incidents of none.
+
+    Each incident is of one action: of those that it can be, the last before it began.
+    """
+    rows, left = list(actions), []
+    for incident in sorted(incidents, key=lambda row: row["since"]):
+        may_be = [
+            row
+            for row in rows
+            if row.node == incident["root_broker"]
+            and incident["root_cause"] in row.causes
+            and row.ms - SLACK_MS <= incident["since"] <= row.until_ms
+            and not row.incidents
+        ]
+        if may_be:
+            max(may_be, key=lambda row: row.ms).incidents.append(incident)
+        else:
+            left.append(incident)
+    return rows, left

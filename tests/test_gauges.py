@@ -1,0 +1,137 @@
+"""Availability by hour, preferred replica imbalance, gauges by minute, and lost records, from rows written by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from jobs.findings.gauges import (
+    to_cluster_minutely,
+    to_preferred_replica_imbalance,
+    to_topic_availability,
+    with_assignments,
+)
+from jobs.findings.lost_records import with_lost_records
+from jobs.settings import Settings
+from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.spark import CLUSTER, TIME, column
+from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+# t-0: no line shows its assignment but the one of the second state; u-0 is led by another than its first replica
+STATES = """
+topic | partition | incarnation | ordinal | leader | isr | replicas | since    | until    | availability
+t     | 0         | 0           | 0       | 1      | 1,2 |          | 10:00:00 | 10:59:30 |
+t     | 0         | 0           | 1       | -1     | 1   | 1,2      | 10:59:30 | 11:01:00 | Offline
+t     | 0         | 0           | 2       | 2      | 2   |          | 11:01:00 | 11:01:50 | UnderMinIsr
+t     | 0         | 0           | 3       | 2      | 1,2 |          | 11:01:50 |          |
+u     | 0         | 0           | 0       | 2      | 2   | 1,2      | 11:01:00 |          |
+"""
+OUTAGES = """
+topic | partition | incarnation | since    | ended_before | at_least_ms
+t     | 0         | 0           | 10:59:30 | 11:01:00     | 90000
+"""
+IMBALANCE = """
+broker | since    | until    | leaders | preferred | imbalanced | ratio
+1      | 10:00:00 | 10:59:30 | 1       | 1         | 0          | 0
+1      | 10:59:30 | 11:01:00 | 0       | 1         | 1          | 1
+1      | 11:01:00 |          | 0       | 2         | 2          | 1
+2      | 11:01:00 |          | 2       | 0         | 0          |
+"""
+AVAILABLE = """
+topic | span | window              | partitions | leaderless_ms | under_min_isr_ms
+t     | hour | 10:00:00            | 2          | 30000         | 0
+t     | hour | 11:00:00            | 2          | 60000         | 50000
+t     | day  | 00:00:00            | 2          | 90000         | 50000
+"""
+MINUTES = """
+minute   | offline_partitions_count | offline_partitions_seen | under_replicated_partitions | active_controller_count | leader_elections | isr_shrinks
+10:58:00 | 0                        | 0                       | 0                           | 0                       | 0                | 0
+10:59:00 | 1                        | 1                       | 0                           | 1                       | 0                | 1
+11:00:00 | 1                        | 1                       | 0                           | 1                       | 0                | 0
+11:01:00 | 0                        | 1                       | 1                           | 1                       | 2                | 0
+11:02:00 | 0                        | 0                       | 1                           | 1                       | 0                | 0
+"""
+ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's logs.")])
+
+
+@pytest.fixture(scope="module")
+def assigned(frame: Frame) -> DataFrame:
+    return with_assignments(frame(PARTITION_TIMELINE, STATES)).persist()
+
+
+def test_imbalance(frame: Frame, same: Same, assigned: DataFrame) -> None:
+    rows = to_preferred_replica_imbalance(assigned)
+    same(rows.withColumn("ratio", F.col("ratio").cast("int")), IMBALANCE)
+
+
+def test_availability(frame: Frame, same: Same) -> None:
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | partitions\n t | 0 | 1\n t | 1 | 2")
+    inputs = (
+        frame(OFFLINE_PARTITIONS, OUTAGES),
+        frame(PARTITION_TIMELINE, STATES),
+        topics,
+        frame(ENDS, "end_of_logs\n 11:02:10"),
+    )
+    rows = to_topic_availability(*inputs, Settings(min_insync_replicas=2)).persist()
+    same(rows, AVAILABLE)
+    assert rows.where("span = 'hour'").agg(F.min("availability")).first()[0] == pytest.approx(1 - 60 / 7200)
+    # without a setting nobody knows how many replicas have to be in sync
+    unset = to_topic_availability(*inputs, Settings())
+    assert [row["under_min_isr_ms"] for row in unset.collect()] == [None] * 3
+
+
+def test_minutes(frame: Frame, same: Same, assigned: DataFrame) -> None:
+    rows = to_cluster_minutely(
+        frame(OFFLINE_PARTITIONS, OUTAGES),
+        assigned,
+        frame(CONTROLLER_TIMELINE, "active_since | until\n 10:59:10 |"),
+        frame(ELECTIONS, "at | succeeded | unclean\n 11:01:00 | true | false\n 11:01:02 | true |\n 11:01:03 | false |"),
+        frame(ISR_CHANGES, "at | kind\n 10:59:59 | shrink"),
+        frame(LOG_COVERAGE, "since | until\n 10:58:30 | 11:02:10\n 10:59:00 | 11:00:00"),
+    )
+    same(rows.where("minute >= '2026-11-21 10:58:00'"), MINUTES)
+
+
+# ---- lost records ---------------------------------------------------------------------------------------------------
+UNCLEAN = """
+topic | partition | incarnation | at       | leader_epoch | leader | unclean | last_leader
+kept  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+least | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+self  | 0         | 0           | 10:00:00 | 4            | 1      | true    | 1
+clean | 0         | 0           | 10:00:00 | 4            | 2      | false   | 1
+"""
+LINES = """
+at       | node_id | topic | partition | event_type                       | leader_epoch | fields
+09:00:00 | 1       | kept  | 0         | partition_follower_epoch_started | 1            | start_offset=5
+10:00:00 | 2       | kept  | 0         | partition_leader_epoch_started   | 4            | start_offset=886; high_watermark=878
+10:00:01 | 2       | kept  | 0         | partition_leader_epoch_started   | 5            | start_offset=990
+10:00:05 | 1       | kept  | 0         | replica_log_loaded               |              | high_watermark=946
+10:00:05 | 1       | kept  | 0         | partition_follower_epoch_started | 4            | start_offset=953; high_watermark=946
+10:00:06 | 1       | kept  | 0         | log_truncated                    |              | offset=886
+10:00:09 | 1       | kept  | 0         | log_truncated                    |              | offset=900
+# up to 2.5 no line prints the end of its log
+10:00:00 | 2       | least | 0         | leader_epoch_started             | 4            | start_offset=2002; high_watermark=1976
+10:00:05 | 1       | least | 0         | replica_log_loaded               |              | high_watermark=2134
+10:00:00 | 1       | self  | 0         | partition_leader_epoch_started   | 4            | start_offset=841
+10:00:05 | 1       | self  | 0         | partition_follower_epoch_started | 5            | start_offset=900
+"""
+LOST = """
+topic | lost_records_min | lost_records_max | last_leader
+kept  | 67               | 67               | 1
+least | 132              |                  | 1
+self  |                  |                  | 1
+clean |                  |                  |
+"""
+
+
+def test_lost_records(frame: Frame, same: Same) -> None:
+    same(with_lost_records(frame(ELECTIONS, UNCLEAN), frame(EVENTS, LINES)), LOST)

@@ -38,8 +38,7 @@ def with_lost_records(elections: DataFrame, events: DataFrame) -> DataFrame:
         _first("offset", (F.col("event_type") == _TRUNCATED) & _has_returned()).alias("truncated_to"),
     )
     kept = F.coalesce("truncated_to", "start_offset")
-    lost = F.greatest(F.lit(0).cast("long"), F.col("log_end") - kept)
-    at_least = F.greatest(F.lit(0).cast("long"), F.col("high_watermark") - kept)
+    lost, at_least = (_not_negative(F.col(name) - kept) for name in ("log_end", "high_watermark"))
     return (
         elections.join(F.broadcast(by_election), _KEY, "left")
         .withColumns(
@@ -51,6 +50,11 @@ def with_lost_records(elections: DataFrame, events: DataFrame) -> DataFrame:
         )
         .select(*ELECTIONS.columns)
     )
+
+
+def _not_negative(count: Column) -> Column:
+    """A count of records, at least 0; null stays null."""
+    return F.when(count.isNotNull(), F.greatest(F.lit(0), count)).cast("long")
 
 
 def _is_new_leader() -> Column:

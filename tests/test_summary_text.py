@@ -114,7 +114,7 @@ def a_cluster() -> ClusterSummary:
     """Facts by hand: an open outage, one that is over, an unclean election, a violation, a reject."""
     outages: list[Mapping[str, Any]] = [
         {
-            **OUTAGE, "until": None, "at_least_ms": 200_000, "cause": "broker_failure", "cause_broker": 2,
+            **OUTAGE, "until": None, "at_least_ms": 200_000, "cause": "broker_crash", "cause_broker": 2,
             "healed_by": None,
         },
         {
@@ -180,7 +180,7 @@ def test_a_cluster_in_words() -> None:
         f"    t-2 at 10:00:00.000: leader 1; leader 2 {proof}",
         "  elections    2 succeeded, 1 failed, 1 unclean",
         "  offline      3 intervals without a leader, 1 still open at the end of the logs, longest first:",
-        "    t-0 had no leader for at least 3 min 20 s from 10:00:00.000, when broker 2 failed; "
+        "    t-0 had no leader for at least 3 min 20 s from 10:00:00.000, when broker 2 crashed; "
         f"still offline at the end of the logs {proof}",
         "    t-0 had no leader for 14 ms from 10:00:00.000, when it lost its leader 2; "
         f"ended by a clean election at 10:03:20.000, after 1 failed election {proof}",
@@ -371,8 +371,8 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     assert "12 completed" in lines["reassigned"]
     assert ", 0 do not," in lines["replay"]
     assert (
-        "    payments-0 had no leader for 17.8 s from 11:47:34.961, when broker 1 failed; "
-        "ended by a clean election at 11:47:52.714" in text
+        "    payments-0 had no leader for 17.8 s from 11:47:34.961, when broker 1 crashed; "
+        "ended by the broker's return at 11:47:52.714" in text
     )
     for partition, epoch in ((0, 6), (1, 7), (3, 6)):
         assert f"    unclean_ok-{partition}: broker 2 became leader at 11:47:37.28" in text

@@ -34,12 +34,17 @@ def read_actions(folder: Path) -> list[dict[str, Any]]:
     return [{**row, "node": row.get("node", row.get("broker"))} for row in rows]
 
 
-def injected(actions: list[dict[str, Any]], registrations: Iterable[Mapping[str, Any]]) -> Iterator[Injected]:
-    """What of the actions went wrong, or was a shutdown. `registrations`: the truth of broker_timeline, in ms.
+Truth = Mapping[str, Iterable[Mapping[str, Any]]]
+"""Tables of a capture's truth, times in ms."""
 
-    A process that was frozen counts if its broker's session ended by that.
+
+def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
+    """What of the actions went wrong, or was a shutdown.
+
+    A process that was frozen counts if its broker's session ended by that, or its term as controller.
     """
-    ends = [(row["broker"], row["until"]) for row in registrations if row["until"] is not None]
+    ends = [(row["broker"], row["until"]) for row in truth["broker_timeline"] if row["until"] is not None]
+    ends += [(row["controller_id"], row["until"]) for row in truth["controller_timeline"] if row["until"] is not None]
     for number, row in enumerate(actions):
         ms, node = row["ms"], row["node"]
         of_node = [later for later in actions[number + 1 :] if later["node"] == node]
@@ -50,13 +55,29 @@ def injected(actions: list[dict[str, Any]], registrations: Iterable[Mapping[str,
         elif row["action"] == "pause":
             resumed = next((later["ms"] for later in of_node if later["action"] == "resume"), ms)
             if any(broker == node and ms <= end <= resumed + SLACK_MS for broker, end in ends):
-                yield Injected("pause", node, ms, ("session_expired", "fenced"), resumed + SLACK_MS)
+                causes = ("session_expired", "fenced", "controller_changed")
+                yield Injected("pause", node, ms, causes, resumed + SLACK_MS)
         elif row["action"] == "controlled_shutdown":
             yield Injected("shutdown", node, ms, ("controlled_shutdown", "controller_shutdown"), ms + SLACK_MS)
         elif row["action"] == "log_dir_failure":
             yield Injected("log dir", node, ms, ("log_dir_failure",), ms + LONGEST_NOTICE_MS)
         elif row["action"] == "delete_controller_znode":
             yield Injected("controller", row["controller"], ms, ("controller_changed",), ms + SLACK_MS)
+
+
+def is_deletion(incident: Incident, actions: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether an incident is the wait for a deletion that was asked for."""
+    topics = {row["topic"] for row in actions if row["action"] == "delete_topic"}
+    return incident["root_cause"] == "topic_deletion" and any(f" {topic} " in incident["title"] for topic in topics)
+
+
+def controller_steps(incidents: Iterable[Incident], node: int | None, ms: int) -> bool:
+    """Whether an incident of another cause has the end of a node's term as controller about then among its steps."""
+    return any(
+        step["what"].endswith(f"as controller from node {node}") and abs(step["at"] - ms) <= SLACK_MS
+        for incident in incidents
+        for step in incident["steps"]
+    )
 
 
 def match(actions: Iterable[Injected], incidents: Iterable[Incident]) -> tuple[list[Injected], list[Incident]]:

@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import main
-from schemas.tables import BY_NAME
 from tests.answers_warehouse import CONTROLLER, moment, night, partition, proof, row, state, tables
 
 
@@ -128,7 +127,6 @@ INCIDENT = row(
 )  # fmt: skip
 
 
-@pytest.mark.skipif("incidents" not in BY_NAME, reason="there is no table of incidents")
 def test_incidents_are_told_worst_first_and_planned_ones_on_demand(tmp_path: Path) -> None:
     planned = {**INCIDENT, "incident_id": "p", "severity": "info", "title": "Broker 2 was restarted", "steps": []}
     root = night(tmp_path / "w", {"incidents": [planned, INCIDENT]})

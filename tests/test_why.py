@@ -127,6 +127,23 @@ def test_tables_that_a_warehouse_lacks(tmp_path: Path) -> None:
     assert story["answer"].startswith("pay-in-0 had no leader for 60.0 s")
 
 
+def test_without_a_time_it_is_about_the_open_outage_or_the_longest(tmp_path: Path) -> None:
+    """Of 1 s at 10:01, 9 s at 10:02 and 2 s at 10:05; then one that is still open, though shorter."""
+
+    def outage(since: str, until: str | None, ms: int) -> dict[str, Any]:
+        return partition(
+            0, since=since, until=until, ended_before=until, began_after=since, duration_ms=ms if until else None,
+            at_least_ms=ms, failed_elections=0, evidence=[],
+        )  # fmt: skip
+
+    ended = [outage("10:01", "10:01:01", 1000), outage("10:02", "10:02:09", 9000), outage("10:05", "10:05:02", 2000)]
+    story = data(night(tmp_path / "ended", {"offline_partitions": ended}), "pay-in-0")
+    assert story["facts"]["since"] == "2026-11-21T10:02:00.000Z"
+    assert len(story["others"]) == 3  # the other two, and the unclean election
+    story = data(night(tmp_path / "open", {"offline_partitions": [*ended, outage("10:09:55", None, 5000)]}), "pay-in-0")
+    assert story["facts"]["since"] == "2026-11-21T10:09:55.000Z"
+
+
 def test_a_time_whose_end_is_not_known(tmp_path: Path) -> None:
     outage = partition(
         0, since="10:05:00.020", at_least_ms=0, at_most_ms=59_980, began_after="10:04:00", ended_before="10:06:00",

@@ -11,10 +11,12 @@ import pytest
 from tests.proofs.prove_simulated_kraft import count
 from udfs.reconstruct.kraft_counts import PartitionInput, explain_together
 from udfs.reconstruct.kraft_engine import SECOND, Explanation, explain
+from udfs.reconstruct.kraft_engine_columns import following_rows
 from udfs.reconstruct.kraft_records import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     FENCED,
+    SHOWN,
     UNCLEAN_RESTART,
     UNFENCED,
     ControllerStep,
@@ -173,6 +175,38 @@ def test_what_follows(name: str) -> None:
     states = explained(case).states
     inferred = {epoch: state[1:4] for epoch, state in states.items() if epoch not in complete}
     assert inferred == case.expected
+
+
+HOUR = 3600
+LOGGED: dict[str, tuple[list[tuple[int, int]] | None, list[ControllerStep], int]] = {
+    # spans of the active controller's log, steps, first partition epoch -> that the fencing left it without a leader
+    "the controller's log is there": ([(FIRST, LAST)], [], 1),
+    "of no controller is a log there: neighbours tell": (None, [], 1),
+    "from one term to the next": ([(FIRST, 25), (40, LAST)], [], 1),
+    "it logged a state that no broker does": (
+        [(FIRST, LAST)],
+        [step(0, SHOWN, 0)._replace(broker=None, partition_epoch=0)],
+        0,
+    ),
+}
+NOT_LOGGED: dict[str, tuple[list[tuple[int, int]] | None, list[ControllerStep], int]] = {
+    "no active controller's log is there": ([], [], 1),
+    "a hole in it": ([(-HOUR, -40), (110, HOUR)], [], 1),
+    "it ended before": ([(-HOUR, -HOUR)], [], 1),
+    "a controller that starts replays an old state": ([(FIRST, LAST)], [], 0),
+}
+
+
+@pytest.mark.parametrize("case", LOGGED | NOT_LOGGED)
+def test_nothing_follows_from_a_log_that_is_not_there(case: str) -> None:
+    spans, more, epoch = (LOGGED | NOT_LOGGED)[case]
+    is_replayed = epoch == 0
+    first, last = known(epoch, 1, 3, [1], 1, [1]), known(epoch + 2, 1, 5, [1], 50)
+    steps = [*more, step(30, FENCED, 1), step(49, UNFENCED, 1)]
+    logged = None if spans is None else [(since * SECOND, until * SECOND) for since, until in spans]
+    rows = following_rows([(*first, not is_replayed, False), (*last, True, False)], steps, KEEPS, [], logged, None)
+    between = rows[0][1] if rows else None
+    assert [row[:4] for row in between or ()] == ([(epoch + 1, -1, 4, [1])] if case in LOGGED else [])
 
 
 def test_a_state_is_as_old_as_the_step_that_made_it() -> None:

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 
 def server_coverage(events: DataFrame) -> DataFrame:
-    """LOG_COVERAGE of these events: each node's own log is one span from its first record to its last."""
+    """LOG_COVERAGE of these events: each node's own log is one span from its first record to its last; so is what a
+    controller logs."""
     own = events.where("logger <> 'state.change.logger' AND logger NOT LIKE 'kafka.controller%'")
-    spans = own.groupBy("cluster", "node_id").agg(
+    logs = own.withColumn("kind", F.lit("server")).unionByName(events.withColumn("kind", F.lit("controller")))
+    spans = logs.groupBy("cluster", "node_id", "kind").agg(
         F.min("at").alias("since"), F.max("at").alias("until"), F.count("*").alias("records")
     )
-    return spans.withColumn("kind", F.lit("server")).select(*LOG_COVERAGE.columns)
+    return spans.select(*LOG_COVERAGE.columns)
 
 
 # All of partition 0. Some lines state all of a state; `isr_updated` is the leader's, and states the ISR alone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -9,7 +10,7 @@ from pyspark.sql import types as T
 
 from schemas.spark import EVIDENCE, FLAG, IDS, INT, LONG, TEXT, struct
 from udfs.reconstruct.kraft_engine import FOREVER, InferredState, explain
-from udfs.reconstruct.kraft_records import ControllerStep, KnownState, PartitionRules
+from udfs.reconstruct.kraft_records import SHOWN, ControllerStep, KnownState, PartitionRules
 
 CONTROLLER_STEP = struct(
     at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS,
@@ -18,15 +19,19 @@ CONTROLLER_STEP = struct(
 """`udfs.reconstruct.kraft_records.ControllerStep`."""
 KNOWN_STATE = struct(
     partition_epoch=INT, leader=INT, leader_epoch=INT, isr=IDS, eligible=IDS, replicas=IDS, unassigned=IDS, at=LONG,
-    by_leader=FLAG, is_contradictory=FLAG,
+    by_leader=FLAG, by_broker=FLAG, is_contradictory=FLAG,
 )  # fmt: skip
-"""`udfs.reconstruct.kraft_records.KnownState`, and whether lines contradict each other about it."""
+"""`udfs.reconstruct.kraft_records.KnownState`, whether a broker shows it, and whether lines contradict each other."""
 PARTITION_RULES = struct(
     keeps_last_member=FLAG, raises_epoch_of_shrink=FLAG, raises_epoch_of_last_member=FLAG, has_directories=FLAG
 )
 """`udfs.reconstruct.kraft_records.PartitionRules`."""
 COVERED = struct(broker=INT, since=LONG, until=LONG)
 """A span in which a broker's own log is there."""
+LOGGED = struct(since=LONG, until=LONG)
+"""A span in which the log of the active controller is there."""
+FAILOVER_US = 60_000_000
+"""So long there may be no active controller, and a line may be before or after its log, in microseconds."""
 FOLLOWING_STATE = struct(
     partition_epoch=INT, leader=INT, leader_epoch=INT, isr=IDS, replicas=IDS, at=LONG, evidence=EVIDENCE
 )
@@ -37,55 +42,82 @@ FOLLOWING = T.StructType(
 """What follows of a known state itself, null if nothing does, and of those between it and the next known one."""
 
 
-def _following(
-    known: list[Any] | None, steps: list[Any] | None, rules: Any, covered: list[Any] | None, until: int | None
+def following_rows(
+    known: list[Any] | None,
+    steps: list[Any] | None,
+    rules: Any,
+    covered: list[Any] | None,
+    logged: list[Any] | None,
+    until: int | None,
 ) -> list[Any] | None:
-    """See `following`."""
+    """See `following`; rows as tuples."""
     if not known or rules is None:
         return None
     in_order = sorted((ControllerStep(*step) for step in steps or ()), key=lambda step: (step.at, step.line))
     coverage: dict[int, list[tuple[int, int]]] = {}
     for broker, since, end in covered or ():
         coverage.setdefault(broker, []).append((since, end))
-    states: dict[int, InferredState] = {}
+    states: dict[int, tuple[InferredState, ControllerStep | None]] = {}
+    spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged)
     for part in _without_contradictions(known):
-        explanation = explain(part, in_order, PartitionRules(*rules), coverage, FOREVER if until is None else until)
-        states |= explanation.states
+        for since, end in spans:
+            own_steps = [step for step in in_order if since <= step.at <= end]
+            shown = {step.partition_epoch for step in own_steps if step.kind == SHOWN}
+            own_known = [
+                state
+                for state, by_broker in part
+                if since <= state.at <= end and (logged is None or by_broker or state.partition_epoch in shown)
+            ]
+            ends = end if until is None else min(until, end)
+            found = explain(own_known, own_steps, PartitionRules(*rules), coverage, ends).states
+            states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in found.items()}
     epochs = [row[0] for row in known]
     last = max((*epochs, *states))
     rows = []
     for n, (epoch, next_epoch) in enumerate(zip(epochs, [*epochs[1:], last + 1], strict=True)):
-        own = _row(states[epoch], in_order, None) if epoch in states else None
+        own = _row(*states[epoch], None) if epoch in states else None
         # of unknown time it is as old as the first line about a later one
         proven_at = min((row[7] for row in known[n + 1 :]), default=known[n][7])
         between = [states[e] for e in range(epoch + 1, next_epoch) if e in states]
-        rows.append((own, [_row(state, in_order, proven_at) for state in between] or None))
+        rows.append((own, [_row(state, step, proven_at) for state, step in between] or None))
     return rows
 
 
-def _without_contradictions(known: list[Any]) -> list[list[KnownState]]:
-    """Successive states, apart where lines contradict each other: what was before is not known to hold after."""
-    parts: list[list[KnownState]] = [[]]
+def _merged(logged: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans of terms as one where no more than FAILOVER_US is between them, each longer by as much at both ends."""
+    spans: list[tuple[int, int]] = []
+    for since, until in sorted((since - FAILOVER_US, until + FAILOVER_US) for since, until in logged):
+        if spans and since <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], until)
+        else:
+            spans.append((since, until))
+    return spans
+
+
+def _without_contradictions(known: list[Any]) -> list[list[tuple[KnownState, bool]]]:
+    """Successive states, each with whether a broker shows it, apart where lines contradict each other: what was before
+    is not known to hold after."""
+    parts: list[list[tuple[KnownState, bool]]] = [[]]
     for row in known:
-        *state, is_contradictory = row
+        *state, by_broker, is_contradictory = row
         if is_contradictory:
             parts.append([])
         else:
-            parts[-1].append(KnownState(*state))
+            parts[-1].append((KnownState(*state), by_broker))
     return [part for part in parts if part]
 
 
-def _row(state: InferredState, steps: list[ControllerStep], proven_at: int | None) -> tuple[Any, ...]:
+def _row(state: InferredState, step: ControllerStep | None, proven_at: int | None) -> tuple[Any, ...]:
     """A FOLLOWING_STATE, at the time of its step, else at another; with the assignment that its record prints."""
-    if state.step is None:
+    if step is None:
         return (*state[:4], None, proven_at, None)
-    step = steps[state.step]
     return (*state[:4], step.replicas, step.at, [(step.node_id, step.file_id, step.line)])
 
 
-following = F.udf(_following, T.ArrayType(FOLLOWING), useArrow=False)
-"""`following(known, steps, rules, covered, until)` -> a FOLLOWING for each of one partition's KNOWN_STATEs.
+following = F.udf(following_rows, T.ArrayType(FOLLOWING), useArrow=False)
+"""`following(known, steps, rules, covered, logged, until)` -> a FOLLOWING for each of one partition's KNOWN_STATEs.
 
-These are in order. Of its brokers and of itself: CONTROLLER_STEPs, COVERED spans; `until`: end of its topic, or null.
-Null if `rules` is.
+These are in order. A state that only controllers show counts if the active one does: others replay all records as they
+start. Of its brokers and of itself: CONTROLLER_STEPs, COVERED spans; of its cluster: LOGGED spans, outside
+of which nothing follows, null if no controller's log is there; `until`: end of its topic, or null. Null if `rules` is.
 """

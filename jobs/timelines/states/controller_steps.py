@@ -88,6 +88,26 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
     return steps.withColumn("step", step)
 
 
+def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
+    """LOG_COVERAGE, CONTROLLER_TIMELINE -> cluster, `logged`, spans of KRaft's terms of which the controller's own log
+    is there: LOGGED of `udfs.reconstruct.kraft_engine_columns`."""
+    terms = controllers.where("mode = 'kraft'").select(
+        "cluster", F.col("controller_id").alias("node_id"), F.col("since").alias("begin"), F.col("until").alias("end")
+    )
+    span = F.struct(
+        F.unix_micros(F.greatest("since", "begin")).alias("since"),
+        F.unix_micros(F.least("until", "end")).alias("until"),  # null: the term has not ended
+    )
+    logs = coverage.where("kind = 'controller'").select("cluster", "node_id", "since", "until")
+    return (
+        logs.join(F.broadcast(terms), ["cluster", "node_id"])
+        .select("cluster", span.alias("span"))
+        .where("span.since <= span.until")
+        .groupBy("cluster")
+        .agg(F.collect_list("span").alias("logged"))
+    )
+
+
 def is_broker_step() -> Column:
     """Whether an event may be a step that changes partitions which no line names; without a broker it may be any."""
     of_any = F.col("fields")["context"].rlike("^(handleDirectoriesOffline|offline-dir)")

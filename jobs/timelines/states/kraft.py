@@ -37,7 +37,8 @@ def with_following_states(states: DataFrame, topics: DataFrame, facts: ClusterFa
     histories = _with_evidence(_histories(states), topics, facts, steps)
     # of other clusters nothing is given to the UDF, and nothing follows
     known = F.when(F.col("is_kraft"), _known())
-    follows = following(known, "steps", F.struct(*PARTITION_RULES.names), "covered", F.unix_micros("gone"))
+    rules = F.struct(*PARTITION_RULES.names)
+    follows = following(known, "steps", rules, "covered", "logged", F.unix_micros("gone"))
     searched = histories.withColumn("follows", F.coalesce(follows, F.array().cast(T.ArrayType(FOLLOWING))))
     rows = searched.select(
         HISTORY, *INCARNATION, "keeps_last_member", F.explode(F.arrays_zip("rows", "follows")).alias("both")
@@ -53,8 +54,8 @@ def _histories(states: DataFrame) -> DataFrame:
 
 
 def _with_evidence(histories: DataFrame, topics: DataFrame, facts: ClusterFacts, steps: KraftEvidence) -> DataFrame:
-    """Rows of `_histories` with `steps` and `covered` spans of their brokers, what holds of their cluster, and when
-    their topic was `gone`."""
+    """Rows of `_histories` with `brokers`, `steps` and `covered` spans of these, what holds of their cluster, when the
+    active controller `logged`, and when their topic was `gone`."""
     broker = F.coalesce(F.col("step.broker"), F.lit(NO_BROKER))
     of_brokers = _by_broker(steps.broker_steps.select("cluster", broker.alias("broker"), "step"), "step", "of_brokers")
     spans = facts.server_coverage.select(
@@ -74,6 +75,7 @@ def _with_evidence(histories: DataFrame, topics: DataFrame, facts: ClusterFacts,
         histories.join(F.broadcast(rules), "cluster", "left")
         .join(F.broadcast(of_brokers), "cluster", "left")
         .join(F.broadcast(_by_broker(spans, "span", "spans")), "cluster", "left")
+        .join(F.broadcast(steps.logged), "cluster", "left")
         .join(F.broadcast(of_partition), INCARNATION, "left")
         .join(F.broadcast(ends), ["cluster", "topic", "incarnation"], "left")
         .withColumn("of_partition", F.coalesce("of_partition", none))
@@ -86,7 +88,7 @@ def _with_evidence(histories: DataFrame, topics: DataFrame, facts: ClusterFacts,
     own = F.filter(of_each("of_brokers"), _is_in_time)
     return joined.withColumns(
         {"steps": F.concat(F.coalesce(own, none), F.filter("of_partition", _is_in_time)), "covered": of_each("spans")}
-    ).drop("of_brokers", "spans", "of_partition", "brokers")
+    ).drop("of_brokers", "spans", "of_partition")
 
 
 def _by_broker(rows: DataFrame, name: str, alias: str) -> DataFrame:
@@ -124,6 +126,7 @@ def _known() -> Column:
             "unassigned": F.lit(None).cast("array<int>"),
             "at": F.unix_micros(row["at"]),
             "by_leader": F.coalesce(row["by_leader"], F.lit(False)),
+            "by_broker": F.exists(row["evidence"], lambda line: F.array_contains("brokers", line["node_id"])),
             "is_contradictory": row["contradiction"].isNotNull(),
         }
         return F.struct(*(values.get(name, row[name]).alias(name) for name in KNOWN_STATE.names))

@@ -21,7 +21,7 @@ from jobs.timelines.observations import (
     to_observations,
     to_unnumbered_observations,
 )
-from jobs.timelines.states.controller_steps import to_controller_steps
+from jobs.timelines.states.controller_steps import to_controller_steps, to_logged_spans
 from jobs.timelines.topics import INCARNATION, to_numbered_incarnations, with_history, with_incarnation
 from udfs.reconstruct.kraft_records import ASSIGNMENT_CHANGED, FENCED, SHOWN
 
@@ -39,6 +39,8 @@ class KraftEvidence:
     """Rows of EVENTS with `incarnation` and `step`: records of changed assignments, and states that they printed."""
     fencings: DataFrame
     """cluster, leader, `fencings`: when the broker was fenced, all times in order."""
+    logged: DataFrame
+    """cluster, `logged`: spans in which the active controller's log is there."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,7 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
             fencings=steps.where(F.col("step.kind") == FENCED)
             .groupBy("cluster", F.col("step.broker").alias("leader"))
             .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
+            logged=to_logged_spans(facts.coverage, controllers),
         )
     if kinds.removals:
         offline_replicas = facts.without_result(events.where(is_replica_offline()))

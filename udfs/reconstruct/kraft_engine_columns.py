@@ -69,8 +69,8 @@ def following_rows(
                 if since <= state.at <= end and (logged is None or by_broker or state.partition_epoch in shown)
             ]
             ends = end if until is None else min(until, end)
-            found = explain(own_known, own_steps, PartitionRules(*rules), coverage, ends).states
-            states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in found.items()}
+            inferred = explain(own_known, own_steps, PartitionRules(*rules), coverage, ends).states
+            states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
     epochs = [row[0] for row in known]
     last = max((*epochs, *states))
     rows = []

@@ -22,6 +22,9 @@ anew | 0 | 10:01:00 | partition_state_change | 0 | 1 | old | 0 |
 anew | 0 | 10:10:00 | controller_epoch_incremented | 0 | 2 | | |
 anew | 0 | 10:12:00 | partition_state_change | 0 | 2 | both | 0 |
 anew | 0 | 10:20:00 | controller_epoch_incremented | 0 | 1 | | |
+# also requests that do not prove that a topic exists are about the new one
+anew | 0 | 10:20:30 | update_metadata_request_sent | 0 | 1 | both | 0 |
+anew | 0 | 10:20:40 | update_metadata_request_sent | 0 | 1 | old | 0 |
 anew | 0 | 10:21:00 | partition_state_change | 0 | 1 | both | 0 |
 anew | 0 | 10:22:00 | partition_state_change | 0 | 1 | new | 0 |
 # the same life: epochs that other nodes had reached, clocks apart, and a line of one election in two files
@@ -76,7 +79,8 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
         cluster | topic | incarnation | since    | until
         anew    | old   | 0           | 10:01:00 | 10:20:00
         anew    | both  | 0           | 10:12:00 | 10:20:00
-        anew    | both  | 1           | 10:21:00 |
+        anew    | both  | 1           | 10:20:30 |
+        anew    | old   | 1           | 10:20:40 |
         anew    | new   | 0           | 10:22:00 |
         """,
     )

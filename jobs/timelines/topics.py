@@ -57,9 +57,9 @@ def to_topic_timeline(events: DataFrame, life_starts: LifeStarts | None = None) 
     mentions = _mentions(events)
     names = _creations(mentions).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
     with_ids = F.broadcast(names.select("cluster", "topic").distinct())
+    starts = to_incarnation_starts(events.join(with_ids, ["cluster", "topic"], "left_anti"), life_starts or {})
     by_deletion = _by_deletion(
-        mentions.join(with_ids, ["cluster", "topic"], "left_anti"),
-        to_incarnation_starts(events.join(with_ids, ["cluster", "topic"], "left_anti"), life_starts or {}),
+        mentions.join(with_ids, ["cluster", "topic"], "left_anti"), _with_life_starts(starts, life_starts or {})
     )
     no_evidence = F.array().cast(TOPIC_TIMELINE.schema["evidence"].dataType)
     return (
@@ -139,8 +139,16 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
     )
 
 
+def _with_life_starts(starts: DataFrame, life_starts: LifeStarts) -> DataFrame:
+    """Rows of `to_incarnation_starts` -> the same with `life_starts`, those of their cluster."""
+    if not life_starts:
+        return starts.withColumn("life_starts", F.array().cast("array<long>"))
+    lives = starts.sparkSession.createDataFrame(list(life_starts.items()), "cluster string, life_starts array<long>")
+    return starts.join(F.broadcast(lives), "cluster", "left")
+
+
 def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
-    """_MENTION, rows of `to_incarnation_starts` -> _INTERVAL of topics without ids.
+    """_MENTION, rows of `_with_life_starts` -> _INTERVAL of topics without ids.
 
     A deletion that the controller reports ends an incarnation exactly. Where nobody reports it, it ends with the last
     line of a controller for which a partition does not exist any more, or of a broker that dropped it, or at the first
@@ -153,7 +161,10 @@ def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
         return F.array(F.struct(f"{name}.node_id", f"{name}.file_id", f"{name}.line"))
 
     next_start = F.timestamp_micros(F.get("starts", F.col("incarnation")))
-    first = F.coalesce("first_existing", "first_mention")
+    # a new life of the cluster has no lines about topics of the one before
+    first = F.when(F.col("begins_life"), F.col("first_mention")).otherwise(
+        F.coalesce("first_existing", "first_mention")
+    )
     last_line = F.greatest("last_removed", "last_dropped")
     last_line = F.when(next_start.isNotNull() & (last_line["at"] >= first["at"]), last_line)
     last = F.coalesce("completed", last_line)
@@ -176,15 +187,17 @@ def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
-    """_MENTION, rows of `to_incarnation_starts` -> a row for each incarnation with the lines that may bound it.
+    """_MENTION, rows of `_with_life_starts` -> a row for each incarnation with the lines that may bound it.
 
     `was_there`: false where brokers only mentioned the topic once more after its deletion, which does not create it
-    again.
+    again. `begins_life`: it is the topic's first in a new life of the cluster.
     """
     kind = F.col("event_type")
     is_completed, is_dropped = kind == "topic_deletion_completed", kind == DROPPED_FROM_CACHE
     line = F.struct("at", "node_id", "line", "file_id")
-    starts_here = F.unix_micros("at") == F.get("starts", F.col("incarnation") - 1)
+    start = F.get("starts", F.col("incarnation") - 1)
+    starts_here = F.unix_micros("at") == start
+    begins_life = F.coalesce(F.array_contains("life_starts", start), F.lit(False))
     return (
         mentions.join(F.broadcast(starts), ["cluster", "topic"], "left")
         .withColumn("starts", F.coalesce("starts", F.array().cast("array<long>")))
@@ -194,7 +207,8 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
             F.max("topic_id").alias("topic_id"),
             F.min(line).alias("first_mention"),
             F.min(F.when(kind.isin(*EXISTENCE_EVENTS) | F.col("is_cached"), line)).alias("first_existing"),
-            F.max(kind.isin(*EXISTENCE_EVENTS) | (F.col("is_cached") & starts_here)).alias("was_there"),
+            F.max(begins_life).alias("begins_life"),
+            F.max(kind.isin(*EXISTENCE_EVENTS) | (F.col("is_cached") & starts_here) | begins_life).alias("was_there"),
             F.min(F.when(kind == "topic_deletion_started", F.col("at"))).alias("asked_at"),
             F.min(F.when(is_dropped, F.col("at"))).alias("first_dropped_at"),
             F.max(F.when(is_completed, line)).alias("completed"),

@@ -454,6 +454,10 @@ done      | 0         | 10:00:05 | 9       | reassignment_assignment_updated    
 # cancelled: what is left is the original
 cancelled | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
 cancelled | 0         | 10:00:05 | 9       | reassignment_assignment_updated    |          | 2,1       | adding_replicas=; removing_replicas=
+# replaced by another request, of the same replicas: it has not ended
+replaced  | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 2,1       | old_replicas=1; adding_replicas=2; removing_replicas=
+replaced  | 0         | 10:00:03 | 9       | reassignment_assignment_updating   |          | 2,1       | old_replicas=1; adding_replicas=2; removing_replicas=1
+replaced  | 0         | 10:00:06 | 9       | reassignment_assignment_updated    |          | 2         | adding_replicas=; removing_replicas=
 # open, and every target is in sync; open, and one is not
 open      | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
 stuck     | 0         | 10:00:00 | 9       | reassignment_assignment_updating   |          | 3,2,1     | old_replicas=2,1; adding_replicas=3; removing_replicas=1
@@ -510,6 +514,8 @@ MOVED = """
 topic     | since    | until    | original_replicas | target_replicas | adding_replicas | removing_replicas | phase           | state       | blocked_by
 done      | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | done            | completed   | []
 cancelled | 10:00:00 | 10:00:05 | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | cancelled   | []
+replaced  | 10:00:00 | 10:00:03 | 1                 | 2,1             | 2               | []                | waiting_for_isr | cancelled   | []
+replaced  | 10:00:03 | 10:00:06 | 1                 | 2               | 2               | 1                 | done            | completed   | []
 open      | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | handing_over    | in_progress | []
 stuck     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | stuck       | 3
 kraft     | 10:00:00 | 10:00:05 | 1                 | 2,1             | 2               | []                | done            | completed   | []
@@ -528,7 +534,7 @@ older     | 10:00:00 |          | 2,1               | 3,2             | 3       
 
 def test_reassignments(frame: Frame, same: Same) -> None:
     ids = {"kraft": "K", "merged": "M", "state": "S", "nothing": "N", "at_once": "O", "tail": "L"}
-    names = ("done", "cancelled", "open", "stuck", "order", "old", "older", "deleted", *ids)
+    names = ("done", "cancelled", "replaced", "open", "stuck", "order", "old", "older", "deleted", *ids)
     topics = "topic | incarnation | topic_id | since | until" + "".join(
         f"\n{name} | 0 | {ids.get(name, '')} | 10:00:00 | {'10:30:00' if name == 'deleted' else ''}" for name in names
     )

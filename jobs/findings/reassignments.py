@@ -71,8 +71,8 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> changes of assignments with INCARNATION, replicas, adding,
     removing.
 
-    Columns: those of EVENTS, `adding`, `removing`, `next_at`, `next_replicas`, `next_evidence`: of the next change. A
-    line or record that leaves a list out leaves it as it was.
+    Columns: those of EVENTS, `adding`, `removing`, `next_at`, `next_replicas`, `next_is_settled` (nobody is added or
+    removed then), `next_evidence`: of the next change. A line or record that leaves a list out leaves it as it was.
     """
     names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
     zk = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4))
@@ -106,6 +106,7 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
             {
                 "next_at": F.lead("at").over(order),
                 "next_replicas": F.lead("replicas").over(order),
+                "next_is_settled": F.lead((F.size("adding") == 0) & (F.size("removing") == 0)).over(order),
                 "next_evidence": F.lead(line_as_evidence()).over(order),
             }
         )
@@ -116,12 +117,12 @@ def _from_2_4(assignments: DataFrame, states: DataFrame) -> DataFrame:
     """Rows of `_assignments`, PARTITION_TIMELINE -> REASSIGNMENTS from an assignment with replicas to add or remove
     to one without, and in KRaft those of one step.
 
-    One whose target is the original again is cancelled.
+    One whose target is the original again is cancelled, and so is one that another request replaces.
     """
     target = F.filter("replicas", lambda replica: ~F.array_contains("removing", replica))
     in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "ordinal").alias("last_isr"))
     is_open = F.col("until").isNull()
-    is_completed = F.array_sort("next_replicas") == F.array_sort("target_replicas")
+    is_completed = F.col("next_is_settled") & (F.array_sort("next_replicas") == F.array_sort("target_replicas"))
     open_state = F.when(F.size("missing") > 0, "stuck").otherwise("in_progress")
     begun = assignments.where((F.size("adding") > 0) | (F.size("removing") > 0)).withColumn("target_replicas", target)
     lasting = (

@@ -104,10 +104,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         end.alias("end"),
         is_followed.alias("is_followed"),
     )
-    # one that another request replaces has not ended, though the replicas may be the same
-    next_since = F.lead("since").over(Window.partitionBy(*INCARNATION).orderBy("since"))
-    last = reassignments.withColumn("next_since", next_since).where("next_since IS NULL OR next_since > until")
-    done = last.where("state = 'completed' AND until IS NOT NULL").drop("next_since")
+    done = reassignments.where("state = 'completed' AND until IS NOT NULL")
     key = [*INCARNATION, "since"]
     around = (
         done.select(*key, "until")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -103,11 +104,13 @@ def _is_whole(text: str) -> bool:
 
 
 def candidates(text: str, word: str) -> list[str]:
-    """What a word may become: columns of the tables that the entry names, tables, words of SQL."""
+    """What a word may become: columns of the tables that the entry names, tables, words of SQL; a table's name where
+    one must stand."""
     if not word:
         return []
     columns = columns_of(text) if views_named(text) else sorted(_COLUMNS)
-    known = [*columns, *VIEWS, *WORDS]
+    is_table = re.search(rf"\b(?:from|join|describe|summarize)\s+{re.escape(word)}", text, re.IGNORECASE)
+    known = VIEWS if is_table else (*columns, *VIEWS, *WORDS)
     return [name for name in known if name.lower().startswith(word.lower()) and name != word]
 
 

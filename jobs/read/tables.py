@@ -6,8 +6,8 @@ from jobs.read.create_views import identifier, literal
 from schemas.columns import TIME
 from schemas.tables import BY_NAME
 
-BEGINS = ("at", "since", "sent_at", "hour", "first_at", "started_at")
-ENDS = ("at", "until", "responded_at", "hour", "last_at", "finished_at")
+BEGINS = ("at", "since", "sent_at", "hour", "window", "minute", "first_at", "started_at")
+ENDS = ("at", "until", "responded_at", "hour", "window", "minute", "last_at", "finished_at")
 """Columns in which a row's time begins and ends; of a table those that it has."""
 
 

@@ -159,6 +159,12 @@ def test_what_would_go_down(warehouse: Path) -> None:
     )
 
 
+def test_a_broker_that_is_not_there_cannot_be_lost(warehouse: Path) -> None:
+    result = CliRunner().invoke(main, ["what-if", "--lose-broker", "9", "--at", "10:02", "--warehouse", str(warehouse)])
+    assert result.exit_code == 2
+    assert result.stderr == "kafka-rewind: There is no broker 9 at 2026-11-21 10:02:00.000 UTC; there are 1,2,3.\n"
+
+
 def test_who_is_a_single_point(warehouse: Path) -> None:
     answer = data(warehouse, "what-if", "--at", "10:04:30")
     assert answer["answer"] == "At 2026-11-21 10:04:30.000 UTC 1 partition lived on broker 1 alone: pay-in-0."

@@ -10,6 +10,7 @@ from jobs.answers.words import brokers_text, listed
 from jobs.nightly.wording import date_time, plural
 from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic
 from udfs.describe.snapshot import Snapshot, iso
+from udfs.errors import BadInput
 from udfs.kafka.elections import Choice, elect_offline
 
 ALIVE = ("alive", "shutting_down")
@@ -80,13 +81,22 @@ def _judge(
 
 
 def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
-    """What would go down if brokers were lost at a moment; without any, for each broker what it alone holds."""
+    """What would go down if brokers were lost at a moment; without any, for each broker what it alone holds.
+
+    Raises BadInput for a broker that no line of that moment names.
+    """
     if snapshot.is_before:
         return Listing(
             snapshot.cluster, f"Nothing is known about {date_time(snapshot.asked)} UTC: the logs begin later."
         )
     if not lost:
         return _single_points(snapshot)
+    known = {*_replicas(snapshot), *(broker.broker for broker in snapshot.state.brokers)}
+    if unknown := {*lost} - known:
+        raise BadInput(
+            f"There is no broker {brokers_text(sorted(unknown))} at {date_time(snapshot.at)} UTC;"
+            f" there are {brokers_text(sorted(known)) or 'none'}."
+        )
     losses = losses_of(snapshot, lost)
     return Listing(
         snapshot.cluster,
@@ -95,6 +105,12 @@ def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
         _unknown(snapshot, losses),
         _data(snapshot, lost, losses),
     )
+
+
+def _replicas(snapshot: Snapshot) -> set[int]:
+    """All brokers that have a replica."""
+    partitions = [partition for topic in snapshot.state.topics for partition in topic.partitions]
+    return {broker for p in partitions for broker in (*(p.replicas or ()), *(p.isr or ()))}
 
 
 def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
@@ -159,8 +175,7 @@ def _data(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> dict[str, 
 def _single_points(snapshot: Snapshot) -> Listing:
     """For each broker what would go down if it alone were lost, the worst first."""
     gone = {broker.broker for broker in snapshot.state.brokers if broker.state not in ALIVE}
-    partitions = [partition for topic in snapshot.state.topics for partition in topic.partitions]
-    brokers = sorted({broker for p in partitions for broker in (*(p.replicas or ()), *(p.isr or ()))} - gone)
+    brokers = sorted(_replicas(snapshot) - gone)
     alone = {broker: losses_of(snapshot, [broker]) for broker in brokers}
     order = sorted(brokers, key=lambda b: (-len(alone[b].offline), -len(alone[b].under_min_isr), b))
     rows = []

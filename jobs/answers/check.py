@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from jobs.answers.listing import as_json
 from jobs.answers.outages import OutageGroup, outage_groups
-from jobs.answers.words import cause_text, length_text, listed, lost_text, name_of
+from jobs.answers.words import cause_text, listed, lost_text, name_of
 from jobs.describe.describe import moment_of
 from jobs.nightly.published_summary import QUERIES, summaries
 from jobs.nightly.summary_facts import ClusterSummary
-from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
 from jobs.read.views import open_views
@@ -186,7 +186,8 @@ def _outages(group: OutageGroup, cluster: str, where: str) -> Iterator[CheckFind
     elif not group.is_deletion:
         up_to = "up to " if len(names) > 1 else ""
         text = (
-            f"{listed(names)} had no leader for {up_to}{length_text(worst)} from {date_time(group.since)} UTC{because}"
+            f"{listed(names)} had no leader for {up_to}{outage_length(worst)}"
+            f" from {date_time(group.since)} UTC{because}"
         )
         yield CheckFinding(WARNING, cluster, "outage", text, look, len(group.outages))
 

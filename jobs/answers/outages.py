@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.words import cause_text, healer_text, length_text, listed, name_of, span_text
+from jobs.answers.words import cause_text, healer_text, listed, name_of, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact
-from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.wording import date_time, duration, outage_length, plural
 
 OUTAGE_TABLES = ("offline_partitions", "control_requests")
 TOGETHER = timedelta(seconds=5)
@@ -119,7 +119,7 @@ def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: 
     total = duration(sum(row["at_least_ms"] or 0 for row in rows))
     return (
         f"{begin}: {plural(len(rows), 'outage')} of {plural(len({name_of(row) for row in rows}), 'partition')} "
-        f"{span}, {total} of partition time, the longest of {name_of(worst)} for {length_text(worst)}{besides}."
+        f"{span}, {total} of partition time, the longest of {name_of(worst)} for {outage_length(worst)}{besides}."
     )
 
 
@@ -137,11 +137,11 @@ def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) ->
     healers = list(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
     healed = f"; ended by {listed(healers)}" if healers and not group.is_open else ""
     count = f"{plural(len(names), 'partition')}: " if len(names) > 1 else ""
-    yield f"{date_time(group.since)}  {state:<13}  {up_to}{length_text(worst)}, {cause}{healed}"
+    yield f"{date_time(group.since)}  {state:<13}  {up_to}{outage_length(worst)}, {cause}{healed}"
     yield f"{'':<25}{count}{listed(names, 8)}  ({opened.names.proof(worst)})"
     if all_rows and len(group.outages) > 1:
         for row in group.outages:
-            yield f"{'':<25}{name_of(row)}  {span_text(row['since'], row['until'])}, {length_text(row)}"
+            yield f"{'':<25}{name_of(row)}  {span_text(row['since'], row['until'])}, {outage_length(row)}"
 
 
 def outage_data(opened: OpenedCluster, row: Row) -> dict[str, object]:

@@ -10,9 +10,9 @@ from itertools import pairwise
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
 from jobs.answers.story import Step, Story
-from jobs.answers.words import brokers_text, cause_text, healer_text, length_text, listed, lost_text, span_text
+from jobs.answers.words import brokers_text, cause_text, healer_text, listed, lost_text, span_text
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import date_time, plural
+from jobs.nightly.wording import date_time, outage_length, plural
 from jobs.read.create_views import literal, time_literal
 from jobs.read.published import nearest
 from udfs.describe.snapshot import iso
@@ -168,10 +168,10 @@ def _most_telling(steps: Sequence[Step], most: int) -> list[Step]:
 def _outage_answer(name: str, outage: Row, rows: PartitionRows) -> str:
     """What an outage was, why, and what ended it; whether records were lost."""
     if outage["ended_before"] is None:
-        begin = f"{name} has had no leader since {date_time(outage['since'])} UTC ({length_text(outage)} by the logs)"
+        begin = f"{name} has had no leader since {date_time(outage['since'])} UTC ({outage_length(outage)} by the logs)"
     else:
         span = span_text(outage["since"], outage["until"], f"a time before {date_time(outage['ended_before'])}")
-        begin = f"{name} had no leader for {length_text(outage)}, {span}"
+        begin = f"{name} had no leader for {outage_length(outage)}, {span}"
     cause = cause_text(outage)
     last_isr, lost = outage["last_isr"], outage.get("cause_broker")
     if cause and lost is not None and last_isr == [lost]:
@@ -249,7 +249,7 @@ def _others(opened: OpenedCluster, name: str, rows: PartitionRows, outage: Row |
     """Other outages of the partition, and its unclean elections."""
     for row in sorted(rows.outages, key=lambda row: -(row["at_least_ms"] or 0))[:6]:
         if row is not outage:
-            text = f"no leader for {length_text(row)} from {date_time(row['since'])}"
+            text = f"no leader for {outage_length(row)} from {date_time(row['since'])}"
             yield text, opened.command(f"why {shlex.quote(name)} --at {iso(row['since'])}")
     for row in [row for row in rows.elections if row["unclean"]][:5]:
         yield f"unclean election of broker {row['leader']} at {date_time(row['at'])}: {lost_text(row)}", ""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.wording import date_time, plural
 
 CAUSES = {
     "broker_failure": "{broker} failed",
@@ -59,16 +59,6 @@ def healer_text(row: Row) -> str | None:
 def _known(texts: dict[str, str], value: str, broker: int | None) -> str:
     text = texts.get(value, value.replace("_", " "))
     return text.format(broker="a broker" if broker is None else f"broker {broker}")
-
-
-def length_text(row: Row) -> str:
-    """`17.8 s`; where it is not known, what is sure: `at least 3 min 20 s`, `500 ms to 5.6 s`."""
-    least, most = row["at_least_ms"], row["at_most_ms"]
-    if row["duration_ms"] is not None:
-        return duration(row["duration_ms"])
-    if most is None:
-        return f"at least {duration(least)}" if least else duration(None)
-    return f"{duration(least)} to {duration(most)}" if least else f"at most {duration(most)}"
 
 
 def span_text(since: datetime, until: datetime | None, open_text: str = "the end of the logs") -> str:

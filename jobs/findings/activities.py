@@ -11,7 +11,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.known_spans import span_around
-from jobs.timelines.observations import ids_of, number_of
+from jobs.timelines.observations import ids_of, number_of, printed_ids
 from schemas.spark import IDS
 
 if TYPE_CHECKING:
@@ -68,11 +68,6 @@ def trigger_of() -> Column:
     return trigger
 
 
-def _printed_ids(name: str) -> Column:
-    """A further field with a list of ids, in the order printed."""
-    return F.regexp_extract_all(F.col("fields")[name], F.lit(r"(\d+)")).cast(IDS)
-
-
 def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: DataFrame) -> DataFrame:
     """EVENTS -> those of ZooKeeper controllers of some types, with `strategy`, `trigger`, `alive` (by which line:
     `live_evidence`), `shutting_down` then, and `target_replicas` of the reassignment that looked for a leader last.
@@ -103,7 +98,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
     alive = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
-    target = F.when(F.col("event_type").isin(*LEADER_MOVES), _printed_ids("target_replicas"))
+    target = F.when(F.col("event_type").isin(*LEADER_MOVES), printed_ids("target_replicas"))
     alive_line = F.when(alive.isNotNull(), F.array(F.struct("node_id", "file_id", "line")))
     listed = F.when(F.col("event_type").isin(*SHUTDOWN_LISTS), F.coalesce(ids_of("shutting_down_brokers"), nobody))
     move = F.when(

@@ -14,7 +14,7 @@ from jobs.settings import Settings
 from jobs.timelines.cluster_facts import day_of, days, is_new_assignment
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import number_of
-from jobs.timelines.topics import INCARNATION, with_incarnation
+from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
 from schemas.spark import IDS
 from udfs.kafka.verdicts_columns import doubt, unclean_enabled, was_certainly_so
 
@@ -149,15 +149,12 @@ def _last_known(states: DataFrame) -> DataFrame:
 
 def _assignments(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> INCARNATION, at, replicas: assignments as they were logged."""
-    names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
-    lines = (
-        events.where(F.col("event_type").isin(*_ASSIGNMENT_EVENTS) | is_new_assignment())
-        .where("replicas IS NOT NULL AND partition IS NOT NULL")
-        .select("cluster", "topic", "topic_id", "partition", "at", "replicas")
-        .join(F.broadcast(names.distinct()), ["cluster", "topic_id"], "left")
-        .withColumn("topic", F.coalesce("topic", "name"))
-        .where("topic IS NOT NULL")
+    printed = events.where(F.col("event_type").isin(*_ASSIGNMENT_EVENTS) | is_new_assignment()).where(
+        "replicas IS NOT NULL AND partition IS NOT NULL"
     )
+    lines = with_topic_name(
+        printed.select("cluster", "topic", "topic_id", "partition", "at", "replicas"), topics
+    ).where("topic IS NOT NULL")
     before = F.lag("replicas").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
     in_states = (
         states.where("replicas IS NOT NULL")

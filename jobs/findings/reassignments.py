@@ -9,8 +9,9 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import line_as_evidence
+from jobs.timelines.observations import printed_ids
 from jobs.timelines.order import EVENT_ORDER, with_rank
-from jobs.timelines.topics import INCARNATION, with_incarnation
+from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
 from schemas.findings import REASSIGNMENTS
 from schemas.spark import EVIDENCE, IDS
 
@@ -60,12 +61,6 @@ def _phase(is_done: Column, is_in_sync: Column) -> Column:
     return F.when(is_done, "done").when(is_in_sync, "handing_over").otherwise("waiting_for_isr")
 
 
-def _ids(name: str) -> Column:
-    """A further field with broker ids, in the order printed; null if there is none."""
-    text = F.col("fields")[name]
-    return F.when(text.isNotNull() & (text != "null"), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))
-
-
 # ---- 2.4 and later ---------------------------------------------------------------------------------------------------
 def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> changes of assignments with INCARNATION, replicas, adding,
@@ -74,19 +69,12 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
     Columns: those of EVENTS, `adding`, `removing`, `next_at`, `next_replicas`, `next_is_settled` (nobody is added or
     removed then), `next_evidence`: of the next change. A line or record that leaves a list out leaves it as it was.
     """
-    names = topics.select("cluster", "topic_id", F.col("topic").alias("name")).where("topic_id IS NOT NULL")
     zk = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4))
     dumped = events.where(F.col("event_type").isin(*_DUMP_EVENTS))
     replayed = by_active_controller(events.where(F.col("event_type").isin(*_KRAFT_EVENTS)), controllers)
-    lists = F.coalesce("replicas", _ids("adding_replicas"), _ids("removing_replicas"))
-    lines = (
-        zk.unionByName(dumped)
-        .unionByName(replayed)
-        .where(F.col("partition").isNotNull() & lists.isNotNull())
-        .join(F.broadcast(names), ["cluster", "topic_id"], "left")
-        .withColumn("topic", F.coalesce("topic", "name"))
-        .where("topic IS NOT NULL")
-    )
+    lists = F.coalesce("replicas", printed_ids("adding_replicas"), printed_ids("removing_replicas"))
+    printed = zk.unionByName(dumped).unionByName(replayed).where(F.col("partition").isNotNull() & lists.isNotNull())
+    lines = with_topic_name(printed, topics).where("topic IS NOT NULL")
     order = Window.partitionBy(*INCARNATION).orderBy(*EVENT_ORDER)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     nobody = F.array().cast(IDS)
@@ -96,8 +84,8 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
         .withColumns(
             {
                 "replicas": F.last("replicas", ignorenulls=True).over(so_far),
-                "adding": F.coalesce(F.last(_ids("adding_replicas"), ignorenulls=True).over(so_far), nobody),
-                "removing": F.coalesce(F.last(_ids("removing_replicas"), ignorenulls=True).over(so_far), nobody),
+                "adding": F.coalesce(F.last(printed_ids("adding_replicas"), ignorenulls=True).over(so_far), nobody),
+                "removing": F.coalesce(F.last(printed_ids("removing_replicas"), ignorenulls=True).over(so_far), nobody),
             }
         )
         .withColumns({"assignment": assignment, "assignment_before": F.lag(assignment).over(order)})
@@ -163,7 +151,7 @@ def _original_replicas() -> Column:
         return F.when(F.array_sort(replicas) == F.array_sort(members), replicas)
 
     return F.coalesce(
-        _ids("old_replicas"),
+        printed_ids("old_replicas"),
         with_these_members(F.col("assignment_before.replicas")),
         with_these_members(F.col("replicas_before")),
         F.when((F.size(members) < 2) | ~F.arrays_overlap(members, "target_replicas"), members),
@@ -186,7 +174,7 @@ def _of_one_step(assignments: DataFrame) -> DataFrame:
     """Rows of `_assignments` -> REASSIGNMENTS that were complete when they began, for nobody had to catch up: they
     change the order, or in KRaft take replicas away."""
     was_settled = (F.size("assignment_before.adding") == 0) & (F.size("assignment_before.removing") == 0)
-    before = F.coalesce(_ids("old_replicas"), F.col("assignment_before.replicas"))
+    before = F.coalesce(printed_ids("old_replicas"), F.col("assignment_before.replicas"))
     is_reordered = (F.array_sort("replicas") == F.array_sort(before)) & (F.col("replicas") != before)
     is_less = was_settled & (F.size(F.array_except("replicas", before)) == 0) & (F.size("replicas") < F.size(before))
     kind, nobody = F.col("event_type"), F.array().cast(IDS)
@@ -223,8 +211,14 @@ def _reassignment_lines(events: DataFrame, topics: DataFrame) -> DataFrame:
     kind = F.col("event_type")
     is_start = kind == "reassignment_started"
     line = ["cluster", "at", "node_id", "file_id", "line", "event_type"]
+    target = F.when(is_start, printed_ids("target_replicas"))
     about_one = events.where(kind.isin(*_EVENTS_BEFORE_2_4) & F.col("topic").isNotNull()).select(
-        *line, "topic", "partition", "replicas", "topic_id", F.when(is_start, _ids("target_replicas")).alias("target")
+        *line,
+        "topic",
+        "partition",
+        "replicas",
+        "topic_id",
+        target.alias("target"),
     )
     listed = (
         events.where("event_type = 'reassignment_removed_from_zk'")

@@ -30,6 +30,7 @@ from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.kafka_releases import releases
 from jobs.timelines.observations import number_of
 from jobs.timelines.states.controller_steps import is_broker_step
+from jobs.timelines.topics import with_topic_name
 from jobs.warehouse.tables import Warehouse
 
 if TYPE_CHECKING:
@@ -323,12 +324,8 @@ class AppendedClusters:
         single = events.select("cluster", "topic", "topic_id")
         listed = events.where("partitions IS NOT NULL").select("cluster", F.explode("partitions").alias("p"))
         named = single.unionByName(listed.select("cluster", "p.topic", "p.topic_id")).distinct()
-        ids = known_topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
-        return (
-            named.join(F.broadcast(ids.distinct()), ["cluster", "topic_id"], "left")
-            .select("cluster", F.coalesce("topic", "name").alias("topic"))
-            .where("topic IS NOT NULL")
-        )
+        ids = known_topics.select("cluster", "topic", "topic_id").distinct()
+        return with_topic_name(named, ids).select("cluster", "topic").where("topic IS NOT NULL")
 
     def _open_ended(self) -> list[DataFrame]:
         """Published rows with `cluster, topic` that last until the end of the logs."""

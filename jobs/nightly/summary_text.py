@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN
-from jobs.nightly.wording import Names, date_time, duration, ids, nodes, plural, size
+from jobs.nightly.wording import Names, date_time, duration, ids, nodes, outage_length, plural, size
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
@@ -306,19 +306,9 @@ def _outage(row: Row, names: Names) -> str:
         end = f"{_ENDS.get(row['healed_by'] or '', 'ended at')} {names.time(row['until'])}"
     failed = f", after {plural(row['failed_elections'], 'failed election')}" if row["failed_elections"] else ""
     return (
-        f"{row['topic']}-{row['partition']} had no leader for {_length(row)} "
+        f"{row['topic']}-{row['partition']} had no leader for {outage_length(row)} "
         f"from {names.time(row['since'])}, {cause}; {end}{failed} ({names.proof(row)})"
     )
-
-
-def _length(row: Row) -> str:
-    """`17.8 s`; where it is not known, what is sure: `at least 3 min 20 s`, `500 ms to 5.6 s`, `at most 5.6 s`."""
-    least, most = row["at_least_ms"], row["at_most_ms"]
-    if row["duration_ms"] is not None:
-        return duration(row["duration_ms"])
-    if most is None:
-        return f"at least {duration(least)}" if least else duration(None)
-    return f"{duration(least)} to {duration(most)}" if least else f"at most {duration(most)}"
 
 
 def _unclean_election(row: Row, names: Names) -> str:

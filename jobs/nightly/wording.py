@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from jobs.nightly.summary_facts import Row
+from udfs.incidents.wording import length_text
 
 
 def date_time(at: datetime | None) -> str:
@@ -16,15 +17,17 @@ def date_time(at: datetime | None) -> str:
 
 def duration(ms: int | None) -> str:
     """`14 ms`, `17.8 s`, `3 min 20 s`, `2 h 5 min`; `an unknown time` for none."""
-    if ms is None:
-        return "an unknown time"
-    if ms < 1000:
-        return f"{ms} ms"
-    seconds = ms / 1000
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes = int(seconds // 60)
-    return f"{minutes} min {int(seconds % 60)} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    return "an unknown time" if ms is None else length_text(ms)
+
+
+def outage_length(row: Row) -> str:
+    """`17.8 s`; where it is not known, what is sure: `at least 3 min 20 s`, `500 ms to 5.6 s`, `at most 5.6 s`."""
+    least, most = row["at_least_ms"], row["at_most_ms"]
+    if row["duration_ms"] is not None:
+        return duration(row["duration_ms"])
+    if most is None:
+        return f"at least {duration(least)}" if least else duration(None)
+    return f"{duration(least)} to {duration(most)}" if least else f"at most {duration(most)}"
 
 
 def size(count: int) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OutageGroup, outage_groups
-from jobs.answers.words import brokers_text, cause_text, healer_text, length_text, listed, lost_text, name_of
+from jobs.answers.words import brokers_text, cause_text, healer_text, listed, lost_text, name_of
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import duration, plural
+from jobs.nightly.wording import duration, outage_length, plural
 from jobs.read.create_views import literal
 
 TABLES = (
@@ -238,7 +238,7 @@ def _outage(report: Report, row: Row) -> dict[str, Any]:
         "since": report.ms(row["since"]),
         "until": report.ms(row["until"] or row["ended_before"]),
         "is_open": row["ended_before"] is None,
-        "length": length_text(row),
+        "length": outage_length(row),
         "cause": cause_text(row),
         "healed": healer_text(row),
         "failed": row["failed_elections"],
@@ -282,7 +282,7 @@ def _of_group(report: Report, group: OutageGroup) -> dict[str, Any]:
     cause = cause_text(worst) or "cause unknown"
     healers = listed(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
     up_to = "up to " if len(group.outages) > 1 and not group.is_open else ""
-    story = f"{plural(len(names), 'partition')} without a leader for {up_to}{length_text(worst)}: {cause}."
+    story = f"{plural(len(names), 'partition')} without a leader for {up_to}{outage_length(worst)}: {cause}."
     if group.is_open:
         story += " Not over at the end of the logs."
     elif healers:

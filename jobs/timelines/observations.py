@@ -63,6 +63,12 @@ def ids_of(name: str) -> Column:
     )
 
 
+def printed_ids(name: str) -> Column:
+    """A further field with a list of ids, in the order printed; null if there is none."""
+    text = F.col("fields")[name]
+    return F.when(text.isNotNull() & (text != "null"), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))
+
+
 def sorted_ids(ids: Column) -> Column:
     """Ids as a sorted array of int."""
     return F.sort_array(ids.cast(IDS))

@@ -221,6 +221,16 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 # ---- rows of other tables --------------------------------------------------------------------------------------------
+def with_topic_name(rows: DataFrame, topics: DataFrame) -> DataFrame:
+    """Rows with `cluster, topic, topic_id` -> the same, named where only the id is printed; null if no line does."""
+    names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
+    return (
+        rows.join(F.broadcast(names), ["cluster", "topic_id"], "left")
+        .withColumn("topic", F.coalesce("topic", "name"))
+        .drop("name")
+    )
+
+
 def with_incarnation(rows: DataFrame, topics: DataFrame) -> DataFrame:
     """Rows with `cluster, topic, at` -> the same with `incarnation`: by topic id if the row has one, else by time."""
     return _with_columns_of_incarnation(rows, topics, "incarnation")

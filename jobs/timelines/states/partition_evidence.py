@@ -22,7 +22,13 @@ from jobs.timelines.observations import (
     to_unnumbered_observations,
 )
 from jobs.timelines.states.controller_steps import to_controller_steps, to_logged_spans
-from jobs.timelines.topics import INCARNATION, to_numbered_incarnations, with_history, with_incarnation
+from jobs.timelines.topics import (
+    INCARNATION,
+    to_numbered_incarnations,
+    with_history,
+    with_incarnation,
+    with_topic_name,
+)
 from udfs.reconstruct.kraft_records import ASSIGNMENT_CHANGED, FENCED, SHOWN
 
 if TYPE_CHECKING:
@@ -141,10 +147,8 @@ def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:
 
     `writes`: when a ZooKeeper controller had written an assignment.
     """
-    names = topics.where("topic_id IS NOT NULL").select("cluster", "topic_id", F.col("topic").alias("name"))
     return (
-        events.where(is_reassignment())
-        .join(F.broadcast(names), ["cluster", "topic_id"], "left")
-        .groupBy("cluster", F.coalesce("topic", "name").alias("topic"), "partition")
+        with_topic_name(events.where(is_reassignment()), topics)
+        .groupBy("cluster", "topic", "partition")
         .agg(F.lit(True).alias("reassigned"), F.collect_set(F.when(is_assignment_write(), F.col("at"))).alias("writes"))
     )

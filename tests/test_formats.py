@@ -30,7 +30,29 @@ def test_what_is_no_name(name: str) -> None:
         format_named(name)
 
 
+LOST = (
+    b"[2026-11-21 12:09:54,576] WARN [Controller id=3, targetBrokerId=0] Connection to node 0 (/127.0.0.1:21910) could "
+    b"not be established. Node may not be available. (org.apache.kafka.clients.NetworkClient)\n"
+)
+FAILED = b"""[2026-11-21 12:15:17,016] ERROR [Controller id=4 epoch=6] failed for partition a-0 (state.change.logger)
+kafka.common.StateChangeFailedException: Failed to elect under OfflinePartitionLeaderElectionStrategy(false)
+\tat kafka.controller.ZkPartitionStateMachine.elect(PartitionStateMachine.scala:433)
+"""
+TORN = b"[2026-11-21 12:15:17,018] INFO [Controller id=4 epoch=6] Partition a\n"
 SAMPLES = {  # begin of a stream -> name of its format
+    # the longest line comes often, and is torn once
+    "a torn line among its equals": (LOST * 3 + (LOST * 2).replace(b")\n[", b"[\n)") + LOST * 3, "apache"),
+    # what names ids is Kafka's own prefix, though no rule knows it
+    "hardly anything but a client's lines": (
+        b"".join(LOST.replace(b"node 0", b"node %d" % (10**n)) for n in range(9)),
+        "apache",
+    ),
+    "threads": (
+        b"".join(LOST.replace(b"[Controller id=3, targetBrokerId=0]", b"[thread-%d] x" % (10**n)) for n in range(9)),
+        "layout([%d] %p [%t] %m (%c))/apache",
+    ),
+    # half of its records are torn, and exceptions end in brackets
+    "torn lines beside stack traces": (b"a (state.change.logger)\n" + FAILED * 2 + TORN * 2, "apache"),
     "apache": (LINE, "apache"),
     "noise first": (NOISE * 200 + LINE, "apache"),
     "noise first, compose": (

@@ -73,6 +73,22 @@ def night(path: Path, rows: dict[str, Any]) -> tuple[ReadPlan, list[dict[str, An
     return plan, records
 
 
+def test_logs_that_another_cluster_has(tmp_path: Path) -> None:
+    """The same bytes under another cluster's name are read, and that is said; the own copy is not read again."""
+    log = tmp_path / "controller.log"
+    log.write_bytes(WHOLE)
+    plan, _ = night(log, {})
+    assert plan.in_other_clusters() == []
+    again = ReadPlan(dict(plan.rows), "2")
+    for surveyed in survey(str(log), {}):
+        again.add("c", surveyed)
+        again.add("d", surveyed)
+    assert len(again.to_read) == 1
+    assert again.in_other_clusters() == [
+        "1 log of cluster d is in the tables already, of cluster c: from this run on both have them"
+    ]
+
+
 CUTS = {  # bytes that are there on the first night -> the line from which on the second one reads, None: all of it
     "after a record": (sum(len(line) + 1 for line in LINES[:3]), 3),
     "within a line": (sum(len(line) + 1 for line in LINES[:3]) + 40, 3),

@@ -162,6 +162,22 @@ def test_a_log_that_was_renamed_since_the_survey_is_found(tmp_path: Path) -> Non
         assert stream.read() == ONE
 
 
+def test_on_another_machine_a_file_is_known_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its mount of the folder numbers files otherwise: the number of the one surveyed is another's there."""
+    path = write(tmp_path / "server.log", ONE)
+    os.link(path, tmp_path / "other.log")
+    monkeypatch.setattr("platform.node", lambda: "surveyed")
+    tasks = ranges(survey(path), "f")
+    os.remove(path)
+    write(tmp_path / "server.log", ONE)
+    write(tmp_path / "other.log", TWO * 9)  # what had the number before
+    monkeypatch.setattr("platform.node", lambda: "reading")
+    assert [stream.read() for _, stream in open_ranges(path, tasks)] == [ONE]
+    monkeypatch.setattr("platform.node", lambda: "surveyed")
+    with pytest.raises(FileChanged):
+        read_all(path, tasks)
+
+
 def read_all(path: str, tasks: list[Range]) -> None:
     for task, stream in open_ranges(path, tasks):
         records(task, stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -114,3 +115,23 @@ def test_a_limit() -> None:
     assert json.loads(text("FROM range(5) t(i)", "json", limit=2)) == [{"i": 0}, {"i": 1}]
     assert text("FROM range(5) t(i)", "markdown", limit=2).splitlines()[-1] == "--limit 2 cut the rest."
     assert "cut" not in text("FROM range(2) t(i)", "markdown", limit=2)
+
+
+CELLS = {  # value -> its cell in CSV
+    "=1+1": "'=1+1",
+    "@SUM(A1)": "'@SUM(A1)",
+    "+HYPERLINK(1)": "'+HYPERLINK(1)",
+    "-2+3": "'-2+3",
+    "\t=1": "'\t=1",
+    "-2": "-2",
+    "-1.5e-7": "-1.5e-7",
+    "-inf": "-inf",
+    "a=1": "a=1",
+}
+
+
+@pytest.mark.parametrize("value", CELLS)
+def test_no_cell_is_a_formula(value: str) -> None:
+    """What a log holds is text for whoever opens the CSV in a spreadsheet; numbers stay numbers."""
+    assert list(csv.reader(text(f"SELECT $${value}$$ AS v", "csv").splitlines()))[1] == [CELLS[value]]
+    assert json.loads(text(f"SELECT $${value}$$ AS v", "jsonl")) == {"v": value}

@@ -21,7 +21,7 @@ from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.limits import Limits
 from udfs.logs.paths import Source
 from udfs.logs.ranges import Range, open_range, open_ranges, ranges
-from udfs.logs.survey import KnownStreams, Survey, ZoneOf, known_streams, utc
+from udfs.logs.survey import KnownStreams, Survey, ZoneOf, identity_on_disk, known_streams, utc
 
 ONE = b"[2024-02-29 23:59:59,999] INFO [Controller id=3] Starting (kafka.controller.KafkaController)\n"
 TWO = b"[2024-03-01 00:00:00,000] TRACE a (b) c (state.change.logger)\n"
@@ -73,7 +73,7 @@ def test_survey(tmp_path: Path) -> None:
         line_counts=(0,),
         checks=found.checks,
         node=3,
-        inode=os.stat(path).st_ino,
+        inode=identity_on_disk(os.stat(path)),
     )
     assert pickle.loads(pickle.dumps(found)) == found
 

@@ -1,9 +1,10 @@
 """The columnar interpreter of the rules: framed records in, Arrow batches out. It runs in Spark's Python workers.
 
-A batch is made in five steps: records are framed (`udfs.logs.framing`), matched to log templates
-(`udfs.arrow.templates`), their times are read (`record_times`), their values sliced out column by column (`columns`),
-and all of them counted (`accounts`). Only what a column holds in another shape than its digits or its text is read by
-Python, each different text once. `udfs.rules.parsing` is the plain form of the same; a test proves that both agree.
+A batch is made in six steps: records are framed (`udfs.logs.framing`), matched to log templates
+(`udfs.arrow.templates`), their secrets are masked (`udfs.logs.secrets`), their times read (`record_times`), their
+values sliced out column by column (`columns`), and all of them counted (`accounts`). Only what a column holds in
+another shape than its digits or its text is read by Python, each different text once. `udfs.rules.parsing` is the plain
+form of the same; a test proves that both agree.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from udfs.logs.arrays import Flags, Longs
 from udfs.logs.escapes import protected
 from udfs.logs.formats import Format, can_go_on
 from udfs.logs.framing import BLOCK, Frames, OtherBytes, frames
+from udfs.logs.secrets import masked
 from udfs.logs.timestamps import ClockChanges
 from udfs.rules.known_fields import APPENDED, APPENDED_TEXT, NEW_FIELDS
 from udfs.rules.message_signature import message_signature
@@ -169,11 +171,15 @@ def _matched_rows(blocks: list[Frames], format_: Format) -> RecordRows:
     """All records of the blocks with their templates; positions are those in the blocks' bytes put together."""
     cache = template_cache(format_.layout)
     matches: list[MatchedBlock] = [cache.match(block) for block in blocks]
+    data = [
+        masked(block.data) if match.may_have_secrets else block.data
+        for block, match in zip(blocks, matches, strict=True)
+    ]
     bytes_before = _before([len(block.data) for block in blocks])
     numbers_before = _before([len(match.number_starts) for match in matches])
     return RecordRows(
         data=BatchBytes(
-            b"".join([block.data for block in blocks]),
+            b"".join(data),
             _joined([match.number_starts for match in matches], bytes_before),
             _joined([match.number_ends for match in matches], bytes_before),
         ),

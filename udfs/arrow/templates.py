@@ -32,6 +32,7 @@ from udfs.logs.arrays import Longs
 from udfs.logs.framing import Frames
 from udfs.logs.layouts import Layout, read_head
 from udfs.logs.loggers import full_logger
+from udfs.logs.secrets import may_have_secrets
 from udfs.rules.drift import RuleMatch, find_match, may_drift_with_other_digits
 from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.lookup import candidates
@@ -53,12 +54,14 @@ Key = bytes | tuple[bytes, bytes]
 @dataclass(frozen=True)
 class MatchedBlock:
     """The records of a block with their templates, and the numbers in the block: byte positions in its data, in order.
-    `first_numbers`: which of them is each record's first, or would be."""
+    `first_numbers`: which of them is each record's first, or would be. `may_have_secrets`: whether its data is to be
+    looked through for some."""
 
     templates: Longs
     first_numbers: Longs
     number_starts: Longs
     number_ends: Longs
+    may_have_secrets: bool
 
 
 class TemplateCache:
@@ -90,7 +93,9 @@ class TemplateCache:
         without_key = set(irregular.tolist())
         for i in np.flatnonzero(templates < 0).tolist():
             templates[i] = self._learn(block, i, None if i in without_key else keys[key_of[i]])
-        return MatchedBlock(templates, np.searchsorted(starts, block.starts), starts, ends)
+        # each different line once
+        has_secrets = may_have_secrets(b"\n".join(keys))
+        return MatchedBlock(templates, np.searchsorted(starts, block.starts), starts, ends, has_secrets)
 
     def _learn(self, block: Frames, i: int, line: bytes | None) -> int:
         """The number of the template of one record; without its line's key it is its own."""

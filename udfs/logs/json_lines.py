@@ -15,11 +15,11 @@ from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Unit, channel_text
 from udfs.logs.json_scan import json_value
 from udfs.logs.loggers import full_logger
 from udfs.logs.time_texts import ZoneOfLines
-from udfs.rules.regex import late
+from udfs.rules.regex import MANY_BYTES, late
 
 OPEN_OBJECT = 8 << 20
 """Bytes after which a JSON object that has not ended is taken for text that only begins like one."""
-_STRING = rb'"((?:[^"\\\n]++|\\.)*+)"'
+_STRING = rb'"((?:[^"\\\n]++|\\.)' + MANY_BYTES + rb')"'
 _DOCKER = late(rb'^\{"log":' + _STRING + rb',"stream":"(\w+)"[^\n]*\}\r?$', re.MULTILINE)
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from udfs.rules.regex import late
+from udfs.rules.regex import MANY, late
 
 _scan = json.JSONDecoder().raw_decode
 _TO_END = late(r"\s*\Z")
@@ -49,7 +49,7 @@ def _value_in(data: bytes, is_all: bool) -> tuple[Any, int | None]:
     return value, end
 
 
-_TOKEN = late(r'"((?:[^"\\]|\\.)*+)"(\s*:)?|[{}\[\],]|[^\s{}\[\],":]+', re.DOTALL)
+_TOKEN = late(r'"((?:[^"\\]|\\.)' + MANY + r')"(\s*:)?|[{}\[\],]|[^\s{}\[\],":]+', re.DOTALL)
 Path = tuple[str | int, ...]
 
 

@@ -143,7 +143,10 @@ def widths(line: bytes) -> tuple[int, int]:
 
 
 def wrap_of(text: bytes) -> str | None:
-    """The width that lines were cut to, and how: `80`, `80,columns` or `80,blanks`; None if they do not look so."""
+    """The width that lines were cut to, and how: `80`, `80,columns` or `80,blanks`; None if they do not look so.
+
+    At most half of the lines of that width may be whole: a longest line that came often, and once was torn, is no cut.
+    """
     lines = [line.removesuffix(b"\r") for line in text.split(b"\n")[:-1]]
     if len(lines) < 4:
         return None
@@ -151,22 +154,30 @@ def wrap_of(text: bytes) -> str | None:
     for number, how in enumerate(("", ",columns")):
         of_lines = [widths(line)[number] for line in lines]
         longest = max(of_lines)
-        choices.append((of_lines.count(longest), f"{longest}{how}"))
+        choices.append((of_lines.count(longest), f"{longest}{how}", _torn(lines, of_lines, longest)))
         if longest >= 40 and how == "" and of_lines.count(longest) * 20 >= len(lines):
             break
-    full, name = max(choices, key=lambda choice: choice[0])
+    full, name, torn = max(choices, key=lambda choice: choice[0])
     longest = int(name.partition(",")[0])
-    if longest >= 40 and full >= 3 and full * 20 >= len(lines):
+    if longest >= 40 and full >= 3 and full * 20 >= len(lines) and torn * 2 >= full:
         return name
     blanks = sum(line.endswith(b" ") for line in lines)
     return f"{longest},blanks" if longest <= 400 and blanks >= 3 and blanks * 10 >= len(lines) else None
+
+
+def _torn(lines: Sequence[bytes], of_lines: Sequence[int], longest: int) -> int:
+    """How many of the longest lines are followed by the rest of a record, not by its end."""
+    return sum(
+        width == longest and not begins_record(following) and not _TRACE.match(following) and following != b""
+        for width, following in zip(of_lines, lines[1:], strict=False)
+    )
 
 
 def is_wrapped_at_blanks(text: bytes) -> bool:
     """Whether records lost their loggers to lines further down, because of a width, and blanks with them."""
     lines = text.split(b"\n")
     starts = [line for line in lines if begins_record(line)]
-    ends = [line for line in lines if not begins_record(line) and re.search(rb"\([\w.$]+\)\r?$", line)]
+    ends = [line for line in lines if not begins_record(line) and re.search(rb"\([\w$]+\.[\w.$]+\)\r?$", line)]
     named = [line for line in starts if re.search(rb" \([\w.$-]+(?::\d+)?\)\r?$", line)]
     longest = max(map(len, lines), default=0)
     many = len(starts) - len(named)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
 from udfs.logs.layouts import LAYOUTS
 from udfs.logs.time_texts import ZoneOfLines
-from udfs.rules.regex import late
+from udfs.rules.regex import MANY_BYTES, late
 
 _LONGEST = 400
 _LINES = 300
@@ -61,7 +61,7 @@ class Prefixed:
         yield from texts_of_units(units, text.places, len(data))
 
 
-_IN_QUOTES = late(rb'((?:[^"\\\n]|\\.)*+)"')
+_IN_QUOTES = late(rb'((?:[^"\\\n]|\\.)' + MANY_BYTES + rb')"')
 
 
 def _unescaped(text: bytes) -> bytes:

@@ -9,8 +9,10 @@ from udfs.logs.row_fields import RowFields, zoned
 from udfs.logs.timestamps import micros_of
 from udfs.logs.wrappers import ZONED, texts_by_channel
 from udfs.rules.prefixes import read_prefix
+from udfs.rules.regex import late
 
 _LINES = 2000
+_THREAD = late(rb"\[[^=\]]*\]")
 _ROWS = ("csv", "json-rows", "ruby", "export", "json")
 """Wrappers whose pieces are rows, in the order in which they were sorted."""
 
@@ -50,8 +52,11 @@ def pattern_of_thread(text: bytes, wrapper: str, layout: Layout | None) -> str |
 
 
 def _begin_with_threads(prefixes: list[bytes]) -> bool:
-    """Whether nearly all messages begin with brackets that no message of Kafka's begins with."""
-    unknown = [prefix for prefix in prefixes if prefix[:1] == b"[" and read_prefix(prefix) is None]
+    """Whether nearly all messages begin with brackets that no message of Kafka's begins with.
+
+    What names ids (`[Controller id=3, targetBrokerId=0] `, `[Producer clientId=a] `) is no thread, but Kafka's own.
+    """
+    unknown = [prefix for prefix in prefixes if _THREAD.match(prefix) and read_prefix(prefix) is None]
     return len(prefixes) >= 3 and len(unknown) * 10 >= len(prefixes) * 9
 
 

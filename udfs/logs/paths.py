@@ -1,4 +1,4 @@
-"""Where logs are: files, folders, globs; and the nodes that their paths name. Nothing is read here."""
+"""Where logs are: files, folders, globs, also in stores; and the nodes that their paths name. Nothing is read here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from udfs.errors import BadInput
+from udfs.logs.stores import find_in_store, is_url, local_path
 from udfs.rules.regex import late
 
 INSIDE = "!/"
@@ -22,6 +23,7 @@ class Source:
 
     path: str
     member: str = ""  # empty: the file itself
+    size: int | None = field(default=None, compare=False)  # bytes of the file where it was listed with them
 
     @property
     def name(self) -> str:
@@ -30,13 +32,19 @@ class Source:
 
 
 def find(logs: Iterable[str]) -> list[Source]:
-    """All files under the given files, folders and globs, by absolute path, sorted, each once; bundles are not opened.
+    """All files under the given files, folders and globs, by absolute path or URL, sorted, each once; bundles are not
+    opened, and a store is listed once for each of its URLs.
 
     Raises BadInput for what does not exist, matches nothing, or is named itself and may not be read. What may not be
     read inside a folder is found like the rest, and is refused when it is opened.
     """
     paths: set[str] = set()
-    for log in logs:
+    in_stores: dict[str, int] = {}
+    for named in logs:
+        log = local_path(named)
+        if is_url(log):
+            in_stores |= {printable(path): size for path, size in find_in_store(log)}
+            continue
         matches = [log] if os.path.lexists(log) else sorted(glob.glob(log, recursive=True))
         if not matches and (sentence := _hidden_by(log)):
             raise BadInput(sentence)
@@ -49,7 +57,7 @@ def find(logs: Iterable[str]) -> list[Source]:
         if log in matches and (sentence := unreadable(log)):
             raise BadInput(sentence)
         paths.update(printable(os.path.abspath(path)) for path in files)
-    return [Source(path) for path in sorted(paths)]
+    return sorted([*(Source(path) for path in paths), *(Source(path, "", size) for path, size in in_stores.items())])
 
 
 def _walk(top: str) -> Iterator[str]:
@@ -122,6 +130,8 @@ def name_on_disk(path: str) -> str:
         return chr(byte if byte < 0x80 else 0xDC00 + byte)
 
     meant = _ESCAPED.sub(unescaped, path)
+    if is_url(path):
+        return path
     return meant if meant != path and not os.path.lexists(path) and os.path.lexists(meant) else path
 
 

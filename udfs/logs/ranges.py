@@ -13,7 +13,7 @@ from udfs.errors import FileChanged
 from udfs.logs.limits import VETTED, Limits
 from udfs.logs.paths import Source
 from udfs.logs.sources import Refusal, open_source, walk_bundle
-from udfs.logs.survey import READ_BYTES, SEGMENT, Survey
+from udfs.logs.survey import READ_BYTES, SEGMENT, Survey, identity_on_disk
 from udfs.logs.timestamps import ClockChanges
 
 
@@ -222,12 +222,12 @@ def _path_now(task: Range) -> str:
     """Where the file of a range is now: appenders rename a log when its hour is over."""
     folder = os.path.dirname(task.path)
     try:
-        if not task.inode or os.stat(task.path).st_ino == task.inode:
+        if not task.inode or identity_on_disk(os.stat(task.path)) == task.inode:
             return task.path
     except OSError:
         pass
     try:
         with os.scandir(folder) as entries:
-            return next((entry.path for entry in entries if entry.inode() == task.inode), task.path)
+            return next((entry.path for entry in entries if identity_on_disk(entry.stat()) == task.inode), task.path)
     except OSError:
         return task.path

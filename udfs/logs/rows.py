@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from udfs.logs.channel_text import NO_POSITIONS, ChannelText, Unit, texts_of_units
 from udfs.logs.json_scan import json_value
 from udfs.logs.row_fields import Row, RowFields, flattened
-from udfs.rules.regex import late
+from udfs.rules.regex import MANY_BYTES, late
 
 OPEN_ROW = 8 << 20
 """Bytes after which a row that has not ended is taken for text that only begins like one."""
@@ -93,9 +93,10 @@ class Delimited:
 
     def __init__(self, delimiter: str, escapes: bool, header: bool) -> None:
         d = re.escape(delimiter).encode()
-        inner = rb'(?:[^"\\]|\\.)*+' if escapes else rb'(?:[^"]|"")*+'
+        inner = rb'(?:[^"\\]|\\.)' if escapes else rb'(?:[^"]|"")'
+        inner += MANY_BYTES
         field = rb'(?:[ ]*"' + inner + rb'"[ ]*(?=' + d + rb"|\r?\n|\r?\Z)|(?!\s*+\")[^" + d + rb"\r\n]*+)"
-        self._row = re.compile(field + rb"(?:" + d + field + rb")*+\r?(?:\n|\Z)", re.DOTALL)
+        self._row = re.compile(field + rb"(?:" + d + field + rb")" + MANY_BYTES + rb"\r?(?:\n|\Z)", re.DOTALL)
         self._field = re.compile(field + rb"(?:" + d + rb"|\r?\n|\r?\Z)", re.DOTALL)
         self._escapes, self._is_header, self._delimiter = escapes, header, delimiter.encode()
         self._open = re.compile(rb'[^"\n]*+"', re.DOTALL)
@@ -207,7 +208,7 @@ class JsonRows:
 
 
 _BLANK = late(rb"[\s,\x1e]*+")
-_KEY = late(rb'("(?:[^"\\\n]|\\.)*+")\s*+:\s*+')
+_KEY = late(rb'("(?:[^"\\\n]|\\.)' + MANY_BYTES + rb'")\s*+:\s*+')
 
 
 def _passed(data: bytes, position: int) -> int:
@@ -280,7 +281,12 @@ class RubyHashes:
 
 _OPENING = late(rb"[ \t]*+\{(?=\s*+\"[^\"\n]*+\"\s*=>|\s*+[\"}])")
 _TOKEN = late(
-    rb'\s*+(?:\[\d+\] (?=["{\[\w])|"(?:[^"\\]|\\.)*+"|=>|[{}\[\],]|[^\s"{}\[\],=]+(?: [^\s"{}\[\],=]+)*+|=)', re.DOTALL
+    rb'\s*+(?:\[\d+\] (?=["{\[\w])|"(?:[^"\\]|\\.)'
+    + MANY_BYTES
+    + rb'"|=>|[{}\[\],]|[^\s"{}\[\],=]++(?: [^\s"{}\[\],=]++)'
+    + MANY_BYTES
+    + rb"|=)",
+    re.DOTALL,
 )
 _RUBY: Mapping[bytes, bytes] = {b"=>": b":", b"nil": b"null", b"true": b"true", b"false": b"false"}
 _NUMBER = late(rb"-?(?:0|[1-9]\d*)(?:\.\d+)?")

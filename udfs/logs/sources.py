@@ -32,6 +32,7 @@ from udfs.logs.byte_streams import (
 from udfs.logs.compression import ZIP_METHODS, codec_of
 from udfs.logs.limits import LIMITS, Limits, TooLarge, UnpackedMeter
 from udfs.logs.paths import INSIDE, Source, name_on_disk, printable, unreadable
+from udfs.logs.stores import SEE, is_url, open_in_store
 
 if TYPE_CHECKING:  # imported where a bundle is met: most streams are in none
     from tarfile import TarInfo
@@ -80,23 +81,33 @@ def walk_bundle(
     `wanted`: members to open, all others are passed over; None: all. Each stream is to be read before the next one is
     asked for. Never raises for what is in the file: that becomes refusals, also when the file cannot be opened.
     """
-    source = Source(path)
+    source, is_in_store = Source(path), is_url(path)
     on_disk = name_on_disk(path)
-    sentence = unreadable(on_disk)
-    if sentence or os.path.isdir(on_disk):
+    sentence = None if is_in_store else unreadable(on_disk)
+    if sentence or (not is_in_store and os.path.isdir(on_disk)):
         yield Refusal(source, sentence or f"This is a folder: {path}; give the files in it.")
         return
     try:
-        with open(on_disk, "rb") as file:
-            meter = UnpackedMeter(path, os.fstat(file.fileno()).st_size, limits)
+        file, size = open_in_store(path) if is_in_store else _open_on_disk(on_disk)
+        with file:
+            meter = UnpackedMeter(path, size, limits)
             walk = _Walk(source, wanted if wanted is None else frozenset(wanted), limits, meter)
             yield from walk.open("", file, 0, True, True)
     except TooLarge as error:
         yield Refusal(source, str(error))
+    except BadInput as error:
+        if not is_in_store:
+            raise
+        yield Refusal(source, f"This file cannot be read: {path}: {error}")
     except OSError as error:
-        yield Refusal(
-            source, f"This file cannot be read: {path} ({error.strerror or error}); replace it or leave it out."
-        )
+        remedy = SEE if is_in_store else "replace it or leave it out"
+        yield Refusal(source, f"This file cannot be read: {path} ({error.strerror or error}); {remedy}.")
+
+
+def _open_on_disk(path: str) -> tuple[BinaryIO, int]:
+    """A file of this machine, and its size."""
+    file = open(path, "rb")  # noqa: SIM115  # whoever asked closes it
+    return file, os.fstat(file.fileno()).st_size
 
 
 @dataclass

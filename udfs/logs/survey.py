@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import platform
 import re
 import zlib
 from collections import Counter
@@ -28,6 +29,7 @@ from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
 from udfs.logs.sources import Opened, Refusal, walk_bundle
+from udfs.logs.stores import is_url
 from udfs.logs.timestamps import AMBIGUOUS, ClockChanges
 from udfs.rules.prefixes import read_prefix
 
@@ -72,7 +74,7 @@ class Survey:
     clock_changes: ClockChanges = ()  # from which byte on a repeated local time is of which pass
     has_repeats: bool = False  # there are repeated local times, so that later records may tell of which pass they are
     direct: bool = True  # can be read without what stands before it in its bundle
-    inode: int = 0  # of the file on disk, to find it again when it is renamed before it is read
+    inode: int = 0  # `identity_on_disk` of the file, to find it again when it is renamed before it is read
     status: str = "ok"
     error: str | None = None  # one sentence
 
@@ -168,10 +170,22 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         reader.clock_changes,
         reader.has_repeats,
         opened.direct,
-        os.fstat(stream.fileno()).st_ino if opened.seekable and not source.member else 0,
+        identity_on_disk(os.fstat(stream.fileno())) if opened.seekable and _is_on_disk(source) else 0,
         "truncated" if damage else "ok" if reader.format else "no_records",
         damage,
     )
+
+
+def _is_on_disk(source: Source) -> bool:
+    return not source.member and not is_url(source.path)
+
+
+def identity_on_disk(status: os.stat_result) -> int:
+    """What tells a file from all others of this machine, whatever it is called; another machine's mounts of the same
+    folder number it otherwise, so there no file is it.
+    """
+    text = f"{platform.node()}\0{status.st_dev}\0{status.st_ino}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=7).digest(), "big") or 1
 
 
 def unread_sentence(name: str, why: str) -> str:

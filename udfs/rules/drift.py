@@ -23,6 +23,7 @@ from udfs.rules.kraft_objects import new_fields, printed_fields
 from udfs.rules.logger_scopes import is_wholly_scoped
 from udfs.rules.lookup import all_of_logger, candidates
 from udfs.rules.printed import BALANCED, FIELD
+from udfs.rules.regex import MANY
 from udfs.rules.rule import COLUMNS, KINDS, Rule, ValueKind
 
 LEAST_TEXT, LEAST_TEXT_IN_SCOPE = 10, 6
@@ -161,7 +162,7 @@ class _Builder:
         self._depth = 0  # of parts that may be absent
         self._after_text = self._ends_in_text = False  # whether any text, and so new fields, may stand before, or last
         new = rf"(?!(?:{'|'.join(sorted(_keys(rule.text))) or '-'})=){FIELD}"
-        self._begin, self._between = rf"((?:{new}, ?)*+)", rf"((?:, ?{new})*+)"
+        self._begin, self._between = rf"((?:{new}, ?){MANY})", rf"((?:, ?{new}){MANY})"
 
     def form(self) -> DriftedForm:
         """The whole of it."""
@@ -200,7 +201,7 @@ class _Builder:
             pattern = BALANCED
         for early, whole in _END_OF_RECORD.items():
             pattern = pattern.replace(early, whole)
-        if pattern.endswith("+") and not pattern.endswith("*+"):
+        if pattern.endswith("+") and not pattern.endswith(("*+", MANY)):
             pattern += r"(?<![.:,])"  # of words that a sentence may go on behind
         self._texts.append("")
         if piece["name"] == "_":

@@ -6,7 +6,13 @@ Compiling all of them took longer than all else that a small `merge` does.
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any, AnyStr, cast
+
+MANY = "*+" if sys.version_info >= (3, 11, 5) else "*"
+"""Repeats a group and gives nothing back. Before 3.11.5, as Debian 12 has it, Python's `re` loses matches by that
+(gh-106052): there it gives back, which changes nothing where the parts of the group begin differently."""
+MANY_BYTES = MANY.encode()
 
 
 class _Late:

@@ -12,7 +12,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_event_processed",
         CONTROLLER,
-        text="Processed <event:word> in <elapsed_us:int> us",
+        text="Processed <event:event> in <elapsed_us:int> us",
         sample="[QuorumController id=101] Processed alterPartition in 311 us",
         reads={"controller_id": 101, "event": "alterPartition", "elapsed_us": "311"},
         since="2.8.0",
@@ -20,9 +20,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_event_executing",
         CONTROLLER,
-        text="Executing <event:word>(<event_identity:int>).",
-        sample="[QuorumController id=101] Executing alterPartition(73018822).",
-        reads={"controller_id": 101, "event": "alterPartition", "event_identity": "73018822"},
+        text="Executing <event:event>.",
+        sample="[QuorumController id=101] Executing handleCommit[baseOffset=73].",
+        reads={"controller_id": 101, "event": "handleCommit[baseOffset=73]"},
         since="2.8.0",
     ),
     Rule(

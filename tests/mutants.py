@@ -115,9 +115,40 @@ def _election_kinds() -> Iterator[Kind]:
 ELECTIONS = tuple(_election_kinds())
 
 
-def election_mutants(row: Row) -> Iterator[tuple[Kind, Row]]:
+def _kraft_another(row: Row) -> Iterator[Row]:
+    """Members of the ISR that neither lead already nor are preferred."""
+    lawful = {row["leader"], row["previous_leader"], row["replicas"][0]}
+    return ({"leader": broker} for broker in row["isr"] if broker not in lawful)
+
+
+def _kraft_outside(row: Row) -> Iterator[Row]:
+    outside = [b for b in row["replicas"] if b not in row["isr_before"] and b not in (row["elr_before"] or ())]
+    return ({"leader": broker, "isr": [broker]} for broker in outside)
+
+
+def _kraft_away(row: Row) -> Iterator[Row]:
+    away = [b for b in row["isr_before"] if b not in row["possibly_online"]]
+    return ({"leader": broker, "isr": sorted({*row["isr"], broker})} for broker in away)
+
+
+def _stays_assigned(row: Row) -> bool:
+    return bool(row["succeeded"] and row["replicas"] == row["replicas_before"])
+
+
+KRAFT_ELECTIONS = tuple(
+    Kind(f"kraft: {name}", ("kraft_election",), _where(_stays_assigned, edits))
+    for name, edits in (
+        ("another member of the ISR leads", _kraft_another),
+        ("one outside the ISR leads", _kraft_outside),
+        ("one leads that is not assigned", _unassigned),
+        ("a fenced one leads", _kraft_away),
+    )
+)
+
+
+def election_mutants(row: Row, kinds: Sequence[Kind] = ELECTIONS) -> Iterator[tuple[Kind, Row]]:
     """All wrong elections that one right one (with all its inputs) can be turned into."""
-    for kind in ELECTIONS:
+    for kind in kinds:
         for fields in kind.edits(row):
             mutant = {**row, **fields}
             if (mutant["leader"], mutant["isr"]) != (row["leader"], row["isr"]):

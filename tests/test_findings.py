@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from jobs.findings.elections import states_then, to_elections
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.node_stops import NODE_STOPS
-from jobs.findings.outage_causes import with_causes
+from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.settings import Settings
@@ -100,6 +100,8 @@ unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_
 unclean   | 0         | 10:00:01.6  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OfflinePartition |
 # what the exception says of the live brokers counts more than what the controller said before
 unclean   | 0         | 10:00:01.7  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No replica for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], Assigned replicas are: [List(1)]
+unclean   | 0         | 10:00:01.8  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No broker in ISR for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], ISR brokers are: [4,1] at kafka.controller.OfflinePartitionLeaderSelector
+begun     | 0         | 10:00:01.8  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OnlinePartition; to_state=OnlinePartition | No other replicas in ISR 4,1 for [begun,0] besides shutting down brokers 4,1 at kafka.controller.ControlledShutdownLeaderSelector.selectLeader
 begun     | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=2                               |
 started   | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=-1                              |
 decided   | 0         | 10:00:02    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
@@ -119,6 +121,8 @@ unclean | 10:00:02   | true      | -1              | 2      | 2            | 1  
 unclean | 10:00:01.5 | false     |                 |        |              |            |         |            | offline  | broker_failure | 1,2,3
 # only the offline election says that no replica is alive
 unclean | 10:00:01.7 | false     |                 |        |              |            |         |            | offline  | broker_failure | 2,3
+unclean | 10:00:01.8 | false     |                 |        |              | 1,4        |         |            | offline  | broker_failure | 2,3
+begun   | 10:00:01.8 | false     |                 |        |              | 1,4        |         |            | controlled_shutdown | broker_failure | 1,2,3
 elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
 unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
@@ -158,12 +162,17 @@ late  | 0         | 0           | 2      | 2            | 2               | 2   
 # the leader may have changed the ISR in a state that is missing
 lost  | 0         | 0           | 1      | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:6
 lost  | 0         | 0           | 2      | 2            | 4               | 2   | 1,2      | 10:00:09     | 2              | 9@f:7
+# states may last for days, the last one until the logs end
+long  | 0         | 0           | -1     | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:11
+long  | 0         | 0           | -1     | 2            | 2               | 2   | 1,2      | 2026-11-24 10:00:00 | 0       | 9@f:12
 """
 FAILED = """
 topic | partition | incarnation | at         | evidence
 own   | 0         | 0           | 10:00:01.5 | 9@f:8
 late  | 0         | 0           | 10:00:01.5 | 9@f:9
 lost  | 0         | 0           | 10:00:01.5 | 9@f:10
+long  | 0         | 0           | 2026-11-23 09:00:00 | 9@f:13
+long  | 0         | 0           | 2026-11-26 09:00:00 | 9@f:14
 """
 
 
@@ -176,6 +185,8 @@ def test_what_a_partition_was_when_an_election_failed(frame: Frame, same: Same) 
         own   | -1              | 1          | 1,2      | 9@f:2
         late  |                 |            | 1,2      | 9@f:4
         lost  |                 |            | 1,2      | 9@f:6
+        long  | -1              | 1          | 1,2      | 9@f:11
+        long  | -1              | 2          | 1,2      | 9@f:12
         """,
     )
 
@@ -257,7 +268,7 @@ line | node_id | file_id | at       | event_type             | leader | correlat
 OUTAGES = """
 topic   | since    | until    | duration_ms | last_leader | last_isr | healed_by        | healed_by_broker | failed_elections | evidence
 clean   | 10:00:01 | 10:00:04 | 3000        | 1           | 1,2      | clean_election   | 2 | 0                | 9@f:2,9@f:3
-unclean | 10:00:01 | 10:00:02 | 1000        | 1           | 1        | unclean_election | 2 | 2                | 9@f:6
+unclean | 10:00:01 | 10:00:02 | 1000        | 1           | 1        | unclean_election | 2 | 3                | 9@f:6
 open    | 10:09:00 |          |             | 3           | 3        |                  |   | 0                | 9@f:9
 # nobody knows who led before its first line, and until when
 dropped | 10:00:00 | 10:00:01 |             |             | 1        |                  | 1 | 0                | 9@f:10
@@ -378,6 +389,41 @@ def test_causes_of_outages(frame: Frame, same: Same) -> None:
     same(outages, CAUSES)
     # another night works out the same of what the night before wrote
     same(with_causes(outages, *inputs), CAUSES)
+
+
+LATE_ELECTIONS = """
+topic   | partition | at         | strategy            | previous_leader | leader | leader_epoch | succeeded | latency_ms
+crash   | 0         | 10:00:01.4 | offline             | 1               | 2      | 1            | true      |
+# a state without a leader was between: its time stays
+between | 0         | 10:00:01.4 | offline             | -1              | 2      | 2            | true      | 7
+# of a broker that is back, of one that nothing happened to, and of one that was not elected
+back    | 0         | 10:03:00   | offline             | 1               | 2      | 1            | true      |
+there   | 0         | 10:00:01.4 | offline             | 7               | 2      | 1            | true      |
+failed  | 0         | 10:00:01.4 | offline             | 1               |        |              | false     |
+# a preferred one is none of a loss
+moved   | 0         | 10:00:01.4 | preferred           | 1               | 2      | 1            | true      |
+# by KRaft nothing names the strategy; clocks may show it too early
+kraft   | 0         | 10:00:29.9 |                     | 3               | 2      | 1            | true      |
+dir     | 1         | 10:02:00.3 | offline             | 3               | 2      | 1            | true      |
+"""
+LATENCIES = """
+topic   | latency_ms
+crash   | 500
+between | 7
+back    |
+there   |
+failed  |
+moved   |
+kraft   | 0
+dir     | 300
+"""
+
+
+def test_how_long_elections_took(frame: Frame, same: Same) -> None:
+    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS)
+    elections = with_latency(frame(ELECTIONS, LATE_ELECTIONS), *inputs).persist()
+    same(elections, LATENCIES)
+    same(with_latency(elections, *inputs), LATENCIES)
 
 
 # ---- ISR ------------------------------------------------------------------------------------------------------------
@@ -546,5 +592,29 @@ def test_reassignments(frame: Frame, same: Same) -> None:
         states(frame, NOW),
         frame(TOPIC_TIMELINE, topics),
         frame(CONTROLLER_TIMELINE, terms),
-    )
+    ).persist()
     same(rows, MOVED)
+    waits = {
+        (row["topic"], f"{row['since']:%H:%M}"): [(w["broker"], *map(clock, (w["since"], w["until"]))) for w in waited]
+        for row in rows.collect()
+        if (waited := row["waits"])
+    }
+    assert waits == WAITS
+
+
+WAITS = {  # by reassignment the target replicas that were out of the ISR meanwhile, since when and until when
+    ("open", "10:00"): [(3, "10:00:00", "10:00:01")],
+    ("stuck", "10:00"): [(3, "10:00:00", None)],
+    ("merged", "10:05"): [(3, "10:05:01", "10:05:05")],  # no state before is known
+    ("state", "10:05"): [(3, "10:05:00", None)],
+    ("nothing", "10:05"): [(3, "10:05:00", None)],
+    ("deleted", "10:00"): [(3, "10:00:00", "10:30:00")],  # over with its topic
+    ("old", "10:00"): [(3, "10:00:00", "10:00:02")],
+    ("old", "10:10"): [(4, "10:10:00", "10:10:01")],  # refused
+    ("older", "10:00"): [(3, "10:00:00", None)],
+}
+
+
+def clock(at: datetime | None) -> str | None:
+    """The time of the day."""
+    return None if at is None else f"{at:%H:%M:%S}"

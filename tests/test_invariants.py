@@ -120,6 +120,18 @@ PAIRS: dict[
         None,
     ),
     "dropped replicas, recovery not known": (KRAFT, after(3, isr=(3,), replicas=(3,)), "unclean_leader_alone", UNKNOWN),
+    "assignment not logged, so a reassignment may have been completed": (
+        KRAFT,
+        after(3, isr=(3, 1), replicas=None),
+        "unclean_leader_alone",
+        UNKNOWN,
+    ),
+    "assignment not logged, but it recovers": (
+        KRAFT,
+        after(3, isr=(3, 1), replicas=None, recovery="RECOVERING"),
+        "unclean_leader_alone",
+        VIOLATED,
+    ),
     "in ZooKeeper mode that is unclean": (ZK, after(3, isr=(3, 1), replicas=(3, 1)), "unclean_leader_alone", VIOLATED),
     "preferred": (ZK, after(1, trigger="preferred"), "preferred_leader_elected", HOLDS),
     "preferred, but another leads": (ZK, after(2, trigger="preferred"), "preferred_leader_elected", VIOLATED),

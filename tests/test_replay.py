@@ -13,7 +13,7 @@ from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import to_kraft_clusters
 from jobs.timelines.kafka_releases import to_term_releases
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
-from schemas.findings import ELECTIONS, REASSIGNMENTS
+from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS, REASSIGNMENTS
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
@@ -64,6 +64,16 @@ def test_an_election_as_a_reassignment_ends_without_a_replica_that_was_there_bef
     assert judge_election(row, Release(3, 3), is_kraft=True, elr_enabled=False).verdict == "holds"
     wrong = judge_election({**row, "leader": 0}, Release(3, 3), is_kraft=True, elr_enabled=False)
     assert (wrong.verdict, wrong.expected) == ("violated", "leader 2, ISR [0, 2]")
+
+
+def test_an_election_of_which_no_isr_is_known_to_have_members() -> None:
+    """No replica has to have been there then; but a partition has replicas."""
+    row = {
+        "leader": None, "isr": [], "succeeded": False, "strategy": None, "replicas": None, "replicas_before": None,
+        "isr_before": [], "previous_leader": -1, "live_brokers": None, "unclean_enabled": False,
+        "certainly_online": [], "possibly_online": [], "elr_before": None, "plausible_replicas": [[1]],
+    }  # fmt: skip
+    assert judge_election(row, Release(3, 3), is_kraft=True, elr_enabled=False).verdict == "holds"
 
 
 RANGES: dict[str, tuple[list[str | None], Release | None]] = {  # ranges of a cluster's streams -> its release
@@ -230,11 +240,91 @@ cluster | topic | partition | incarnation | since    | until       | target_repl
 zk      | sound | 0         | 0           | 10:00:00 | 10:00:01    | 1,2             | 2               | completed
 zk      | outside | 0       | 0           | 10:00:00 | 10:00:01    | 2,3             | 3               | completed
 zk      | outside | 0       | 0           | 10:05:00 |             | 2,3             | 3               | stuck
+# of what it was completed with there is no line
+zk      | outside | 0       | 0           | 10:00:01 | 10:00:09    | 2,4             | 4               | completed
 """
 MOVED = """
 topic   | rule                    | verdict  | missing_inputs
 sound   | reassignment_completion | holds    | []
 outside | reassignment_completion | violated | []
+outside | reassignment_completion | unknown  | states while it lasted
+"""
+# a cluster of 2.4.1 in which things are left out, or come too late
+OUTAGES = """
+cluster | topic | partition | incarnation | since    | until    | at_least_ms
+late    | stuck | 0         | 0           | 10:00:00 | 10:02:00 | 120000
+late    | fine  | 0         | 0           | 10:00:00 | 10:00:31 | 31000
+# nobody of the ISR is back
+late    | alone | 0         | 0           | 10:00:00 | 10:02:00 | 120000
+"""
+LATE_STATES = """
+cluster | topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | since    | until
+late    | stuck | 0         | 0           | -1     | 1            | 1               | 2   | 1,2      | 10:00:00 | 10:02:00
+late    | fine  | 0         | 0           | -1     | 1            | 1               | 2   | 1,2      | 10:00:00 | 10:00:31
+late    | alone | 0         | 0           | -1     | 1            | 1               | 3   | 2,3      | 10:00:00 | 10:02:00
+late    | twice | 0         | 0           | 1      | 0            | 0               | 1   | 1,1      | 09:00:00 |
+"""
+LATE_BROKERS = """
+cluster | broker | since    | until
+late    | 1      | 09:00:00 | 09:59:00
+late    | 2      | 10:00:30 |
+"""
+TOPICS = """
+cluster | topic | incarnation | since
+zk      | sound | 0           | 09:00:00
+late    | a     | 0           | 09:00:00
+"""
+LATE_TERMS = """
+cluster | controller_id | controller_epoch | since
+late    | 9             | 1                | 09:00:00
+"""
+LATE_EVENTS = """
+cluster | topic | partition | node_id | at       | event_type                        | controller_id | controller_epoch | correlation_id | leader | leader_epoch | fields
+late    | a     | 0         | 9       | 10:01:00 | leader_and_isr_request_sent       | 9             | 1                |                | 1      | 0            | target_broker=1
+late    | a     | 0         | 9       | 10:01:01 | partition_state_change            | 9             | 1                |                | 2      | 1            | to_state=OnlinePartition; from_state=OfflinePartition
+late    | a     | 0         | 9       | 10:01:20 | leader_and_isr_request_sent       | 9             | 1                |                | 3      | 2            | target_broker=3
+late    | a     | 0         | 3       | 10:01:21 | leader_and_isr_request_received   | 9             | 1                | 4              | 3      | 2            |
+late    | a     | 0         | 3       | 10:01:21 | become_leader_started             | 9             | 1                | 4              |        |              |
+late    | a     | 0         | 3       | 10:01:22 | leader_and_isr_request_received   | 9             | 1                | 5              | 3      | 1            |
+late    | a     | 0         | 3       | 10:01:22 | become_leader_started             | 9             | 1                | 5              |        |              |
+late    |       |           | 9       | 10:02:00 | auto_rebalance_imbalance_ratio    | 9             |                  |                |        |              | broker=1; imbalance_ratio=0.05
+late    |       |           | 1       | 09:58:59 | controlled_shutdown_succeeded     |               |                  |                |        |              |
+"""
+LATE_ELECTIONS = """
+cluster | topic | partition | incarnation | at       | strategy | trigger        | previous_leader | leader | leader_epoch | isr_before | replicas | isr | succeeded
+late    | b     | 0         | 0           | 09:59:01 | offline  | broker_failure | 1               | 2      | 3            | 1,2        | 1,2      | 2   | true
+"""
+LATE = """
+rule                          | subject                                                     | verdict
+leader_restored               | stuck-0#0 without a leader from 2026-11-21 10:00:00.000000  | violated
+leader_restored               | fine-0#0 without a leader from 2026-11-21 10:00:00.000000   | holds
+assignment_at_creation        | twice#0                                                     | violated
+request_follows               | a-0#0 leader epoch 1, controller epoch 1                    | violated
+received_state_was_stored     | a-0#0 leader epoch 2 as received                            | holds
+received_state_was_stored     | a-0#0 leader epoch 1 as received                            | violated
+request_acceptance            | a-0#0 broker 3, controller epoch 1                          | violated
+auto_rebalance                | controller 9, broker 1, imbalance 0.05 no. 1                | holds
+controlled_shutdown_completes | b-0#0 leader epoch 3                                        | violated
+"""
+# Kafka 0.8.2: who is elected if nobody of the ISR is alive shows whether unclean elections are allowed
+OLD_ELECTIONS = """
+cluster | topic | partition | incarnation | at       | strategy | previous_leader | leader | leader_epoch | isr_before | replicas | live_brokers | isr | succeeded
+old     | never | 0         | 0           | 10:00:00 | offline  | -1              |        |              | 1          | 1,2      | 2            |     | false
+old     | may   | 0         | 0           | 10:00:00 | offline  | -1              | 2      | 3            | 1          | 1,2      | 2            | 2   | true
+old     | mute  | 0         | 0           | 10:00:00 | offline  | -1              |        |              | 1          | 1,2      | 2            |     | false
+"""
+OLD_EVENTS = """
+cluster | topic | partition | node_id | at       | event_type                    | controller_epoch | detail
+old     | never | 0         | 9       | 10:00:00 | partition_state_change_failed | 1                | No broker in ISR for partition [never,0] is alive.
+old     | may   | 0         | 9       | 10:00:00 | offline_election_isr_dead     |                  |
+# of another time
+old     | mute  | 0         | 9       | 09:00:00 | partition_state_change_failed | 1                | No broker in ISR for partition [mute,0] is alive.
+"""
+OLD_VERDICTS = """
+topic | rule             | verdict | missing_inputs
+never | offline_election | holds   | []
+may   | offline_election | holds   | []
+mute  | offline_election | unknown | unclean.leader.election.enable
 """
 # a rolling upgrade: controller 2 was 0.9 when its term 5 began
 STARTS = """
@@ -249,7 +339,7 @@ cluster | controller_epoch | term_release
 zk      | 4                | 2.4.1
 zk      | 5                | 0.9.0.1
 """
-RELEASES = {"zk": ("2.4.1", False), "kraft": ("4.1.0", True)}
+RELEASES = {"zk": ("2.4.1", False), "late": ("2.4.1", False), "old": ("0.8.2.2", False), "kraft": ("4.1.0", True)}
 SETTINGS = Settings(
     topics={
         "forbidden": TopicSettings(unclean_leader_election_enable=False),
@@ -265,15 +355,17 @@ SETTINGS = Settings(
 def verdicts(frame: Frame) -> DataFrame:
     """VERDICTS of all of the above."""
     elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(frame(ELECTIONS, KRAFT_ELECTIONS))
+    states = frame(PARTITION_TIMELINE, STATES).unionByName(frame(PARTITION_TIMELINE, LATE_STATES))
     rows = to_verdicts(
-        elections,
-        frame(PARTITION_TIMELINE, STATES).withColumn("ordinal", F.col("partition_epoch").cast("long")),
-        frame(CONTROLLER_TIMELINE, TERMS),
-        frame(BROKER_TIMELINE, BROKERS),
+        elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS)),
+        states.withColumn("ordinal", F.col("partition_epoch").cast("long")),
+        frame(CONTROLLER_TIMELINE, TERMS).unionByName(frame(CONTROLLER_TIMELINE, LATE_TERMS)),
+        frame(BROKER_TIMELINE, BROKERS).unionByName(frame(BROKER_TIMELINE, LATE_BROKERS)),
         frame(REASSIGNMENTS, MOVES),
-        frame(TOPIC_TIMELINE, "cluster | topic | incarnation | since\nzk | sound | 0 | 09:00:00"),
+        frame(OFFLINE_PARTITIONS, OUTAGES),
+        frame(TOPIC_TIMELINE, TOPICS),
         to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
-        frame(EVENTS, TRANSITIONS),
+        frame(EVENTS, TRANSITIONS).unionByName(frame(EVENTS, LATE_EVENTS)).unionByName(frame(EVENTS, OLD_EVENTS)),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
         to_kraft_clusters(frame(EVENTS, "event_type\n")),
         RELEASES,
@@ -312,7 +404,7 @@ def test_broken_states(verdicts: DataFrame, same: Same) -> None:
     same(
         verdicts.where(
             F.col("rule").isin([rule.name for rule in INVARIANTS])
-            & F.expr("topic IS NOT NULL AND verdict = 'violated'")
+            & F.expr("cluster = 'zk' AND topic IS NOT NULL AND verdict = 'violated'")
         ),
         BROKEN,
     )
@@ -320,7 +412,7 @@ def test_broken_states(verdicts: DataFrame, same: Same) -> None:
 
 def test_transitions(verdicts: DataFrame, same: Same) -> None:
     same(
-        verdicts.where("rule = 'legal_transition'"),
+        verdicts.where("cluster = 'zk' AND rule = 'legal_transition'"),
         """
         subject                                   | verdict  | actual
         sound-0#0, controller 1 epoch 4           | holds    | NewPartition to OnlinePartition, OnlinePartition to OnlinePartition
@@ -331,6 +423,15 @@ def test_transitions(verdicts: DataFrame, same: Same) -> None:
 
 def test_completed_reassignments(verdicts: DataFrame, same: Same) -> None:
     same(verdicts.where("rule = 'reassignment_completion'"), MOVED)
+
+
+def test_what_was_left_out_or_came_too_late(verdicts: DataFrame, same: Same) -> None:
+    kinds = [rule for rule in {line.split("|")[0].strip() for line in LATE.strip().splitlines()} if rule != "rule"]
+    same(verdicts.where(F.col("rule").isin(kinds) & (F.col("cluster") == "late")), LATE)
+
+
+def test_whether_unclean_elections_are_allowed_shows_until_1_0(verdicts: DataFrame, same: Same) -> None:
+    same(verdicts.where("cluster = 'old' AND rule = 'offline_election'"), OLD_VERDICTS)
 
 
 def test_releases_of_terms(frame: Frame, same: Same) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.known_spans import span_around
+from jobs.timelines.cluster_facts import day_of
+from jobs.timelines.known_spans import span_around, spans_by_day
 from jobs.timelines.observations import ids_of, number_of, printed_ids
 from schemas.spark import IDS
 
@@ -80,10 +81,11 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     are about requests.
     """
     is_wanted = F.col("event_type").isin(*event_types)
-    spans = F.broadcast(
-        known_spans.select(*(F.col(name).alias(f"span_{name}") for name in ("cluster", "node_id")), "spans")
-    )
+    names = ("cluster", "node_id", "day")
+    by_day = spans_by_day(known_spans, "cluster", "node_id")
+    spans = F.broadcast(by_day.select(*(F.col(name).alias(f"span_{name}") for name in names), "spans"))
     is_of_node = F.col("cluster").eqNullSafe(F.col("span_cluster")) & F.col("node_id").eqNullSafe(F.col("span_node_id"))
+    is_of_day = day_of("at") == F.col("span_day")
     own = events.where(is_wanted | F.col("event_type").isin(*CONTEXT_EVENTS)).where(
         "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
     )
@@ -110,9 +112,9 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     )
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
-        own.join(F.broadcast(spans), is_of_node, "left")
+        own.join(spans, is_of_node & is_of_day, "left")
         .withColumns({"rank": rank, "listed": listed, "move": move, "known_since": span_around(F.col("at"))["since"]})
-        .drop("spans", "span_cluster", "span_node_id")
+        .drop("spans", *(f"span_{name}" for name in names))
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
             {

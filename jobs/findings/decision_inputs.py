@@ -4,6 +4,8 @@ partition may have had, what the settings allow."""
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -39,6 +41,7 @@ def to_election_inputs(
     events: DataFrame,
     settings: Settings,
     old_clusters: Collection[str] = (),
+    selector_clusters: Collection[str] = (),
 ) -> DataFrame:
     """ELECTIONS, PARTITION_TIMELINE, BROKER_TIMELINE, TOPIC_TIMELINE, EVENTS -> elections with the rest of what the
     controller decided by.
@@ -46,7 +49,8 @@ def to_election_inputs(
     Adds `lists_live` (whether the controller logged the live brokers), `possibly_online`, `certainly_online` (never
     null), `plausible_replicas` (null unless an assignment is missing, or unknown), `last_known_before` (see
     `_last_known`), `plausible_isr` (of failed elections, the ISR before and after them, null if unknown), `isr_order`
-    (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown); `live_brokers` is
+    (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown: neither set nor, in
+    `selector_clusters`, whose releases do so through 1.0, printed with the election); `live_brokers` is
     filled from registrations where the controller did not log it, `shutting_down` with none.
     """
     none = F.array().cast(IDS)
@@ -61,6 +65,7 @@ def to_election_inputs(
     if old_clusters:
         is_old = F.col("cluster").isin(*old_clusters)
         decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
+    decisions = _with_printed_switch(decisions, events, selector_clusters)
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     by_topic = {
         name: topic.unclean_leader_election_enable
@@ -79,7 +84,9 @@ def to_election_inputs(
                 F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)
             ),
             "shutting_down": F.coalesce("shutting_down", none),
-            "unclean_enabled": unclean_enabled(F.col("topic"), settings.unclean_leader_election_enable, by_topic),
+            "unclean_enabled": F.coalesce(
+                unclean_enabled(F.col("topic"), settings.unclean_leader_election_enable, by_topic), "printed_switch"
+            ),
         }
     )
 
@@ -131,6 +138,30 @@ def _isr_orders(decisions: DataFrame, events: DataFrame) -> DataFrame:
         .groupBy(*DECISION)
         .agg(F.max_by("printed", "printed_at").alias("isr_order"))
     )
+
+
+def _with_printed_switch(decisions: DataFrame, events: DataFrame, clusters: Collection[str]) -> DataFrame:
+    """Elections with DECISION, EVENTS -> the same with `printed_switch`, null but in some clusters: whether unclean
+    elections are allowed, as kafka.controller.OfflinePartitionLeaderSelector (until 1.0) shows when nobody of the ISR
+    is alive: it fails for that, or goes on with other replicas."""
+    if not clusters:
+        return decisions.withColumn("printed_switch", F.lit(None).cast("boolean"))
+    fails = (F.col("event_type") == "partition_state_change_failed") & F.col("detail").contains("No broker in ISR for")
+    goes_on = F.col("event_type") == "offline_election_isr_dead"
+    is_shown = (fails | goes_on) & F.col("topic").isNotNull() & F.col("cluster").isin(*clusters)
+    shown = events.where(is_shown).select(
+        "cluster", "topic", "partition", F.col("at").alias("printed_at"), goes_on.alias("is_allowed")
+    )
+    by_decision = (
+        decisions.where("strategy = 'offline'")
+        .select(*DECISION, "succeeded")
+        .join(shown, ["cluster", "topic", "partition"])
+        .where(F.col("succeeded") == F.col("is_allowed"))
+        .where((F.col("printed_at") <= F.col("at") + doubt()) & (F.col("printed_at") >= F.col("at") - doubt()))
+        .groupBy(*DECISION)
+        .agg(F.max("is_allowed").alias("printed_switch"))
+    )
+    return decisions.join(by_decision, DECISION, "left")
 
 
 def _last_known(states: DataFrame) -> DataFrame:
@@ -210,14 +241,18 @@ def registered(decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame)
         .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
         .drop("last")
     )
+    is_same = [F.col(f"asked.{name}") == F.col(f"stays.{name}") for name in ("cluster", "broker", "day")]
+    was_so = was_certainly_so(F.col("begin"), F.col("end"), F.col("at"))
     around = (
         decisions.select(*DECISION, day_of("at").alias("day"), F.col("concerned").alias("replicas"))
         .withColumn("broker", F.explode("replicas"))
         .join(F.broadcast(known_spans), "cluster", "left")
         .withColumn("known_since", span_around(F.col("at"))["since"])
-        .join(F.broadcast(by_day), ["cluster", "broker", "day"], "left")
+        .alias("asked")
+        .join(F.broadcast(by_day).alias("stays"), reduce(and_, [*is_same, was_so]), "left")
+        .select("asked.*", "is_up", "begin", "end")
     )
-    is_known = (F.col("begin") >= F.col("known_since")) & was_certainly_so(F.col("begin"), F.col("end"), F.col("at"))
+    is_known = F.col("begin") >= F.col("known_since")
     known = around.groupBy(*DECISION).agg(
         F.first("replicas").alias("replicas"),
         F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("certain"),

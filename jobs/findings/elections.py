@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.findings.activities import with_activity
 from jobs.findings.lost_records import with_lost_records
 from jobs.session import checkpointed
+from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
@@ -48,6 +49,7 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_
     failed = failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumn(
         "replicas", F.coalesce("printed_replicas", "replicas")
     )
+    failed = failed.withColumn("isr_before", F.coalesce("printed_isr", "isr_before"))
     elections = (
         committed.unionByName(failed, allowMissingColumns=True)
         # the lines of the decision first, then those of what it was decided by
@@ -240,6 +242,7 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
         .when(class_name == "ControlledShutdown", "controlled_shutdown")
         # kafka.controller.OfflinePartitionLeaderSelector, until 1.0, names itself in the prefix of other lines only
         .when(F.col("detail").contains("No replica for partition "), "offline")
+        .when(F.col("detail").contains(" besides shutting down brokers "), "controlled_shutdown")
         .when(F.col("fields")["from_state"] == "NewPartition", "new")
         .when(_is_told_by_activity(), F.col("strategy"))
     )
@@ -261,7 +264,8 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
             F.first(F.when(strategy == "reassign", F.col("target_replicas")), ignorenulls=True).alias(
                 "target_replicas"
             ),
-            F.first(_printed_replicas(), ignorenulls=True).alias("printed_replicas"),
+            F.first(_printed_ids("Assigned replicas are"), ignorenulls=True).alias("printed_replicas"),
+            F.array_sort(F.first(_printed_isr(), ignorenulls=True)).alias("printed_isr"),
             F.first("live_evidence", ignorenulls=True).alias("live_evidence"),
             F.lit(None).cast("boolean").alias("unclean"),
             F.lit(False).alias("succeeded"),
@@ -285,13 +289,13 @@ def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False)
     is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, F.lit(False)) | next_since.isNull() | is_stuck
     if supposes:
         is_followed |= F.lead("isr").over(order).eqNullSafe(F.col("isr"))
+    late, early = (F.expr(f"INTERVAL {ms} MILLISECONDS") for ms in (LATE_MS, EARLY_MS))
     spans = states.select(
         *INCARNATION, "ordinal", "leader", "isr", "replicas", "since", next_since.alias("next_since"),
         is_followed.alias("is_followed"), F.col("evidence").alias("state_evidence"),
-    )  # fmt: skip
+    ).withColumn("day", days_or_open(F.col("since") - late, F.col("next_since") + early))  # fmt: skip
     # by a line of the controller that failed to elect it is exact
-    is_own = F.coalesce(F.element_at("state_evidence.node_id", 1) == F.col("node_id"), F.lit(False))
-    late, early = (F.expr(f"INTERVAL {ms} MILLISECONDS") for ms in (LATE_MS, EARLY_MS))
+    is_own = F.coalesce(F.get("state_evidence.node_id", F.lit(0)) == F.col("node_id"), F.lit(False))
     is_then = (F.col("since") <= F.when(is_own, F.col("at")).otherwise(F.col("at") + late)) & (
         F.col("next_since").isNull() | (F.col("next_since") >= F.col("at") - early)
     )
@@ -302,9 +306,10 @@ def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False)
         return F.when(is_one, F.first(name))
 
     is_sure = F.min("is_followed") & (F.min("since") <= F.first("at"))
+    first_node = F.get("evidence.node_id", F.lit(0)).alias("node_id")
     return (
-        failed.select(*INCARNATION, "at", F.element_at("evidence.node_id", 1).alias("node_id"))
-        .join(spans, INCARNATION)
+        failed.select(*INCARNATION, "at", first_node, day_of_or_open("at").alias("day"))
+        .join(spans, [*INCARNATION, "day"])
         .where(is_then)
         .groupBy(*INCARNATION, "at")
         .agg(
@@ -324,7 +329,15 @@ def _printed_live_brokers() -> Column:
     return F.when(is_printed, F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
 
 
-def _printed_replicas() -> Column:
-    """The assignment that a failed election names in its exception (until 1.0), in its order; null if it does not."""
-    printed = F.regexp_extract("detail", r"Assigned replicas are: \[List\(([\d, ]+)\)", 1)
+def _printed_ids(words: str) -> Column:
+    """The brokers that a failed election names after these words in its exception (until 1.0), in their order; null if
+    it does not."""
+    printed = F.regexp_extract("detail", words + r": \[(?:List\()?([\d, ]+)\)?\]", 1)
     return F.when(printed != "", F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
+
+
+def _printed_isr() -> Column:
+    """The ISR that a failed offline election, or one of a controlled shutdown, names in its exception (until 1.0)."""
+    left = F.regexp_extract("detail", r"No other replicas in ISR ([\d, ]+) for", 1)
+    of_shutdown = F.when(left != "", F.regexp_extract_all(left, F.lit(r"(\d+)")).cast(IDS))
+    return F.coalesce(_printed_ids("ISR brokers are"), of_shutdown)

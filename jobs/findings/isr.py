@@ -14,7 +14,11 @@ from schemas.findings import ISR_CHANGES, ISR_CHURN
 from schemas.spark import IDS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+
+LATE_MS, EARLY_MS = 5000, 50
+"""So long after the leader's line a state may be proved first, and before it."""
 
 
 def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
@@ -47,7 +51,8 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
 def _shrink_lags(shrinks: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
     """Shrinks, EVENTS, TOPIC_TIMELINE -> INCARNATION, ordinal, kind, `lag`: what the leader's own shrink line printed.
 
-    The line is logged up to 5 s before the first proof of the state, or by the clock of another node up to 50 ms after.
+    The line is logged up to LATE_MS before the first proof of the state, or by the clock of another node up to EARLY_MS
+    after. Lines are looked up by the minute, for a long history has many of each partition.
     """
     end_offset = F.col("fields")["leader_end_offset"].try_cast("long")
     behind = F.transform(
@@ -64,15 +69,21 @@ def _shrink_lags(shrinks: DataFrame, events: DataFrame, topics: DataFrame) -> Da
         )
         .where("lag IS NOT NULL")
     )
+    since, logged_at = F.unix_millis("since"), F.unix_millis("logged_at")
+    minutes = F.sequence(_minute(logged_at - EARLY_MS), _minute(logged_at + LATE_MS))
     return (
         shrinks.where("made_by = 'leader'")
-        .select(*INCARNATION, "ordinal", "since", "isr")
-        .join(lines, [*INCARNATION, "isr"])
-        .where("unix_millis(since) - unix_millis(logged_at) BETWEEN -50 AND 5000")
+        .select(*INCARNATION, "ordinal", "since", "isr", _minute(since).alias("minute"))
+        .join(lines.withColumn("minute", F.explode(minutes)), [*INCARNATION, "isr", "minute"])
+        .where((since - logged_at).between(-EARLY_MS, LATE_MS))
         .groupBy(*INCARNATION, "ordinal")
         .agg(F.max_by("lag", "logged_at").alias("lag"))
         .withColumn("kind", F.lit("shrink"))
     )
+
+
+def _minute(millis: Column) -> Column:
+    return F.floor(millis / 60_000)
 
 
 def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, settings: Settings) -> DataFrame:

@@ -1,4 +1,5 @@
-"""What caused each outage, and whose return ended it: by who led, and how that broker went away and came back.
+"""What caused each outage, whose return ended it, and how long elections took: by who led, and how that broker went
+away and came back.
 
 A cause may be known only later than its outage, such as a crash by the next start: causes are worked out again for all
 outages of a cluster.
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.evidence import MOST_EVIDENCE
-from schemas.findings import OFFLINE_PARTITIONS
+from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
+from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
 
@@ -44,7 +45,7 @@ def with_causes(outages: DataFrame, stops: DataFrame, failures: DataFrame, topic
     return (
         known.withColumns(
             {
-                "dir_reason": _failure_of_last_leader(),
+                "dir_reason": _failure_around(F.col("last_leader"), F.col("since")),
                 "leader_reason": _stop_around(F.col("last_leader"), F.col("since")),
                 "isr_reason": _last_stop_of_isr(),
             }
@@ -60,6 +61,29 @@ def with_causes(outages: DataFrame, stops: DataFrame, failures: DataFrame, topic
         )
         .select(*OFFLINE_PARTITIONS.columns)
     )
+
+
+def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame) -> DataFrame:
+    """ELECTIONS -> the same with `latency_ms` also where no state without a leader came before.
+
+    There the time counts from when the broker that still led surely had gone, or its directory had failed, whatever
+    the cause; clocks may make it 0. `stops` and `failures` as in `with_causes`.
+    """
+    known = elections.join(F.broadcast(_by_cluster(stops, failures)), "cluster", "left")
+    led_before = F.when(F.col("previous_leader") >= 0, F.col("previous_leader"))
+    failed, stopped = _failure_around(led_before, F.col("at")), _stop_around(led_before, F.col("at"))
+    lost_at = F.when(failed.isNotNull(), failed["at"]).otherwise(stopped["at"])
+    is_failover = F.col("succeeded") & F.coalesce(F.col("strategy").isin(*FAILOVERS), F.lit(True))
+    since_loss = F.when(F.col("lost_at").isNotNull(), F.greatest(milliseconds("lost_at", "at"), F.lit(0)))
+    return (
+        known.withColumn("lost_at", F.when(is_failover, lost_at))
+        .withColumn("latency_ms", F.coalesce("latency_ms", since_loss))
+        .select(*ELECTIONS.columns)
+    )
+
+
+FAILOVERS = ("offline", "controlled_shutdown")
+"""Strategies of elections that the loss of a leader leads to."""
 
 
 def _reason(cause: Column, broker: Column, at: str) -> Column:
@@ -142,16 +166,16 @@ def _last_stop_of_isr() -> Column:
     return F.when(F.col("last_leader").isNull() & are_all, reason)
 
 
-def _failure_of_last_leader() -> Column:
-    """The reason of the last failure of a directory of the last leader with the partition in it, not yet mended."""
+def _failure_around(broker: Column, at: Column) -> Column:
+    """The reason of the last failure of a directory of a broker with the partition in it, not yet mended at a time."""
     name = F.concat_ws("-", "topic", "partition")
 
     def is_of_partition(failure: Column) -> Column:
-        is_mended = F.coalesce(failure["restarted_at"] <= F.col("since"), F.lit(False))
-        has_failed = failure["failed_at"] <= F.col("since") + F.expr(SLACK)
+        is_mended = F.coalesce(failure["restarted_at"] <= at, F.lit(False))
+        has_failed = failure["failed_at"] <= at + F.expr(SLACK)
         return has_failed & ~is_mended & F.array_contains(failure["partitions"], name)
 
-    failed = F.filter(F.try_element_at("failures", F.col("last_leader")), is_of_partition)
+    failed = F.filter(F.try_element_at("failures", broker), is_of_partition)
     return F.try_element_at(failed, F.lit(-1))["reason"]
 
 

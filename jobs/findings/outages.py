@@ -10,6 +10,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
+from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import span_around
@@ -233,9 +234,14 @@ def _are_next(first: str, second: str) -> Column:
 
 def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
     """Rows of `_outages`, ELECTIONS -> OUTAGE, failed_elections: how many failed meanwhile, where any did."""
-    failed = elections.where("NOT succeeded").select(*INCARNATION, F.col("at").alias("failed_at"))
+    failed = elections.where("NOT succeeded").select(
+        *INCARNATION, F.col("at").alias("failed_at"), day_of_or_open("at").alias("day")
+    )
     return (
-        outages.join(failed, INCARNATION)
+        outages.select(
+            *OUTAGE, "since", "ended_before", days_or_open(F.col("since"), F.col("ended_before")).alias("day")
+        )
+        .join(failed, [*INCARNATION, "day"])
         .where("failed_at >= since AND (ended_before IS NULL OR failed_at <= ended_before)")
         .groupBy(*OUTAGE)
         .agg(F.count("*").cast("int").alias("failed_elections"))

@@ -34,11 +34,52 @@ _EVENTS_BEFORE_2_4 = (
 def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> REASSIGNMENTS."""
     from_2_4 = _from_2_4(_assignments(events, topics, controllers), states)
-    return _until_deletion(from_2_4.unionByName(_before_2_4(_reassignment_lines(events, topics), states)), topics)
+    all_eras = from_2_4.unionByName(_before_2_4(_reassignment_lines(events, topics), states))
+    return _with_waits(_until_deletion(all_eras, topics), states)
+
+
+def _with_waits(reassignments: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows of REASSIGNMENTS without `waits`, PARTITION_TIMELINE -> REASSIGNMENTS."""
+    key = [*INCARNATION, "since"]
+    following = F.lead("since").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
+    spans = states.select(*INCARNATION, "isr", F.col("since").alias("state_since"), following.alias("state_until"))
+    out = (
+        reassignments.select(*key, "until", "target_replicas")
+        .join(spans.where("isr IS NOT NULL"), INCARNATION)
+        .where("(until IS NULL OR state_since < until) AND (state_until IS NULL OR state_until > since)")
+        .select(
+            *key,
+            F.explode(F.array_except("target_replicas", "isr")).alias("broker"),
+            F.greatest("since", "state_since").alias("out_since"),
+            F.least("state_until", "until").alias("out_until"),  # what is not null
+        )
+    )
+    waits = (
+        out.groupBy(*key, "broker")
+        .agg(
+            F.struct(
+                "broker",
+                F.min("out_since").alias("since"),
+                F.when(~F.max(F.col("out_until").isNull()), F.max("out_until")).alias("until"),
+            ).alias("wait")
+        )
+        .groupBy(*key)
+        .agg(F.sort_array(F.collect_list("wait")).alias("waits"))
+    )
+    nobody = F.array().cast(REASSIGNMENTS.schema["waits"].dataType)
+    return (
+        reassignments.join(waits, key, "left")
+        .withColumn("waits", F.coalesce("waits", nobody))
+        .select(*REASSIGNMENTS.columns)
+    )
+
+
+_COLUMNS = [name for name in REASSIGNMENTS.columns if name != "waits"]
+"""What the eras' transforms give."""
 
 
 def _until_deletion(reassignments: DataFrame, topics: DataFrame) -> DataFrame:
-    """REASSIGNMENTS, TOPIC_TIMELINE -> REASSIGNMENTS, open ones cancelled by the deletion of their topic."""
+    """REASSIGNMENTS, TOPIC_TIMELINE -> the same, open ones cancelled by the deletion of their topic."""
     key = ["cluster", "topic", "incarnation"]
     gone = topics.where("until IS NOT NULL").select(*key, F.col("until").alias("gone"))
     is_cancelled = F.col("until").isNull() & F.col("gone").isNotNull()
@@ -51,7 +92,7 @@ def _until_deletion(reassignments: DataFrame, topics: DataFrame) -> DataFrame:
                 "blocked_by": F.when(is_cancelled, F.array().cast(IDS)).otherwise(F.col("blocked_by")),
             }
         )
-        .select(*REASSIGNMENTS.columns)
+        .select(*_COLUMNS)
     )
 
 
@@ -134,7 +175,7 @@ def _from_2_4(assignments: DataFrame, states: DataFrame) -> DataFrame:
                 "evidence": F.concat(line_as_evidence(), F.coalesce("next_evidence", F.array().cast(EVIDENCE))),
             }
         )
-        .select(*REASSIGNMENTS.columns)
+        .select(*_COLUMNS)
     )
     return lasting.unionByName(_of_one_step(assignments))
 
@@ -197,7 +238,7 @@ def _of_one_step(assignments: DataFrame) -> DataFrame:
                 "evidence": line_as_evidence(),
             }
         )
-        .select(*REASSIGNMENTS.columns)
+        .select(*_COLUMNS)
     )
 
 
@@ -280,7 +321,7 @@ def _before_2_4(lines: DataFrame, states: DataFrame) -> DataFrame:
                 "evidence": F.when(is_open, start).otherwise(F.concat(start, end)),
             }
         )
-        .select(*REASSIGNMENTS.columns)
+        .select(*_COLUMNS)
     )
 
 

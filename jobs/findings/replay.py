@@ -11,6 +11,13 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.findings.decision_inputs import registered, to_election_inputs
+from jobs.findings.other_decisions import (
+    to_created_topics,
+    to_rebalance_lines,
+    to_silent_outages,
+    with_clean_exit,
+)
+from jobs.findings.request_lines import to_requests_by_partition
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.controllers import kraft_takeovers
@@ -23,8 +30,12 @@ from udfs.kafka.verdict_rows import (
     Releases,
     broker_verdicts,
     controller_verdicts,
+    creation_verdicts,
     election_verdicts,
+    outage_verdicts,
     reassignment_verdicts,
+    rebalance_verdicts,
+    request_verdicts,
     state_verdicts,
     transition_verdicts,
 )
@@ -33,6 +44,8 @@ from udfs.kafka.verdicts_columns import doubt
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+ALGORITHMS = Release(1, 1)
+"""From here on elections are functions; the selectors before print more of what they go by."""
 ONLINE = ("certainly_online", "possibly_online")
 
 
@@ -42,6 +55,7 @@ def to_verdicts(
     controllers: DataFrame,
     brokers: DataFrame,
     reassignments: DataFrame,
+    outages: DataFrame,
     topics: DataFrame,
     known_spans: DataFrame,
     events: DataFrame,
@@ -51,7 +65,7 @@ def to_verdicts(
     term_releases: DataFrame,
     settings: Settings,
 ) -> DataFrame:
-    """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS,
+    """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS, OFFLINE_PARTITIONS,
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
     `known_spans`: rows of `to_known_spans` by cluster, when comings and goings of brokers would have been logged;
@@ -62,12 +76,13 @@ def to_verdicts(
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
-    old = [
-        name for name, (text, is_kraft) in releases.items() if not is_kraft and Release.parse(text) < ASSIGNMENT_ORDER
-    ]
     of_term = F.broadcast(term_releases)
+    elections = with_clean_exit(elections, events, brokers)
     elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
-    inputs = checkpointed(to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, old))
+    before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
+    inputs = checkpointed(
+        to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, *before)
+    )
     rules = F.broadcast(kraft_clusters.select("cluster", "raises_epoch_of_shrink"))
     judged = (
         states.join(of_cluster, "cluster", "left")
@@ -75,24 +90,42 @@ def to_verdicts(
         .join(of_term, ["cluster", "controller_epoch"], "left")
     )
     caused = to_caused_states(judged, inputs, brokers, known_spans)
-    terms = controllers.repartition("cluster").sortWithinPartitions(
-        "cluster", "cluster_incarnation", "mode", "since", "controller_epoch"
-    )
     paths = to_transitions(events, topics).join(of_term, ["cluster", "controller_epoch"], "left")
+    requests = to_requests_by_partition(events, topics, brokers)
     reassigned = _completed(reassignments.join(of_cluster, "cluster", "left"), states)
+    silent, created = to_silent_outages(outages, states, brokers, controllers, events), to_created_topics(states)
     return (
         map_rows(inputs, lambda rows: election_verdicts(rows, releases), VERDICTS.schema)
         .unionByName(map_rows(caused, lambda rows: state_verdicts(rows, releases), VERDICTS.schema))
-        .unionByName(map_rows(terms, controller_verdicts, VERDICTS.schema))
+        .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
         .unionByName(map_rows(reassigned, lambda rows: reassignment_verdicts(rows, releases), VERDICTS.schema))
         .unionByName(map_rows(paths, lambda rows: transition_verdicts(rows, releases), VERDICTS.schema))
+        .unionByName(map_rows(requests, lambda rows: request_verdicts(rows, releases), VERDICTS.schema))
+        .unionByName(map_rows(silent, lambda rows: outage_verdicts(rows, releases), VERDICTS.schema))
+        .unionByName(map_rows(created, lambda rows: creation_verdicts(rows, releases), VERDICTS.schema))
+        .unionByName(
+            map_rows(to_rebalance_lines(events), lambda rows: rebalance_verdicts(rows, releases), VERDICTS.schema)
+        )
         .unionByName(map_rows(_registrations(brokers, controllers, takeovers), broker_verdicts, VERDICTS.schema))
     )
 
 
+def _terms(controllers: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE -> the terms of one life of a cluster and mode together, in order."""
+    return controllers.repartition("cluster").sortWithinPartitions(
+        "cluster", "cluster_incarnation", "mode", "since", "controller_epoch"
+    )
+
+
+def _zookeeper_before(release: Release, releases: Releases) -> list[str]:
+    """Clusters that ran an earlier release, with ZooKeeper."""
+    return [name for name, (text, is_kraft) in releases.items() if not is_kraft and Release.parse(text) < release]
+
+
 def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
-    """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `isrs` and `is_whole`: see
-    `judge_reassignment`. Lines show states up to 2 s late."""
+    """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `isrs`, `is_whole`, `ends`:
+    see `judge_reassignment`, `judge_end`. Lines show states up to 2 s late. As it is completed it makes a state, which
+    has to be there."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     end = F.lead("since").over(order)
     is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, end.isNull())
@@ -100,10 +133,12 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         *INCARNATION,
         "ordinal",
         "isr",
+        "leader",
         F.col("since").alias("begin"),
         end.alias("end"),
         is_followed.alias("is_followed"),
     )
+    may_be_last = F.col("end").isNull() | (F.col("end") >= F.col("until"))
     done = reassignments.where("state = 'completed' AND until IS NOT NULL")
     key = [*INCARNATION, "since"]
     around = (
@@ -116,7 +151,12 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         .groupBy(*key)
         .agg(
             F.transform(F.array_sort(F.collect_list(F.struct("ordinal", "isr"))), lambda s: s["isr"]).alias("isrs"),
-            (F.min("is_followed") & (F.min("begin") <= F.first("since"))).alias("is_whole"),
+            F.collect_list(F.when(may_be_last, F.struct("leader", "isr"))).alias("ends"),
+            (
+                F.min("is_followed")
+                & (F.min("begin") <= F.first("since"))
+                & (F.max("begin") >= F.first("until") - doubt())
+            ).alias("is_whole"),
         )
     )
     return done.join(around, key, "left").withColumns(

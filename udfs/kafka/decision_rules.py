@@ -131,7 +131,6 @@ INVARIANTS = (
         until="3.9",
         source="kafka.controller.AbstractControllerBrokerRequestBatch, "
         "kafka.server.ReplicaManager.becomeLeaderOrFollower",
-        is_replayed=False,
     ),
     DecisionRule(
         "isr_joiner_online",
@@ -259,6 +258,74 @@ DECISIONS = (
         since="0.8.1",
         until="3.9",
         source="kafka.controller.KafkaController.updateLeaderEpochAndSendRequest",
+    ),
+    DecisionRule(
+        "leader_restored",
+        "A partition without a leader gets one when a member of its ISR is back.",
+        since="0.8.0",
+        source="kafka.controller.KafkaController.onBrokerStartup (ZooKeeper), "
+        "org.apache.kafka.controller.ReplicationControlManager.handleBrokerUnfenced (KRaft)",
+    ),
+    DecisionRule(
+        "controlled_shutdown_completes",
+        "A broker whose controlled shutdown succeeds leads no partition any more that has another replica.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.KafkaController.doControlledShutdown (1.1 on), "
+        "kafka.controller.KafkaController.shutdownBroker before",
+    ),
+    DecisionRule(
+        "auto_rebalance",
+        "The automatic rebalance asks for preferred elections of a broker if more than a tenth of the partitions that "
+        "prefer it are led by others.",
+        since="0.8.1",
+        until="3.9",
+        source="kafka.controller.KafkaController.checkAndTriggerAutoLeaderRebalance",
+    ),
+    DecisionRule(
+        "request_follows",
+        "The leader that a controller elects is sent LeaderAndIsr with its leader epoch.",
+        since="1.1",
+        until="3.9",
+        source="kafka.controller.PartitionStateMachine.doElectLeaderForPartitions, "
+        "kafka.controller.AbstractControllerBrokerRequestBatch",
+    ),
+    DecisionRule(
+        "request_acceptance",
+        "A broker applies a LeaderAndIsr with a newer leader epoch, ignores others, and obeys no controller before the "
+        "newest that it knows.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.server.ReplicaManager.becomeLeaderOrFollower, kafka.server.ReplicaManager.stopReplicas",
+    ),
+    DecisionRule(
+        "metadata_learned",
+        "Each broker learns of each topic.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.AbstractControllerBrokerRequestBatch, "
+        "kafka.server.metadata.ZkMetadataCache.updateMetadata",
+    ),
+    DecisionRule(
+        "topic_deletion",
+        "A partition is gone once all its replicas are (through 2.0), or before they are deleted (2.1 on).",
+        since="0.8.1",
+        until="3.9",
+        source="kafka.controller.TopicDeletionManager",
+    ),
+    DecisionRule(
+        "assignment_at_creation",
+        "The replicas of each partition of a new topic are distinct brokers.",
+        since="0.8.0",
+        source="kafka.admin.AdminUtils.validateTopicCreate, kafka.zk.AdminZkClient.validateTopicCreate, "
+        "org.apache.kafka.controller.ReplicationControlManager.validateManualPartitionAssignment (KRaft)",
+    ),
+    DecisionRule(
+        "reassignment_end",
+        "When a reassignment is complete one of its target replicas leads, and no other replica is in the ISR.",
+        since="0.8.0",
+        source="kafka.controller.KafkaController.onPartitionReassignment (ZooKeeper), "
+        "org.apache.kafka.controller.PartitionReassignmentReplicas.maybeCompleteReassignment (KRaft)",
     ),
 )
 

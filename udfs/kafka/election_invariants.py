@@ -34,9 +34,16 @@ def _completes_reassignment(cluster: Cluster, before: StoredState, after: Stored
 
 
 def _missing_isr(cluster: Cluster, before: StoredState, after: StoredState) -> tuple[str, ...]:
-    """What keeps the ISR that an election saw from being known: lost states, or what completed a reassignment."""
+    """What keeps the ISR that an election saw from being known: lost states, or what completed a reassignment.
+
+    Which KRaft's leaders do with a record that elects from the ISR it brings along; where an assignment is not logged
+    that cannot be told from an election, unless the partition recovers.
+    """
     if lost := gap(before, after):
         return lost
+    lacks_assignment = before.replicas is None or after.replicas is None
+    if cluster.kraft and lacks_assignment and before.leader != NO_LEADER and after.recovery in (None, RECOVERED):
+        return ("replicas",)
     return ("recovery",) if _completes_reassignment(cluster, before, after) and after.recovery is None else ()
 
 

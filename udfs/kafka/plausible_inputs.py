@@ -80,10 +80,12 @@ def _assignments(row: Row, *, is_kraft: bool) -> Iterator[Inputs]:
             kept = [replica for replica in after if replica in needed]
             spare = [replica for replica in after if replica not in needed and replica in before]
             for gone in _subsets(spare):
-                yield {
+                inputs = {
                     "replicas_before": [replica for replica in before if replica not in gone],
                     "replicas": [replica for replica in after if replica in kept or replica not in gone],
                 }
+                if all(inputs.values()):
+                    yield inputs
 
 
 def _isrs_before(row: Row) -> Iterator[list[int]]:

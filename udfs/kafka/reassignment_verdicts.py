@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from schemas.kafka_values import NO_LEADER
 from udfs.kafka.judgements import UNKNOWN, Finding, judge, unknown
 from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
 from udfs.kafka.releases import TRUNK, Release
@@ -13,6 +14,7 @@ from udfs.kafka.verdicts import Verdict, verdict_of
 
 Row = Mapping[str, Any]
 RULE = "reassignment_completion"
+END = "reassignment_end"
 
 
 def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict:
@@ -39,6 +41,28 @@ def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict
         judgement = judge(False, expected, f"ISRs {_in_words(isrs)}")
     verdict = verdict_of(Finding(RULE, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing))
     return verdict if verdict.verdict == UNKNOWN else _in_one_sentence(verdict, row)
+
+
+def judge_end(row: Row) -> Verdict | None:
+    """A completed reassignment, with `ends`, the leader and ISR of the states in which it may have ended: one of its
+    target replicas leads, and no other is in the ISR. None: its target is not logged.
+
+    In ZooKeeper mode removed replicas leave the ISR before the assignment is written, in KRaft with it.
+    """
+    target = row["target_replicas"]
+    if target is None:
+        return None
+    expected = f"a leader and an ISR of {sorted(target)}"
+    states = [(end["leader"], tuple(sorted(end["isr"]))) for end in row["ends"] or () if end["leader"] is not None]
+    shown = ", ".join(dict.fromkeys(f"leader {leader}, ISR {list(isr)}" for leader, isr in states))
+    if any(leader in (*target, NO_LEADER) and set(isr) <= set(target) for leader, isr in states):
+        judgement = judge(True, expected, shown)
+    elif not states or not row["is_whole"]:
+        judgement = unknown(expected, "states at its end")
+    else:
+        judgement = judge(False, expected, shown)
+    finding = Finding(END, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing)
+    return verdict_of(finding)
 
 
 def _completes(row: Row, release: Release, isr: list[int], *, is_kraft: bool) -> bool:

@@ -14,10 +14,15 @@ from operator import itemgetter
 from typing import Any
 
 from udfs.kafka.cluster_invariants import check_broker_epochs, check_controllers
+from udfs.kafka.creation_verdicts import judge_creation
+from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
-from udfs.kafka.reassignment_verdicts import judge_reassignment
+from udfs.kafka.reassignment_verdicts import judge_end, judge_reassignment
+from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.releases import ProtocolVersion, Release, printed_release
+from udfs.kafka.request_verdicts import judge_requests
+from udfs.kafka.silence_verdicts import judge_cache, judge_shutdown, judge_silence
 from udfs.kafka.state_machines import is_known_legal
 from udfs.kafka.stored_state import Cluster
 from udfs.kafka.verdicts import Verdict, algorithm_release, judge_states, verdict_of, without_elr
@@ -49,6 +54,8 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
         else:
             decision = f"failed at {_EPOCH + timedelta(microseconds=row['at']):%F %H:%M:%S.%f}"
         yield _verdict_row(row, verdict, f"{_incarnation(row)} {decision}", row["at"])
+        if not is_kraft and (left := judge_shutdown(row)) is not None:
+            yield _verdict_row(row, left, f"{_incarnation(row)} {decision}", row["at"])
 
 
 def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
@@ -80,6 +87,8 @@ def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Release
         began = _EPOCH + timedelta(microseconds=row["since"])
         subject = f"{_incarnation(row)} reassignment of {began:%F %H:%M:%S.%f}"
         yield _verdict_row(row, judge_reassignment(row, lowest, is_kraft=is_kraft), subject, row["until"])
+        if (end := judge_end(row)) is not None:
+            yield _verdict_row(row, end, subject, row["until"])
 
 
 def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
@@ -97,11 +106,68 @@ def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iter
         words = ", ".join(f"{was} to {now}" for was, now in ([pairs[at] for at in illegal] or pairs))
         finding = Finding("legal_transition", VIOLATED if illegal else HOLDS, 0, "legal transitions", words)
         lines = [row["transitions"][at] for at in (illegal or range(len(pairs)))]
-        evidence = [{name: line[name] for name in ("node_id", "file_id", "line")} for line in lines]
+        evidence = _evidence(lines)
         of_replica = "" if row["replica"] is None else f" replica {row['replica']}"
         by = f"controller {row['node_id']} epoch {row['controller_epoch']}"
         judged = {**row, "evidence": evidence}
         yield _verdict_row(judged, verdict_of(finding), f"{_incarnation(row)}{of_replica}, {by}", row["at"])
+
+
+def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Lines about requests and deletions, those of one incarnation together in order of time: see `judge_requests`,
+    `judge_deletion`."""
+    for (name, *_), of_incarnation in groupby(lines, key=itemgetter(*INCARNATION)):
+        if name not in releases:
+            continue
+        text, ever_kraft = releases[name]
+        release, rows = Release.parse(text), list(of_incarnation)
+        judged = [(j.verdict, j.about, j.lines) for j in judge_requests(rows, release, migrates=ever_kraft)]
+        for verdict, about, proof in (*judged, *judge_deletion(rows, release)):
+            row = {**rows[0], "evidence": _evidence(proof)}
+            yield _verdict_row(row, verdict, f"{_incarnation(row)} {about}", proof[0]["at"])
+
+
+def outage_verdicts(outages: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Outages during which a member of the ISR was registered: see `judge_silence`."""
+    for row in outages:
+        if row["cluster"] in releases:
+            began = _EPOCH + timedelta(microseconds=row["since"])
+            subject = f"{_incarnation(row)} without a leader from {began:%F %H:%M:%S.%f}"
+            yield _verdict_row(row, judge_silence(row), subject, row["since"])
+
+
+def cache_verdicts(caches: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Brokers with the topics that they should have learned: see `judge_cache`."""
+    for row in caches:
+        if row["cluster"] in releases:
+            yield _verdict_row(row, judge_cache(row), f"broker {row['node_id']}", row["at"])
+
+
+def creation_verdicts(topics: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """New topics with `partitions`, the first states of each: see `judge_creation`."""
+    for row in topics:
+        if row["cluster"] in releases:
+            verdict = judge_creation({first["partition"]: first["replicas"] for first in row["partitions"]})
+            created = {
+                **row,
+                "evidence": [line for first in row["partitions"] for line in (first["evidence"] or ())[:1]],
+            }
+            yield _verdict_row(created, verdict, f"{row['topic']}#{row['incarnation']}", row["at"])
+
+
+def rebalance_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """Lines of controllers about the automatic rebalance, those of one node together: see `judge_rebalances`."""
+    for (name, node), of_node in groupby(lines, key=itemgetter("cluster", "node_id")):
+        if name not in releases:
+            continue
+        for verdict, about, proof in judge_rebalances(list(of_node), Release.parse(releases[name][0])):
+            row = {"cluster": name, "evidence": _evidence(proof)}
+            yield _verdict_row(row, verdict, f"controller {node}, {about}", proof[0]["at"])
+
+
+def _evidence(lines: Iterable[Mapping[str, Any]]) -> list[VerdictRow]:
+    """Lines as evidence."""
+    return [{name: line[name] for name in ("node_id", "file_id", "line")} for line in lines]
 
 
 def broker_verdicts(registrations: Iterable[VerdictRow]) -> Iterator[VerdictRow]:

@@ -1,0 +1,161 @@
+"""Rows of decisions that are no elections, as functions of `udfs.kafka` judge them: silence while a partition has no
+leader, the automatic rebalance, the assignment of new topics, what a controlled shutdown leaves behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.evidence import milliseconds
+from jobs.timelines.observations import number_of
+from jobs.timelines.topics import INCARNATION
+from udfs.kafka.rebalance_verdicts import LINES, PREFERRED
+from udfs.kafka.verdicts_columns import doubt
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CREATED_TOGETHER = "INTERVAL 10 SECONDS"
+"""Partitions that a topic has so long after its first ones were created with it."""
+_OUTAGE = [*INCARNATION, "began"]
+
+
+def to_silent_outages(
+    outages: DataFrame, states: DataFrame, brokers: DataFrame, controllers: DataFrame, events: DataFrame
+) -> DataFrame:
+    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
+    member of the ISR was registered while a controller was at work, with what `judge_silence` wants."""
+    next_missing = F.lead("missing_before").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
+    leaderless = (
+        states.withColumn("next_missing", next_missing)
+        .where("leader = -1 AND coalesce(next_missing, 0) = 0 AND replicas IS NOT NULL")
+        .select(
+            *INCARNATION, F.col("since").alias("state_since"), F.col("until").alias("state_until"),
+            F.explode(F.array_intersect("isr", "replicas")).alias("broker"),
+        )
+    )  # fmt: skip
+    spans = _outage_spans(outages, events)
+    stays = brokers.select(
+        "cluster", "broker", F.col("since").alias("came"), F.col("until").alias("went"),
+        (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown").alias("is_shutting_down"),
+        F.slice("evidence", 1, 1).alias("broker_evidence"),
+    )  # fmt: skip
+    terms = controllers.select(
+        "cluster", "controller_id", "controller_epoch", F.coalesce("active_since", "since").alias("active"),
+        F.col("until").alias("replaced_at"), (F.coalesce("ended_by", F.lit("")) == "replaced").alias("ends_replaced"),
+    )  # fmt: skip
+    end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
+    begin = F.greatest("began", "state_since", "came", "active")
+    waits = (
+        spans.join(leaderless, INCARNATION)
+        .where("state_since >= began AND state_since < ended")
+        .join(F.broadcast(stays), ["cluster", "broker"])
+        .join(F.broadcast(terms), "cluster")
+        .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
+        .where(F.col("from") < F.col("to"))
+        .withColumn("waited_ms", milliseconds("from", "to"))
+    )
+    by_member = waits.groupBy(*_OUTAGE, "broker", "controller_id", "controller_epoch").agg(
+        F.sum("waited_ms").alias("waited_ms"),
+        *(F.max(name).alias(name) for name in ("is_replaced", "is_shutting_down", "is_dir_failed", "is_over")),
+        F.first("evidence").alias("evidence"),
+        F.first("broker_evidence").alias("broker_evidence"),
+    )
+    longest = F.struct("waited_ms", "broker", "is_replaced", "is_shutting_down", "is_dir_failed", "is_over")
+    return (
+        by_member.groupBy(*_OUTAGE)
+        .agg(F.max(F.struct(longest.alias("w"), "evidence", "broker_evidence")).alias("m"))
+        .select(
+            *INCARNATION,
+            F.col("began").alias("since"),
+            "m.w.*",
+            F.array_distinct(F.concat("m.evidence", "m.broker_evidence")).alias("evidence"),
+        )
+        .withColumnRenamed("broker", "returned")
+    )
+
+
+def _outage_spans(outages: DataFrame, events: DataFrame) -> DataFrame:
+    """OFFLINE_PARTITIONS, EVENTS -> INCARNATION, `began`, `ended`, `is_over`, `is_dir_failed`, `evidence`; without
+    those of topics that are being deleted."""
+    is_deleted = (F.col("cause") == "topic_deletion") | (F.col("healed_by") == "topic_deletion")
+    marked = _marked_offline(events)
+    lost = outages.join(F.broadcast(marked), ["cluster", "topic", "partition"], "left")
+    return lost.where(~F.coalesce(is_deleted, F.lit(False))).select(
+        *INCARNATION,
+        F.col("since").alias("began"),
+        (F.col("since") + F.expr("make_dt_interval(0, 0, 0, at_least_ms / 1000.0)")).alias("ended"),
+        F.col("until").isNotNull().alias("is_over"),
+        ((F.coalesce("cause", F.lit("")) == "log_dir_failure") | F.coalesce("is_marked", F.lit(False))).alias(
+            "is_dir_failed"
+        ),
+        "evidence",
+    )  # fmt: skip
+
+
+def _marked_offline(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, partition, `is_marked`: of which a replica was ever on a failed log directory."""
+    lines = events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
+    exploded = lines.select("cluster", F.explode("partitions").alias("p"))
+    return exploded.select("cluster", "p.topic", "p.partition").distinct().withColumn("is_marked", F.lit(True))
+
+
+def to_rebalance_lines(events: DataFrame) -> DataFrame:
+    """EVENTS -> lines of ZooKeeper controllers about the automatic rebalance as `judge_rebalances` wants them, those of
+    one node together, in order."""
+    names = F.transform("partitions", lambda p: F.concat_ws("-", p["topic"], p["partition"]))
+    is_map = F.col("event_type") == PREFERRED
+    lines = events.where(F.col("event_type").isin(*LINES) & F.col("node_id").isNotNull()).select(
+        "cluster", "node_id", "at", "file_id", "line", "event_type",
+        number_of("broker").alias("broker"),
+        F.col("fields")["imbalance_ratio"].try_cast("double").alias("ratio"),
+        F.when(~is_map, names).alias("partitions"),
+        F.when(is_map, F.transform("partitions", lambda p: F.get(p["replicas"], F.lit(0)))).alias("preferred"),
+        (F.col("fields")["trigger"] == "AutoTriggered").alias("is_auto"),
+    )  # fmt: skip
+    return lines.repartition("cluster", "node_id").sortWithinPartitions("cluster", "node_id", "at", "file_id", "line")
+
+
+def to_created_topics(states: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> cluster, topic, incarnation, `at`, `partitions`: (partition, replicas, evidence) of those
+    that it was created with, as far as their first state is there and has an assignment."""
+    topic = ["cluster", "topic", "incarnation"]
+    state = F.struct("leader_epoch", "partition_epoch", "replicas", "since", "evidence")
+    first = states.groupBy(*INCARNATION).agg(F.min_by(state, "ordinal").alias("first"))
+    born = first.where("first.leader_epoch = 0 AND first.replicas IS NOT NULL").where("first.partition_epoch = 0")
+    partition = F.struct(
+        "partition",
+        F.col("first.replicas").alias("replicas"),
+        F.col("first.evidence").alias("evidence"),
+        F.col("first.since").alias("since"),
+    )
+    grouped = born.groupBy(*topic).agg(
+        F.array_sort(F.collect_list(partition)).alias("all"), F.min("first.since").alias("at")
+    )
+    together = F.filter("all", lambda p: p["since"] <= F.col("at") + F.expr(CREATED_TOGETHER))
+    return grouped.withColumn("partitions", together).drop("all")
+
+
+def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame) -> DataFrame:
+    """ELECTIONS, EVENTS, BROKER_TIMELINE -> elections with `left_cleanly`: whether the previous leader had logged by
+    then that its controlled shutdown succeeded, and has not registered since."""
+    exits = (
+        events.where("event_type = 'controlled_shutdown_succeeded' AND node_id IS NOT NULL")
+        .groupBy("cluster", F.col("node_id").alias("previous_leader"))
+        .agg(F.collect_list("at").alias("exits"))
+    )
+    returns = brokers.groupBy("cluster", F.col("broker").alias("previous_leader")).agg(
+        F.collect_list("since").alias("returns")
+    )
+    last_exit = F.array_max(F.filter("exits", lambda at: at <= F.col("at")))
+    has_returned = F.exists("returns", lambda at: (at > F.col("last_exit")) & (at <= F.col("at") + doubt()))
+    key = ["cluster", "previous_leader"]
+    return (
+        elections.join(F.broadcast(exits), key, "left")
+        .join(F.broadcast(returns), key, "left")
+        .withColumn("last_exit", last_exit)
+        .withColumn("left_cleanly", F.col("last_exit").isNotNull() & ~F.coalesce(has_returned, F.lit(True)))
+        .drop("exits", "returns", "last_exit")
+    )

@@ -1,0 +1,63 @@
+"""Lines about requests of ZooKeeper controllers and about deletions, by partition, as `udfs.kafka.request_verdicts` and
+`udfs.kafka.deletion_verdicts` judge them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.timelines.observations import number_of
+from jobs.timelines.topics import INCARNATION, with_incarnation
+from udfs.kafka.deletion_verdicts import REPLICA_CHANGE, STATES
+from udfs.kafka.request_verdicts import LINES
+from udfs.kafka.verdicts_columns import doubt
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_STARTS = ("broker_starting", "kafka_version", "broker_started")
+"""Lines by which a process shows that it has started; a start counts once for each."""
+
+
+def to_requests_by_partition(events: DataFrame, topics: DataFrame, brokers: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE, BROKER_TIMELINE -> INCARNATION and the columns of `Line`, those of one incarnation
+    together in order of time."""
+    node = ["cluster", "node_id"]
+    starts = (
+        events.where(F.col("event_type").isin(*_STARTS) & F.col("node_id").isNotNull())
+        .groupBy(*node)
+        .agg(F.collect_list("at").alias("starts"))
+    )
+    registrations = brokers.groupBy("cluster", F.col("broker").alias("node_id")).agg(
+        F.collect_list("since").alias("registrations")
+    )
+    to_state = F.col("fields")["to_state"]
+    is_deletion = (F.col("event_type") == REPLICA_CHANGE) & to_state.isin(*STATES)
+    lines = events.where(
+        (F.col("event_type").isin(*LINES) | is_deletion)
+        & F.expr("topic IS NOT NULL AND partition IS NOT NULL AND node_id IS NOT NULL")
+    ).select(
+        "cluster", "topic", "partition", "at", "node_id", "file_id", "line", "event_type", "controller_id",
+        "controller_epoch", "correlation_id", "leader", "leader_epoch",
+        to_state.alias("to_state"),
+        number_of("replica").alias("replica"),
+        number_of("current_leader_epoch").alias("current_leader_epoch"),
+        number_of("target_broker").alias("target_broker"),
+        (F.col("fields")["delete_partition"] == "true").alias("deletes"),
+    )  # fmt: skip
+    at = F.col("at")
+    return (
+        with_incarnation(lines, topics)
+        .join(F.broadcast(starts), node, "left")
+        .join(F.broadcast(registrations), node, "left")
+        .withColumns(
+            {
+                "life": F.size(F.filter("starts", lambda start: start <= at)),
+                "registered_at": F.array_max(F.filter("registrations", lambda since: since <= at + doubt())),
+            }
+        )
+        .drop("starts", "registrations")
+        .repartition(*INCARNATION)
+        .sortWithinPartitions(*INCARNATION, "at", "line", "file_id")
+    )

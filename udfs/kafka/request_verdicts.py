@@ -1,0 +1,270 @@
+"""Requests of ZooKeeper controllers about one incarnation of a partition: whether what was decided was sent, whether
+what was received had been decided, and whether brokers obeyed what they had to. Plain functions over rows as dicts.
+
+A row is a line about a request, see `RequestLine`; those of one incarnation are in order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
+from udfs.kafka.cluster_invariants import check_received
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
+from udfs.kafka.releases import Release
+from udfs.kafka.request_handling import leader_and_isr, stop_replica
+from udfs.kafka.stored_state import StoredState
+from udfs.kafka.verdicts import Verdict, verdict_of
+
+Line = Mapping[str, Any]
+"""Columns: `event_type`, `at` (microseconds), `node_id`, `file_id`, `line`; null where the line does not print it:
+`controller_id`, `controller_epoch`, `correlation_id`, `leader`, `leader_epoch`, `replicas`, `isr`, `to_state`,
+`from_state`, `current_leader_epoch`, `target_broker`, `deletes`. `life` counts the starts of the node's process before,
+`registered_at` is the last registration of the broker that writes it that may have been before; both null unknown."""
+
+DECIDED, SENT, RECEIVED = "partition_state_change", "leader_and_isr_request_sent", "leader_and_isr_request_received"
+METADATA_SENT = "update_metadata_request_sent"
+OBEYED = ("become_leader_started", "become_follower_started")
+STALE, SAME = "leader_and_isr_stale_leader_epoch", "leader_and_isr_same_leader_epoch"
+STOP_STALE, STOP_SAME = "stop_replica_stale_leader_epoch", "stop_replica_same_leader_epoch"
+STOPPED, DELETED = "stop_replica_started", "replica_deletion_scheduled"
+FAILED = (
+    "become_follower_leader_unavailable", "become_follower_failed", "become_follower_failed_storage",
+    "become_leader_failed", "become_leader_failed_storage",
+)  # fmt: skip
+"""A broker could not do what it began to: it may not have taken over the leader epoch."""
+_BROKER_LINES = (RECEIVED, *OBEYED, *FAILED, STALE, SAME, STOP_STALE, STOP_SAME, STOPPED, DELETED)
+LINES = (DECIDED, SENT, METADATA_SENT, *_BROKER_LINES)
+"""Events that are such lines."""
+SENT_BY_NOW_US = 10_000_000
+"""A controller that works on for so long after a decision has sent its requests."""
+
+
+@dataclass(frozen=True)
+class JudgedRequest:
+    """A verdict, what it is about within the partition, and the lines that it rests on, the decision's first."""
+
+    verdict: Verdict
+    about: str
+    lines: tuple[Line, ...]
+
+
+def judge_requests(lines: Sequence[Line], release: Release, *, migrates: bool = False) -> Iterator[JudgedRequest]:
+    """The rules `request_follows`, `received_state_was_stored` and `request_acceptance`, over one incarnation.
+
+    `migrates`: a KRaft controller may have sent some of the requests, while it took over from ZooKeeper (3.4-3.9).
+    """
+    yield from _following(lines)
+    yield from _received_states(lines)
+    by_broker: dict[int, list[Line]] = {}
+    for line in lines:
+        if line["event_type"] in _BROKER_LINES and line["node_id"] is not None:
+            by_broker.setdefault(line["node_id"], []).append(line)
+    for broker in sorted(by_broker):
+        yield from _accepted(by_broker[broker], release, broker, migrates=migrates)
+
+
+def _judged(rule: str, verdict: str, expected: str, actual: str, about: str, lines: Sequence[Line]) -> JudgedRequest:
+    """A verdict without missing inputs."""
+    return JudgedRequest(verdict_of(Finding(rule, verdict, 0, expected, actual)), about, tuple(lines))
+
+
+# ---- what was decided is sent -----------------------------------------------------------------------------------
+def _following(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
+    """The leader that a controller elected is sent LeaderAndIsr.
+
+    Nothing is judged where the controller does not print its requests: it is known to if it printed another one about
+    that leader epoch, or any about the partition before. Unless it sent others, it must have lived on for a while.
+    """
+    sent: dict[tuple[int, int, int], list[Line]] = {}
+    for line in lines:
+        if line["event_type"] in (SENT, METADATA_SENT) and None not in (key := _term(line)):
+            sent.setdefault(key, []).append(line)  # type: ignore[arg-type]
+    for line in lines:
+        is_election = line["event_type"] == DECIDED and line["to_state"] == "OnlinePartition"
+        if not is_election or None in (key := _term(line)) or line["leader"] in (None, NO_LEADER):
+            continue
+        of_epoch = [request for request in sent.get(key, ()) if request["at"] >= line["at"]]  # type: ignore[arg-type]
+        to_leader = [r for r in of_epoch if r["event_type"] == SENT and r["target_broker"] == line["leader"]]
+        about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
+        expected = f"LeaderAndIsr of leader epoch {line['leader_epoch']} to broker {line['leader']}"
+        if to_leader:
+            actual = f"sent to broker {line['leader']}"
+            yield _judged("request_follows", HOLDS, expected, actual, about, [line, to_leader[0]])
+        elif _prints_requests(line, lines) and (proof := of_epoch[-1:] or _later_sign(line, lines)):
+            others = sorted({r["target_broker"] for r in of_epoch if r["event_type"] == SENT} - {None})
+            actual = f"sent to {others or 'nobody'}"
+            yield _judged("request_follows", VIOLATED, expected, actual, about, [line, *proof])
+        elif any(r["event_type"] == SENT and _is_of_controller(r, line) for r in lines):
+            finding = Finding("request_follows", UNKNOWN, 0, expected, "", ("requests of the controller",))
+            yield JudgedRequest(verdict_of(finding), about, (line,))
+
+
+def _term(line: Line) -> tuple[int | None, int | None, int | None]:
+    """Who decided, in which of its terms, and the leader epoch."""
+    return line["node_id"], line["controller_epoch"], line["leader_epoch"]
+
+
+def _is_of_controller(line: Line, other: Line) -> bool:
+    """Whether a controller's line is of the same controller and term."""
+    is_own = line["event_type"] in (DECIDED, SENT, METADATA_SENT)
+    return is_own and line["node_id"] == other["node_id"] and line["controller_epoch"] == other["controller_epoch"]
+
+
+def _prints_requests(decision: Line, lines: Sequence[Line]) -> bool:
+    """Whether the controller is seen to print its LeaderAndIsr requests before and after a decision."""
+    own = [line["at"] for line in lines if line["event_type"] == SENT and _is_of_controller(line, decision)]
+    return bool(own) and min(own) < decision["at"] < max(own)
+
+
+def _later_sign(decision: Line, lines: Sequence[Line]) -> list[Line]:
+    """A line that shows that the controller was still at work well after a decision; none: it may have died."""
+    late = decision["at"] + SENT_BY_NOW_US
+    return [line for line in lines if line["at"] >= late and _is_of_controller(line, decision)][:1]
+
+
+# ---- what is received was decided -------------------------------------------------------------------------------
+def _received_states(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
+    """Each leader that brokers received with a leader epoch is one that a controller decided or sent."""
+    decided: dict[int, dict[int, Line]] = {}
+    received: dict[int, dict[int, Line]] = {}
+    for line in lines:
+        epoch, leader = line["leader_epoch"], line["leader"]
+        if epoch is None or leader in (None, LEADER_DURING_DELETE):
+            continue
+        is_decision = line["event_type"] == DECIDED and line["to_state"] == "OnlinePartition"
+        if is_decision or line["event_type"] == SENT:
+            decided.setdefault(epoch, {}).setdefault(leader, line)
+        elif line["event_type"] == RECEIVED:
+            received.setdefault(epoch, {}).setdefault(leader, line)
+    for epoch in sorted(received.keys() & decided.keys()):
+        leaders = list(received[epoch])
+        stored = [StoredState(leader, epoch, ()) for leader in decided[epoch]]
+        findings = check_received(stored, [StoredState(leader, epoch, ()) for leader in leaders])
+        wrong = [leaders[finding.at] for finding in findings if finding.verdict == VIOLATED]
+        shown = wrong or leaders
+        yield _judged(
+            "received_state_was_stored",
+            VIOLATED if wrong else HOLDS,
+            f"leader {' or '.join(map(str, sorted(decided[epoch])))} at leader epoch {epoch}",
+            f"leader {' and '.join(map(str, sorted(shown)))} at leader epoch {epoch}",
+            f"leader epoch {epoch} as received",
+            [*(received[epoch][leader] for leader in shown), *decided[epoch].values()],
+        )
+
+
+# ---- brokers obey what they have to -----------------------------------------------------------------------------
+@dataclass
+class _Known:
+    """What one life of a broker knows of a partition, as far as lines tell; None: nothing is known."""
+
+    life: tuple[Any, Any]
+    controller_epoch: int = 0
+    leader_epoch: int | None = None
+    shown_by: Line | None = None
+
+
+def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates: bool) -> Iterator[JudgedRequest]:
+    """By broker and controller epoch whether requests were applied and ignored as `leader_and_isr` demands.
+
+    What a broker knows begins anew with its process, and with a registration: one of either sort may not be logged.
+    """
+    requests: dict[tuple[Any, ...], Line] = {}
+    right: dict[int | None, list[Line]] = {}
+    wrong: dict[int | None, list[tuple[str, str, Line, Line]]] = {}
+    known: _Known | None = None
+    for line in lines:
+        kind = line["event_type"]
+        life = (line["life"], line["registered_at"])
+        if known is None or known.life != life or kind == DELETED or (kind == STOPPED and line["deletes"]):
+            known = _Known(life)
+        if kind in (STALE, SAME, STOP_STALE, STOP_SAME) and line["leader_epoch"] is not None:
+            current = line["leader_epoch"] if kind in (SAME, STOP_SAME) else line["current_leader_epoch"]
+            if current is not None and _is_to_be_applied(line, current, release):
+                expected = f"{'LeaderAndIsr' if kind in (STALE, SAME) else 'StopReplica'} of leader epoch "
+                expected += f"{line['leader_epoch']} applied at leader epoch {current}"
+                wrong.setdefault(line["controller_epoch"], []).append((expected, "ignored", line, line))
+            elif current is not None:
+                right.setdefault(line["controller_epoch"], []).append(line)
+        if kind in FAILED:
+            known.leader_epoch = None
+        if kind == RECEIVED:
+            requests[_request(line)] = line
+        if kind not in OBEYED or line["controller_epoch"] is None:
+            continue
+        request = requests.get(_request(line))
+        epoch = None if request is None else request["leader_epoch"]
+        if (accused := _disobeyed(known, line, epoch, release, migrates=migrates)) is not None:
+            wrong.setdefault(line["controller_epoch"], []).append((*accused, line, known.shown_by or line))
+        elif known.shown_by is not None and epoch is not None:
+            right.setdefault(line["controller_epoch"], []).append(line)
+        if known.controller_epoch <= line["controller_epoch"]:
+            known.controller_epoch, known.shown_by = line["controller_epoch"], line
+        if request is not None and request["leader"] == NO_LEADER:
+            # a follower without a leader creates its log and keeps its leader epoch (ReplicaManager.makeFollowers)
+            known.leader_epoch = None
+        elif epoch is not None and (known.leader_epoch is None or epoch > known.leader_epoch):
+            known.leader_epoch = epoch
+    yield from _by_controller(right, wrong, broker)
+
+
+def _by_controller(
+    right: Mapping[int | None, list[Line]],
+    wrong: Mapping[int | None, list[tuple[str, str, Line, Line]]],
+    broker: int,
+) -> Iterator[JudgedRequest]:
+    """One verdict for the requests of each controller epoch."""
+    rule = "request_acceptance"
+    for epoch in sorted(right.keys() | wrong.keys(), key=lambda number: -1 if number is None else number):
+        about = f"broker {broker}, controller epoch {epoch}"
+        if epoch in wrong:
+            expected, actual, line, before = wrong[epoch][0]
+            yield _judged(rule, VIOLATED, expected, actual, about, [line] if line is before else [line, before])
+        else:
+            count = len(right[epoch])
+            actual = f"{count} request{'s' if count > 1 else ''} applied or ignored by that"
+            yield _judged(rule, HOLDS, "newer leader epochs applied, others ignored", actual, about, right[epoch][:2])
+
+
+def _request(line: Line) -> tuple[Any, ...]:
+    """What names a request in a broker's lines."""
+    return line["controller_id"], line["controller_epoch"], line["correlation_id"], line["life"], line["registered_at"]
+
+
+def _is_to_be_applied(line: Line, current: int, release: Release) -> bool:
+    """Whether a request that a broker ignored for its leader epoch had to be applied."""
+    of_request = {
+        "known_controller_epoch": 0,
+        "request_controller_epoch": 0,
+        "current_leader_epoch": current,
+        "request_leader_epoch": line["leader_epoch"],
+    }
+    if line["event_type"] in (STOP_STALE, STOP_SAME):
+        return stop_replica(release, **of_request).applied
+    return leader_and_isr(release, in_replicas=True, **of_request).applied
+
+
+def _disobeyed(
+    known: _Known, line: Line, epoch: int | None, release: Release, *, migrates: bool
+) -> tuple[str, str] | None:
+    """What was expected and what happened, if a broker applied a request that it had to refuse or ignore."""
+    if known.shown_by is None:
+        return None
+    lower = epoch if epoch is not None else (known.leader_epoch or 0) + 1
+    answer = leader_and_isr(
+        release,
+        known_controller_epoch=known.controller_epoch,
+        request_controller_epoch=line["controller_epoch"],
+        current_leader_epoch=-1 if known.leader_epoch is None else known.leader_epoch,
+        request_leader_epoch=lower,
+        in_replicas=True,
+        from_migrating_kraft=migrates,
+    )
+    if answer.applied:
+        return None
+    if answer.scope == "request":
+        newest = known.controller_epoch
+        return f"requests of controllers before epoch {newest} refused", f"one of {line['controller_epoch']} applied"
+    return f"leader epochs above {known.leader_epoch} applied only", f"leader epoch {epoch} applied"

@@ -43,6 +43,10 @@ kraft   | 10:02:02 | 100     | kraft_broker_unfenced           |           | bro
 kraft   | 10:12:00 | 101     | kraft_broker_unfenced           |           | broker=2; broker_epoch=8
 kraft   | 10:13:00 | 101     | kraft_broker_controlled_shutdown_granted |  | broker=2
 kraft   | 10:14:00 | 101     | kraft_broker_fenced             |           | broker=2; broker_epoch=8
+# a standby that starts replays a shutdown of long ago
+kraft   | 10:04:00 | 102     | kraft_controller_created        |           |
+kraft   | 10:04:01 | 102     | kraft_broker_controlled_shutdown_replayed | | broker=1
+kraft   | 10:04:02 | 102     | kraft_controller_registered     |           | node_id=102
 # 100 was active, but its log is missing. 101, started at 10:03, reads the past until it finds itself: 1 is there, 2 is not
 alone   | 10:03:00 | 101     | kraft_controller_created        |           |
 alone   | 10:03:01 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -71,6 +75,8 @@ granted | 10:03:00 | 101     | kraft_broker_registered         |           | bro
 granted | 10:03:01 | 101     | kraft_broker_unfence_granted    |           | broker=2; offset=60
 granted | 10:04:00 | 101     | kraft_broker_unfence_granted    |           | broker=3; offset=207
 granted | 10:04:01 | 101     | kraft_broker_unfenced           |           | broker=3; broker_epoch=206
+granted | 10:08:00 | 101     | kraft_broker_unfence_granted    |           | broker=4; offset=300
+granted | 10:09:00 | 101     | kraft_broker_immediate_shutdown_granted |   | broker=4
 # a migration: KRaft knows 1 and fences it before it decides; from 10:05 on its word counts, and 1 is there
 migr    | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1)
 migr    | 10:03:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -128,6 +134,7 @@ granted | 1      | 95    | 10:07:01 |          | returned   |
 granted | 2      | 8     | 10:02:01 | 10:03:00 | new        | fenced
 granted | 2      | 60    | 10:03:01 |          | returned   |
 granted | 3      | 206   | 10:04:00 |          |            |
+granted | 4      | 300   | 10:08:00 | 10:09:00 |            | controlled_shutdown
 migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced
 migr    | 1      | 9     | 10:07:00 |          | returned   |
 early   | 1      | 7     | 10:01:00 |          |            |

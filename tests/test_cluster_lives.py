@@ -37,6 +37,15 @@ ids | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
 ids | 1 | 10:00:01 | cluster_id_logged | | | | | cluster_id=A
 ids | 1 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
 ids | 0 | 12:00:05 | cluster_id_logged | | | | | cluster_id=B
+# one that comes back is that of a restored copy; ids that take turns are those of two clusters
+restored | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
+restored | 0 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
+restored | 0 | 14:00:00 | cluster_id_logged | | | | | cluster_id=A
+mixed | 0 | 10:00:00 | cluster_id_logged | | | | | cluster_id=A
+mixed | 0 | 10:00:01 | controller_epoch_incremented | 0 | 1 | | |
+mixed | 0 | 12:00:00 | cluster_id_logged | | | | | cluster_id=B
+mixed | 0 | 14:00:00 | cluster_id_logged | | | | | cluster_id=A
+mixed | 0 | 16:00:00 | cluster_id_logged | | | | | cluster_id=B
 # after a silence brokers obey a controller with a smaller epoch
 fell | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 58 | | |
 fell | 1 | 14:00:00 | leader_and_isr_request_received | 0 | 29 | | |
@@ -60,14 +69,21 @@ def micros(text: str) -> int:
 def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> None:
     events = frame(EVENTS, LINES)
     lives = collect_life_starts(events)
-    assert lives == {"anew": [micros("10:20:00")], "fell": [micros("14:00:00")], "ids": [micros("12:00:00")]}
+    assert lives == {
+        "anew": [micros("10:20:00")],
+        "fell": [micros("14:00:00")],
+        "ids": [micros("12:00:00")],
+        "mixed": [],
+        "restored": [micros("12:00:00")],
+    }
     same(
-        to_controller_timeline(events, lives).where("cluster IN ('anew', 'same')"),
+        to_controller_timeline(events, lives).where("cluster IN ('anew', 'mixed', 'same')"),
         """
         cluster | cluster_incarnation | controller_id | controller_epoch | since    | until    | ended_by | overlap_ms
         anew    | 0                   | 0             | 1                | 10:00:00 | 10:10:00 | replaced | 0
         anew    | 0                   | 0             | 2                | 10:10:00 | 10:20:00 | replaced | 0
         anew    | 1                   | 0             | 1                | 10:20:00 |          |          | 0
+        mixed   | -1                  | 0             | 1                | 10:00:01 |          |          | 0
         same    | 0                   | 0             | 1                | 09:59:00 | 09:59:00 | replaced | 0
         same    | 0                   | 1             | 2                | 09:59:00 | 10:30:00 | replaced | 0
         same    | 0                   | 0             | 3                | 10:30:00 |          |          | 0

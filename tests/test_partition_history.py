@@ -128,6 +128,12 @@ CASES = {  # evidence -> states
            1 @20: -1 leads 1""",
         ["0.0 @1: 1 leads 1,2", "0.? @5: 1 leads 1", "1.? @20: -1 leads 1"],
     ),
+    "a printed version of the next write that is not its first shows that one is missing before it, and no state": (
+        """0 @1: 1 leads 1
+           1 @9: 2 leads 2 #2
+           2 @12: -1 leads 2""",
+        ["0.0 @1: 1 leads 1", "1.2 @9: 2 leads 2", "2.3 @12: -1 leads 2"],
+    ),
     "printed versions find the place in a chain": (
         """3 @1: 1 makes 1,2 -> 1
            3 @2: 1 makes 1 -> 1,2
@@ -253,3 +259,30 @@ def test_a_state_from_which_only_an_unwritten_change_starts_is_proved_by_it() ->
     states = [*ordered_states(evidence("3 @5: 1 makes 1,2 -> 1 refused"))]
     assert shown(states) == ["3.? @5: 1 leads 1,2"]
     assert states[0].proofs == (0,)
+
+
+REPORTED = {  # evidence, beside the report of a leader that it wrote partition epoch 1 -> states
+    "the controller's next write comes after it": (
+        """0 @1: 1 leads 1
+           1 @9: 1 leads 1,3""",
+        ["0.0 @1: 1 leads 1", "1.? @9: 1 leads 1,3"],
+    ),
+    "what the controller kept of it is unknown": (
+        """0 @1: 1 leads 1,2
+           1 @9: refreshed
+           2 @12: -1 leads 1""",
+        ["0.0 @1: 1 leads 1,2", "2.? @12: -1 leads 1"],
+    ),
+    "nor is it if the version before is unknown": (
+        """3 @1: 1 leads 1,2
+           4 @9: refreshed
+           5 @12: -1 leads 1""",
+        ["3.? @1: 1 leads 1,2", "5.? @12: -1 leads 1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+def test_a_leader_whose_leader_epoch_no_line_tells_may_write_in_between(name: str) -> None:
+    observations, expected = REPORTED[name]
+    assert shown(list(ordered_states(evidence(observations), {1}))) == expected

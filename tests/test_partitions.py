@@ -103,6 +103,14 @@ rivals   | 10:00:05 | 1       | partition_state_change      |          | 0      
 usurped  | 10:00:01 | 1       | isr_updated                 |          | 0         |                  |        |              | 7               | 1,2     |          |
 usurped  | 10:00:02 | 2       | isr_updated                 |          | 0         |                  |        |              | 8               | 2       |          |
 usurped  | 10:00:03 | 3       | metadata_cache_updated      |          | 0         | 1                | 2      | 4            | 8               | 2       | 1,2      |
+# a controller that starts replays what was years ago: no row, but what a broker shows, too, is as old as that line
+         | 10:05:00 | 103     | kraft_controller_created    |          |           |                  |        |              |                 |         |          |
+replayed | 10:05:01 | 103     | kraft_partition_created     | P        | 0         |                  | 1      | 0            | 0               | 1,2     | 1,2      |
+replayed | 10:05:02 | 103     | kraft_partition_changed_unclean | P    | 0         |                  | 2      | 4            | 9               | 2       |          | old_isr=[1]; old_leader=-1; old_leader_epoch=3; old_partition_epoch=8
+current  | 10:05:03 | 103     | kraft_partition_created     | Q        | 0         |                  | 1      | 0            | 0               | 1,2     | 1,2      |
+current  | 10:05:40 | 2       | partition_follower_epoch_started | Q   | 0         |                  | 1      | 0            | 0               |         |          |
+# once it has caught up, what it replays has just been written
+new      | 10:05:50 | 103     | kraft_partition_created     | N        | 0         |                  | 1      | 0            | 0               | 1,2     | 1,2      |
 """
 TIMELINE = """
 topic   | incarnation | leader | leader_epoch | partition_epoch | isr     | replicas | since    | until    | availability    | made_by    | evidence
@@ -140,15 +148,16 @@ moving  | 0           | 1      | 0            | 0               | 1,2     | 1,2 
 moving  | 0           | 1      | 0            | 1               | 1,2,3   |          | 10:00:03 |          |                 | leader     | 1@f:45
 rivals  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:05 | FullyInSync     | controller | 1@f:46
 rivals  | 0           | 1      | 2            | 7               | 1,2     | 1,2      | 10:00:05 |          | FullyInSync     |            | 1@f:50
+current | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:05:40 |          | FullyInSync     | controller | 103@f:57,2@f:58
+new     | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:05:50 |          | FullyInSync     | controller | 103@f:59
 """
 
 
 @pytest.fixture(scope="module")
 def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
-    """Rows of `to_states`, and the topics, of PARTITION_EVENTS. Two of them are a KRaft cluster's."""
-    events = frame(EVENTS, PARTITION_EVENTS).withColumn(
-        "cluster", F.when(F.col("topic").isin("kraft", "reborn"), "k").otherwise("c")
-    )
+    """Rows of `to_states`, and the topics, of PARTITION_EVENTS. Some of them are a KRaft cluster's."""
+    of_kraft = F.col("topic").isin("kraft", "reborn", "replayed", "current", "new") | F.col("topic").isNull()
+    events = frame(EVENTS, PARTITION_EVENTS).withColumn("cluster", F.when(of_kraft, "k").otherwise("c"))
     topics = to_topic_timeline(events).persist()
     return to_states(
         events,

@@ -93,5 +93,5 @@ def test_what_cannot_be_told_in_words() -> None:
     reason = "cannot be told from these logs: state-change.log at TRACE is missing\n"
     assert "  elections    unknown how many succeeded, 97 failed, unknown how many unclean\n" in text
     assert f"               more {reason}" in text
-    assert f"  offline      whether partitions were without a leader {reason}" in text
+    assert f"  outages      whether partitions were without a leader {reason}" in text
     assert f"  unclean      {reason}" in text

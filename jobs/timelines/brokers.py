@@ -9,7 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers
+from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers, to_replay_spans
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import ids_of, number_of
 from schemas.timelines import BROKER_TIMELINE
@@ -45,8 +45,9 @@ _SHUTDOWN_EVENTS = (
     "controlled_shutdown_started",
     "kraft_broker_controlled_shutdown_granted",
     "kraft_broker_controlled_shutdown_replayed",
+    "kraft_broker_immediate_shutdown_granted",
 )
-"""Events by which a controlled shutdown begins."""
+"""Events by which a controlled shutdown begins; a broker that leads nothing may go at once."""
 
 _TRANSITION = ["cluster", "broker", "epoch", "at", "rank", "is_up", "how", "is_new", "node_id", "file_id", "line"]
 """A broker comes up or goes down, or is logged as either again.
@@ -78,7 +79,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     by_kraft = replayed.unionByName(_dump_transitions(broker_events))
     transitions = _of_deciding_mode(_zk_transitions(broker_events), by_kraft, kraft_takeovers(controllers))
     intervals = _intervals(transitions)
-    shut_down = _with_controlled_shutdown(intervals, broker_events)
+    shut_down = _with_controlled_shutdown(intervals, broker_events, to_replay_spans(events, controllers))
     return (
         intervals.join(shut_down, ["cluster", "broker", "since"], "left")
         .withColumn(
@@ -150,13 +151,17 @@ def _intervals(transitions: DataFrame) -> DataFrame:
     ).select(*BROKER_TIMELINE.columns)
 
 
-def _with_controlled_shutdown(intervals: DataFrame, broker_events: DataFrame) -> DataFrame:
-    """Rows of `_intervals`, EVENTS -> cluster, broker, since, `was_shut_down`; null if no controlled shutdown is
-    logged."""
-    shutdowns = broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS)).select(
-        "cluster",
-        F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"),
-        F.col("at").alias("shutdown_at"),
+def _with_controlled_shutdown(intervals: DataFrame, broker_events: DataFrame, replays: DataFrame) -> DataFrame:
+    """Rows of `_intervals`, EVENTS, rows of `to_replay_spans` -> cluster, broker, since, `was_shut_down`; null if no
+    controlled shutdown is logged. A controller that starts replays old ones."""
+    is_replay = F.col("at").between(F.col("replays_since"), F.col("replays_until"))
+    shutdowns = (
+        broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS))
+        .join(F.broadcast(replays), ["cluster", "node_id"], "left")
+        .groupBy("cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), "node_id", "at")
+        .agg(F.max(F.coalesce(is_replay, F.lit(False))).alias("is_replay"))
+        .where("NOT is_replay")
+        .select("cluster", "broker", F.col("at").alias("shutdown_at"))
     )
     is_within = (F.col("shutdown_at") >= F.col("since")) & (
         F.col("until").isNull() | (F.col("shutdown_at") <= F.col("until"))

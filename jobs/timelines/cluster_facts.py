@@ -221,6 +221,22 @@ def days(since: Column | str, until: Column | str) -> Column:
     return F.explode(F.sequence(day_of(since), day_of(until)))
 
 
+_OPEN = -(1 << 40)
+"""Stands for the days of a span that has not ended."""
+
+
+def days_or_open(since: Column, until: Column) -> Column:
+    """The same, and one row for a span that has not ended (`until` null): joined with `day_of_or_open`, a time meets
+    each span of its day once, and each that is open."""
+    open_day = F.array(F.lit(_OPEN))
+    return F.explode(F.when(until.isNull(), open_day).otherwise(F.sequence(day_of(since), day_of(until))))
+
+
+def day_of_or_open(time: Column | str) -> Column:
+    """A row for the day of a time, and one for spans that have not ended."""
+    return F.explode(F.array(day_of(time), F.lit(_OPEN)))
+
+
 def is_new_assignment() -> Column:
     """Whether a ZooKeeper controller logs a new partition's assignment."""
     is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")

@@ -8,7 +8,7 @@ smaller epoch than the last one. Signs that one new beginning explains are one (
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -29,17 +29,39 @@ _SIGN = "cluster", "after", "at"
 _MOST_SIGNS = 10_000
 _SEPARATOR = "\0"
 LifeStarts = Mapping[str, list[int]]
-"""By cluster when its lives after the first began, microseconds, ascending."""
+"""By cluster when its lives after the first began, microseconds, ascending; none: it is several clusters."""
+SEVERAL = -1
+"""`cluster_incarnation` of what is of several clusters, whose ids take turns; the gate refuses it."""
 
 
 def collect_life_starts(events: DataFrame) -> LifeStarts:
     """Of EVENTS when each life of a cluster after the first began; clusters with one life are left out."""
-    signs = _repeated_elections(events).unionByName(_other_ids(events)).unionByName(_smaller_epochs(events))
-    rows = signs.distinct().orderBy("at").limit(_MOST_SIGNS).collect()
+    no_ids = F.lit(None).cast("struct<node_id: int, before: string, id: string>").alias("ids")
+    by_epochs = _repeated_elections(events).unionByName(_smaller_epochs(events)).select(*_SIGN, no_ids)
+    rows = by_epochs.unionByName(_other_ids(events)).distinct().orderBy("at").limit(_MOST_SIGNS).collect()
     by_cluster: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+    changes: defaultdict[tuple[str, int | None], list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
         by_cluster[row["cluster"]].append((row["after"], row["at"]))
-    return {cluster: incarnation_starts((), of_cluster) for cluster, of_cluster in sorted(by_cluster.items())}
+        if row["ids"] is not None:
+            changes[row["cluster"], row["ids"]["node_id"]].append((row["ids"]["before"], row["ids"]["id"]))
+    several = {cluster for (cluster, _), of_node in changes.items() if take_turns(of_node)}
+    return {
+        cluster: [] if cluster in several else incarnation_starts((), of_cluster)
+        for cluster, of_cluster in sorted(by_cluster.items())
+    }
+
+
+def take_turns(changes: Sequence[tuple[str, str]]) -> bool:
+    """Whether a node's cluster ids, of successive changes the one before and the new one, come back more than once.
+
+    An id that comes back once may be that of a cluster restored from a copy.
+    """
+    earlier, returns = set(), 0
+    for before, cluster_id in changes:
+        earlier.add(before)
+        returns += cluster_id in earlier
+    return returns > 1
 
 
 def _repeated_elections(events: DataFrame) -> DataFrame:
@@ -52,9 +74,10 @@ def _repeated_elections(events: DataFrame) -> DataFrame:
 
 
 def _other_ids(events: DataFrame) -> DataFrame:
-    """EVENTS -> signs: a node logs another cluster id than before."""
+    """EVENTS -> signs, each with `ids`: a node logs another cluster id than before."""
     ids = events.where("event_type = 'cluster_id_logged'").withColumn("cluster_id", F.col("fields")["cluster_id"])
-    return _with_line_before(ids, "cluster_id").where("cluster_id <> before").select(*_SIGN)
+    both = F.struct("node_id", "before", F.col("cluster_id").alias("id")).alias("ids")
+    return _with_line_before(ids, "cluster_id").where("cluster_id <> before").select(*_SIGN, both)
 
 
 def _with_line_before(lines: DataFrame, name: str) -> DataFrame:
@@ -100,8 +123,8 @@ def _smaller_epochs(events: DataFrame) -> DataFrame:
 def by_life(events: DataFrame, life_starts: LifeStarts, transform: Callable[[DataFrame], DataFrame]) -> DataFrame:
     """A transform of events into rows with `until` and `ended_by`, each life of a cluster as if it were a cluster.
 
-    The rows have their cluster's name again, and `cluster_incarnation`, the life that they are of, from 0. What has not
-    ended in a life is replaced where the next one begins.
+    The rows have their cluster's name again, and `cluster_incarnation`, the life that they are of, from 0, or SEVERAL.
+    What has not ended in a life is replaced where the next one begins.
     """
     if not life_starts:
         return transform(events).withColumn("cluster_incarnation", F.lit(0))
@@ -125,6 +148,7 @@ def by_life(events: DataFrame, life_starts: LifeStarts, transform: Callable[[Dat
             {
                 "ended_by": F.when(ends_with_life, "replaced").otherwise(F.col("ended_by")),
                 "until": F.coalesce("until", next_start),
+                "cluster_incarnation": F.when(F.size("starts") == 0, SEVERAL).otherwise(F.col("cluster_incarnation")),
             }
         )
         .drop("starts")

@@ -20,6 +20,8 @@ ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 TERM = ["cluster", "controller_id", "controller_epoch"]
 """Key of a controller term."""
 
+_REPLAYED_S = 10
+"""A controller that starts replays the metadata log without a pause of so many seconds."""
 _DECISION_EVENTS = ("partition_state_change", "leader_and_isr_request_sent", "update_metadata_request_sent")
 _ELECTION_EVENTS = (
     "controller_elected",
@@ -223,6 +225,45 @@ def standby_controllers(events: DataFrame, controllers: DataFrame) -> DataFrame:
         .withColumn("nth", F.row_number().over(first))
         .where("nth = 1")
         .select("cluster", "node_id", "started", "current_since", "term_until")
+    )
+
+
+def to_replay_spans(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE -> cluster, node_id, `replays_since`, `replays_until`: when a controller that had
+    started replayed the metadata log, whose records may be of any time.
+
+    Until it is active, or else (3.7 on) its own registration is replayed, or else it is silent for _REPLAYED after a
+    record of a partition. Spans of a node do not overlap.
+    """
+    kraft = events.where("event_type LIKE 'kraft%' AND node_id IS NOT NULL")
+    is_start = F.col("event_type") == "kraft_controller_created"
+    is_own = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
+    in_order = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    of_process = Window.partitionBy("cluster", "node_id", "process").orderBy("at", "line", "file_id")
+    next_at = F.lead("at").over(of_process)
+    is_silent = next_at.isNull() | (next_at > F.col("at") + F.expr(f"INTERVAL {_REPLAYED_S} SECONDS"))
+    has_replayed = F.max(F.col("topic").isNotNull()).over(of_process.rowsBetween(Window.unboundedPreceding, 0))
+    processes = (
+        kraft.withColumn("process", F.sum(is_start.cast("int")).over(so_far))
+        .where("process > 0")
+        .withColumn("ends", F.when(is_silent & has_replayed, F.col("at")))
+        .groupBy("cluster", "node_id", "process")
+        .agg(
+            F.min(F.when(is_start, F.col("at"))).alias("replays_since"),
+            F.max(F.when(is_own, F.col("at"))).alias("registered_at"),
+            F.min("ends").alias("silent_at"),
+            F.max("at").alias("last_at"),
+        )
+    )
+    terms = controllers.groupBy("cluster", F.col("controller_id").alias("node_id")).agg(
+        F.array_sort(F.collect_list(F.coalesce("active_since", "since"))).alias("terms")
+    )
+    own_terms = F.filter("terms", lambda at: at.between(F.col("replays_since"), F.col("last_at")))
+    active_at = F.try_element_at(own_terms, F.lit(1))
+    current_at = F.coalesce("registered_at", "silent_at", "last_at")
+    return processes.join(F.broadcast(terms), ["cluster", "node_id"], "left").select(
+        "cluster", "node_id", "replays_since", F.least(active_at, current_at).alias("replays_until")
     )
 
 

@@ -25,7 +25,10 @@ def releases(
     A release that is `configured` for a cluster counts before those that its brokers print when they start, and these
     before what messages allow.
     """
-    from_kraft = events.where("logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log'")
+    # of messages that only KRaft's brokers print one is enough, where no controller's log is there
+    from_kraft = events.where(
+        "logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log' OR event_type LIKE 'kraft%'"
+    )
     kraft_clusters = {row["cluster"] for row in from_kraft.select("cluster").distinct().collect()}
     ranges: dict[str, list[str | None]] = {}
     for row in log_files.select("cluster", "kafka_versions").collect():

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_facts import days
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
@@ -54,8 +56,19 @@ def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timed
     )
 
 
+def spans_by_day(known_spans: DataFrame, *by: str) -> DataFrame:
+    """Rows of `to_known_spans` -> `by`, `day`, `spans`: those in which a time of that day may be, see `span_around`. A
+    long history has many."""
+    span = known_spans.select(*by, F.explode("spans").alias("span"))
+    on_days = span.withColumn("day", days(F.col("span.since") - _slack(), F.col("span.until") + _slack()))
+    return on_days.groupBy(*by, "day").agg(F.array_sort(F.collect_list("span")).alias("spans"))
+
+
+def _slack() -> Column:
+    return F.expr(f"INTERVAL {int(SLACK.total_seconds())} SECONDS")
+
+
 def span_around(at: Column, spans: str = "spans") -> Column:
     """The last of a group's spans that a time is in, a struct `since, until`; null outside of all."""
-    slack = F.expr(f"INTERVAL {int(SLACK.total_seconds())} SECONDS")
-    around = F.filter(spans, lambda span: (span["since"] - slack <= at) & (at <= span["until"] + slack))
+    around = F.filter(spans, lambda span: (span["since"] - _slack() <= at) & (at <= span["until"] + _slack()))
     return F.try_element_at(around, F.lit(-1))

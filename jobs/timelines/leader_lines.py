@@ -14,6 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.observations import LEADER_STARTED, OBSERVATIONS, ids_of, select_observations, sorted_ids
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import FLAG, IDS, INT, column
@@ -36,7 +37,7 @@ CHANGES_BY_LEADER = T.StructType(
         *(
             field
             for field in OBSERVATIONS
-            if field.name not in ("elr", "last_known_elr", "by_leader", "is_deduced")
+            if field.name not in ("elr", "last_known_elr", "by_leader", "is_replayed", "is_deduced")
             and not field.name.startswith("keeps_")
         ),
         column("incarnation", INT, "Incarnation of the topic."),
@@ -82,7 +83,9 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
         )
         .where("is_change")
     )
-    covered = with_terms.join(F.broadcast(_spans_by_node(coverage)), ["cluster", "node_id"], "left")
+    covered = with_terms.withColumn("day", day_of("newest.at")).join(
+        F.broadcast(_spans_by_day(coverage)), ["cluster", "node_id", "day"], "left"
+    )
     in_term = covered.withColumns(
         {
             "term": F.when(F.col("newest.leads") & ~_has_hole_since(F.col("newest.at")), F.col("newest")),
@@ -95,7 +98,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     names = ("event_type", "term", "isr", "partition_epoch", "at", "file_id", "line", "is_first")
     change = F.struct(*names, ids_of("old_isr").alias("old_isr"))
     return in_term.withColumns({"before": F.lag(change).over(order), "next": F.lead(change).over(order)}).drop(
-        "newest", "newest_before", "newest_by_then", "is_start", "is_change", "spans"
+        "newest", "newest_before", "newest_by_then", "is_start", "is_change", "spans", "day"
     )
 
 
@@ -114,29 +117,27 @@ def _writes(node: Column) -> Column:
     )
 
 
-def _spans_by_node(coverage: DataFrame) -> DataFrame:
-    """LOG_COVERAGE -> cluster, node_id, `spans`: when its logs are there, other than its controller's."""
-    span = F.struct("kind", "since", "until")
+def _spans_by_day(coverage: DataFrame) -> DataFrame:
+    """LOG_COVERAGE -> cluster, node_id, day, `spans` on that day: when its logs are there, other than its controller's,
+    and when each is `broken`: the log goes on after a hole, or is missing for long."""
+    order = Window.partitionBy("cluster", "node_id", "kind").orderBy("since")
+    long_after = F.col("until") + F.expr(f"INTERVAL {int(TOLERANCE.total_seconds())} SECONDS 1 MICROSECOND")
+    span = F.struct("since", "until", "broken")
     return (
         coverage.where("kind <> 'controller' AND node_id IS NOT NULL")
-        .groupBy("cluster", "node_id")
+        .withColumn("broken", F.least(F.lead("since").over(order), long_after))
+        .withColumn("day", days("since", "until"))
+        .groupBy("cluster", "node_id", "day")
         .agg(F.collect_list(span).alias("spans"))
     )
 
 
 def _has_hole_since(start: Column) -> Column:
     """Whether a log of the node that is there at a time ends before the row's, so that a newer term may be missing."""
-
-    def ends(span: Column) -> Column:
-        is_resumed = F.exists(
-            "spans",
-            lambda s: (s["kind"] == span["kind"]) & (s["since"] > span["until"]) & (s["since"] <= F.col("at")),
-        )
-        is_long = span["until"] + F.expr(f"INTERVAL {int(TOLERANCE.total_seconds())} SECONDS") < F.col("at")
-        is_there = start.between(span["since"], span["until"])
-        return is_there & (span["until"] < F.col("at")) & (is_resumed | is_long)
-
-    return F.coalesce(F.exists("spans", ends), F.lit(False))
+    is_broken = F.exists(
+        "spans", lambda span: start.between(span["since"], span["until"]) & (span["broken"] <= F.col("at"))
+    )
+    return F.coalesce(is_broken, F.lit(False))
 
 
 def to_changes_by_leader(lines: DataFrame) -> DataFrame:

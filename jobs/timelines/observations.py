@@ -42,6 +42,7 @@ OBSERVATIONS = T.StructType(
         column("keeps_isr", FLAG, "So is the ISR; null unknown."),
         column("keeps_elr", FLAG, "So are the eligible leader replicas; null unknown."),
         column("keeps_last_known_elr", FLAG, "So are the last known eligible leader replicas; null unknown."),
+        column("is_replayed", FLAG, "A controller replayed it as it started, whenever it was; null: it did not."),
         column("is_deduced", FLAG, "The line does not print all of it, but the lines of its writer leave no choice."),
     ]
 )

@@ -27,7 +27,7 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("topic_id", TEXT, "Topic id; null not logged."),
         column("at", TIME, "First line of it."),
         column("line", LONG, "Settles ties of `at` among one leader's changes."),
-        column("leader_epoch", INT, "Leader epoch; null: a change by `leader` in an unknown one."),
+        column("leader_epoch", INT, "Leader epoch; null: a change, or a report, by `leader` in an unknown one."),
         column("partition_epoch", INT, "Partition epoch; null not logged."),
         column("leader", INT, "Leader; null: as in the leader epoch before."),
         column("isr", IDS, "ISR, sorted; null: as in the leader epoch before."),
@@ -99,11 +99,15 @@ def ordered_rows(rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator
 def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator[dict[str, Any]]:
     """One incarnation's states. Rows are held while their leader epoch is being worked on."""
     held: dict[int, dict[str, Any]] = {}
+    reported: set[int] = set()  # rows without leader epoch come first
 
     def observations() -> Iterator[EpochObservation]:
         # leaders with changes of unknown leader epoch: their log is as good as none
         uncovered: set[int] = set()
         for number, row in enumerate(rows):
+            if row["leader_epoch"] is None and row["partition_epoch"] is not None and row["is_accepted"]:
+                reported.add(row["partition_epoch"])
+                continue
             if row["leader_epoch"] is None:
                 uncovered.add(row["leader"])
                 continue
@@ -122,7 +126,7 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
             )
 
     leader_epoch = -1
-    for ordinal, state in enumerate(ordered_states(observations())):
+    for ordinal, state in enumerate(ordered_states(observations(), reported)):
         if state.leader_epoch != leader_epoch:
             leader_epoch = state.leader_epoch
             for number in [n for n, row in held.items() if row["leader_epoch"] < leader_epoch]:

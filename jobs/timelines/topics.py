@@ -128,6 +128,8 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
         created.join(removed, ["cluster", "topic_id"], "left")
         .join(by_id, ["cluster", "topic_id"], "left")
         .join(by_name, ["cluster", "topic"], "left")
+        # a controller that starts replays creations long after: a topic is no younger than its end
+        .withColumn("since", F.least("since", "until"))
         .withColumns(
             {
                 "incarnation": F.row_number().over(in_order) - 1,

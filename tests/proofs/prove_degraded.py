@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,7 @@ SOON_MS = 5000
 CAPTURES = ("zk-1.1.1", "zk-2.4.1", "zk-2.6.3-chaos", "zk-3.9.1")
 HOLE = timedelta(minutes=70)
 """Captures last minutes: times after the hole move by so much, in the logs and in the truth."""
+HOLE_MS = round(HOLE.total_seconds() * 1000)
 
 
 def named(logs: Logs, wanted: Callable[[str], bool]) -> Logs:
@@ -68,6 +69,12 @@ def with_hole(logs: Logs) -> Logs:
     """Without the third fifth of the time; what comes after it comes later by HOLE."""
     before, after = between(logs, 0, 0.4), between(logs, 0.6, 2)
     return {name: before[name] + timed(data, lambda at: at + HOLE) for name, data in after.items()}
+
+
+def resumed_ms(logs: Logs) -> float:
+    """When a hole is over, before times are moved."""
+    begin, end = ends_of(logs)
+    return (begin + (end - begin) * 0.6).timestamp() * 1000
 
 
 def forms_of(logs: Logs) -> dict[str, Logs]:
@@ -93,11 +100,8 @@ def reduced_capture(capture: Path, logs: Logs, form: Logs, name: str, folder: Pa
             (folder / file).symlink_to((capture / file).resolve())
     records = (capture / "truth.jsonl").read_text().splitlines()
     if name == "a hole":
-        begin, end = ends_of(logs)
-        resumed = (begin + (end - begin) * 0.6).timestamp() * 1000
-        later = round(HOLE.total_seconds() * 1000)
-        moved = [json.loads(record) for record in records]
-        records = [json.dumps(r | {"ms": r["ms"] + later * (r["ms"] >= resumed)}) for r in moved]
+        moved, resumed = [json.loads(record) for record in records], resumed_ms(logs)
+        records = [json.dumps(r | {"ms": r["ms"] + HOLE_MS * (r["ms"] >= resumed)}) for r in moved]
     (folder / "truth.jsonl").write_text("\n".join(records))
     return folder
 
@@ -111,6 +115,8 @@ def tables_of(spark: SparkSession, root: Path, forms: Mapping[str, Logs]) -> War
     )
     if not outcome.published:
         raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")
+    for short in outcome.refused:
+        print(f"REFUSED by the gate: {short}", outcome.audit.failures if outcome.audit else "", flush=True)
     return open_warehouse(spark, str(root / "warehouse"), create=False)
 
 
@@ -118,43 +124,71 @@ BEGINS = re.compile(r"starts at Leader Epoch (?P<leader_epoch>\d+) from")
 """How leaders up to 2.4.0 log that they begin a leader epoch."""
 
 
-def epochs_in_logs(scorer: Any, truth: Any) -> set[tuple[Any, ...]]:
-    """Identity and leader epoch of each state whose leader epoch a line prints; notes what lines state of each state.
+def epochs_in_logs(scorer: Any, truth: Any) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
+    """Identity and leader epoch of each state whose leader epoch a line prints, and of each of which a line that is not
+    a list of many partitions prints it SOON after; notes what lines state of each state.
 
     A row needs its leader epoch: of what a leader reports without one, in logs that nowhere print it, nothing follows.
     """
     epochs: set[tuple[Any, ...]] = set()
-    attribute = scorer.attribute
+    soon: set[tuple[Any, ...]] = set()
+    attribute, statements = scorer.attribute, scorer.statements
+    is_list = False
+
+    def looking(line: str, node: int, places: Any) -> Any:
+        nonlocal is_list
+        is_list = len({place[1:] for place in places}) > 1
+        return statements(line, node, places)
 
     def noting(states: Any, fields: Any, ms: int, skew: int) -> Any:
         state = attribute(states, fields, ms, skew)
         if state is not None and "leader_epoch" in fields:
-            epochs.add((*scorer.identity(state), state["leader_epoch"]))
+            key = (*scorer.identity(state), state["leader_epoch"])
+            epochs.add(key)
+            if not is_list and "isr" in fields and ms - state["since"] <= SOON_MS:
+                soon.add(key)
         return state
 
     if BEGINS not in scorer.TEXTS:
         scorer.TEXTS.append(BEGINS)
-    scorer.attribute = noting
+    scorer.attribute, scorer.statements = noting, looking
     scorer.prove(truth, SKEW_MS)
-    scorer.attribute = attribute
-    return epochs
+    scorer.attribute, scorer.statements = attribute, statements
+    return epochs, soon
+
+
+def terms_of(scorer: Any, capture: Path, moved_from: float | None) -> list[Any] | None:
+    """KRaft's terms by the dump and all logs of a capture: it takes them to know who led, and a form may lack them.
+
+    From a time on (ms) they are moved by HOLE, if there is one. None for ZooKeeper.
+    """
+    dump = capture / "metadata-dump.txt"
+    if not dump.exists():
+        return None
+    terms: list[Any] = scorer.kraft_controllers(dump.open(errors="replace"), str(capture))
+    for term, name in product(terms, ("since", "until")):
+        if moved_from is not None and term[name] is not None and term[name] >= moved_from:
+            term[name] += HOLE_MS
+    return terms
 
 
 def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> dict[str, dict[str, Any]]:
     """Of each table what the scorer says, and `recall_of_provable`: of the rows that lines of the form prove.
 
-    Provable is a state of which lines print all, the leader epoch in one of them; an outage that begins with such a
-    state; an election of which that line is logged SOON: a list of all states long after proves the state, but not that
-    it was elected since the logs began.
+    Provable is a state of which lines print all, the leader epoch in one of them, no later than SOON after its end: a
+    controller that starts replays states of any time; an outage that begins with such a state; an election of which a
+    line is logged SOON: a list of all states, as `All leaders =`, proves them, but not that any was elected since the
+    logs began.
     """
     by_table = {table: scorer.score(truth, table, scorer.candidate(str(path), table)) for table, path in rows.items()}
-    epochs = epochs_in_logs(scorer, truth)
+    epochs, soon = epochs_in_logs(scorer, truth)
 
     def key(row: Any) -> tuple[Any, ...]:
         return (*scorer.identity(row), row["leader_epoch"])
 
-    states = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
-    elected = {key(s) for s in states if s["_full"] - s["since"] <= SOON_MS}
+    stated = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
+    states = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
+    elected = {key(s) for s in states} & soon
     lost = {(*scorer.identity(s), s["since"]) for s in states if s["leader"] is None}
     outages = truth.tables["offline_partitions"]
     provable = {
@@ -222,6 +256,10 @@ def prove(spark: SparkSession, capture: Path, root: Path, only: Sequence[str], m
             mine = warehouse.read(table).where(f"cluster = '{folder}'")
             paths[table].write_text("".join(f"{row['row']}\n" for row in as_text(mine).collect()))
         truth = scorer.Truth(str(root / folder))
+        if (terms := terms_of(scorer, capture, resumed_ms(logs) if name == "a hole" else None)) is not None:
+            since, until = truth.window
+            in_time = [term for term in terms if term["since"] <= until and scorer.end(term) >= since]
+            truth.tables["controller_timeline"] = in_time
         by_table = scores(scorer, truth, paths, misses)
         states = by_table["partition_timeline"]
         failed = warehouse.read("elections").where(f"cluster = '{folder}' AND NOT succeeded").count()

@@ -83,6 +83,7 @@ def run(spark: SparkSession, root: Path, faults: Mapping[str, Fault], logs: Logs
     from jobs.ingest.ingest import ingest
     from jobs.settings import Settings
     from jobs.warehouse.tables import Warehouse
+    from udfs.logs.paths import find
 
     names = {f"fault-{i}": name for i, name in enumerate(faults)}
     settings = Settings(clusters={f"{root}/in/{short}/*": short for short in names})
@@ -91,7 +92,7 @@ def run(spark: SparkSession, root: Path, faults: Mapping[str, Fault], logs: Logs
         for short, name in names.items():
             if number < len(faults[name].nights):
                 _fill(root / "in" / short, faults[name].nights[number](logs))
-        ingest(warehouse, [str(root / "in")], settings, "default", str(number), lambda _: None)
+        ingest(warehouse, find([str(root / "in")]), settings, "default", str(number), lambda _: None)
         warehouse.versions |= warehouse.written
     for row in warehouse.read("log_files").collect():
         assert row["size_bytes"] == sum(row[column] for column in BYTES), row

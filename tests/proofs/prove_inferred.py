@@ -39,8 +39,9 @@ TWIN_US = 1_000_000
 Place = tuple[str, int, int]
 RECORD = re.compile(
     r"assignment change PartitionChangeRecord\(partitionId=(\d+), topicId=([\w-]+), isr=(null|\[.*?\]), "
-    r"leader=(-?\d+), replicas=(null|\[.*?\])"
+    r"leader=(-?\d+), replicas=(null|\[.*?\])(?:.*?, directories=(null|\[.*?\]))?"
 )
+NO_DIRECTORY = ("AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAA")
 TURNS = {
     re.compile(r"Fencing broker (\d+) because its session"): FENCED,
     # from 4.0 on the only line about it
@@ -56,6 +57,14 @@ SUMMARY = re.compile(r"Successfully altered [1-9]\d* out of")
 def ids(text: str) -> list[int] | None:
     """A printed list of ids; None for `null`."""
     return None if text == "null" else [int(n) for n in re.findall(r"-?\d+", text)]
+
+
+def without_directory(replicas: list[int] | None, printed: str | None) -> list[int] | None:
+    """Replicas that a record prints with the id of no directory (KIP-858); None if it prints no directories."""
+    if replicas is None or printed is None or printed == "null":
+        return None
+    directories = re.findall(r"[\w-]+", printed)
+    return [replica for replica, directory in zip(replicas, directories, strict=True) if directory in NO_DIRECTORY]
 
 
 def steps_of(scorer: Any, truth: Any) -> tuple[list[ControllerStep], dict[Place, list[ControllerStep]]]:
@@ -78,6 +87,7 @@ def steps_of(scorer: Any, truth: Any) -> tuple[list[ControllerStep], dict[Place,
                     leader=leader if leader >= NO_LEADER else None,
                     isr=None if isr is None else sorted(isr),
                     replicas=ids(match[5]),
+                    unassigned=without_directory(ids(match[5]), match[6]),
                 )
                 partitions.setdefault((topic, int(match[1]), incarnation), []).append(record)
             elif SUMMARY.search(line):

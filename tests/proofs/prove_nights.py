@@ -1,6 +1,6 @@
 """Night by night, rebuilding only topics with new input, the tables become those of one run over all logs.
 
-    PYTHONPATH=. python tests/proofs/prove_nights.py [--nights N] [--as-it-is] [CAPTURE ...]
+    PYTHONPATH=. python tests/proofs/prove_nights.py [--nights N] [--as-it-is] [--random SEED] [CAPTURE ...]
 
 Logs of a capture are divided by time into nights, the later ones short. What is rebuilt is found out even though the
 logs are small, and only that is, however much. In captures all topics change all the time, so they are made quiet, too:
@@ -10,6 +10,7 @@ after the one before. Prints a line for each night and table; exits with 1 if a 
 
 from __future__ import annotations
 
+import random
 import re
 import sys
 import tempfile
@@ -92,11 +93,21 @@ def nightly(warehouse: Warehouse, folder: Path, logs: Logs) -> list[str]:
     return [line for line in progress if " since " in line]
 
 
-def prove(spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_is: bool) -> int:
-    """How many tables of a capture differ, made quiet or not."""
+def shares(nights: int, seed: int | None) -> list[float]:
+    """Parts of the time by whose ends nights end, but for the last."""
+    if seed is None:
+        return [FIRST + (1 - FIRST) * i / (nights - 1) for i in range(nights)]
+    chance = random.Random(seed)
+    return sorted(chance.random() for _ in range(nights))
+
+
+def prove(
+    spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_is: bool, seed: int | None = None
+) -> int:
+    """How many tables of a capture differ, made quiet or not; with a seed nights end at random times."""
     logs = logs_of(capture)
     begin, end = ends_of(logs)
-    cuts = [begin + (end - begin) * (FIRST + (1 - FIRST) * i / (nights - 1)) for i in range(nights)]
+    cuts = [begin + (end - begin) * share for share in shares(nights, seed)]
     cuts = [at.replace(microsecond=at.microsecond // 1000 * 1000) for at in cuts]  # as precise as the logs are
     cuts[-1] = end.replace(year=end.year + 1)
     warehouse = open_warehouse(spark, str(root / "by-night"), create=True)
@@ -124,13 +135,15 @@ def prove(spark: SparkSession, capture: Path, root: Path, nights: int, *, as_it_
 def main(words: list[str]) -> int:
     """Prove captures by name (data/ has some, ../shared/captures all)."""
     nights = int(words.pop(words.index("--nights") + 1)) if "--nights" in words else 4
+    seed = int(words.pop(words.index("--random") + 1)) if "--random" in words else None
     names = [word for word in words if not word.startswith("--")]
     jobs.ingest.ingest.WORTH_BYTES, jobs.nightly.incremental.MOST_SHARE = 0, 1.0
     wrong = 0
     with session({"spark.master": "local[2]"}) as spark:
         for name in names or ["zk-2.4.1"]:
             with tempfile.TemporaryDirectory() as folder:
-                wrong += prove(spark, capture_of(name), Path(folder), nights, as_it_is="--as-it-is" in words)
+                is_asked = "--as-it-is" in words
+                wrong += prove(spark, capture_of(name), Path(folder), nights, as_it_is=is_asked, seed=seed)
     print(f"{wrong} tables differ" if wrong else "proven")
     return 1 if wrong else 0
 

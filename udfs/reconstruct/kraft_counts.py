@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from udfs.reconstruct.kraft_engine import Coverage, Explanation, explain
+from udfs.reconstruct.kraft_engine import Coverage, explain
+from udfs.reconstruct.kraft_explanations import Explanation
 from udfs.reconstruct.kraft_records import ControllerStep, KnownState, PartitionRules
 
 Partition = TypeVar("Partition", bound=Hashable)

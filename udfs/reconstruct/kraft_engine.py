@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
 from schemas.kafka_values import NO_LEADER
+from udfs.reconstruct.kraft_explanations import Explanation, InferredState
 from udfs.reconstruct.kraft_records import (
     ACTIVE_AFTER,
     ASSIGNMENT_CHANGED,
@@ -51,27 +51,6 @@ Coverage = Mapping[int, Sequence[tuple[int, int]]]
 """Broker -> spans of time in which its own log is there."""
 
 
-class InferredState(NamedTuple):
-    """A state that all histories share; `step`: index of what made it, None where they differ about that."""
-
-    partition_epoch: int
-    leader: int
-    leader_epoch: int
-    isr: list[int]
-    replicas: list[int] | None
-    step: int | None
-
-
-@dataclass
-class Explanation:
-    """What all histories share."""
-
-    states: dict[int, InferredState] = field(default_factory=dict)
-    """By partition epoch: states that no line states in full, or that a step dates."""
-    changes: dict[int, bool | None] = field(default_factory=dict)
-    """Index of a broker's step -> whether it changed the partition; None: in some histories. Absent: unknown."""
-
-
 class _Node(NamedTuple):
     """A possible state after the first `position` steps."""
 
@@ -86,6 +65,8 @@ def explain(
     coverage: Coverage,
     until: int,
     changes: Mapping[int, bool] | None = None,
+    *,
+    has_controller_log: bool = True,
 ) -> Explanation:
     """What follows for one partition from `known` states, by partition epoch, and `steps`, in the controller's order.
 
@@ -100,7 +81,7 @@ def explain(
             continue
         passed = 0
         # where the controller's log explains nothing, it may be missing
-        for is_logged in (True, False):
+        for is_logged in (True, False) if has_controller_log else (False,):
             part = Explanation()
             search = _Search(known[start:], steps, activity, rules, coverage, until, changes or {}, is_logged)
             reached = search.run(part)
@@ -205,7 +186,8 @@ class _Search:
                 if node.state.partition_epoch >= least
                 and not (node in entering and self._would_be_logged(node.state, begins, min(ends, self.until)))
             }
-            if not leaving or len(leaving) > MOST_POSSIBLE:
+            # of too many not all are there, also if few of them are left
+            if not leaving or len(reached) > MOST_POSSIBLE:
                 return self._give_up(reached, result)
             if step is None:
                 self._conclude(leaving, result, is_end=True)
@@ -249,11 +231,14 @@ class _Search:
             known = self.by_epoch.get(epoch)
             if not self._may_be_written(epoch, begins, ends) or self._is_hidden_too_long(epoch):
                 continue
+            # what may be missing after the last line tells nothing
+            if not self.is_logged and epoch > self.last_epoch:
+                continue
             is_covered = self._covers(state.leader, epoch)
             if known is None and state.unassigned is None and epoch > self.last_epoch:
                 state = state._replace(unassigned=frozenset())
             written = set(records_of_nobody(state, known, active, self.rules, is_covered=is_covered))
-            if not self.is_logged:
+            if not self.is_logged and not (known is not None and known.by_leader):
                 written.update(records_unseen(state, active, self.rules))
             for after in written:
                 shown = after if known is None else after.shown_as(known)
@@ -273,6 +258,8 @@ class _Search:
         has_record = step.kind != ASSIGNMENT_CHANGED and self._has_record(position, step)
         for node in leaving:
             after = records_of_step(node.state, step, active, self.rules)
+            if not self.is_logged:
+                after = {state._replace(unassigned=node.state.unassigned) for state in after}
             if not step.is_sure or has_record:
                 after.add(node.state)
             for state in after:
@@ -344,6 +331,20 @@ class _Search:
         until = after.at if after is not None and is_same else before.at
         return any(start <= before.at and until <= end for start, end in self.coverage.get(leader, ()))
 
+    def _is_within_term(self, epoch: int) -> bool:
+        """Whether the states that are known before and after a partition epoch are of one leader epoch.
+
+        Who leads otherwise may have come by a reassignment, which can leave any leader with any ISR.
+        """
+        before = [state for state in self.known if state.partition_epoch < epoch and state.is_complete]
+        after = [state for state in self.known if state.partition_epoch > epoch and state.is_complete]
+        return bool(before and after) and before[-1].leader_epoch == after[0].leader_epoch
+
+    def _is_lost(self, epoch: int) -> bool:
+        """Whether lines show that an epoch has no leader, and all of the one before: that is no reassignment."""
+        state, before = self.by_epoch.get(epoch), self.by_epoch.get(epoch - 1)
+        return state is not None and state.leader == NO_LEADER and before is not None and before.is_complete
+
     def _would_be_logged(self, state: PossibleState, begins: int, ends: int) -> bool:
         """Whether lines would show a leader epoch, for its leader's log is there, and it led long.
 
@@ -378,7 +379,7 @@ class _Search:
         for epoch, states in possible.items():
             if epoch <= reached_by_all:
                 self._add(epoch, states, makers.get(epoch, set()), result)
-        for position, answers in changed.items():
+        for position, answers in changed.items() if self.is_logged else ():
             result.changes[position] = answers.pop() if len(answers) == 1 else None
         self.before = {node: set() for node in last}
 
@@ -386,6 +387,8 @@ class _Search:
         """Add a state if all histories have it."""
         alike = {(state.leader, state.leader_epoch, state.isr) for state in states}
         if len(alike) != 1 or epoch == self.known[0].partition_epoch or (epoch in result.states and not makers):
+            return
+        if not (self.is_logged or self._is_within_term(epoch) or self._is_lost(epoch)):
             return
         leader, leader_epoch, isr = alike.pop()
         assignments = {state.replicas for state in states}

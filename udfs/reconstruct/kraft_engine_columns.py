@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemas.spark import EVIDENCE, FLAG, IDS, INT, LONG, TEXT, struct
-from udfs.reconstruct.kraft_engine import FOREVER, InferredState, explain
+from udfs.reconstruct.kraft_engine import FOREVER, explain
+from udfs.reconstruct.kraft_explanations import InferredState
 from udfs.reconstruct.kraft_records import SHOWN, ControllerStep, KnownState, PartitionRules
 
 CONTROLLER_STEP = struct(
@@ -69,7 +70,9 @@ def following_rows(
                 if since <= state.at <= end and (logged is None or by_broker or state.partition_epoch in shown)
             ]
             ends = end if until is None else min(until, end)
-            inferred = explain(own_known, own_steps, PartitionRules(*rules), coverage, ends).states
+            inferred = explain(
+                own_known, own_steps, PartitionRules(*rules), coverage, ends, has_controller_log=logged is not None
+            ).states
             states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
     epochs = [row[0] for row in known]
     last = max((*epochs, *states))

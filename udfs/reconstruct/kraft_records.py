@@ -232,7 +232,9 @@ def records_of_nobody(
 
 
 def records_unseen(state: PossibleState, active: Activity, rules: PartitionRules) -> Iterator[PossibleState]:
-    """States that a step of a broker may make of one, where the controller's log may be missing."""
+    """States that a step of a broker may make of one, where the controller's log may be missing, or the beginning of a
+    reassignment. As one ends it may leave any leader with any ISR, in a new leader epoch: that is not tried."""
+    yield state.written()._replace(replicas=None)
     for broker in state.isr | state.eligible:
         for is_unclean in (False, True) if rules.keeps_last_member is not True else (False,):
             after = _removed(state, broker, active, rules, is_unclean=is_unclean)
@@ -245,8 +247,8 @@ def records_unseen(state: PossibleState, active: Activity, rules: PartitionRules
 def _as_recorded(state: PossibleState, step: ControllerStep) -> PossibleState:
     isr = None if step.isr is None else frozenset(step.isr)
     after = state.written(step.leader, isr)
-    is_told = step.unassigned is not None and state.unassigned is not None
-    unassigned = frozenset(step.unassigned or ()) if is_told else after.unassigned
+    # a record that prints directories prints those of all replicas
+    unassigned = after.unassigned if step.unassigned is None else frozenset(step.unassigned)
     replicas = after.replicas if step.replicas is None else tuple(step.replicas)
     return after._replace(replicas=replicas, unassigned=unassigned)
 

@@ -10,7 +10,7 @@ changes reaches without a hole from the partition's creation, or from a line tha
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 
@@ -138,10 +138,12 @@ class _LeaderTerm:
         return starts.pop() if len(starts) == 1 and self.fits(max(starts)) else None
 
 
-def ordered_states(observations: Iterable[EpochObservation]) -> Iterator[OrderedState]:
+def ordered_states(observations: Iterable[EpochObservation], reported: Collection[int] = ()) -> Iterator[OrderedState]:
     """States in order, from all observations of one incarnation, in the order of (leader epoch, time, line).
 
-    Two leader epochs are held in memory at a time.
+    `reported`: partition epochs of which a leader reports, in a leader epoch that is unknown, that it wrote them: so
+    the controller did not. They may be added until the first observation. Two leader epochs are held in memory at a
+    time.
 
     >>> born = EpochObservation(0, at=1, leader=1, isr=(1, 2), coverage=(0, 9))
     >>> left = EpochObservation(0, at=5, leader=1, isr_before=(1, 2), isr=(1,), coverage=(0, 9))
@@ -157,7 +159,7 @@ def ordered_states(observations: Iterable[EpochObservation]) -> Iterator[Ordered
         if before is None:
             next_epoch = 0 if leader_epoch == 0 and term is not None else None
         else:
-            states, next_epoch, is_certain = _close(before, next_epoch, term)
+            states, next_epoch, is_certain = _close(before, next_epoch, term, reported)
             yield from states
             # refreshed: the leader epoch, and nothing else
             if term is not None and not term.steps and is_certain:
@@ -166,7 +168,7 @@ def ordered_states(observations: Iterable[EpochObservation]) -> Iterator[Ordered
                 term.observations = [replace(o, leader=term.leader, isr=states[-1].isr) for o in term.observations]
         before = term if term is not None and term.steps else None
     if before is not None:
-        yield from _close(before, next_epoch, None)[0]
+        yield from _close(before, next_epoch, None, reported)[0]
 
 
 def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None:
@@ -211,7 +213,7 @@ def _chain(changes: list[EpochObservation]) -> list[_Step]:
 
 
 def _close(
-    term: _LeaderTerm, next_epoch: int | None, following: _LeaderTerm | None
+    term: _LeaderTerm, next_epoch: int | None, following: _LeaderTerm | None, reported: Collection[int]
 ) -> tuple[list[OrderedState], int | None, bool]:
     """States of one leader epoch, the partition epoch of the next write if known, and whether the last is certain."""
     start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
@@ -230,8 +232,10 @@ def _close(
             term.steps.pop()
             is_certain = False
     states, is_gapless = _states(term, start)
-    is_certain = is_certain and is_gapless
     last = states[-1].partition_epoch
+    # what a leader reports in an unknown leader epoch may have followed
+    is_last = last + 1 not in reported if last is not None else not reported
+    is_certain = is_certain and is_gapless and is_last
     return states, last + 1 if is_certain and last is not None else None, is_certain
 
 
@@ -258,18 +262,23 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
         drafts.sort(key=lambda draft: (draft.epoch is None, draft.epoch or 0))
     elif len(drafts) > chain:
         drafts.sort(key=lambda draft: draft.at)
-    states = []
-    for number, draft in enumerate(drafts):
+    states: list[OrderedState] = []
+    for draft in drafts:
         proofs = draft.proofs
         # a state that only a change shows that starts from it, written or not
         if not proofs:
             starting = (change for change in term.changes if change.isr_before == draft.step.isr)
             proofs = list(islice((*starting, *term.changes), 1))
-        since = min((proof.at for proof in proofs), default=term.began)
+        # printed lines place the leader epoch's first write elsewhere: one is missing before it
+        if not proofs:
+            continue
+        since = min(proof.at for proof in proofs)
         by_leader = draft.step.change is not None
         keys = tuple(proof.key for proof in proofs)
         states.append(
-            OrderedState(term.leader_epoch, number, draft.epoch, term.leader, draft.step.isr, by_leader, since, keys)
+            OrderedState(
+                term.leader_epoch, len(states), draft.epoch, term.leader, draft.step.isr, by_leader, since, keys
+            )
         )
     return states, len(states) == length == len(term.steps)
 

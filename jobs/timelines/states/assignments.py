@@ -39,6 +39,8 @@ def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFram
 def with_start_and_replicas(states: DataFrame) -> DataFrame:
     """ASSIGNED_STATES -> STATES: when each began, and with which assignment.
 
+    What only controllers that started show goes: nobody knows when it was.
+
     It is as old as the first proof of it or of any later one. A partition that was never reassigned has one assignment;
     of others only what is logged of a state counts. One of whose ISRs has other brokers was reassigned, too: the log of
     the controller that did it is missing.
@@ -59,7 +61,8 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
     is_elsewhere = F.max(F.size(F.array_except("isr", "of_partition")) > 0).over(of_partition)
     kept = F.when(~F.coalesce(is_elsewhere, F.lit(False)), F.col("of_partition"))
     first = F.when(_is_of_state(), F.col("replicas"))
-    return timed.withColumn("replicas", F.coalesce(first, kept)).select(*STATES.names)
+    dated = timed.where(~F.coalesce("is_replayed", F.lit(False)))
+    return dated.withColumn("replicas", F.coalesce(first, kept)).select(*STATES.names)
 
 
 def _is_of_state() -> Column:

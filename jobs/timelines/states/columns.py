@@ -31,6 +31,7 @@ NUMBERED_STATES = T.StructType(
         column("replicas", IDS, "Assignment that was logged first with it; null not logged."),
         column("replicas_at", TIME, "When that assignment was logged."),
         column("at", TIME, "First proof of the state itself."),
+        column("is_replayed", FLAG, "Only controllers that started show it, so it may be of any time; null as false."),
         EVIDENCE_COLUMN,
     ]
 )
@@ -52,7 +53,7 @@ ASSIGNED_STATES = T.StructType(
 
 STATES = T.StructType(
     [
-        *(field for field in ORDERED_STATES if field.name != "replicas_at"),
+        *(field for field in ORDERED_STATES if field.name not in ("replicas_at", "is_replayed")),
         column("since", TIME, "First proof of the state or of any later one."),
     ]
 )

@@ -147,6 +147,7 @@ def _completed(rows: DataFrame) -> DataFrame:
             "inferred": F.coalesce("inferred", F.lit(False)) | (own["isr"].isNotNull() & ~is_complete()),
             "elr": F.coalesce("elr", no_replicas),
             **parts,
+            "is_replayed": F.col("is_replayed") & own.isNull(),
             "evidence": F.when(is_earlier, with_line).otherwise(F.col("evidence")),
             "at": F.when(is_earlier, F.timestamp_micros(own["at"])).otherwise(F.col("at")),
         }

@@ -33,8 +33,11 @@ def to_numbered_states(lines: PartitionEvidence, *, is_kraft: bool) -> DataFrame
     states = with_contradictions(with_kept_values(grouped, flags))
     is_consistent = F.col("contradiction").isNull()
     eligible = {name: F.when(is_consistent, F.col(name) if is_kraft else None).cast("array<int>") for name in ELIGIBLE}
-    inferred = F.lit(False) if is_kraft else F.col("is_deduced")
-    completed = states.withColumns(of_first_assignment() | {"inferred": inferred} | eligible)
+    flags_of_state = {
+        "inferred": F.lit(False) if is_kraft else F.col("is_deduced"),
+        "is_replayed": F.col("is_replayed") if is_kraft else F.lit(None).cast("boolean"),
+    }
+    completed = states.withColumns(of_first_assignment() | flags_of_state | eligible)
     return with_incarnation_of_history(completed, lines.incarnations).select(*NUMBERED_STATES.names)
 
 
@@ -63,10 +66,19 @@ def _grouped(observations: DataFrame, flags: Iterable[str], *, is_kraft: bool) -
         first_assignment().alias("first_assignment"),
         F.max("by_leader").alias("by_leader"),
         *(F.max(flag).alias(flag) for flag in flags),
-        F.min("at").alias("at"),
+        *((_first_proof(), F.min(_is_replayed()).alias("is_replayed")) if is_kraft else (F.min("at").alias("at"),)),
         *(() if is_kraft else (F.min(is_deduced).alias("is_deduced"),)),
         lines.alias("evidence"),
     )
+
+
+def _is_replayed() -> Column:
+    return F.coalesce("is_replayed", F.lit(False))
+
+
+def _first_proof() -> Column:
+    """Aggregate `at`: the first line of a state that is not one of a controller that starts, if there is any."""
+    return F.coalesce(F.min(F.when(~_is_replayed(), F.col("at"))), F.min("at")).alias("at")
 
 
 def _in_words(states: Column) -> Column:

@@ -15,6 +15,7 @@ from jobs.timelines.cluster_facts import (
     is_reassignment,
     is_replica_offline,
 )
+from jobs.timelines.controllers import to_replay_spans
 from jobs.timelines.leader_lines import to_changes_by_leader, to_leader_lines, to_reported_states
 from jobs.timelines.observations import (
     to_listed_observations,
@@ -30,9 +31,14 @@ from jobs.timelines.topics import (
     with_topic_name,
 )
 from udfs.reconstruct.kraft_records import ASSIGNMENT_CHANGED, FENCED, SHOWN
+from udfs.rules.state_events import STATE_CHANGE_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+SHOWING_BY_CONTROLLERS = ("kraft_partition_created", "kraft_partition_record_replayed", *STATE_CHANGE_EVENTS)
+"""Events by which KRaft's controllers, active or not, print states as they replay the records of them."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,8 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
     kinds = facts.kinds
     reassignments = _reassignments(events, topics)
     has_leader_lines = kinds.zookeeper or kinds.unnumbered
+    if kinds.kraft:
+        events = _with_replayed(events, controllers)
     observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)
     kraft_clusters = facts.kraft_clusters if kinds.kraft else None
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
@@ -139,6 +147,19 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         unnumbered=unnumbered,
         new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
+    )
+
+
+def _with_replayed(events: DataFrame, controllers: DataFrame) -> DataFrame:
+    """EVENTS with `is_replayed`: of a KRaft controller's line about a state, whether it was starting; else null."""
+    spans = to_replay_spans(events, controllers)
+    is_showing = F.col("event_type").isin(*SHOWING_BY_CONTROLLERS)
+    is_in_span = F.col("lines.at").between(F.col("spans.replays_since"), F.col("spans.replays_until"))
+    is_of_node = (F.col("lines.cluster") == F.col("spans.cluster")) & (F.col("lines.node_id") == F.col("spans.node_id"))
+    return (
+        events.alias("lines")
+        .join(F.broadcast(spans).alias("spans"), is_of_node & is_in_span & is_showing, "left")
+        .select("lines.*", F.when(F.col("spans.replays_since").isNotNull(), True).alias("is_replayed"))
     )
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
+from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_states, to_rival_leaders
 from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, is_complete, of_first_assignment
@@ -30,7 +33,8 @@ def with_unnumbered_states(
     complete = numbered.where(is_complete())
     if unnumbered.listed is not None:
         states, to_order = _with_listed(unnumbered.listed, complete, states, to_order)
-    of_those = complete.join(to_order, INCARNATION, "left_semi")
+    is_report = F.col("by_leader") & F.col("isr").isNotNull() & F.col("leader_epoch").isNull()
+    of_those = numbered.where(is_complete() | is_report).join(to_order, INCARNATION, "left_semi")
     observations = checkpointed(_epoch_observations(of_those, states, unnumbered.changes, coverage))
     in_order = to_ordered_states(observations, MOST_EVIDENCE).unionByName(
         to_rival_leaders(observations, MOST_EVIDENCE), allowMissingColumns=True
@@ -56,7 +60,8 @@ def _with_listed(
 def _epoch_observations(
     numbered: DataFrame, without_epoch: DataFrame, changes: DataFrame, coverage: DataFrame
 ) -> DataFrame:
-    """Complete states by partition epoch, and what lines log without one -> EPOCH_OBSERVATIONS."""
+    """States by partition epoch, complete or reported by their leader, and what lines log without one ->
+    EPOCH_OBSERVATIONS."""
     no_change = {"isr_before": F.lit(None).cast("array<int>"), "is_accepted": F.lit(True)}
     states = (
         without_epoch.groupBy(*INCARNATION, "leader_epoch", "leader", "isr")
@@ -77,10 +82,12 @@ def _epoch_observations(
         .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
     )
     is_at_the_time = F.col("at").between(F.col("spans.covered_since"), F.col("spans.covered_until"))
-    is_leader = (F.col("rows.cluster") == F.col("spans.cluster")) & (F.col("rows.leader") == F.col("spans.leader"))
+    spans = coverage.withColumn("day", days("covered_since", "covered_until"))
+    is_leader = reduce(and_, (F.col(f"rows.{name}") == F.col(f"spans.{name}") for name in ("cluster", "leader", "day")))
     names = (name if name.startswith("covered_") else f"rows.{name}" for name in EPOCH_OBSERVATIONS.names)
     return (
-        rows.alias("rows")
-        .join(F.broadcast(coverage).alias("spans"), is_leader & is_at_the_time, "left")
+        rows.withColumn("day", day_of("at"))
+        .alias("rows")
+        .join(F.broadcast(spans).alias("spans"), is_leader & is_at_the_time, "left")
         .select(*(F.col(name) for name in names))
     )

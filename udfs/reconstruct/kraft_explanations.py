@@ -1,0 +1,27 @@
+"""What follows for one KRaft partition from lines about it and from its controller's steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class InferredState(NamedTuple):
+    """A state that all histories share; `step`: index of what made it, None where they differ about that."""
+
+    partition_epoch: int
+    leader: int
+    leader_epoch: int
+    isr: list[int]
+    replicas: list[int] | None
+    step: int | None
+
+
+@dataclass
+class Explanation:
+    """What all histories share."""
+
+    states: dict[int, InferredState] = field(default_factory=dict)
+    """By partition epoch: states that no line states in full, or that a step dates."""
+    changes: dict[int, bool | None] = field(default_factory=dict)
+    """Index of a broker's step -> whether it changed the partition; None: in some histories. Absent: unknown."""

@@ -27,15 +27,18 @@ SEE_TRACE = "(--debug shows the trace)"
 
 
 PACKAGES = {
-    "pyspark": "pyspark",
-    "delta": "delta-spark",
-    "duckdb": "duckdb",
-    "deltalake": "deltalake",
-    "prompt_toolkit": "prompt-toolkit",
-    "great_expectations": "great-expectations",
-    "pandas": "pandas",
+    "pyspark": ("pyspark", "spark"),
+    "py4j": ("pyspark", "spark"),
+    "delta": ("delta-spark", "spark"),
+    "great_expectations": ("great-expectations", "spark"),
+    "pandas": ("pandas", "spark"),
+    "duckdb": ("duckdb", "read"),
+    "deltalake": ("deltalake", "read"),
+    "pyarrow": ("pyarrow", "read"),
+    "prompt_toolkit": ("prompt-toolkit", "read"),
+    "tqdm": ("tqdm", "read"),
 }
-"""By module the packages that an installation may lack: who only reads tables needs no Spark."""
+"""By module the package that an installation may lack, and the extra that has it: who only reads needs no Spark."""
 
 
 def exit_code(error: Exception) -> int:
@@ -48,9 +51,8 @@ def explain(error: Exception) -> str:
     if isinstance(error, (BadInput, Failed)):
         return str(error)
     if isinstance(error, ModuleNotFoundError) and (needed := PACKAGES.get((error.name or "").partition(".")[0])):
-        return (
-            f"This command needs {needed}, which is not installed; install it with pip, or all that Kafka Rewind needs."
-        )
+        package, extra = needed
+        return f'This command needs {package}, which is not installed; run `pip install "kafka-rewind[{extra}]"`.'
     if sentence := _of_worker(error)[1]:
         return sentence
     if is_full_disk(error):

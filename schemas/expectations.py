@@ -144,6 +144,12 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
     "controller_timeline": (
         monotone("controller_timeline", "since"),
         since_before_until("cluster", "controller_epoch", "since", "until"),
+        Expectation(
+            "of_one_cluster",
+            "no node's cluster ids take turns: these are logs of several clusters, of which each needs a name "
+            "(`clusters` in the --conf file)",
+            ("cluster", "controller_id", "controller_epoch"),
+        ),
     ),
     "broker_timeline": (no_overlap("broker_timeline"), since_before_until("cluster", "broker", "since", "until")),
     "elections": (
@@ -191,6 +197,7 @@ _NULLABLE_KEYS = {
     "elections": ("leader_epoch",),
     "log_coverage": ("node_id",),
     "contradictions": ("leader_epoch", "partition_epoch"),
+    "controller_activity": ("event",),
 }
 _WITHOUT_EVIDENCE = {
     "clock_offsets", "log_files", "log_coverage", "events", "rejects", "isr_churn", "topic_availability",

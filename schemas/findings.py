@@ -14,7 +14,9 @@ from schemas.columns import (
     TEXT,
     TEXTS,
     TIME,
+    ListOf,
     column,
+    struct,
 )
 from schemas.table import table
 
@@ -74,7 +76,9 @@ ELECTIONS = table(
     column(
         "latency_ms",
         LONG,
-        "Time from the loss of the old leader to this election, ms.",
+        "Time from the loss of the old leader to this election, ms: from the state without a leader; where there was "
+        "none, from when its broker surely had gone (the end of its session, the begin of its shutdown) or its log "
+        "directory had failed.",
         null="the leader was not lost, or unknown",
     ),
     column(
@@ -251,6 +255,13 @@ REASSIGNMENTS = table(
         "`stuck` (a target replica is not in sync).",
     ),
     column("blocked_by", IDS, "Target replicas that are not in the ISR at the end, sorted; empty: none."),
+    column(
+        "waits",
+        ListOf(struct(broker=INT, since=TIME, until=TIME)),
+        "Target replicas that it waited for, by broker: since when each was out of the ISR while it lasted, and until "
+        "when: until it joined or the reassignment was over (null: neither by the end of the logs). As far as states "
+        "are logged.",
+    ),
     EVIDENCE_COLUMN,
 )
 

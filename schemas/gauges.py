@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, DOUBLE, INT, LONG, TEXT, TIME, column
+from schemas.columns import CLUSTER, DOUBLE, EVIDENCE_COLUMN, INT, LONG, TEXT, TIME, column
 from schemas.table import table
 
 TOPIC_AVAILABILITY = table(
@@ -74,4 +74,36 @@ CLUSTER_MINUTELY = table(
     column("unclean_leader_elections", INT, "Those that were unclean (UncleanLeaderElectionsPerSec)."),
     column("isr_shrinks", INT, "ISRs that shrank in it (IsrShrinksPerSec), controllers' changes among them."),
     column("isr_expands", INT, "ISRs that grew in it (IsrExpandsPerSec)."),
+)
+
+CONTROLLER_ACTIVITY = table(
+    "controller_activity",
+    "one state of a controller, or one kind of its events, in one hour in which it had that state or event",
+    "cluster, controller_id, window, state, event",
+    CLUSTER,
+    column("controller_id", INT, "Controller."),
+    column("window", TIME, "Start of the hour, UTC."),
+    column(
+        "state",
+        TEXT,
+        "With ZooKeeper a state of Kafka's ControllerState: `ControllerChange`, `BrokerChange`, `TopicChange`, "
+        "`TopicDeletion`, `AlterPartitionReassignment`, `AutoLeaderBalance`, `ManualLeaderBalance`, "
+        "`ControlledShutdown`, `IsrChange`, `LogDirChange`, ...; with KRaft `QuorumController`.",
+    ),
+    column(
+        "event",
+        TEXT,
+        "KRaft's name of the event, `alterPartition`, where each is logged (DEBUG).",
+        null="all events of the hour together (KRaft 3.9 on), or a state of a ZooKeeper controller",
+    ),
+    column("metric", TEXT, "Kafka's metric of it, `LeaderElectionRateAndTimeMs`; its name in ControllerStats."),
+    column("count", LONG, "How often lines show that it began."),
+    column("rate", DOUBLE, "The same by second of the hour."),
+    column(
+        "mean_ms",
+        DOUBLE,
+        "Mean time, ms. Of a ZooKeeper controller from the first to the last line of each: at least so long.",
+    ),
+    column("max_ms", DOUBLE, "Longest time, ms, likewise."),
+    EVIDENCE_COLUMN,
 )

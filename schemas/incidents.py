@@ -18,6 +18,9 @@ from schemas.columns import (
 )
 from schemas.table import table
 
+SEVERITIES = ("critical", "major", "minor", "info")
+"""Values of `incidents.severity`, the worst first."""
+
 LOG_DIR_FAILURES = table(
     "log_dir_failures",
     "one failed log directory of a broker",

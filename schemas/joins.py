@@ -129,6 +129,13 @@ JOINS = (
         "all incarnations of the topic",
     ),
     Join(
+        ("controller_activity",),
+        ("controller_id",),
+        "controller_timeline",
+        ("controller_id",),
+        "all terms of the controller; those of an hour by `since` and `until`",
+    ),
+    Join(
         ("cluster_minutely",),
         ("cluster",),
         "incidents",

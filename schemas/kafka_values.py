@@ -6,3 +6,5 @@ LEADER_DURING_DELETE = -2
 """Leader that UpdateMetadata (0.8.1.1 on) sends for a partition whose topic is being deleted; never a stored state."""
 METADATA_LOG = "__cluster_metadata"
 """The log of KRaft's metadata quorum (KIP-500): lines name it like a topic, but it is never created or moved."""
+UNDER_REPLICATED_STATES = ("UnderReplicated", "AtMinIsr", "UnderMinIsr")
+"""Values of `partition_timeline.availability` (KIP-427) with a leader, and a replica out of sync."""

@@ -28,6 +28,7 @@ DERIVED: tuple[Table, ...] = (
     gauges.TOPIC_AVAILABILITY,
     gauges.PREFERRED_REPLICA_IMBALANCE,
     gauges.CLUSTER_MINUTELY,
+    gauges.CONTROLLER_ACTIVITY,
     findings.VERDICTS,
 )
 """What follows from them; computed again for a cluster with new input."""

@@ -119,6 +119,19 @@ def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehou
     assert "no table incidents" in answer["cannot_be_told"][0]
 
 
+def test_partitions_that_live_on_one_broker_alone(tmp_path: Path) -> None:
+    """At the end of the logs, of several replicas; not one that has no other replica, nor one without a leader."""
+    alone = [
+        state(number, 1, 1, 3, isr, replicas=replicas, since="10:06:00", availability="UnderReplicated", evidence=[])
+        for number, isr, replicas in ((0, [1], [1, 2]), (1, [1], [1, 3]), (2, [1], [1]), (3, [1, 2], [1, 2]))
+    ]
+    gone = state(4, 1, -1, 3, [2], replicas=[1, 2], since="10:06:00", availability="Offline", evidence=[])
+    root = night(tmp_path / "w", {"incidents": [INCIDENT], "partition_timeline": [*alone, gone]})
+    assert data(root, "incidents")["single_points"] == [{"broker": 1, "partitions": ["pay-in-0", "pay-in-1"]}]
+    sentence = "When the logs end 2 partitions live on broker 1 alone: pay-in-0, pay-in-1"
+    assert sentence in run(root, "incidents").stdout
+
+
 INCIDENT = row(
     incident_id="broker_crash-1-20261121T100500000", severity="critical", title="Broker 1 crashed", since="10:05:00",
     until="10:06:00", root_cause="broker_crash", root_broker=1, topics_affected=1, partitions_affected=1,
@@ -219,7 +232,8 @@ def test_a_zero_that_cannot_be_told_is_no_ok(tmp_path: Path) -> None:
     """2.4 without TRACE: no line shows a lost leader."""
     result = run(night(tmp_path / "w", {**HEALTHY, "control_requests": []}), "check")
     assert result.exit_code == 1
-    assert "whether partitions were offline cannot be told from these logs: state-change.log at TRACE" in result.stdout
+    unknown = "whether partitions were without a leader cannot be told from these logs: state-change.log at TRACE"
+    assert unknown in result.stdout
 
 
 def test_logs_that_stopped_coming(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import jobs.warehouse.tables
 from jobs.cli import main
 from jobs.ingest.ingest import NewInput
 from jobs.ingest.reading import read_ranges
-from jobs.nightly.plan import appended_clusters, code_and_settings, pending_after
+from jobs.nightly.plan import Plan, appended_clusters, code_and_settings, made_otherwise_sentences, pending_after
 from jobs.nightly.run import Outcome, nightly
 from jobs.nightly.run import run as run_steps
 from jobs.session import are_many
@@ -163,7 +163,7 @@ def test_nights(
     [counts] = [dict(row["rows"]) for row in warehouse.read("runs").where("run_id = 5").collect()]
     assert counts == {name: len(rows) for name, rows in first_night.items() if name != "runs"}
     said = step("replay", root)
-    assert "Nothing new: the tables are up to date." in said.stdout
+    assert "Nothing new: the tables are up to date." in said.stderr
     assert pinned(spark, root) == at_first
 
     # the next night is killed after some of the timelines were written
@@ -373,6 +373,7 @@ def test_releases_of_clusters(frame: Frame) -> None:
     zk      |
     dump    | 2.8.0..
     kraft   | 3.9.0..
+    brokers | 3.3.0..
     dark    |
     says    | 1.1.0..3.1.2
     """
@@ -382,10 +383,14 @@ def test_releases_of_clusters(frame: Frame) -> None:
     dump    | 1       |               | kafka-dump-log                                        |
     kraft   | 1       |               | org.apache.kafka.controller.ReplicationControlManager |
     kraft   | 1       |               | state.change.logger                                   |
+    brokers | 1       | kraft_local_leaders_summary | state.change.logger                     |
     says    | 1       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=2.3.0
     zk      |         | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=2.8.0
     """
-    expected = {"zk": ("2.4", False), "dump": ("2.8", True), "kraft": ("3.9", True), "says": ("2.3", False)}
+    expected = {
+        "zk": ("2.4", False), "dump": ("2.8", True), "kraft": ("3.9", True), "brokers": ("3.3", True),
+        "says": ("2.3", False),
+    }  # fmt: skip
     assert releases(frame(LOG_FILES, streams), frame(EVENTS, events)) == expected
 
 
@@ -407,6 +412,16 @@ def test_whose_rows_appended_clusters(case: str) -> None:
     news = NewInput(("a", "b"), streams_read={"a": {"stream": 1}})
     derived = [step for step in steps if step != "ingest"]
     assert appended_clusters(warehouse, news, derived, "now") == expected
+
+
+def test_rows_that_other_settings_made() -> None:
+    """Those of clusters with new input are rebuilt, of others they stay; both are said before anything is done."""
+    plan = Plan(STEPS[1:], ("a", "b"), {}, {}, {}, made_otherwise=("a", "c"))
+    what = "was made with other settings, or by another release of Kafka Rewind"
+    assert made_otherwise_sentences(plan) == [
+        f"a {what}: it is rebuilt as a whole",
+        f"c {what}, and has no new logs: its tables stay as they are; --rebuild makes them anew",
+    ]
 
 
 def test_rows_are_made_with_code_and_settings() -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
-from jobs.nightly.published_summary import QUERIES, summaries
+from jobs.nightly.published_summary import QUERIES, summaries, summaries_in
 from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import summary_text
 from jobs.read.views import open_views
@@ -80,4 +80,16 @@ def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -
             cluster.streams.sort(key=lambda row: (row["path"], row["file_id"]))
         with open_views(run.warehouse.root, only=QUERIES, naive=True) as views:
             assert summaries(views, Settings()) == by_spark
+        # of what is new since the middle of the logs, too
+        known = {}
+        for cluster in by_spark:
+            times = sorted(row["first_at"] for row in cluster.streams if row["first_at"])
+            known[cluster.cluster] = (
+                times[0] + (max(row["last_at"] or times[0] for row in cluster.streams) - times[0]) / 2
+            )
+        lately = summarize(run.warehouse, known_until=known)
+        for cluster in lately:
+            cluster.streams.sort(key=lambda row: (row["path"], row["file_id"]))
+        assert summaries_in(run.warehouse.root, Settings(), known) == lately
+        assert lately != by_spark
         assert printed("--warehouse", run.warehouse.root) == f"{summary_text(by_spark, run.warehouse.root)}\n"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 
+from jobs.nightly.ending import end_with_findings
+from jobs.nightly.status import is_there, status_line
 from jobs.nightly.summary_facts import ClusterSummary, is_zone_assumed, node_roles
 from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import (
@@ -16,6 +20,7 @@ from jobs.nightly.summary_text import (
     kafka_versions,
     requests_text,
     stream_doubts,
+    summaries_as_json,
     summary_text,
 )
 from jobs.nightly.wording import Names, date_time, distinct_names, duration, ids, plural, size
@@ -123,7 +128,11 @@ def a_cluster() -> ClusterSummary:
         },
         {**OUTAGE, "until": LATER, "ended_before": LATER, "cause": None, "last_leader": None, "healed_by": None},
     ]  # fmt: skip
-    unclean = {"topic": "t", "partition": 1, "leader": 3, "leader_epoch": 6, "at": AT, "isr_before": [1]}
+    unclean = {
+        "topic": "t", "partition": 1, "leader": 3, "leader_epoch": 6, "at": AT, "isr_before": [1],
+        "lost_records_min": 12, "lost_records_max": None,
+    }  # fmt: skip
+    incident = {"severity": "critical", "since": AT, "title": "Broker 2 crashed; 1 partition without a leader"}
     churn = {
         "topic": "t", "partition": 2, "follower": 4, "flaps": 3, "hour": AT, "worst_out_ms": 1500,
     }  # fmt: skip
@@ -136,14 +145,22 @@ def a_cluster() -> ClusterSummary:
         states=9,
         inferred_states=2,
         missing_states=4,
+        current_partitions=3,
+        under_replicated=2,
+        incidents=[{**incident, **EVIDENCE}],
+        incident_counts={"critical": 1, "info": 2},
         elections={"succeeded": 2, "failed": 1, "unclean": 1},
         unclean_elections=[{**unclean, **EVIDENCE}],
+        new_unclean=1,
+        lost_records=(12, None),
         outages=outages,
         contradictions=[
             {"topic": "t", "partition": 2, "at": AT, "contradiction": "leader 1; leader 2", "total": 3, **EVIDENCE}
         ],
         outage_count=3,
         open_outages=1,
+        new_outages=3,
+        deletion_outages=4,
         churn=[churn],
         churning_followers=1,
         isr_changes=7,
@@ -152,6 +169,7 @@ def a_cluster() -> ClusterSummary:
             "decisions": {"holds": 1},
             "invariants": {"holds": 4000, "violated": 1, "unknown": 7},
         },
+        new_violations=1,
         violations=[
             {"rule": "leader_in_isr", "subject": "t-0#0", "at": AT, "expected": "a", "actual": "b", **EVIDENCE}
         ],
@@ -165,28 +183,28 @@ def test_a_cluster_in_words() -> None:
     lines = summary_text([a_cluster()], "/w").splitlines()
     proof = "(broker-1/state-change.log:7)"
     assert lines[:-5] == [
+        "CRITICAL: 1 partition without a leader, 1 unclean election, 2 ended outages, 1 violation of Kafka's rules, "
+        "2 under-replicated partitions",
+        "",
         "Cluster pay: 2026-11-21 10:00:00.000 to 2026-11-21 10:03:20.000 (3 min 20 s), "
         "local times read as UTC (no time_zone is set)",
-        "  Kafka        2.4 to 2.4.1, by its messages",
-        "  logs         2 streams (1 without log records) of nodes 1, 2,000 bytes: 24 events (4,000 bytes), "
-        "2,000 bytes out of scope, 2,000 bytes rejected, 2,000 bytes held back as incomplete, 2,000 bytes read before",
-        '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
-        "               and 2 other kinds: SELECT signature, count(*) FROM rejects GROUP BY signature",
-        "  missing      no log of broker 3",
-        "               no server log of any node",
-        "  controllers  1 term: 1 (epoch 4) 10:00:00.000 to the end of the logs",
-        "  partitions   3 in 1 topic, 9 states, 2 of them inferred; 4 more states not fully in the logs",
-        "  conflicts    log lines disagree about 3 states:",
-        f"    t-2 at 10:00:00.000: leader 1; leader 2 {proof}",
-        "  elections    2 succeeded, 1 failed, 1 unclean",
-        "  offline      3 intervals without a leader, 1 still open at the end of the logs, longest first:",
-        "    t-0 had no leader for at least 3 min 20 s from 10:00:00.000, when broker 2 crashed; "
+        "  1 partition of 3 has no leader at the end of the logs: t-0; 2 partitions under-replicated.",
+        "  1 incident (1 critical; 2 planned ones). The worst: Broker 2 crashed; 1 partition without a leader.",
+        "  1 unclean election lost at least 12 records.",
+        "  offline now  1 partition without a leader when the logs end:",
+        "    t-0 had no leader for at least 3 min 20 s from 10:00:00.000: broker 2 crashed; "
         f"still offline at the end of the logs {proof}",
-        "    t-0 had no leader for 14 ms from 10:00:00.000, when it lost its leader 2; "
+        "  incidents    1, the worst first:",
+        f"    CRITICAL 10:00:00.000  Broker 2 crashed; 1 partition without a leader {proof}",
+        "  outages      2 that ended, the longest first:",
+        "    t-0 had no leader for 14 ms from 10:00:00.000: it lost its leader 2; "
         f"ended by a clean election at 10:03:20.000, after 1 failed election {proof}",
-        f"    t-0 had no leader for an unknown time from 10:00:00.000, cause unknown; ended at 10:03:20.000 {proof}",
-        "  unclean      1 unclean election, each may have lost records:",
-        f"    t-1: broker 3 became leader at 10:00:00.000 in leader epoch 6, the ISR was 1 {proof}",
+        f"    t-0 had no leader for an unknown time from 10:00:00.000: cause unknown; ended at 10:03:20.000 {proof}",
+        "  deletions    4 partitions waited without a leader for a topic to be deleted",
+        "  unclean      1 unclean election:",
+        "    t-1: broker 3 became leader at 10:00:00.000 in leader epoch 6, the ISR was 1; "
+        f"it lost at least 12 records {proof}",
+        "  elections    2 succeeded, 1 failed, 1 unclean",
         "  ISR          7 replica changes, 1 follower churning; worst: broker 4 of t-2, "
         "3 flaps in the hour from 10:00, out of sync for up to 1.5 s",
         "  reassigned   none",
@@ -195,19 +213,112 @@ def test_a_cluster_in_words() -> None:
         "               4,000 checks of invariants hold, 1 do not, 7 cannot be judged: "
         "inputs are missing from the logs",
         f"    leader_in_isr is violated by t-0#0 at 10:00:00.000: expected a, but it was b {proof}",
+        "  controllers  1 term: 1 (epoch 4) 10:00:00.000 to the end of the logs",
+        "  partitions   3 in 1 topic, 9 states, 2 of them inferred; 4 more states not fully in the logs",
+        "  conflicts    log lines disagree about 3 states:",
+        f"    t-2 at 10:00:00.000: leader 1; leader 2 {proof}",
+        "  Kafka        2.4 to 2.4.1, by its messages",
+        "  logs         2 streams (1 without log records) of nodes 1, 2,000 bytes: 24 events (4,000 bytes), "
+        "2,000 bytes out of scope, 2,000 bytes rejected, 2,000 bytes held back as incomplete, 2,000 bytes read before",
+        '               2 lines like "Never seen <n>", first at broker-1/state-change.log:9',
+        "               and 2 other kinds: SELECT signature, count(*) FROM rejects GROUP BY signature",
+        "  missing      no log of broker 3",
+        "               no server log of any node",
     ]
     assert lines[-4] == "Where to look next:"
     assert all("--warehouse /w" in line for line in lines[-3:])
+
+
+def test_what_is_new_since_the_last_run() -> None:
+    """What an earlier run has named is only counted; what is open is said again."""
+    summary = a_cluster()
+    summary.known_until = datetime(2026, 11, 21, 10, 1)
+    summary.incidents, summary.incident_counts = [], {}
+    summary.unclean_elections, summary.new_unclean, summary.lost_records = [], 0, (0, 0)
+    summary.outages, summary.new_outages, summary.deletion_outages = summary.outages[:1], 1, 0
+    summary.violations, summary.new_violations, summary.under_replicated = [], 0, 0
+    text = summary_text([summary], "/w")
+    assert text.startswith("CRITICAL: 1 partition without a leader\n")
+    assert (
+        "  No incident since the last run (10:01:00.000).\n  No new unclean election, so none lost records.\n" in text
+    )
+    assert "  incidents    none since the last run\n" in text
+    assert "  outages      no others since the last run; 2 before it\n" in text
+    assert "  unclean      none since the last run; 1 before it\n" in text
+    summary.outages, summary.new_outages, summary.open_outages = [], 0, 0
+    text = summary_text([summary], "/w")
+    assert text.startswith("OK: nothing is wrong in 1 cluster, and nothing went wrong since 2026-11-21 10:01:00.000\n")
+
+
+STATUSES: dict[str, tuple[dict[str, Any], str]] = {  # what differs from a cluster with nothing wrong -> the first line
+    "nothing": ({}, "OK: nothing is wrong in 1 cluster"),
+    "an open outage": ({"open_outages": 2, "new_outages": 2}, "CRITICAL: 2 partitions without a leader"),
+    "one that ended": ({"new_outages": 1}, "WARNING: 1 ended outage"),
+    "an unclean election": ({"new_unclean": 1}, "CRITICAL: 1 unclean election"),
+    "a stuck reassignment": ({"reassignments": {"stuck": 1, "completed": 4}}, "WARNING: 1 stuck reassignment"),
+    "nothing that the logs tell": (
+        {"cannot_be_told": {"outages": "cannot be told from these logs"}, "outage_count": None},
+        "WARNING: whether partitions were without a leader cannot be told",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STATUSES)
+def test_the_first_line(case: str) -> None:
+    fields, line = STATUSES[case]
+    assert status_line([ClusterSummary("pay", **fields)]) == line
+
+
+def test_the_first_line_of_several_clusters() -> None:
+    """The worst decides; a cluster with nothing wrong is not named."""
+    clusters = [ClusterSummary("a", new_outages=1), ClusterSummary("b"), ClusterSummary("c", new_unclean=2)]
+    assert status_line(clusters) == "CRITICAL: c: 2 unclean elections; a: 1 ended outage"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("incidents", {"incident_counts": {"minor": 1}}),
+        ("unclean", {"new_unclean": 1}),
+        ("offline", {"new_outages": 1}),
+        ("violated", {"new_violations": 1}),
+    ],
+)
+def test_what_a_run_can_fail_on(kind: str, fields: dict[str, Any]) -> None:
+    quiet = ClusterSummary("a", incident_counts={"info": 3}, elections={"unclean": 4}, outage_count=5)
+    assert is_there([quiet, ClusterSummary("b", **fields)], kind)
+    assert not is_there([quiet], kind)
+
+
+def test_a_run_that_is_to_fail_ends_with_1() -> None:
+    """For what it is asked for, and nothing else."""
+    unclean = ClusterSummary("a", new_unclean=1)
+    with pytest.raises(click.exceptions.Exit) as ended:
+        end_with_findings([unclean], ["offline", "unclean"])
+    assert ended.value.exit_code == 1
+    end_with_findings([unclean], ["offline"])
+    end_with_findings([unclean], [])
+
+
+def test_summaries_for_programs() -> None:
+    [data] = json.loads(summaries_as_json([a_cluster()]))
+    assert (data["status"], data["reasons"][0]) == ("CRITICAL", "1 partition without a leader")
+    assert (data["cluster"], data["new_unclean"], data["lost_records"]) == ("pay", 1, [12, None])
+    assert data["outages"][0]["since"] == "2026-11-21T10:00:00.000Z"
 
 
 def test_a_quiet_cluster_in_words() -> None:
     quiet = ClusterSummary("pay", streams=[{**STREAM, "reject_bytes": 0, "held_back_bytes": 0, "duplicate_bytes": 0}])
     quiet.churn = [{"flaps": 0}]
     text = summary_text([quiet], "/w")
+    assert (
+        "\n  No state of a partition is in the logs.\n  No incident.\n  No unclean election, so none lost records.\n"
+        in text
+    )
     assert "1,000 bytes out of scope, nothing rejected\n" in text
     assert "  controllers  no term is in the logs\n" in text
     assert "  elections    0 succeeded, 0 failed, 0 unclean\n" in text
-    assert "  offline      no partition was without a leader\n" in text
+    assert "  outages      no partition was without a leader\n" in text
     assert "  unclean      no unclean elections\n" in text
     assert "  ISR          0 replica changes, 0 followers churning\n" in text
     assert "  replay       0 elections match Kafka's algorithm, 0 do not\n" in text
@@ -356,6 +467,7 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     text = summary_text(summarize(zk.warehouse), zk.warehouse.root)
     lines = {line.split()[0]: line for line in text.splitlines() if line.startswith("  ") and line[2] != " "}
     assert text.startswith(
+        "CRITICAL: 3 unclean elections, 24 ended outages\n\n"
         "Cluster default: 2026-11-21 11:44:15.962 to 2026-11-21 11:48:19.436 (4 min 3 s), "
         "local times read as UTC (no time_zone is set)\n"
     )
@@ -366,17 +478,18 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
     assert "0 (epoch 4) 11:46:45.431 to the end of the logs" in lines["controllers"]
     assert lines["partitions"].endswith("29 in 5 topics, 362 states, 51 of them inferred")
     assert lines["elections"].endswith("3 unclean")
-    assert "24 intervals without a leader, 0 still open" in lines["offline"]
-    assert "3 unclean elections, each may have lost records:" in lines["unclean"]
+    assert "  Each of 29 partitions has a leader at the end of the logs.\n  8 incidents (1 critical, " in text
+    assert lines["outages"].endswith("24 that ended, the 5 longest:")
+    assert lines["unclean"].endswith("3 unclean elections:")
     assert "12 completed" in lines["reassigned"]
     assert ", 0 do not," in lines["replay"]
     assert (
-        "    payments-0 had no leader for 17.8 s from 11:47:34.961, when broker 1 crashed; "
-        "ended by the broker's return at 11:47:52.714" in text
+        "    payments-0 had no leader for 17.8 s from 11:47:34.961: broker 1 crashed; "
+        "ended by the return of broker 1 at 11:47:52.714" in text
     )
     for partition, epoch in ((0, 6), (1, 7), (3, 6)):
         assert f"    unclean_ok-{partition}: broker 2 became leader at 11:47:37.28" in text
-        assert f"in leader epoch {epoch}, the ISR was 1 (broker-0/state-change.log:" in text
+        assert f"in leader epoch {epoch}, the ISR was 1; it lost at least " in text
 
 
 def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
@@ -384,7 +497,7 @@ def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
     assert "nodes 0, 1, 2, 3, 4, 100, 101, 102" in text
     assert "nothing rejected" in text
     assert "4 terms: 100 (epoch 2) 11:50:02.109" in text
-    assert "  unclean      7 unclean elections, each may have lost records:" in text
+    assert "  unclean      7 unclean elections:" in text
     assert "1 cancelled, 11 completed" in text
     assert ", 0 do not," in text
 

@@ -12,6 +12,7 @@ from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import duration, plural
 from jobs.read.create_views import time_literal
+from schemas.kafka_values import UNDER_REPLICATED_STATES
 
 AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", "control_requests")
 
@@ -55,7 +56,7 @@ def _query(opened: OpenedCluster) -> str:
             SELECT topic, count(DISTINCT partition) AS partitions, sum(ms)::BIGINT AS known_ms,
                 CASE WHEN bool_or(availability IN ('AtMinIsr', 'UnderMinIsr'))
                     THEN coalesce({of_state.format("UnderMinIsr")}, 0) END AS under_min_isr_ms,
-                coalesce(sum(ms) FILTER (WHERE availability IN ('UnderReplicated', 'AtMinIsr', 'UnderMinIsr')), 0)
+                coalesce(sum(ms) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}), 0)
                     ::BIGINT AS under_replicated_ms
             FROM states GROUP BY topic
         ),

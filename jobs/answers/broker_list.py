@@ -9,9 +9,10 @@ from typing import Any
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_deletion
-from jobs.answers.words import ENDS, brokers_text, name_of
+from jobs.answers.words import ENDS, brokers_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
+from jobs.nightly.words import name_of
 
 BROKER_LIST_TABLES = (
     "broker_timeline", "offline_partitions", "isr_changes", "isr_churn", "log_dir_failures", "partition_timeline",

@@ -10,9 +10,10 @@ from jobs.answers.opened import OpenedCluster, places
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
 from jobs.answers.partition_steps import broker_steps as comings_and_goings
 from jobs.answers.story import Step, Story
-from jobs.answers.words import ENDS, cause_text, listed, name_of, span_text
+from jobs.answers.words import ENDS, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.words import cause_text, listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
 from udfs.errors import BadInput

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 
 from jobs.answers.listing import as_json
 from jobs.answers.outages import OutageGroup, outage_groups
-from jobs.answers.words import cause_text, listed, lost_text, name_of
 from jobs.describe.describe import moment_of
 from jobs.nightly.published_summary import QUERIES, summaries
+from jobs.nightly.status import CRITICAL, OK, UNKNOWN, UNTOLD, WARNING, WORDS
 from jobs.nightly.summary_facts import ClusterSummary
 from jobs.nightly.wording import date_time, duration, outage_length, plural
+from jobs.nightly.words import cause_text, listed, lost_text, name_of
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
 from jobs.read.views import open_views
 from jobs.settings import Settings
+from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.errors import BadInput
 from udfs.logs.coverage import TOLERANCE, CoverageSpan
 from udfs.merge.times import Moment
@@ -28,9 +30,6 @@ from udfs.printable import printable
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-OK, WARNING, CRITICAL, UNKNOWN = 0, 1, 2, 3
-"""Exit codes, as monitoring plugins have them."""
-WORDS = ("OK", "WARNING", "CRITICAL", "UNKNOWN")
 SILENT = TOLERANCE
 """A node whose last record is so much older than its cluster's has stopped sending logs."""
 
@@ -157,19 +156,15 @@ def _findings(
     under = rows(
         views,
         f"SELECT DISTINCT topic, partition FROM partition_timeline WHERE {own} AND until IS NULL"
-        " AND availability IN ('UnderReplicated', 'AtMinIsr', 'UnderMinIsr') ORDER BY 1, 2",
+        f" AND availability IN {UNDER_REPLICATED_STATES!r} ORDER BY 1, 2",
     )
     if under:
         text = f"under-replicated at the end of the logs: {listed(map(name_of, under))}"
         yield CheckFinding(WARNING, cluster, "under_replicated", text, count=len(under))
     yield from _silences(spans, last, cluster, limits)
     for fact, reason in summary.cannot_be_told.items():
-        if fact in ("outages", "elections.unclean"):
+        if fact in UNTOLD:
             yield CheckFinding(WARNING, cluster, "unknown", f"{UNTOLD[fact]} {reason}")
-
-
-UNTOLD = {"outages": "whether partitions were offline", "elections.unclean": "whether elections were unclean"}
-"""Facts that a monitor must not take for a zero."""
 
 
 def _outages(group: OutageGroup, cluster: str, where: str) -> Iterator[CheckFinding]:

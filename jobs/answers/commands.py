@@ -168,8 +168,9 @@ def check(since: str, max_age: str | None, conf: str | None, form: str, cluster:
 
     It looks at all clusters, or at one. -24h counts from each cluster's last record.
     """
-    from jobs.answers.check import UNKNOWN, unknown_line
+    from jobs.answers.check import unknown_line
     from jobs.exits import explain
+    from jobs.nightly.status import UNKNOWN
 
     try:
         code = _checked(since, max_age, conf, form, cluster, root)

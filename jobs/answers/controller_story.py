@@ -10,9 +10,10 @@ from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.partition_steps import broker_lanes, broker_steps, controller_lane, controller_steps, process_steps
 from jobs.answers.story import Step, Story
-from jobs.answers.words import ENDS, listed, name_of
+from jobs.answers.words import ENDS
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.words import listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OUTAGE_TABLES, OutageGroup, group_lines, missing_facts, outage_groups
 from jobs.answers.story import wrapped
-from jobs.answers.words import listed, span_text
+from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import plural
+from jobs.nightly.words import listed
+from schemas.incidents import SEVERITIES
 
-INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents")
-SEVERITIES = ("critical", "major", "warning", "minor", "info")
-"""Worst first; one that is not listed comes before `info`."""
+INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents", "partition_timeline")
 
 
 def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
@@ -30,15 +31,33 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     if not opened.has("incidents"):
         return _from_outages(opened, unknown)
     incidents = opened.table("incidents", order="since, incident_id")
-    incidents.sort(key=lambda row: (_rank(row), row["since"]))
+    incidents.sort(key=lambda row: (SEVERITIES.index(row["severity"]), row["since"]))
     shown = [row for row in incidents if all_rows or row["severity"] != "info"]
+    alone = single_points(opened)
     lines = [line for row in shown for line in incident_lines(opened, row)]
-    data = {"incidents": [incident_data(opened, row) for row in incidents]}
+    lines += [_single_point_line(row) for row in alone]
+    data = {"incidents": [incident_data(opened, row) for row in incidents], "single_points": alone}
     return Listing(opened.cluster, _sentence(opened, incidents, shown), lines, unknown, data)
 
 
-def _rank(row: Row) -> int:
-    return SEVERITIES.index(row["severity"]) if row["severity"] in SEVERITIES else SEVERITIES.index("info") - 1
+def single_points(opened: OpenedCluster) -> list[dict[str, Any]]:
+    """By broker the partitions that it alone has in sync at the end of the logs, of several replicas; most first.
+
+    Rows with `broker`, `partitions`: `topic-3`, sorted. They have no leader as soon as that broker is gone.
+    """
+    if not opened.has("partition_timeline"):
+        return []
+    return opened.rows(
+        """SELECT leader AS broker, list(concat(topic, '-', partition) ORDER BY topic, partition) AS partitions
+        FROM partition_timeline WHERE until IS NULL AND leader >= 0 AND len(isr) = 1 AND len(replicas) > 1
+        GROUP BY leader ORDER BY len(partitions) DESC, leader"""
+    )
+
+
+def _single_point_line(row: Row) -> str:
+    count = len(row["partitions"])
+    live = "partition lives" if count == 1 else "partitions live"
+    return f"When the logs end {count:,} {live} on broker {row['broker']} alone: {listed(row['partitions'], 8)}"
 
 
 def _sentence(opened: OpenedCluster, incidents: list[dict[str, object]], shown: list[dict[str, object]]) -> str:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts
-from jobs.answers.words import brokers_text, listed, lost_text, name_of, span_text
+from jobs.answers.words import brokers_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
+from jobs.nightly.words import listed, lost_text, name_of
 
 LOSS_TABLES = ("elections", "offline_partitions", "control_requests")
 

@@ -8,10 +8,11 @@ from datetime import datetime, timedelta
 
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.words import cause_text, healer_text, listed, name_of, span_text
+from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact
 from jobs.nightly.wording import date_time, duration, outage_length, plural
+from jobs.nightly.words import cause_text, healer_text, listed, name_of
 
 OUTAGE_TABLES = ("offline_partitions", "control_requests")
 TOGETHER = timedelta(seconds=5)

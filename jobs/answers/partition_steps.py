@@ -10,9 +10,10 @@ from itertools import pairwise
 from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
 from jobs.answers.opened import places
 from jobs.answers.story import Step
-from jobs.answers.words import ENDS, brokers_text, cause_text, lost_text
+from jobs.answers.words import ENDS, brokers_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
+from jobs.nightly.words import cause_text, lost_text
 
 COLOURS = ("green", "blue", "magenta", "cyan", "yellow", "white")
 """Of leaders, by their ids."""

@@ -10,9 +10,10 @@ from itertools import pairwise
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
 from jobs.answers.story import Step, Story
-from jobs.answers.words import brokers_text, cause_text, healer_text, listed, lost_text, span_text
+from jobs.answers.words import brokers_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, outage_length, plural
+from jobs.nightly.words import cause_text, healer_text, listed, lost_text
 from jobs.read.create_views import literal, time_literal
 from jobs.read.published import nearest
 from udfs.describe.snapshot import iso

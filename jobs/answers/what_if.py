@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from jobs.answers.listing import Listing, in_columns
-from jobs.answers.words import brokers_text, listed
+from jobs.answers.words import brokers_text
 from jobs.nightly.wording import date_time, plural
+from jobs.nightly.words import listed
 from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic
 from udfs.describe.snapshot import Snapshot, iso
 from udfs.errors import BadInput

@@ -18,8 +18,8 @@ from jobs.answers.lanes import Paint, plain
 from jobs.answers.opened import OpenedCluster, log_lines, open_cluster
 from jobs.answers.partition_story import MOST_STEPS, TABLES, partition_story
 from jobs.answers.story import Story, story_data, story_text
-from jobs.answers.words import listed
 from jobs.describe.describe import moment_of
+from jobs.nightly.words import listed
 from jobs.read.create_views import literal
 from jobs.read.output import write_text
 from udfs.describe.snapshot import iso

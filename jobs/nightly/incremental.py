@@ -237,7 +237,9 @@ class AppendedClusters:
     def _compare_lives(self) -> None:
         """With a new life of a cluster all of its topics are others."""
         first = datetime(1970, 1, 1)
-        begun = {name: first + timedelta(microseconds=max(starts)) for name, starts in self.life_starts.items()}
+        begun = {
+            name: first + timedelta(microseconds=max(starts)) for name, starts in self.life_starts.items() if starts
+        }
         anew = [name for name, at in self.since.items() if name in begun and begun[name] >= at]
         self._rebuild(anew, "the new events show that it was created anew")
 

@@ -44,6 +44,8 @@ class Plan:
     """By step the clusters that are out of date after the run."""
     derived_with: Mapping[str, str]
     """By cluster the digest of code and settings that made all its derived rows, after the run."""
+    made_otherwise: tuple[str, ...] = ()
+    """Clusters whose derived rows another release, or other settings, had made before the run."""
 
 
 def make_plan(warehouse: Warehouse, steps: Sequence[str], settings: Settings, new_input: NewInput) -> Plan:
@@ -63,7 +65,21 @@ def make_plan(warehouse: Warehouse, steps: Sequence[str], settings: Settings, ne
     if derived == tuple(DERIVING_STEPS):
         derived_with |= dict.fromkeys(clusters, digest)
     appended_since = first_new_event_times(warehouse, streams) if streams else {}
-    return Plan(derived, clusters, appended_since, pending, derived_with)
+    published = warehouse.derived_with.items() if derived == tuple(DERIVING_STEPS) else ()
+    made_otherwise = tuple(sorted(cluster for cluster, code in published if code != digest))
+    return Plan(derived, clusters, appended_since, pending, derived_with, made_otherwise)
+
+
+def made_otherwise_sentences(plan: Plan) -> list[str]:
+    """What becomes of clusters whose rows were made with other settings, or by another release."""
+    what = "was made with other settings, or by another release of Kafka Rewind"
+    anew = [f"{name} {what}: it is rebuilt as a whole" for name in plan.made_otherwise if name in plan.clusters]
+    kept = [
+        f"{name} {what}, and has no new logs: its tables stay as they are; --rebuild makes them anew"
+        for name in plan.made_otherwise
+        if name not in plan.clusters
+    ]
+    return [*anew, *kept]
 
 
 def without_clusters(plan: Plan, warehouse: Warehouse, refused: Collection[str]) -> Plan:

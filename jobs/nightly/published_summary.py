@@ -1,23 +1,23 @@
-"""`summary`: the facts of the published tables again, without a night.
+"""The facts of the published tables by DuckDB: for `summary`, and for a run whose warehouse is a folder.
 
-The queries are those of `jobs.nightly.summary_queries` in DuckDB's SQL. Nights may write
-where DuckDB cannot read, so both stay; a test holds their facts equal.
+The queries are those of `jobs.nightly.summary_queries` in DuckDB's SQL, for a tenth of what Spark's plans cost. Runs
+may write where DuckDB cannot read, so both stay; a test holds their facts equal.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from jobs.nightly.summary_facts import MOST, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
-from jobs.nightly.summary_text import summary_text
-from jobs.read.create_views import rows
+from jobs.nightly.summary_facts import MOST, NOTHING_KNOWN, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
+from jobs.nightly.summary_text import summaries_as_json, summary_text
+from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
 from jobs.read.views import open_views
 from jobs.settings import Settings
+from schemas.incidents import SEVERITIES
+from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.kafka.decision_rules import KINDS
 from udfs.printable import printable_lines
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-def _first(table: str, order: str, most: int = MOST) -> str:
-    """The first rows of each cluster, with `nth`, from 1, and `total`, the number there are."""
+def _first(table: str, order: str, most: int = MOST, by: str = "cluster") -> str:
+    """The first rows of each cluster (or of what `by` names), with `nth`, from 1, and `total`, the number there are."""
     return (
-        f"SELECT *, row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth,"
+        f"SELECT *, row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth,"
         f" count(*) OVER (PARTITION BY cluster) AS total FROM {table} QUALIFY nth <= {most}"
     )
 
@@ -39,6 +39,14 @@ def _kind() -> str:
     return f"CASE {' '.join(kinds)} ELSE 'invariants' END"
 
 
+KNOWN_UNTIL = "$known_until"
+"""Stands in queries for the time by cluster until when earlier runs knew its logs."""
+UNCLEAN_ELECTIONS = "(FROM judged WHERE unclean AND is_new)"
+OUTAGES = "(FROM outages WHERE is_new AND NOT is_deletion)"
+INCIDENTS = "(FROM news WHERE severity <> 'info')"
+VIOLATIONS = f"""(FROM verdicts WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true))"""
+OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"
+INCIDENT_ORDER = f"list_position({[*SEVERITIES]}, severity), since, incident_id"
 QUERIES: Mapping[str, str] = {
     "log_files": f"SELECT {', '.join(STREAM_COLUMNS)} FROM log_files ORDER BY path, file_id",
     "controller_timeline": _first(
@@ -46,9 +54,11 @@ QUERIES: Mapping[str, str] = {
         "cluster_incarnation DESC NULLS LAST, mode NULLS LAST, controller_epoch DESC NULLS LAST",
         MOST + 1,
     ),
-    "partition_timeline": """
+    "partition_timeline": f"""
         SELECT cluster, count(*) AS states, count(DISTINCT (topic, partition)) AS partitions,
-            count(DISTINCT topic) AS topics, sum(inferred::INTEGER) AS inferred, sum(missing_before) AS missing
+            count(DISTINCT topic) AS topics, sum(inferred::INTEGER) AS inferred, sum(missing_before) AS missing,
+            count_if(until IS NULL) AS current,
+            count_if(until IS NULL AND availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
         FROM partition_timeline GROUP BY cluster""",
     "clock_offsets": """
         SELECT cluster, node_id, sum(pairs) AS pairs, max(reference) AS reference,
@@ -64,19 +74,32 @@ QUERIES: Mapping[str, str] = {
         FROM control_requests GROUP BY cluster, kind""",
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""
-        FROM ({_first("(FROM elections WHERE unclean)", '"at" NULLS FIRST, topic, partition')}) UNION ALL BY NAME
-        SELECT cluster, succeeded, unclean, count(*) AS total FROM elections GROUP BY ALL""",
+        WITH judged AS (SELECT *, coalesce("at" > {KNOWN_UNTIL}, true) AS is_new FROM elections)
+        FROM ({_first(UNCLEAN_ELECTIONS, '"at" NULLS FIRST, topic, partition')}) UNION ALL BY NAME
+        SELECT cluster, succeeded, unclean, is_new, count(*) AS total, sum(lost_records_min) AS lost_min,
+            sum(lost_records_max) AS lost_max, count_if(lost_records_max IS NULL) AS unbounded
+        FROM judged GROUP BY ALL""",
     "offline_partitions": f"""
-        SELECT * FROM ({_first("offline_partitions", "at_least_ms DESC NULLS LAST, since, topic, partition")})
-        JOIN (SELECT cluster, count_if(ended_before IS NULL) AS open_total FROM offline_partitions GROUP BY cluster)
-        USING (cluster)""",
+        WITH outages AS (
+            SELECT *, coalesce(ended_before > {KNOWN_UNTIL}, true) AS is_new,
+                coalesce('topic_deletion' IN (cause, healed_by), false) AS is_deletion
+            FROM offline_partitions
+        ) FROM ({_first(OUTAGES, OUTAGE_ORDER, by="cluster, ended_before IS NULL")}) UNION ALL BY NAME
+        SELECT cluster, count_if(NOT is_deletion) AS total,
+            count_if(NOT is_deletion AND ended_before IS NULL) AS open_total,
+            count_if(NOT is_deletion AND is_new) AS new_total, count_if(is_deletion AND is_new) AS deletion_total
+        FROM outages GROUP BY cluster""",
+    "incidents": f"""
+        WITH news AS (FROM incidents WHERE coalesce(until > {KNOWN_UNTIL}, true))
+        FROM ({_first(INCIDENTS, INCIDENT_ORDER)}) UNION ALL BY NAME
+        SELECT cluster, severity, count(*) AS total FROM news GROUP BY ALL""",
     "isr_churn": f"""
         SELECT * FROM ({_first("isr_churn", "flaps DESC, shrinks DESC, topic, partition, follower", 3)})
         JOIN (SELECT cluster, sum(churning::INTEGER) AS churning_total, sum(shrinks + expands) AS changes
             FROM isr_churn GROUP BY cluster) USING (cluster)""",
     "reassignments": "SELECT cluster, state, count(*) AS total FROM reassignments GROUP BY ALL",
     "verdicts": f"""
-        FROM ({_first("(FROM verdicts WHERE verdict = 'violated')", '"at" NULLS FIRST, rule, subject')})
+        FROM ({_first(VIOLATIONS, '"at" NULLS FIRST, rule, subject')})
         UNION ALL BY NAME
         SELECT cluster, {_kind()} AS kind, verdict, count(*) AS total FROM verdicts GROUP BY ALL""",
     "rejects": f"""
@@ -95,29 +118,27 @@ QUERIES: Mapping[str, str] = {
 """By table what is read of it."""
 
 
-def summaries(views: DuckDBPyConnection, settings: Settings) -> list[ClusterSummary]:
+def summaries(
+    views: DuckDBPyConnection, settings: Settings, known_until: Mapping[str, datetime] = NOTHING_KNOWN
+) -> list[ClusterSummary]:
     """The facts of every cluster of a connection's views, whose times are naive."""
-    rows_by_table: dict[str, list[Row]] = {table: [*rows(views, query)] for table, query in QUERIES.items()}
-    return summaries_of(rows_by_table, settings)
+    times = "".join(f" WHEN {literal(name)} THEN {time_literal(at)}" for name, at in sorted(known_until.items()))
+    known = f"CASE cluster{times} END" if times else "NULL::TIMESTAMP"
+    rows_by_table: dict[str, list[Row]] = {
+        table: [*rows(views, query.replace(KNOWN_UNTIL, known))] for table, query in QUERIES.items()
+    }
+    return summaries_of(rows_by_table, settings, known_until)
+
+
+def summaries_in(root: str, settings: Settings, known_until: Mapping[str, datetime]) -> list[ClusterSummary]:
+    """The facts of every cluster of a warehouse in a folder."""
+    with open_views(root, only=QUERIES, naive=True) as views:
+        return summaries(views, settings, known_until)
 
 
 def print_summary(root: str, cluster: str | None, settings: Settings, form: str, engine: str = "duckdb") -> None:
     """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
     with open_views(root, cluster=cluster, only=QUERIES, naive=True, engine=engine) as views:
         facts = summaries(views, settings)
-    if form == "json":
-        text = json.dumps([_as_data(of_cluster) for of_cluster in facts], indent=2, default=_as_text)
-    else:
-        text = printable_lines(summary_text(facts, root))
+    text = summaries_as_json(facts) if form == "json" else printable_lines(summary_text(facts, root))
     write_text([f"{text}\n"], None)
-
-
-def _as_data(summary: ClusterSummary) -> dict[str, Any]:
-    """A cluster's facts by name; times as exports have them."""
-    return asdict(summary)
-
-
-def _as_text(value: object) -> object:
-    if isinstance(value, datetime):
-        return f"{value.isoformat(timespec='milliseconds')}Z"
-    return str(value)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, cast
 
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
 from jobs.nightly.incremental import Scope
-from jobs.nightly.plan import Plan, make_plan, without_clusters
+from jobs.nightly.news import known_until
+from jobs.nightly.plan import Plan, made_otherwise_sentences, make_plan, without_clusters
 from jobs.nightly.steps import derive
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.summary_queries import frequent_rejects
@@ -27,6 +28,7 @@ from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput
+from udfs.logs.paths import Source, find
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -44,6 +46,8 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     clusters: tuple[str, ...] = ()
     """Those that had new input or were brought up to date, whether the gate let them pass or not."""
+    known_until: dict[str, datetime] = field(default_factory=dict)
+    """By cluster that was published before until when its logs were known, see `known_until`."""
     rejects: list[Row] = field(default_factory=list)
     """If the gate refused clusters for their rejects, the most frequent kinds of these, see `frequent_rejects`."""
 
@@ -72,6 +76,7 @@ def run(
     say: Say,
     *,
     logs: Iterable[str] = (),
+    sources: Sequence[Source] | None = None,
     cluster: str = "default",
     with_rejects: bool = False,
     rebuild: bool = False,
@@ -79,8 +84,9 @@ def run(
 ) -> Outcome:
     """Do some of STEPS, in their order, for the clusters that are out of date, and publish what they wrote.
 
-    `with_rejects`: the ingest reads old rejects again, too. `rebuild`: all clusters are out of date. Raises BadInput
-    for bad logs, and for a step whose inputs are out of date themselves.
+    `sources`: what `find` has for the logs, if that is known. `with_rejects`: the ingest reads old rejects again, too.
+    `rebuild`: all clusters are out of date. Raises BadInput for bad logs, and for a step whose inputs are out of date
+    themselves.
     """
     check_order(warehouse, steps)
     started, inputs = _now(), list(logs)
@@ -95,11 +101,15 @@ def run(
             if with_rejects:
                 new_input = reparse_rejects(warehouse, settings, say)
             if inputs:
-                new_input += ingest(warehouse, inputs, settings, cluster, outcome.run_id, say, progress)
+                files = find(inputs) if sources is None else sources
+                new_input += ingest(warehouse, files, settings, cluster, outcome.run_id, say, progress)
+    outcome.known_until = known_until(warehouse)
     if rebuild:
         clusters = tuple(sorted(row["cluster"] for row in _clusters(warehouse).collect()))
         warehouse.pending = {name: list(clusters) for name in STEPS[1:]}
     plan = make_plan(warehouse, steps, settings, new_input)
+    for sentence in made_otherwise_sentences(plan):
+        say(sentence)
     derive(warehouse, plan, settings, stage, say, progress)
     outcome.clusters = tuple(sorted({*new_input.clusters, *plan.clusters}))
     outcome.has_new_input = bool(outcome.clusters)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.findings.controller_activity import to_controller_activity
 from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
     to_cluster_minutely,
@@ -27,8 +28,9 @@ from jobs.findings.gauges import (
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.log_dirs import to_log_dir_failures
+from jobs.findings.metadata_caches import to_cache_verdicts
 from jobs.findings.node_stops import to_node_stops
-from jobs.findings.outage_causes import with_causes
+from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
@@ -125,7 +127,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     ),
     "detect": (
         "elections", "isr_changes", "reassignments", "log_dir_failures", "offline_partitions", "isr_churn", "incidents",
-        "topic_availability", "preferred_replica_imbalance", "cluster_minutely",
+        "topic_availability", "preferred_replica_imbalance", "cluster_minutely", "controller_activity",
     ),
     "replay": ("verdicts",),
 }  # fmt: skip
@@ -150,7 +152,7 @@ def derive(
         tables = TABLES[name]
 
         def written(tables: Collection[str] = tables) -> int:
-            return sum(table in warehouse.written for table in tables)
+            return sum(table in warehouse.written or warehouse.is_cached(table) for table in tables)
 
         with stage(name), progress.step(name, len(tables), "tables", written):
             if name == "timelines":
@@ -209,12 +211,15 @@ def write_findings(work: Work) -> None:
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
     # a node's way is that of its cluster, whichever topics are rebuilt
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
+    failures = to_log_dir_failures(work.inputs.events, stops)
+    elections = to_elections(partitions, events, topics, _known_spans(work, CONTROLLER_LOGS, "node_id"))
     work.write(
         {
-            "elections": to_elections(partitions, events, topics, _known_spans(work, CONTROLLER_LOGS, "node_id")),
+            "elections": with_latency(elections, stops, failures),
             "isr_changes": to_isr_changes(partitions, events, topics),
             "reassignments": to_reassignments(events, partitions, topics, work.table("controller_timeline")),
-            "log_dir_failures": to_log_dir_failures(work.inputs.events, stops),
+            "log_dir_failures": failures,
+            "controller_activity": to_controller_activity(work.inputs.events),
         }
     )
     ends = work.inputs.events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
@@ -272,22 +277,28 @@ def write_verdicts(work: Work) -> None:
     """Whether each decision matches Kafka's algorithm."""
     shows_elr = showing_elr(work.whole("partition_timeline"))
     work = _with_changed_elr(work, shows_elr)
+    by_cluster = releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions)
     verdicts = to_verdicts(
         work.table("elections"),
         work.table("partition_timeline"),
         work.table("controller_timeline"),
         work.table("broker_timeline"),
         work.table("reassignments"),
+        work.table("offline_partitions"),
         work.table("topic_timeline"),
         _known_spans(work, CONTROLLER_LOGS),
         work.events,
         shows_elr,
         work.inputs.facts.kraft_clusters,
-        releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions),
+        by_cluster,
         to_term_releases(work.table("controller_timeline"), work.inputs.events, work.settings.kafka_versions),
         work.settings,
     )
-    work.write({"verdicts": verdicts})
+    # whatever topics are in scope, brokers are judged by all
+    caches = to_cache_verdicts(
+        work.inputs.events, work.whole("topic_timeline"), work.table("broker_timeline"), by_cluster
+    )
+    work.write({"verdicts": verdicts.unionByName(caches)})
 
 
 def _with_changed_elr(work: Work, shows_elr: DataFrame) -> Work:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, cannot_be_told, missing_logs_by_fact
@@ -18,6 +19,8 @@ from udfs.logs.coverage import CoverageSpan, coverage_gaps
 Row = Mapping[str, Any]
 MOST = 5
 """Findings of one kind that are listed; of the others only the number is given."""
+NOTHING_KNOWN: Mapping[str, datetime] = {}
+"""`known_until` of clusters that no run saw before."""
 
 
 @dataclass
@@ -39,11 +42,30 @@ class ClusterSummary:
     contradictions: list[Row] = field(default_factory=list)
     elections: dict[str, int | None] = field(default_factory=dict)
     """Numbers of those that `succeeded`, `failed`, were `unclean`; None: none is logged, but the logs cannot tell."""
+    known_until: datetime | None = None
+    """What later lines show is new: the runs before saw the logs up to then. None: all is new."""
+    current_partitions: int = 0
+    """Partitions that are there at the end of the logs."""
+    under_replicated: int = 0
+    """Of these, those with replicas out of sync, or fewer in sync than `min.insync.replicas`."""
+    incidents: list[Row] = field(default_factory=list)
+    """The worst new ones that were not planned."""
+    incident_counts: dict[str, int] = field(default_factory=dict)
+    """Numbers of new ones by severity."""
     unclean_elections: list[Row] = field(default_factory=list)
+    """The first new ones."""
+    new_unclean: int = 0
+    lost_records: tuple[int, int | None] = (0, 0)
+    """What new unclean elections lost at least and at most; None: no upper bound is known."""
     outages: list[Row] = field(default_factory=list)
+    """Those that are open, then new ones that ended, of each the longest; deletions apart."""
     outage_count: int | None = 0
-    """None: none is logged, but the logs cannot tell. So are the next ones."""
+    """None: none is logged, but the logs cannot tell. So are the next ones. Without those of deletions."""
     open_outages: int = 0
+    new_outages: int = 0
+    """Those that are open or ended after `known_until`."""
+    deletion_outages: int = 0
+    """New ones of topics that were being deleted."""
     churn: list[Row] = field(default_factory=list)
     churning_followers: int = 0
     isr_changes: int | None = 0
@@ -52,6 +74,8 @@ class ClusterSummary:
     verdicts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Numbers by kind of rule (`elections`, `decisions`, `invariants`) and verdict."""
     violations: list[Row] = field(default_factory=list)
+    """The first new ones."""
+    new_violations: int = 0
     rejects: list[Row] = field(default_factory=list)
     is_zone_assumed: bool = False
     """Whether some stream's local times were read as UTC for want of a setting."""
@@ -69,8 +93,13 @@ STREAM_COLUMNS = (
 """What is read of each stream."""
 
 
-def summaries_of(rows_by_table: Mapping[str, list[Row]], settings: Settings) -> list[ClusterSummary]:
-    """The facts of every cluster, of the rows that the query of each table gave; a table that is left out has none."""
+def summaries_of(
+    rows_by_table: Mapping[str, list[Row]], settings: Settings, known_until: Mapping[str, datetime] = NOTHING_KNOWN
+) -> list[ClusterSummary]:
+    """The facts of every cluster, of the rows that the query of each table gave; a table that is left out has none.
+
+    `known_until`: by cluster, see ClusterSummary.
+    """
     return [
         _summary(
             cluster,
@@ -79,19 +108,23 @@ def summaries_of(rows_by_table: Mapping[str, list[Row]], settings: Settings) -> 
                 {name: [row for row in rows if row["cluster"] == cluster] for name, rows in rows_by_table.items()},
             ),
             settings,
+            known_until.get(cluster),
         )
         for cluster in sorted({row["cluster"] for row in rows_by_table["log_files"]})
     ]
 
 
 # ---- facts ----------------------------------------------------------------------------------------------------------
-def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) -> ClusterSummary:
+def _summary(
+    cluster: str, rows: Mapping[str, list[Row]], settings: Settings, known_until: datetime | None
+) -> ClusterSummary:
     """The facts of a cluster, of the rows of each table."""
     streams = rows["log_files"]
     spans = [CoverageSpan(r["node_id"], r["kind"], r["since"], r["until"], r["records"]) for r in rows["log_coverage"]]
     summary = ClusterSummary(
         cluster,
         streams=streams,
+        known_until=known_until,
         controller_terms=sorted(
             rows["controller_timeline"],
             key=lambda r: (r["cluster_incarnation"] or 0, r["mode"] == "kraft", r["controller_epoch"]),
@@ -99,32 +132,47 @@ def _summary(cluster: str, rows: Mapping[str, list[Row]], settings: Settings) ->
         clocks=sorted(rows["clock_offsets"], key=lambda r: r["node_id"]),
         requests=sorted(rows["control_requests"], key=lambda r: str(r["kind"])),
         contradictions=_in_order(rows["contradictions"]),
+        incidents=_in_order(rows["incidents"]),
+        incident_counts={row["severity"]: row["total"] for row in rows["incidents"] if row["nth"] is None},
         unclean_elections=_in_order(rows["elections"]),
-        outages=_in_order(rows["offline_partitions"]),
+        outages=sorted(_in_order(rows["offline_partitions"]), key=lambda row: row["ended_before"] is not None),
         churn=_in_order(rows["isr_churn"]),
         reassignments={r["state"]: r["total"] for r in rows["reassignments"]},
         verdicts=_by_kind(r for r in rows["verdicts"] if r["nth"] is None),
+        new_violations=sum(r["total"] for r in rows["verdicts"] if r["nth"] == 1),
         violations=_in_order(rows["verdicts"]),
         rejects=_in_order(rows["rejects"]),
         is_zone_assumed=any(is_zone_assumed(row, settings) for row in streams),
         missing_logs=coverage_gaps(spans, node_roles(streams), settings.coverage_tolerance, MOST),
     )
     counts = [row for row in rows["elections"] if row["nth"] is None]
-    summary.elections = {
-        "succeeded": sum(r["total"] for r in counts if r["succeeded"]),
-        "failed": sum(r["total"] for r in counts if not r["succeeded"]),
-        "unclean": sum(r["total"] for r in counts if r["unclean"]),
-    }
+    _count_elections(summary, counts)
     for row in rows["partition_timeline"]:
         summary.states, summary.partitions, summary.topics = row["states"], row["partitions"], row["topics"]
         summary.inferred_states, summary.missing_states = row["inferred"] or 0, row["missing"] or 0
-    for row in summary.outages[:1]:
-        summary.outage_count, summary.open_outages = row["total"], row["open_total"]
+        summary.current_partitions, summary.under_replicated = row["current"] or 0, row["under_replicated"] or 0
+    for row in rows["offline_partitions"]:
+        if row["nth"] is None:
+            summary.outage_count, summary.open_outages = row["total"] or 0, row["open_total"] or 0
+            summary.new_outages, summary.deletion_outages = row["new_total"] or 0, row["deletion_total"] or 0
     for row in summary.churn[:1]:
         summary.churning_followers, summary.isr_changes = int(row["churning_total"] or 0), int(row["changes"] or 0)
     unjudged = sum(r["total"] for r in counts if r["succeeded"] and r["unclean"] is None)
     _mark_unknown_zeros(summary, {span.kind for span in spans}, unjudged)
     return summary
+
+
+def _count_elections(summary: ClusterSummary, counts: Sequence[Row]) -> None:
+    """The numbers of elections, of rows with `succeeded, unclean, is_new, total, lost_min, lost_max, unbounded`."""
+    summary.elections = {
+        "succeeded": sum(r["total"] for r in counts if r["succeeded"]),
+        "failed": sum(r["total"] for r in counts if not r["succeeded"]),
+        "unclean": sum(r["total"] for r in counts if r["unclean"]),
+    }
+    new = [row for row in counts if row["unclean"] and row["is_new"]]
+    summary.new_unclean = sum(row["total"] for row in new)
+    most = None if any(row["unbounded"] for row in new) else sum(row["lost_max"] or 0 for row in new)
+    summary.lost_records = sum(row["lost_min"] or 0 for row in new), most
 
 
 def _mark_unknown_zeros(summary: ClusterSummary, kinds: Collection[str], unjudged_elections: int) -> None:

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.nightly.summary_facts import MOST, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
+from jobs.nightly.summary_facts import (
+    MOST,
+    NOTHING_KNOWN,
+    STREAM_COLUMNS,
+    ClusterSummary,
+    Row,
+    summaries_of,
+)
 from jobs.nightly.wording import distinct_names
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
+from schemas.incidents import SEVERITIES
+from schemas.kafka_values import UNDER_REPLICATED_STATES
 from schemas.ledger import STEPS
 from udfs.kafka.decision_rules import KINDS
 
@@ -20,24 +30,32 @@ if TYPE_CHECKING:
 
 
 def summarize(
-    warehouse: Warehouse, steps: Sequence[str] = STEPS, settings: Settings | None = None
+    warehouse: Warehouse,
+    steps: Sequence[str] = STEPS,
+    settings: Settings | None = None,
+    known_until: Mapping[str, datetime] = NOTHING_KNOWN,
 ) -> list[ClusterSummary]:
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
+    known = F.lit(None).cast("timestamp_ntz")
+    for cluster, until in sorted(known_until.items()):
+        known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
 
     def collect(name: str) -> list[Row]:
-        return [row.asDict(recursive=True) for row in _QUERIES[name][1](warehouse.read(name)).collect()]
+        rows = warehouse.read(name)
+        rows = rows.withColumn("known_until", known) if name in NEWS else rows
+        return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop("known_until").collect()]
 
     with ThreadPoolExecutor(4) as pool:
         rows_by_table = dict(zip(tables, pool.map(collect, tables), strict=True))
-    return summaries_of(rows_by_table, settings or Settings())
+    return summaries_of(rows_by_table, settings or Settings(), known_until)
 
 
-def _first(rows: DataFrame, order: str, most: int = MOST) -> DataFrame:
-    """The first rows of each cluster, with `nth`, from 1, and `total`, the number there are."""
+def _first(rows: DataFrame, order: str, most: int = MOST, by: str = "cluster") -> DataFrame:
+    """The first rows of each cluster (or of what `by` names), with `nth`, from 1, and `total`, the number there are."""
     return rows.selectExpr(
         "*",
-        f"row_number() OVER (PARTITION BY cluster ORDER BY {order}) AS nth",
+        f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth",
         "count(*) OVER (PARTITION BY cluster) AS total",
     ).where(F.col("nth") <= most)
 
@@ -67,6 +85,8 @@ def _state_counts(partition_timeline: DataFrame) -> DataFrame:
         F.countDistinct("topic").alias("topics"),
         _sum(F.col("inferred")).alias("inferred"),
         F.sum("missing_before").alias("missing"),
+        _sum(F.col("until").isNull()).alias("current"),
+        _sum(F.col("until").isNull() & F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
     )
 
 
@@ -98,15 +118,45 @@ def _contradictions(contradictions: DataFrame) -> DataFrame:
 
 
 def _elections(elections: DataFrame) -> DataFrame:
-    """The first unclean elections, and, with `nth` null, how many there are of each kind."""
-    counts = elections.groupBy("cluster", "succeeded", "unclean").agg(_count())
-    return _first(elections.where("unclean"), "at, topic, partition").unionByName(counts, allowMissingColumns=True)
+    """The first new unclean elections, and, with `nth` null, how many there are of each kind."""
+    rows = elections.withColumn("is_new", F.coalesce(F.col("at") > F.col("known_until"), F.lit(True)))
+    counts = rows.groupBy("cluster", "succeeded", "unclean", "is_new").agg(
+        _count(),
+        F.sum("lost_records_min").alias("lost_min"),
+        F.sum("lost_records_max").alias("lost_max"),
+        _sum(F.col("lost_records_max").isNull()).alias("unbounded"),
+    )
+    first = _first(rows.where("unclean AND is_new"), "at, topic, partition")
+    return first.unionByName(counts, allowMissingColumns=True)
 
 
 def _outages(offline_partitions: DataFrame) -> DataFrame:
-    open_totals = offline_partitions.groupBy("cluster").agg(_sum(F.col("ended_before").isNull()).alias("open_total"))
-    longest = _first(offline_partitions, "at_least_ms DESC NULLS LAST, since, topic, partition")
-    return longest.join(open_totals, "cluster")
+    """The first outages that are open, the first that are new and ended, and, with `nth` null, how many there are."""
+    is_deletion = F.expr("coalesce('topic_deletion' IN (cause, healed_by), false)")
+    rows = offline_partitions.select(
+        "*",
+        F.coalesce(F.col("ended_before") > F.col("known_until"), F.lit(True)).alias("is_new"),
+        is_deletion.alias("is_deletion"),
+    )
+    is_counted = ~F.col("is_deletion")
+    counts = rows.groupBy("cluster").agg(
+        _sum(is_counted).alias("total"),
+        _sum(is_counted & F.col("ended_before").isNull()).alias("open_total"),
+        _sum(is_counted & F.col("is_new")).alias("new_total"),
+        _sum(~is_counted & F.col("is_new")).alias("deletion_total"),
+    )
+    order = "at_least_ms DESC NULLS LAST, since, topic, partition"
+    first = _first(rows.where("is_new AND NOT is_deletion"), order, by="cluster, ended_before IS NULL")
+    return first.unionByName(counts, allowMissingColumns=True)
+
+
+def _incidents(incidents: DataFrame) -> DataFrame:
+    """The worst new incidents, and, with `nth` null, how many are of each severity."""
+    new = incidents.where(F.coalesce(F.col("until") > F.col("known_until"), F.lit(True)))
+    counts = new.groupBy("cluster", "severity").agg(_count())
+    rank = f"array_position(array({', '.join(map(repr, SEVERITIES))}), severity)"
+    first = _first(new.where("severity <> 'info'"), f"{rank}, since, incident_id")
+    return first.unionByName(counts, allowMissingColumns=True)
 
 
 def _churn(isr_churn: DataFrame) -> DataFrame:
@@ -121,12 +171,13 @@ def _reassignments(reassignments: DataFrame) -> DataFrame:
 
 
 def _verdicts(verdicts: DataFrame) -> DataFrame:
-    """The first violations, and, with `nth` null, how many there are of each verdict and kind of rule."""
+    """The first new violations, and, with `nth` null, how many there are of each verdict and kind of rule."""
     kind = F.lit("invariants")
     for name, rules in KINDS.items():
         kind = F.when(F.col("rule").isin([rule.name for rule in rules]), name).otherwise(kind)
     counts = verdicts.groupBy("cluster", kind.alias("kind"), "verdict").agg(_count())
-    first = _first(verdicts.where("verdict = 'violated'"), "at, rule, subject")
+    is_new = F.coalesce(F.col("at") > F.col("known_until"), F.lit(True))
+    first = _first(verdicts.where("verdict = 'violated'").where(is_new), "at, rule, subject")
     return first.unionByName(counts, allowMissingColumns=True)
 
 
@@ -151,6 +202,7 @@ _QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] =
     "contradictions": (("timelines",), _contradictions),
     "elections": (("detect",), _elections),
     "offline_partitions": (("detect",), _outages),
+    "incidents": (("detect",), _incidents),
     "isr_churn": (("detect",), _churn),
     "reassignments": (("detect",), _reassignments),
     "verdicts": (("replay",), _verdicts),
@@ -158,6 +210,8 @@ _QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] =
     "log_coverage": (("ingest",), _coverage),
 }
 """By table the steps whose summary reads it, and what it reads."""
+NEWS = ("elections", "offline_partitions", "incidents", "verdicts")
+"""Tables of which new rows are told apart: their queries get a column `known_until`, null where all is new."""
 
 
 def frequent_rejects(warehouse: Warehouse, clusters: Sequence[str]) -> list[Row]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
 
+from jobs.nightly.findings_text import finding_lines, first_sentences
+from jobs.nightly.status import WORDS, status_line, status_of
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
-from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN
-from jobs.nightly.wording import Names, date_time, duration, ids, nodes, outage_length, plural, size
+from jobs.nightly.wording import Names, date_time, duration, ids, labelled, nodes, plural, size
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
@@ -15,16 +19,34 @@ from udfs.rules.known_fields import APPENDED_TEXT
 
 
 def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence[str] = STEPS) -> str:
-    """All clusters in words, as far as some steps are concerned, and where to look next."""
+    """How all clusters stand in a line, each in words, as far as some steps are concerned, and where to look next."""
     clusters = list(summaries)
     paths = [row["path"] for summary in clusters for row in summary.streams]
-    return "\n\n".join([*(_cluster_text(summary, steps, paths) for summary in clusters), _next_commands(root, steps)])
+    status = [status_line(clusters)] if DETECT in steps else []
+    return "\n\n".join(
+        [*status, *(_cluster_text(summary, steps, paths) for summary in clusters), _next_commands(root, steps)]
+    )
+
+
+def summaries_as_json(summaries: Iterable[ClusterSummary]) -> str:
+    """The facts of all clusters for programs: a list; how each stands in `status`. Times as exports have them."""
+    data = []
+    for summary in summaries:
+        status = status_of(summary)
+        data.append({"status": WORDS[status.severity], "reasons": status.reasons, **asdict(summary)})
+    return json.dumps(data, indent=2, default=_as_text)
+
+
+def _as_text(value: object) -> str:
+    return f"{value.isoformat(timespec='milliseconds')}Z" if isinstance(value, datetime) else str(value)
 
 
 # ---- a cluster ------------------------------------------------------------------------------------------------------
 def _cluster_text(summary: ClusterSummary, steps: Sequence[str], paths: Sequence[str]) -> str:
     names = Names(summary.streams, paths)
-    lines = [_headline(summary, names), *_labelled("Kafka", [kafka_versions(summary.streams)])]
+    lines = [_headline(summary, names)]
+    if DETECT in steps:
+        lines += [f"  {sentence}" for sentence in first_sentences(summary, names)]
     for step, section in _SECTIONS.items():
         if step in steps:
             lines += section(summary, names)
@@ -38,12 +60,6 @@ def _headline(summary: ClusterSummary, names: Names) -> str:
         return f"Cluster {summary.cluster}: no records with a time, {zone}"
     span = duration(int((names.last - names.first).total_seconds() * 1000))
     return f"Cluster {summary.cluster}: {date_time(names.first)} to {date_time(names.last)} ({span}), {zone}"
-
-
-def _labelled(label: str, sentences: Sequence[str], details: Sequence[str] = ()) -> list[str]:
-    """Sentences, the label beside the first one only; then details, indented."""
-    lines = [f"  {'' if number else label:<12} {text}" for number, text in enumerate(sentences)]
-    return [*lines, *(f"    {text}" for text in details)]
 
 
 def kafka_versions(streams: Sequence[Row]) -> str:
@@ -67,9 +83,10 @@ def _ingest_lines(summary: ClusterSummary, names: Names) -> list[str]:
         rest = plural(kinds - len(rejects), "other kind")
         rejects.append(f"and {rest}: SELECT signature, count(*) FROM rejects GROUP BY signature")
     return [
-        *_labelled("logs", [_streams_text(summary.streams), *drift_texts(summary.streams), *rejects]),
-        *_labelled("doubtful", doubts),
-        *_labelled("missing", summary.missing_logs),
+        *labelled("Kafka", [kafka_versions(summary.streams)]),
+        *labelled("logs", [_streams_text(summary.streams), *drift_texts(summary.streams), *rejects]),
+        *labelled("doubtful", doubts),
+        *labelled("missing", summary.missing_logs),
     ]
 
 
@@ -138,15 +155,15 @@ def _timeline_lines(summary: ClusterSummary, names: Names) -> list[str]:
     if summary.missing_states:
         states += f"; {plural(summary.missing_states, 'more state')} not fully in the logs"
     return [
-        *_labelled("controllers", [_terms_text(summary.controller_terms, names)]),
-        *_labelled("partitions", [states]),
-        *_labelled(
+        *labelled("controllers", [_terms_text(summary.controller_terms, names)]),
+        *labelled("partitions", [states]),
+        *labelled(
             "conflicts",
             [f"log lines disagree about {plural(conflicts[0]['total'], 'state')}:"] if conflicts else [],
             [_contradiction(row, names) for row in conflicts],
         ),
-        *_labelled("requests", [requests_text(summary.requests)] if summary.requests else []),
-        *_labelled("clocks", clock_sentences(summary.clocks, loggers)),
+        *labelled("requests", [requests_text(summary.requests)] if summary.requests else []),
+        *labelled("clocks", clock_sentences(summary.clocks, loggers)),
     ]
 
 
@@ -223,119 +240,6 @@ def _milliseconds(least: float, most: float) -> str:
     return f"{least:,.0f} ms" if round(least) == round(most) else f"{least:,.0f} to {most:,.0f} ms"
 
 
-# ---- detect
-def _finding_lines(summary: ClusterSummary, names: Names) -> list[str]:
-    unclean = plural(summary.elections.get("unclean") or 0, "unclean election") + ", each may have lost records:"
-    reassigned = ", ".join(f"{count:,} {state}" for state, count in sorted((summary.reassignments or {}).items()))
-    return [
-        *_labelled("elections", _election_sentences(summary)),
-        *_labelled("offline", [_outages_text(summary)], [_outage(row, names) for row in summary.outages]),
-        *_labelled(
-            "unclean",
-            [unclean if summary.unclean_elections else _none_of(summary, UNCLEAN, "no unclean elections")],
-            [_unclean_election(row, names) for row in summary.unclean_elections],
-        ),
-        *_labelled("ISR", [_churn_text(summary, names)]),
-        *_labelled("reassigned", [reassigned or _none_of(summary, REASSIGNMENTS, "none")]),
-    ]
-
-
-def _none_of(summary: ClusterSummary, fact: str, none: str) -> str:
-    """That there is none; or, where the logs cannot tell, so."""
-    return summary.cannot_be_told.get(fact, none)
-
-
-def _election_sentences(summary: ClusterSummary) -> list[str]:
-    """`12 succeeded, 1 failed, 0 unclean`, and of what of it the logs cannot tell all, why."""
-
-    def words(name: str) -> str:
-        count = summary.elections.get(name, 0)
-        known = f"{count:,} {name}" if count is not None else f"unknown how many {name}"
-        return f"at least {known}" if count and f"elections.{name}" in summary.cannot_be_told else known
-
-    names = ("succeeded", "failed", "unclean")
-    reasons = dict.fromkeys(
-        summary.cannot_be_told[f"elections.{name}"] for name in names if f"elections.{name}" in summary.cannot_be_told
-    )
-    return [", ".join(map(words, names)), *(f"more {reason}" for reason in reasons)]
-
-
-def _outages_text(summary: ClusterSummary) -> str:
-    reason = summary.cannot_be_told.get(OUTAGES)
-    if not summary.outages:
-        if reason:
-            return f"whether partitions were without a leader {reason}"
-        gaps = " while logs are there (see missing)" if summary.missing_logs else ""
-        return f"no partition was without a leader{gaps}"
-    still_open = f"{summary.open_outages:,} still open at the end of the logs"
-    rest = f"; others {reason}" if reason else ""
-    return f"{plural(summary.outage_count or 0, 'interval')} without a leader, {still_open}, longest first{rest}:"
-
-
-_CAUSES = {
-    "broker_crash": "when broker {} crashed",
-    "controlled_shutdown": "when broker {} was shut down",
-    "broker_halted": "when broker {} halted",
-    "session_expired": "when broker {} lost its session",
-    "fenced": "when broker {} was fenced",
-    "log_dir_failure": "when a log directory of broker {} failed",
-    "no_live_isr": "when broker {}, the last of its ISR, was gone",
-    "topic_deletion": "as its topic was being deleted",
-}
-_ENDS = {
-    "broker_return": "ended by the broker's return at",
-    "reassignment": "ended by a reassignment at",
-    "clean_election": "ended by a clean election at",
-    "unclean_election": "ended by an unclean election at",
-    "topic_deletion": "ended by the topic's deletion at",
-}
-
-
-def _outage(row: Row, names: Names) -> str:
-    if row["cause"] in _CAUSES:
-        cause = _CAUSES[row["cause"]].format(row["cause_broker"])
-    elif row["last_leader"] is not None:
-        cause = f"when it lost its leader {row['last_leader']}"
-    else:
-        cause = "cause unknown"
-    if row["ended_before"] is None:
-        end = "still offline at the end of the logs"
-    elif row["until"] is None:
-        end = f"it was over by {names.time(row['ended_before'])}"
-    else:
-        end = f"{_ENDS.get(row['healed_by'] or '', 'ended at')} {names.time(row['until'])}"
-    failed = f", after {plural(row['failed_elections'], 'failed election')}" if row["failed_elections"] else ""
-    return (
-        f"{row['topic']}-{row['partition']} had no leader for {outage_length(row)} "
-        f"from {names.time(row['since'])}, {cause}; {end}{failed} ({names.proof(row)})"
-    )
-
-
-def _unclean_election(row: Row, names: Names) -> str:
-    if row["isr_before"] is None:
-        isr = "the ISR before is in no line"
-    else:
-        isr = f"the ISR was {ids(row['isr_before'])}" if row["isr_before"] else "the ISR was empty"
-    return (
-        f"{row['topic']}-{row['partition']}: broker {row['leader']} became leader at {names.time(row['at'])} "
-        f"in leader epoch {row['leader_epoch']}, {isr} ({names.proof(row)})"
-    )
-
-
-def _churn_text(summary: ClusterSummary, names: Names) -> str:
-    if summary.isr_changes is None:
-        return summary.cannot_be_told[ISR_CHANGES]
-    followers = plural(summary.churning_followers, "follower")
-    text = f"{plural(summary.isr_changes, 'replica change')}, {followers} churning"
-    if not summary.churn or not summary.churn[0]["flaps"]:
-        return text
-    worst = summary.churn[0]
-    hour = names.time(worst["hour"])[: -len(":00.000")]
-    text += f"; worst: broker {worst['follower']} of {worst['topic']}-{worst['partition']}, "
-    text += f"{plural(worst['flaps'], 'flap')} in the hour from {hour}"
-    return text if worst["worst_out_ms"] is None else f"{text}, out of sync for up to {duration(worst['worst_out_ms'])}"
-
-
 # ---- replay
 def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
     """How many elections, other decisions and checks match Kafka, do not, and cannot be judged; then violations."""
@@ -348,7 +252,7 @@ def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
             sentences.append(f"{text}, {unknown:,} cannot be judged" if unknown else text)
     if any(totals.get("unknown") for totals in summary.verdicts.values()):
         sentences[-1] += ": inputs are missing from the logs"
-    return _labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
+    return labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
 
 
 _JUDGED = {
@@ -366,13 +270,14 @@ def _violation(row: Row, names: Names) -> str:
     )
 
 
+DETECT = "detect"
 _SECTIONS: Mapping[str, Callable[[ClusterSummary, Names], list[str]]] = {
-    "ingest": _ingest_lines,
-    "timelines": _timeline_lines,
-    "detect": _finding_lines,
+    DETECT: finding_lines,
     "replay": _replay_lines,
+    "timelines": _timeline_lines,
+    "ingest": _ingest_lines,
 }
-"""The lines of each step."""
+"""The lines of each step: what went wrong first, what was read last."""
 
 
 def _next_commands(root: str, steps: Sequence[str]) -> str:
@@ -383,8 +288,8 @@ def _next_commands(root: str, steps: Sequence[str]) -> str:
     return "\n".join(
         [
             "Where to look next:",
-            f'  kafka-rewind sql "SELECT * FROM offline_partitions ORDER BY at_least_ms DESC" --warehouse {root}',
-            f"  kafka-rewind sql \"SELECT * FROM verdicts WHERE verdict = 'violated'\" --warehouse {root}",
-            f"  kafka-rewind export partition_timeline --format csv --output timeline.csv --warehouse {root}",
+            f"  kafka-rewind incidents --warehouse {root}",
+            f"  kafka-rewind why TOPIC-PARTITION --warehouse {root}",
+            f"  kafka-rewind report -o night.html --warehouse {root}",
         ]
     )

@@ -107,3 +107,9 @@ class Names:
         """The first line that proves a row."""
         evidence = row.get("evidence") or []
         return self.line(evidence[0]) if evidence else "no line"
+
+
+def labelled(label: str, sentences: Sequence[str], details: Sequence[str] = ()) -> list[str]:
+    """Sentences, the label beside the first one only; then details, indented."""
+    lines = [f"  {'' if number else label:<12} {text}" for number, text in enumerate(sentences)]
+    return [*lines, *(f"    {text}" for text in details)]

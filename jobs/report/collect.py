@@ -9,10 +9,12 @@ from typing import Any
 
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OutageGroup, outage_groups
-from jobs.answers.words import brokers_text, cause_text, healer_text, listed, lost_text, name_of
+from jobs.answers.words import brokers_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, outage_length, plural
+from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of
 from jobs.read.create_views import literal
+from schemas.kafka_values import UNDER_REPLICATED_STATES
 
 TABLES = (
     "events", "partition_timeline", "offline_partitions", "elections", "isr_changes", "isr_churn", "verdicts",
@@ -117,7 +119,7 @@ def _add_partitions(report: Report) -> None:
             _end_before(states, since)
             isr_number = -1 if isr is None else isrs.setdefault(tuple(isr), len(isrs))
             flags = INFERRED * bool(inferred)
-            flags |= UNDER_REPLICATED * (availability in ("UnderReplicated", "AtMinIsr", "UnderMinIsr"))
+            flags |= UNDER_REPLICATED * (availability in UNDER_REPLICATED_STATES)
             flags |= UNDER_MIN_ISR * (availability == "UnderMinIsr")
             begin = max(since, states[-8]) if states else since
             file = -1 if file_id is None else report.file(file_id)

@@ -12,15 +12,17 @@ from importlib.resources import files
 from typing import Any
 
 from jobs.answers.broker_list import brokers_answer
+from jobs.answers.incidents import single_points
 from jobs.answers.loss import loss_answer
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts, outages_answer
-from jobs.answers.words import listed
 from jobs.nightly.summary_facts import node_roles
 from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
 from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.words import listed
 from jobs.report.collect import Report, collect
 from jobs.version import product_version
+from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.logs.coverage import coverage_gaps
 from udfs.printable import printable
 
@@ -116,16 +118,13 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
     """The headline row, as on dashboards of Kafka's metrics; what cannot be told is no zero."""
     missing = missing_facts(opened)
     at_end = opened.rows(
-        """SELECT count(*) FILTER (WHERE leader = -1) AS offline, count(*) AS partitions,
-            count(*) FILTER (WHERE availability IN ('UnderReplicated', 'AtMinIsr', 'UnderMinIsr')) AS under,
+        f"""SELECT count(*) FILTER (WHERE leader = -1) AS offline, count(*) AS partitions,
+            count(*) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}) AS under,
             count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL AND leader <> replicas[1]) AS imbalanced,
             count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL) AS led
         FROM partition_timeline WHERE until IS NULL"""
     )[0]
-    alone = opened.rows(
-        "SELECT leader, count(*) AS n FROM partition_timeline WHERE until IS NULL AND leader >= 0"
-        " AND len(isr) = 1 AND len(replicas) > 1 GROUP BY leader ORDER BY n DESC, leader"
-    )
+    alone = [(row["broker"], len(row["partitions"])) for row in single_points(opened)]
     outages = opened.rows(
         "SELECT count(*) AS n, coalesce(max(at_least_ms), 0) AS longest FROM offline_partitions"
         " WHERE NOT contains(concat_ws(' ', cause, healed_by), 'deletion')"
@@ -147,8 +146,8 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
               "bad" if at_end["offline"] else "warn" if outages["n"] else "good"),
         _tile("Under-replicated", at_end["under"], f"of {at_end['partitions']:,} at the end",
               "warn" if at_end["under"] else "good"),
-        _tile("One replica in sync", sum(row["n"] for row in alone), "at the end; " + listed(
-            (f"{row['n']:,} on broker {row['leader']}" for row in alone), 2) if alone else "of several, at the end",
+        _tile("One replica in sync", sum(count for _, count in alone), "at the end; " + listed(
+            (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone else "of several, at the end",
               "warn" if alone else "good"),
         _tile("Unclean elections", unclean or (UNTOLD if UNCLEAN in missing else 0),
               f"of {elections['total']:,} elections", "bad" if unclean else "good"),

@@ -1,0 +1,125 @@
+"""`optimize`: a year of nights leaves many small files; this makes few large ones of them, and removes the old."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from delta.tables import DeltaTable
+
+from jobs.version import product_version
+from jobs.warehouse.tables import WRITERS, Warehouse
+from schemas.ledger import RUNS
+from schemas.tables import BY_NAME
+from udfs.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+STEP = "optimize"
+_VACUUM = {
+    # Delta's own guard against a time shorter than a week
+    "spark.databricks.delta.retentionDurationCheck.enabled": "false",
+    # else it adds two versions to each table, which no run pins
+    "spark.databricks.delta.vacuum.logging.enabled": "false",
+}
+"""Settings of Spark while old files are removed."""
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What became of a table: its files before and after."""
+
+    table: str
+    before: int
+    after: int
+
+
+def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None]) -> list[Compaction]:
+    """Make few files of many in each published table, publish that, and remove files that nobody reads any more.
+
+    Readers see the same rows before and after. What the last published run pinned is never removed, nor what another
+    version needed in the last `keep_hours`, for whoever began to read then. Raises BadInput if nothing is published.
+    """
+    if not warehouse.versions:
+        raise BadInput(f"Nothing is published in {warehouse.root}; run `kafka-rewind nightly LOGS` first.")
+    started = datetime.now(UTC).replace(tzinfo=None)
+    for name in warehouse.roll_back():
+        say(f"{name} was rolled back: an earlier run was not published")
+    names = [name for name in BY_NAME if name in warehouse.versions]
+    with ThreadPoolExecutor(WRITERS) as pool:
+        compactions = list(pool.map(lambda name: _compacted(warehouse, name), names))
+    versions = {**warehouse.versions, **warehouse.written}
+    if versions != warehouse.versions:
+        _publish(warehouse, started, versions)
+    compactions.append(_compacted(warehouse, RUNS.name))
+    _vacuum(warehouse, [*names, RUNS.name], keep_hours)
+    return compactions
+
+
+def _compacted(warehouse: Warehouse, name: str) -> Compaction:
+    """Compact one table; its rows stay as they are."""
+    table = DeltaTable.forPath(warehouse.spark, warehouse.path(name))
+    before = _files(table)
+    if before > 1:
+        warehouse.compact(name, lambda: table.optimize().executeCompaction())
+    return Compaction(name, before, _files(table) if before > 1 else before)
+
+
+def _files(table: DeltaTable) -> int:
+    """How many files hold the newest version of a table."""
+    detail = table.detail().first()
+    assert detail is not None  # of each table one row
+    return int(detail["numFiles"])
+
+
+def _publish(warehouse: Warehouse, started: datetime, versions: Mapping[str, int]) -> None:
+    """Let readers see the compacted versions: all else is as the last published run left it."""
+    warehouse.publish(
+        {
+            "started_at": started,
+            "finished_at": datetime.now(UTC).replace(tzinfo=None),
+            "version": product_version(),
+            "steps": [STEP],
+            "clusters": [],
+            "refused": [],
+            "inputs": [],
+            "table_versions": versions,
+            "rows": warehouse.rows,
+            "expectations": {},
+            "pending": warehouse.pending,
+            "derived_with": warehouse.derived_with,
+            "status": "published",
+        }
+    )
+    warehouse.versions = dict(versions)
+
+
+def _vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
+    """Remove files that no version of the last hours has."""
+    spark = warehouse.spark
+    before = {name: spark.conf.get(name, None) for name in _VACUUM}
+    for name, value in _VACUUM.items():
+        spark.conf.set(name, value)
+    try:
+        for name in names:
+            DeltaTable.forPath(spark, warehouse.path(name)).vacuum(keep_hours)
+    finally:
+        for name, value_before in before.items():
+            if value_before is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value_before)
+
+
+def compaction_text(compactions: list[Compaction]) -> str:
+    """What was done, on a line for each table that changed."""
+    changed = [c for c in compactions if c.after != c.before]
+    lines = [f"  {c.table:<28} {c.before:>6,} files are {c.after:,} now" for c in changed]
+    same = len(compactions) - len(changed)
+    if not changed:
+        return "Nothing to compact: all tables have as few files as they need."
+    return "\n".join(["Compacted:", *lines, f"  {same} other tables have as few files as they need."])

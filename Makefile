@@ -6,7 +6,7 @@ JARS := .venv/jars
 export PYTHONPATH := $(CURDIR)
 export GX_ANALYTICS_ENABLED := false
 
-.PHONY: demo test prove bench lint format docs zip clean
+.PHONY: demo test prove bench lint format docs zip wheel clean
 
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
@@ -19,7 +19,8 @@ test: java $(JARS)  ## the whole suite: whole runs over clusters beside all othe
 	wait $$runs; runs=$$?; echo "whole runs:"; cat build/runs.log; exit $$((runs || others))
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
-	@failed=""; for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || failed="$$failed $$proof"; done; \
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,prove]'
+	@failed=""; $(BIN)/python -m pip_audit --skip-editable --progress-spinner off || failed=" pip-audit"; for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || failed="$$failed $$proof"; done; \
 	if [ -n "$$failed" ]; then echo "not proven:$$failed"; exit 1; fi
 
 bench: java $(SETUP)  ## parsing against the text-scan and transport floors, timelines against repartition and sort, merge against heapq and grep; SIZE_MB=200 ROWS=300000
@@ -38,6 +39,9 @@ format: $(SETUP)
 
 docs: $(SETUP)  ## docs/tables.md from schemas
 	@mkdir -p build; $(BIN)/python -m schemas.document > build/tables.md && mv build/tables.md docs/tables.md
+
+wheel: $(SETUP)  ## build/kafka_rewind-VERSION-py3-none-any.whl; the same sources give the same bytes
+	@$(BIN)/python -m jobs.package build
 
 zip: $(SETUP)  ## the packages as spark-submit's --py-files wants them
 	@$(BIN)/python -m jobs.package build/kafka-rewind.zip

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -19,7 +18,6 @@ from jobs.exits import (
     FAILED,
     FOUND,
     INTERRUPTED,
-    REFUSED,
     complain,
     discard,
     exit_code,
@@ -31,11 +29,13 @@ from jobs.exits import (
 )
 from jobs.merge.command import merge
 from jobs.nightly.summary_command import summary
-from jobs.read.commands import export, shell, sql, tables
+from jobs.nightly.upkeep_command import optimize
+from jobs.read.commands import export, redact, shell, sql, tables
 from jobs.report.command import report
 
 if TYPE_CHECKING:
     from jobs.settings import Settings
+    from udfs.logs.paths import Source
 
 
 class CommandGroup(click.Group):
@@ -151,8 +151,11 @@ def cluster_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--cluster", default="default", show_default=True, help=text)(command)
 
 
-def checked(root: str, conf: str | None, logs: tuple[str, ...], cluster: str) -> tuple[Settings, str, int]:
-    """The settings, where the warehouse is, and the bytes of logs, about. Raises BadInput, before Spark starts."""
+def checked(
+    root: str, conf: str | None, logs: tuple[str, ...], cluster: str
+) -> tuple[Settings, str, int, list[Source]]:
+    """The settings, where the warehouse is, the bytes of logs, about, and their files. Raises BadInput, before Spark
+    starts."""
     from jobs import settings as settings_module
     from jobs.ingest.first_look import check_logs
     from jobs.session import expected_bytes
@@ -165,13 +168,15 @@ def checked(root: str, conf: str | None, logs: tuple[str, ...], cluster: str) ->
     if not cluster.strip():
         raise BadInput("--cluster has no name; give one, or leave it out.")
     root = warehouse_at(root, create=bool(logs))
-    paths = [source.path for source in find(logs)]
+    sources = find(logs)
+    paths = [source.path for source in sources]
     if paths:
         check_logs(paths, settings.limits)
     elif not has_ledger(root):
         check_whole(root)
         raise no_warehouse(root)
-    return settings, root, max(expected_bytes(paths), expected_size(root))
+    size = expected_bytes({source.path: source.size for source in sources})
+    return settings, root, max(size, expected_size(root)), sources
 
 
 def write(
@@ -185,55 +190,47 @@ def write(
     with_rejects: bool = False,
     report_file: str | None = None,
     rebuild: bool = False,
+    form: str = "text",
+    fail_on: Sequence[str] = (),
 ) -> None:
-    """Run some steps, print the summary, write the report. Bad paths and settings end it before Spark starts."""
-    from jobs.progress import on_terminal
-    from jobs.session import session
-    from jobs.warehouse.lock import sole_writer
+    """Run some steps, print the summary, write the report; exit 1 for what `fail_on` names.
 
-    settings, root, size = checked(root, conf, logs, cluster)
-    with ExitStack() as stack:
-        progress = stack.enter_context(on_terminal())
-        stack.enter_context(sole_writer(root, wait=not no_wait, say=progress.say))
-        with progress.step("starting Spark", says=True):
-            spark = stack.enter_context(session(size_bytes=size))
-        from jobs.nightly.refusal_text import refusal_text
+    Bad paths and settings end it before Spark starts.
+    """
+    from jobs.nightly.writing import open_for_writing
+
+    settings, root, size, sources = checked(root, conf, logs, cluster)
+    opened = open_for_writing(root, wait=not no_wait, size_bytes=size, create=bool(logs), repair=rebuild)
+    with opened as (warehouse, progress):
+        from jobs.nightly.ending import end_refused, end_with_findings, print_summaries, published_summaries
         from jobs.nightly.run import run
-        from jobs.nightly.summary_queries import summarize
-        from jobs.nightly.summary_text import summary_text
-        from jobs.warehouse.tables import open_warehouse
-        from udfs.printable import printable_lines
 
-        warehouse = open_warehouse(spark, root, create=bool(logs), repair=rebuild)
         outcome = run(
             warehouse,
             steps,
             settings,
             progress.say,
             logs=logs,
+            sources=sources,
             cluster=cluster,
             with_rejects=with_rejects,
             rebuild=rebuild,
             progress=progress,
         )
         with progress.step("summary"):
-            if outcome.published:
-                text = summary_text(summarize(warehouse, steps, settings), root, steps)
-            else:
-                text = refusal_text(outcome)
+            summaries = published_summaries(warehouse, steps, settings, outcome)
         progress.close()
         if not outcome.published:
-            click.echo(printable_lines(text), err=True)
-            raise click.exceptions.Exit(REFUSED)
+            end_refused(outcome)
         progress.say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
         if not outcome.has_new_input:
-            click.echo(f"{NOTHING_NEW[bool(logs)]}\n")
-        click.echo(printable_lines(text))
+            progress.say(NOTHING_NEW[bool(logs)])
+        print_summaries(summaries, root, steps, form)
         if report_file is not None:
             write_night_report(root, report_file)
         if outcome.refused:
-            click.echo(printable_lines(refusal_text(outcome)), err=True)
-            raise click.exceptions.Exit(REFUSED)
+            end_refused(outcome)
+        end_with_findings(summaries, fail_on)
 
 
 def write_night_report(root: str, file: str) -> None:
@@ -259,6 +256,13 @@ NOTHING_NEW = {
     "--report", "report_file", metavar="FILE", help="Write an HTML report, too; of several clusters FILE-NAME of each."
 )
 @click.option("--rebuild", is_flag=True, help="Make all that follows from events anew, also in a damaged warehouse.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["incidents", "unclean", "offline", "violated"]),
+    multiple=True,
+    help="Exit 1 if there are any that are open, or new since the last run; several times for several.",
+)
 def nightly(
     logs: tuple[str, ...],
     root: str,
@@ -267,6 +271,8 @@ def nightly(
     cluster: str,
     report_file: str | None,
     rebuild: bool,
+    form: str,
+    fail_on: tuple[str, ...],
 ) -> None:
     """Read LOGS (files, folders, globs, bundles), update all tables, print a summary."""
     from schemas.ledger import STEPS
@@ -275,7 +281,18 @@ def nightly(
         from jobs.read.output import check_output
 
         check_output("html", report_file)
-    write(STEPS, root, conf, no_wait, logs=logs, cluster=cluster, report_file=report_file, rebuild=rebuild)
+    write(
+        STEPS,
+        root,
+        conf,
+        no_wait,
+        logs=logs,
+        cluster=cluster,
+        report_file=report_file,
+        rebuild=rebuild,
+        form=form,
+        fail_on=fail_on,
+    )
 
 
 @main.command()
@@ -332,6 +349,7 @@ def replay(
 
 
 main.add_command(describe)
+main.add_command(optimize)
 for answer in (*ANSWERS, *ADMIN_COMMANDS):
     main.add_command(answer)
 main.add_command(merge)
@@ -341,6 +359,7 @@ main.add_command(export)
 main.add_command(tables)
 main.add_command(summary)
 main.add_command(shell)
+main.add_command(redact)
 
 
 if __name__ == "__main__":

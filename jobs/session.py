@@ -143,12 +143,33 @@ def are_many(spark: SparkSession) -> bool:
     return spark.conf.get(MANY, "true") == "true"
 
 
-def expected_bytes(paths: Iterable[str | os.PathLike[str]]) -> int:
-    """Estimated bytes of logs that files hold; packed ones, and tables, are not opened. An unreadable file counts 0."""
+def cores_at_most(spark: SparkSession) -> int:
+    """Cores for which work is to be divided: those that are there or, where executors come and go, that may come.
+
+    With dynamic allocation a job begins on one executor, and gets more the more tasks wait.
+    """
+    cores = int(spark.sparkContext.defaultParallelism)
+    if (spark.conf.get("spark.dynamicAllocation.enabled", None) or "false").lower() != "true":
+        return cores
+    most = min(int(spark.conf.get("spark.dynamicAllocation.maxExecutors", None) or MOST_EXECUTORS), MOST_EXECUTORS)
+    return max(cores, most * int(spark.conf.get("spark.executor.cores", None) or 1))
+
+
+MOST_EXECUTORS = 64
+"""How many executors are reckoned with where a cluster sets no limit: more tasks than cores cost little."""
+
+
+def expected_bytes(files: Iterable[str | os.PathLike[str]] | Mapping[str, int | None]) -> int:
+    """Estimated bytes of logs that files hold; packed ones, and tables, are not opened. An unreadable file counts 0.
+
+    A mapping: with the bytes of files that are known from a listing.
+    """
     total = 0
-    for path in paths:
+    for path in files:
+        size = files[str(path)] if isinstance(files, Mapping) else None
         with suppress(OSError):
-            total += os.stat(path).st_size * (PACKED_TIMES if str(path).endswith(PACKED) else 1)
+            on_disk = os.stat(path).st_size if size is None else size
+            total += on_disk * (PACKED_TIMES if str(path).endswith(PACKED) else 1)
     return total
 
 
@@ -202,6 +223,7 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         spark = _start_quietly(builder)
     try:
         if is_hosted:
+            check_classic(spark)
             check_delta(spark)
             spark.conf.set("spark.sql.session.timeZone", SETTINGS["spark.sql.session.timeZone"])
         if running is None:
@@ -272,6 +294,15 @@ def _cache_classes(spark: SparkSession) -> None:
         setattr(jvm, name, getattr(jvm, name))
 
 
+def check_classic(spark: SparkSession) -> None:
+    """Raises NoSpark for a session of Spark Connect, which has neither a SparkContext nor the JVM that is used here."""
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        raise NoSpark(
+            "This session is one of Spark Connect, as serverless and shared Databricks clusters have; run it on one "
+            "with dedicated access (data_security_mode: SINGLE_USER), or with spark-submit."
+        )
+
+
 def check_delta(spark: SparkSession) -> None:
     """Raises NoSpark for a session that cannot read and write Delta; on Databricks each one can."""
     extensions = spark.conf.get("spark.sql.extensions", "") or ""
@@ -284,20 +315,22 @@ def _start(builder: SparkSession.Builder) -> SparkSession:
 
 
 def _start_quietly(builder: SparkSession.Builder) -> SparkSession:
-    """Start the JVM with its standard error in a file: what Ivy and log4j print is of no use unless it fails."""
+    """Start the JVM with its output in a file: what Ivy, log4j and Delta print is of no use unless it fails."""
     if os.environ.get(DEBUG):
         return _start(builder)
     with tempfile.TemporaryFile() as output:
-        ours = os.dup(2)
-        os.dup2(output.fileno(), 2)
+        ours = {number: os.dup(number) for number in (1, 2)}
+        for number in ours:
+            os.dup2(output.fileno(), number)
         try:
             return _start(builder)
         except Exception as error:
             output.seek(0)
             raise NoSpark(_why_not_started(output.read().decode("utf-8", "replace"))) from error
         finally:
-            os.dup2(ours, 2)
-            os.close(ours)
+            for number, descriptor in ours.items():
+                os.dup2(descriptor, number)
+                os.close(descriptor)
 
 
 def _why_not_started(output: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -86,9 +86,9 @@ def load(path: str | None) -> Settings:
     if path is None:
         return Settings()
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = str(error).splitlines()[0]
+        content = _content(path)
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error).splitlines()[0]
         raise BadInput(
             f"The settings file cannot be read: {path} ({reason}); give a YAML file such as conf/example.yaml."
         ) from None
@@ -98,6 +98,38 @@ def load(path: str | None) -> Settings:
         raise BadInput(f"The settings file {path} is a {type(content).__name__}; {MAPPING}.")
     _check_keys(path, "", content, Settings)
     return _checked(path, content)
+
+
+_MOST_BYTES = 1 << 20
+"""A settings file that has more is none."""
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without what settings have no use for: references, by which some lines unfold to gigabytes; and a key that
+    is given twice, of which YAML's own loaders drop the first.
+    """
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """The next node. Raises ValueError for a reference to another one."""
+        if self.check_event(yaml.AliasEvent):
+            raise ValueError("it refers to other parts of itself with *; write them out")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """A mapping. Raises ValueError for a key that is there twice."""
+        keys = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        if twice := next((key for key, count in keys.items() if count > 1), None):
+            raise ValueError(f"it has {_shown(twice)} twice")
+        return super().construct_mapping(node, deep)
+
+
+def _content(path: str) -> Any:
+    """What a YAML file says. Raises OSError, ValueError, RecursionError or YAMLError for what cannot be settings."""
+    with open(path, "rb") as file:
+        text = file.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"it has more than {_MOST_BYTES} bytes")
+    return yaml.load(text.decode("utf-8"), _PlainLoader)
 
 
 MAPPING = "give `key: value`, a line each, as in conf/example.yaml"
@@ -195,14 +227,28 @@ def _topic(path: str, topic: str, value: Any) -> TopicSettings:
 _COUNTS = ("churn_flaps", "coverage_tolerance_minutes", "max_unpacked_gb", "max_unpacked_ratio", "max_reject_percent")
 
 
+_MOST = 1_000_000
+
+
+def _shown(value: Any) -> str:
+    """A value as a sentence shows it, its middle left out if it is long."""
+    text = (
+        repr(value) if not isinstance(value, int) or abs(value) < 10**30 else f"a number of {value.bit_length()} bits"
+    )
+    return text if len(text) <= 60 else f"{text[:40]} … {text[-10:]}"
+
+
 def _check_values(path: str, where: str, settings: Settings | TopicSettings) -> None:
     """Raises BadInput for a count that is no whole number from 1, or a switch that is neither true nor false."""
     counts: dict[str, Any] = {n: getattr(settings, n) for n in _COUNTS} if isinstance(settings, Settings) else {}
     if settings.min_insync_replicas is not None:
         counts["min_insync_replicas"] = settings.min_insync_replicas
     for name, value in counts.items():
-        if type(value) is not int or value < 1:
-            raise BadInput(f"The settings file {path} gives {value!r} for {name}{where}; give a whole number from 1.")
+        if type(value) is not int or not 1 <= value <= _MOST:
+            raise BadInput(
+                f"The settings file {path} gives {_shown(value)} for {name}{where}; "
+                f"give a whole number from 1 to {_MOST}."
+            )
     switch = settings.unclean_leader_election_enable
     if switch is not None and type(switch) is not bool:
         raise BadInput(

@@ -1,4 +1,4 @@
-"""What spark-submit runs: the command line, in the session that it describes (docs/how-to-spark-submit.md)."""
+"""What spark-submit and the console script run: the command line (docs/how-to-spark-submit.md)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def run(arguments: Sequence[str]) -> int:
     return DONE
 
 
-if __name__ == "__main__":
-    if code := run(sys.argv[1:]):  # a host that runs this inside its own Python takes any SystemExit for a failure
+def main() -> None:
+    """The console script. It returns where all went well: hosts that call it take any SystemExit for a failure."""
+    if code := run(sys.argv[1:]):
         sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

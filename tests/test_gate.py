@@ -105,6 +105,12 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
         leader_in_isr | t-0 | unknown | [] | 1@f:1""",
         "three_valued", 1, '"subject":"t-0"',
     ),
+    "logs of several clusters": (
+        "controller_timeline",
+        """cluster_incarnation | controller_id | controller_epoch | mode | since | evidence
+        -1 | 3 | 7 | zookeeper | 10:00:00 | 1@f:1""",
+        "of_one_cluster", 1, '"controller_epoch":7',
+    ),
     "no event type": (
         "events",
         "logger | event_type | byte_offset\nstate.change.logger | | 0",

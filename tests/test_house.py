@@ -19,6 +19,7 @@ PLACES = {  # room -> the rooms that it may import, besides itself
     "schemas": set(),
     "udfs.errors": set(),
     "udfs.printable": set(),
+    "udfs.redaction": {"udfs.rules"},
     "udfs.rules": set(),
     "udfs.kafka": {"schemas"},
     "udfs.logs": {"udfs.errors", "udfs.rules"},
@@ -38,6 +39,7 @@ LAYERS = (  # of jobs: a room may import those of the lines above it, and nothin
     {"jobs.report"},
     {"jobs.cli"},
     {"jobs.submit", "jobs.package"},
+    {"jobs.databricks"},
 )
 MOST_LINES, MOST_FUNCTION_LINES, MOST_COLUMNS = 400, 60, 120
 RULES = "udfs/rules/subjects/"

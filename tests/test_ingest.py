@@ -23,6 +23,7 @@ from udfs.arrow.schema import SCHEMA
 from udfs.arrow.templates import clear_templates
 from udfs.errors import BadInput
 from udfs.logs.formats import format_named
+from udfs.logs.paths import find
 from udfs.logs.ranges import Range, groups, open_ranges
 from udfs.rules.drift import drifting_rules
 from udfs.rules.lookup import candidates
@@ -43,8 +44,8 @@ class Nights:
     def read(self, *logs: Path) -> NewInput:
         self.number += 1
         self.progress.clear()
-        paths = [str(path) for path in logs]
-        new_input = ingest(self.warehouse, paths, self.settings, "default", str(self.number), self.progress.append)
+        sources = find([str(path) for path in logs])
+        new_input = ingest(self.warehouse, sources, self.settings, "default", str(self.number), self.progress.append)
         self.warehouse.versions |= self.warehouse.written
         return new_input
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from dataclasses import fields
+from email import message_from_string
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
 import yaml
 
+from jobs.exits import PACKAGES
 from jobs.package import USAGE, build, main
 from jobs.session import SETTINGS
 from jobs.settings import Settings, load
@@ -73,15 +76,53 @@ def test_same_sources_same_bytes(tmp_path: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
-def test_pip_takes_the_wheel_and_asks_for_nothing_else(tmp_path: Path) -> None:
-    """A runtime that has Spark must not get another one."""
+def test_pip_takes_the_wheel(tmp_path: Path) -> None:
     wheel = build(tmp_path)
     lib = tmp_path / "lib"
-    command = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--target", str(lib), str(wheel)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-index",
+        "--no-deps",
+        "--target",
+        str(lib),
+        str(wheel),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert {"jobs", "schemas", "udfs", "bin"} <= {path.name for path in lib.iterdir()}
     assert (lib / "bin" / "kafka-rewind").exists()
+
+
+def requirements(extras: set[str]) -> set[str]:
+    """Names of what pip installs beside the wheel, with some extras."""
+    from packaging.requirements import Requirement
+
+    with ZipFile(build(Path(tempfile.mkdtemp()))) as archive:
+        metadata = archive.read("kafka_rewind-0.1.0.dist-info/METADATA").decode()
+    message = message_from_string(metadata)
+    assert set(message.get_all("Provides-Extra") or ()) >= {"read", "spark", "hdfs"}
+    assert str(message.get_payload()).strip().startswith("# Kafka Rewind")
+    wanted: set[str] = set()
+    for requirement in map(Requirement, message.get_all("Requires-Dist") or ()):
+        if requirement.marker is None or any(requirement.marker.evaluate({"extra": extra}) for extra in extras):
+            own = requirement.name == "kafka-rewind" and requirement.extras - extras
+            wanted |= requirements(extras | requirement.extras) if own else {requirement.name}
+    return wanted - {"kafka-rewind"}
+
+
+def test_extras_have_what_their_commands_need() -> None:
+    """A runtime that has Spark must not get another one, and a laptop that reads tables needs none."""
+    merge = {"click", "numpy", "pyyaml", "tzdata"}
+    read = merge | {"pyarrow", "deltalake", "duckdb", "prompt-toolkit", "tqdm"}
+    assert requirements(set()) == merge
+    assert requirements({"read"}) == read
+    assert requirements({"spark"}) == read | {"pyspark", "delta-spark", "pandas", "great-expectations"}
+    assert {package for package, _ in PACKAGES.values()} <= requirements({"spark"})
+    assert {package for package, extra in PACKAGES.values() if extra == "read"} <= read
 
 
 def test_bad_usage_and_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,14 +158,3 @@ def test_the_examples_within_the_example(tmp_path: Path) -> None:
     assert settings.cluster_of("/logs/kafka-eu/broker-1/server.log", "default") == "eu"
     assert settings.zone_of(3) == "America/New_York"
     assert settings.topics["payments"].min_insync_replicas == 2
-
-
-def test_the_databricks_job_calls_our_entry_point() -> None:
-    job = yaml.safe_load((ROOT / "conf" / "databricks-job.yml").read_text())
-    task = job["resources"]["jobs"]["kafka_rewind_nightly"]["tasks"][0]
-    assert task["python_wheel_task"]["parameters"][0] == "nightly"
-    setup = (ROOT / "setup.cfg").read_text()
-    assert f"{task['python_wheel_task']['entry_point']} = jobs.cli:main" in setup
-    assert f"name = {task['python_wheel_task']['package_name']}" in setup
-    version = setup.split("version = ")[1].splitlines()[0]
-    assert task["libraries"][0]["whl"].endswith(f"kafka_rewind-{version}-py3-none-any.whl")

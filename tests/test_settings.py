@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -114,3 +115,42 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(BadInput, match="cannot be read"):
         load(str(path))
+
+
+_BOMB = "\n".join(
+    [f"a0: &a0 {{{', '.join(f'k{i}: v' for i in range(9))}}}"]
+    + [f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}" for n in range(1, 9)]
+)
+HOSTILE = {  # settings file -> what is said of it
+    _BOMB: "refers to other parts of itself",
+    "a: &a [x, x]\nb: &b [*a, *a]\n": "refers to other parts of itself",
+    "[" * 100_000: "nested too deep",
+    "topics:" + "".join(f"\n{' ' * n}k{n}:" for n in range(1, 400)): "The settings file",
+    "#" * (1 << 20) + "\n": "more than 1048576 bytes",
+    "churn_flaps: 3\nchurn_flaps: 4\n": "it has 'churn_flaps' twice",
+    "topics: {pay: {min_insync_replicas: 1}, pay: {min_insync_replicas: 2}}": "it has 'pay' twice",
+    f"churn_flaps: {10**20}": "whole number from 1 to",
+    f"churn_flaps: {'9' * 9_000}": "The settings file",
+    "coverage_tolerance_minutes: 999999999999": "whole number from 1 to",
+    "max_unpacked_gb: .inf": "inf for max_unpacked_gb",
+    "time_zone: 2026-99-99": "The settings file",
+    "!!python/object/apply:os.system [id]": "could not determine a constructor",
+    "a: \x00": "The settings file",
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=[text[:30] for text in HOSTILE])
+def test_hostile_settings_are_one_sentence(text: str, tmp_path: Path) -> None:
+    """None hangs, fills the memory, or runs anything."""
+    begun = time.process_time()
+    with pytest.raises(BadInput, match=HOSTILE[text]) as error:
+        load(written(tmp_path, text))
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 1500
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize("path", ["/dev/zero", "/proc/self/mem", "/tmp"])
+def test_what_is_no_file_of_settings(path: str) -> None:
+    with pytest.raises(BadInput, match=f"The settings file cannot be read: {path}"):
+        load(path)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.warehouse.location import warehouse_at
-from jobs.warehouse.tables import Overtaken, open_warehouse
+from jobs.warehouse.location import DATABRICKS, located, mounted, spark_path, warehouse_at
+from jobs.warehouse.tables import Overtaken, open_warehouse, writing_warehouse
 from schemas.ingest import REJECTS
-from udfs.errors import BadInput
+from udfs.errors import BadInput, Failed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -185,3 +185,80 @@ def test_below_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="file"):
         warehouse_at(str(tmp_path / "file" / "warehouse"), create=True)
+
+
+LOCATIONS = {  # --warehouse, on Databricks -> where it is, what Spark is given
+    "a folder": ("/data/w/", False, "/data/w", "file:///data/w"),
+    "its URL": ("file:///data/w", False, "/data/w", "file:///data/w"),
+    "an object store": ("s3a://bucket/w/", False, "s3a://bucket/w", "s3a://bucket/w"),
+    "DBFS is no folder here": ("dbfs:/w", False, "dbfs:/w", "dbfs:/w"),
+    "DBFS as some write it": ("dbfs:///w", False, "dbfs:/w", "dbfs:/w"),
+    "a mount of DBFS": ("/dbfs/w", True, "dbfs:/w", "dbfs:/w"),
+    "a volume": ("/Volumes/main/kafka/v/w", True, "dbfs:/Volumes/main/kafka/v/w", "dbfs:/Volumes/main/kafka/v/w"),
+    "a folder called Volumes elsewhere": ("/Volumes/w", False, "/Volumes/w", "file:///Volumes/w"),
+    "another folder there": ("/tmp/w", True, "/tmp/w", "file:///tmp/w"),
+}
+
+
+@pytest.mark.parametrize("case", LOCATIONS)
+def test_one_path_for_python_and_spark(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    root, is_databricks, where, for_spark = LOCATIONS[case]
+    monkeypatch.delenv(DATABRICKS, raising=False)
+    if is_databricks:
+        monkeypatch.setenv(DATABRICKS, "17.3")
+    assert (located(root), spark_path(located(root))) == (where, for_spark)
+
+
+def test_readers_without_spark_see_what_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.path.isdir", lambda path: path in ("/Volumes/a/b/c/w", "/dbfs/w"))
+    assert [mounted(root) for root in ("dbfs:/Volumes/a/b/c/w", "dbfs:/w", "dbfs:/other", "s3://b/w")] == [
+        "/Volumes/a/b/c/w",
+        "/dbfs/w",
+        "dbfs:/other",
+        "s3://b/w",
+    ]
+
+
+def test_a_cluster_whose_default_file_system_is_another(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+    """A path without scheme is a folder of this machine all the same: the second run finds the versions of the first.
+    A URL is that file system's, where this machine has no such folder, and one run at a time holds it."""
+    hdfs = tmp_path / "hdfs"
+    hdfs.mkdir()
+    settings = {"fs.defaultFS": "viewfs://c/", "fs.viewfs.mounttable.c.link./w": f"file://{hdfs}"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    rows = frame(REJECTS, "file_id | line | reason\na | 1 | x")
+    silent: dict[str, Any] = {"wait": False, "say": print}
+    try:
+        for root, folder in ((str(tmp_path / "local"), tmp_path / "local"), ("viewfs://c/w/new", hdfs / "new")):
+            for lines in (1, 2):
+                with writing_warehouse(spark, root, create=True, **silent) as warehouse:
+                    assert warehouse.roll_back() == []
+                    warehouse.write(REJECTS, rows, append=True)
+                    warehouse.publish(run_row(warehouse.written))
+                assert open_warehouse(spark, root, create=False).read("rejects").count() == lines
+            assert (folder / "rejects" / "_delta_log").is_dir()
+        one, other = (writing_warehouse(spark, root, create=True, **silent) for _ in range(2))
+        with one, pytest.raises(Failed, match="Another run"), other:
+            pytest.fail("two wrote")
+    finally:
+        for name in settings:
+            spark.conf.unset(name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["hdfs", "local"]
+
+
+def test_a_table_that_was_empty_and_stays_so_is_not_written(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
+    """Most nights most clusters have no reassignment; a commit of nothing costs a Spark job, and so does its audit."""
+    root, nothing = str(tmp_path / "warehouse"), frame(REJECTS, "cluster | line")
+    warehouse = open_warehouse(spark, root, create=True)
+    warehouse.write(REJECTS, nothing, cache=True)
+    assert warehouse.written == {"rejects": 0}  # a table that is not there is made
+    warehouse.publish(run_row(warehouse.written) | {"rows": {"rejects": 0}})
+
+    warehouse = open_warehouse(spark, root, create=False)
+    assert warehouse.write(REJECTS, nothing, replace="cluster IN ('a')", cache=True) is not None
+    assert (warehouse.written, warehouse.newest("rejects").count()) == ({}, 0)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"), replace="cluster IN ('a')", cache=True)
+    assert (warehouse.written, warehouse.newest("rejects").count()) == ({"rejects": 1}, 1)
+    warehouse.write(REJECTS, nothing, replace="cluster IN ('a')", cache=True)  # it is no longer as it was published
+    assert (warehouse.written, warehouse.newest("rejects").count()) == ({"rejects": 2}, 0)

@@ -9,7 +9,7 @@ last record on (`jobs.ingest.grown_streams`).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -38,6 +38,7 @@ from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES, REJECTS
 from schemas.spark import LONG, TEXT
 from udfs.logs.coverage import CoverageSpan, merged_coverage
+from udfs.logs.paths import Source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -156,20 +157,20 @@ def reparse_rejects(warehouse: Warehouse, settings: Settings, say: Say) -> NewIn
 # ---- logs -----------------------------------------------------------------------------------------------------------
 def ingest(
     warehouse: Warehouse,
-    logs: Iterable[str],
+    sources: Sequence[Source],
     settings: Settings,
     cluster: str,
     run_id: str,
     say: Say,
     progress: Progress = SILENT,
 ) -> NewInput:
-    """Read what is new in the logs into the tables that hold records and streams.
+    """Read what is new in files into the tables that hold records and streams.
 
     A file that cannot be read, or that changes while it is read, is reported and noted, the others are read. Raises
     BadInput if none is a log; then nothing was written.
     """
     published = {row["file_id"]: row.asDict(recursive=True) for row in warehouse.current("log_files").collect()}
-    plan = plan_reading(warehouse.spark, logs, published, settings, cluster, run_id, say, progress)
+    plan = plan_reading(warehouse.spark, sources, published, settings, cluster, run_id, say, progress)
     rows = plan.rows
     if rows == published and warehouse.exists(LOG_COVERAGE.name):
         return NewInput(())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -99,6 +100,23 @@ class ReadPlan:
             last = self.grown[file_id]["last_record"] if file_id in self.grown else {"byte_offset": 0, "line": 1}
             tasks += ranges(self.to_read[file_id], file_id, start=last["byte_offset"], first_line=last["line"])
         return tasks
+
+    def in_other_clusters(self) -> list[str]:
+        """Sentences about streams that are new to their cluster, and in the tables as those of another one."""
+        owners = defaultdict[tuple[str, int], set[str]](set)
+        for row in self.rows.values():
+            owners[row["prefix_hash"], row["size_bytes"]].add(row["cluster"])
+        new = [self.rows[file_id] for file_id in self.to_read if file_id not in self.grown]
+        pairs = Counter(
+            (row["cluster"], other)
+            for row in new
+            for other in owners[row["prefix_hash"], row["size_bytes"]] - {row["cluster"]}
+        )
+        return [
+            f"{count:,} {'log' if count == 1 else 'logs'} of cluster {cluster} {'is' if count == 1 else 'are'} in the "
+            f"tables already, of cluster {other}: from this run on both have them"
+            for (cluster, other), count in sorted(pairs.items())
+        ]
 
     def first_line(self, file_id: str) -> int:
         """The number of the line from which on a stream is read."""

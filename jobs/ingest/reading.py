@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,11 @@ from jobs.ingest.first_look import no_logs
 from jobs.ingest.read_plan import LogFileRow, ReadPlan
 from jobs.ingest.stream_accounts import Account
 from jobs.progress import SILENT, Progress
+from jobs.session import cores_at_most
 from jobs.settings import Settings
 from udfs.arrow.schema import SCHEMA
 from udfs.errors import FileChanged
-from udfs.logs.paths import find, name_on_disk
+from udfs.logs.paths import Source, name_on_disk
 from udfs.logs.ranges import Range, groups
 from udfs.logs.survey import KnownStreams, Survey, known_streams, survey
 from udfs.logs.worker_setup import prepare
@@ -41,7 +42,7 @@ _SURVEY = T.StructType([T.StructField("survey", T.BinaryType())])
 # ---- what is to be read ----------------------------------------------------------------------------------------------
 def plan_reading(
     spark: SparkSession,
-    logs: Iterable[str],
+    sources: Sequence[Source],
     published: Mapping[str, LogFileRow],
     settings: Settings,
     cluster: str,
@@ -49,11 +50,10 @@ def plan_reading(
     say: Callable[[str], None],
     progress: Progress = SILENT,
 ) -> ReadPlan:
-    """Survey the logs, and plan what is to be read of them. `cluster`: for paths that the settings do not name.
+    """Survey files, and plan what is to be read of them. `cluster`: for paths that the settings do not name.
 
     A file that cannot be read is reported. Raises BadInput if none is a log.
     """
-    sources = find(logs)
     by_cluster: defaultdict[str, list[str]] = defaultdict(list)
     for source in sources:
         by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
@@ -64,12 +64,14 @@ def plan_reading(
         for name in by_cluster
     }
     plan = ReadPlan(dict(published), run_id)
-    size = sum(map(_size_on_disk, (source.path for source in sources)))
+    size = sum(_size_on_disk(source.path) if source.size is None else source.size for source in sources)
     with shown_while_read(spark, progress, "ingest, looking for what is new", size) as bytes_read:
         for name, surveyed in survey_all(spark, by_cluster, known, settings, bytes_read):
             plan.add(name, surveyed)
     for surveyed in plan.damaged:
         say(surveyed.error or "")
+    for sentence in plan.in_other_clusters():
+        say(sentence)
     if not plan.has_logs:
         raise no_logs([source.path for source in sources], plan.damaged)
     return plan
@@ -148,8 +150,7 @@ def read_ranges(spark: SparkSession, tasks: list[Range], bytes_read: BytesRead =
 
 def _spread(spark: SparkSession, table: pa.Table, most: int) -> DataFrame:
     """A small table, its rows dealt evenly to tasks: at most `most`, and at most four a core."""
-    cores = spark.sparkContext.defaultParallelism
-    parts = max(1, min(most, 4 * cores))
+    parts = max(1, min(most, 4 * cores_at_most(spark)))
     order = [i for part in range(parts) for i in range(part, table.num_rows, parts)]
     counts = [len(range(part, table.num_rows, parts)) for part in range(parts)]
     numbered = table.take(pa.array(order, pa.int64())).append_column(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from jobs.merge.inputs import Inputs
@@ -101,6 +102,21 @@ def _is_pipe(path: str) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
+def _is_endless(path: str) -> bool:
+    """Whether a path is that of a device that is neither a terminal nor empty: reading it may never end."""
+    import stat
+
+    try:
+        about = os.stat(path)
+    except OSError:
+        return False
+    if not stat.S_ISCHR(about.st_mode) or about.st_rdev == os.stat(os.devnull).st_rdev:
+        return False
+    with suppress(OSError), open(path, "rb", buffering=0) as device:
+        return not device.isatty()
+    return True
+
+
 def single_logs(inputs: Inputs, paths: Iterable[str]) -> tuple[list[Log], list[str]]:
     """Single streams, opened for a look, and the paths of bundles, which are read member by member later.
 
@@ -110,6 +126,9 @@ def single_logs(inputs: Inputs, paths: Iterable[str]) -> tuple[list[Log], list[s
     bundles: list[str] = []
     for argument in paths:
         path, name, held = name_on_disk(argument), printable(argument), None
+        if _is_endless(path):
+            inputs.trouble(f"This is a device: {name}; give log files. The others are merged.")
+            continue
         try:
             if argument == "-" or _is_pipe(argument):
                 name = "standard input" if argument == "-" else name

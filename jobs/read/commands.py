@@ -107,3 +107,24 @@ def shell(cluster: str | None, root: str) -> None:
     from jobs.read.shell import run_shell
 
     run_shell(root, cluster)
+
+
+@click.command()
+@click.argument("to")
+@click.option(
+    "--key", "key_file", required=True, metavar="FILE", help="File with the key: the same key, the same names."
+)
+@click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")
+def redact(to: str, key_file: str, root: str) -> None:
+    """Copy the published tables to the new folder TO, without names of topics, hosts, principals and clients.
+
+    Each becomes a hash by the key, the same everywhere; all commands read TO as a warehouse.
+    """
+    from jobs.read.redact import key_of
+    from jobs.read.redact import redact as copy
+
+    counts = copy(root, to, key_of(key_file))
+    click.echo(
+        f"Wrote {to}: {counts['t']} topics, {counts['h']} hosts, {counts['p']} principals and {counts['c']} client ids"
+        " have other names there."
+    )

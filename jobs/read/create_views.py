@@ -76,7 +76,7 @@ def create_evidence(connection: DuckDBPyConnection) -> None:
         if "evidence" not in table.columns:
             continue
         topic, partition = (name if name in table.columns else "NULL" for name in ("topic", "partition"))
-        at = next(f'"{name}"' for name in ("at", "since", "sent_at") if name in table.columns)
+        at = next(f'"{name}"' for name in ("at", "since", "sent_at", "window") if name in table.columns)
         if table.name == "control_requests":
             at = "coalesce(sent_at, received_at, responded_at)"
         parts.append(
@@ -99,7 +99,7 @@ EVIDENCE_FIELDS = tuple(
         ("cluster", "string", "Cluster of the row."),
         ("topic", "string", "Topic of the row; null if the table has none."),
         ("partition", "int", "Partition of the row; null if the table has none."),
-        ("at", "timestamp", "Time of the row: its `at`, its `since`, or when a request was first seen."),
+        ("at", "timestamp", "Time of the row: its `at`, `since` or `window`, or when a request was first seen."),
         ("node_id", "int", "Node that wrote the line; null unknown."),
         ("file_id", "string", "Stream of the line (log_files)."),
         ("line", "bigint", "Its number in the stream, from 1."),

@@ -79,6 +79,8 @@ RESTORE = "run `kafka-rewind nightly LOGS --rebuild`, which restores what follow
 def is_delta_table(path: str) -> bool:
     if not is_remote(path):
         return os.path.isdir(f"{path}/_delta_log")
+    if path.startswith("dbfs:"):
+        raise BadInput(f"{path} is read on Databricks, where it is mounted; elsewhere `--engine spark` may reach it.")
     delta_table = _delta_table()
     try:
         is_delta: bool = delta_table.is_deltatable(path)
@@ -129,9 +131,16 @@ def damaged(error: Exception) -> Failed:
 
 
 def first_line(error: Exception) -> str:
-    """What an error of delta-rs or DuckDB says, on one line without its full stop."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return re.sub(r"\s+", " ", lines[0] if lines else type(error).__name__).rstrip(".")
+    """What an error of delta-rs or DuckDB says, on one line without its full stop; of causes in a list the first and
+    the last.
+
+    >>> first_line(OSError("Generic S3 error\\n  \\x1b[31m↳\\x1b[0m Error performing GET\\n   ↳ Connection refused\\n"))
+    'Generic S3 error: Connection refused'
+    """
+    text = re.sub(r"\x1b\[\d*m", "", str(error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    causes = [line.removeprefix("↳").strip() for line in lines if line.startswith("↳")]
+    return re.sub(r"\s+", " ", ": ".join([lines[0], *causes[-1:]])).rstrip(".")
 
 
 def table_named(name: str) -> Table:

@@ -113,14 +113,27 @@ def _rows(connection: DuckDBPyConnection, queries: Iterable[str]) -> Iterator[Ce
 def _csv(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([safe(name) for name in names])
+    writer.writerow([_no_formula(safe(name)) for name in names])
     for row in islice(rows, shape.limit):
-        writer.writerow(["" if value is None else safe(value) for value in row])
+        writer.writerow(["" if value is None else _no_formula(safe(value)) for value in row])
         if buffer.tell() > 1 << 16:
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()
     yield buffer.getvalue()
+
+
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|inf|nan)", re.IGNORECASE)
+
+
+def _no_formula(cell: str) -> str:
+    """A cell that a spreadsheet takes for text: logs are written by anybody who can make a topic or a client id.
+
+    >>> _no_formula("=cmd|' /C calc'!A0"), _no_formula("-5"), _no_formula("-x"), _no_formula("pay-in")
+    ("'=cmd|' /C calc'!A0", '-5', "'-x", 'pay-in')
+    """
+    is_formula = cell.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(cell)
+    return f"'{cell}" if is_formula else cell
 
 
 def _jsonl(names: list[str], rows: Iterator[Cells], shape: Shape, safe: Callable[[str], str]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.read.create_views import EVIDENCE, VIEWS, add_comments, create_evidence, create_view, rows
 from jobs.read.published import Published, damaged, is_delta_table, nothing_published
 from jobs.warehouse.integrity import check_whole
-from jobs.warehouse.location import is_remote, located, no_warehouse, warehouse_at
+from jobs.warehouse.location import is_remote, located, mounted, no_warehouse, warehouse_at
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME, DERIVED
 from udfs.errors import BadInput, Failed
@@ -62,7 +62,7 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
 
     Raises BadInput if there is none, or nothing was published in it.
     """
-    root = warehouse_at(root, create=False)
+    root = mounted(warehouse_at(root, create=False))
     if not is_delta_table(f"{root}/{RUNS.name}"):
         if is_remote(root):
             raise BadInput(
@@ -116,7 +116,7 @@ def open_views(
     names = VIEWS if only is None else _with_needed(only)
     with ExitStack() as stack:
         copied = stack.enter_context(_copies(root, names)) if engine == "spark" else None
-        path = root if copied else stack.enter_context(plain_path(located(root)))
+        path = root if copied else stack.enter_context(plain_path(mounted(located(root))))
         connection = stack.enter_context(connect())
         published = copied or open_published(connection, path)
         files = list(writes)

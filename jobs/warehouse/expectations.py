@@ -98,6 +98,7 @@ OF_ONE_TABLE: Mapping[str, Callable[[], Column]] = {
     "bytes_accounted": lambda: F.col("size_bytes") != sum((F.col(name) for name in BYTES), F.lit(0)),
     "as_written": _differs_from_written,
     "reject_ratio": _has_too_many_rejects,
+    "of_one_cluster": lambda: F.col("cluster_incarnation") < 0,
     "typed": lambda: F.col("event_type").isNull() | F.col("logger").isNull(),
     "leader_if_succeeded": lambda: F.col("succeeded") & F.col("leader").isNull(),
     "changes_something": lambda: F.when(F.col("kind") == "shrink", F.size("removed") < 1).otherwise(

@@ -1,4 +1,9 @@
-"""Where a warehouse is: a folder, or the URL of an object store or a Hadoop file system. It needs no Spark."""
+"""Where a warehouse is: a folder, or the URL of an object store or a Hadoop file system. It needs no Spark.
+
+A path without scheme is a folder of this machine, for Python and, by `spark_path`, for Spark, whatever Hadoop's
+`fs.defaultFS` is. On Databricks, where folders of volumes and of DBFS are mounts of what Spark knows as `dbfs:/`, their
+path is that URL.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +17,17 @@ from schemas.ingest import EVENTS
 from schemas.ledger import RUNS
 from udfs.errors import BadInput
 
+DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
+"""Environment variable that each of its clusters sets."""
+
 
 def is_remote(root: str) -> bool:
-    """Whether a warehouse lies in an object store or a Hadoop file system."""
-    return "://" in root
+    """Whether a warehouse lies in an object store or a Hadoop file system: it has a scheme.
+
+    >>> [is_remote(root) for root in ("s3a://bucket/w", "dbfs:/w", "/data/w", "w:1/x")]
+    [True, True, False, False]
+    """
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", root) is not None
 
 
 def located(root: str) -> str:
@@ -26,7 +38,33 @@ def located(root: str) -> str:
     if (match := re.match(r"file:(?://(?=/))?(?=/)", root)) is not None:
         literal = root[match.end() :]
         root = literal if os.path.exists(literal) else unquote(literal)
-    return root.rstrip("/") if is_remote(root) else os.path.abspath(root)
+    if not is_remote(root):
+        root = os.path.abspath(root)
+        if DATABRICKS not in os.environ or not root.startswith(_MOUNTS):
+            return root
+        root = f"dbfs:{root.removeprefix('/dbfs')}"
+    return re.sub(r"^dbfs:/+", "dbfs:/", root).rstrip("/")
+
+
+_MOUNTS = ("/Volumes/", "/dbfs/")
+
+
+def mounted(root: str) -> str:
+    """The folder as which this machine has a `dbfs:/` warehouse, for readers without Spark; else as it is."""
+    if root.startswith("dbfs:/"):
+        path = root.removeprefix("dbfs:")
+        folder = path if path.startswith("/Volumes/") else f"/dbfs{path}"
+        return folder if os.path.isdir(folder) else root
+    return root
+
+
+def spark_path(path: str) -> str:
+    """What Spark is given for a path in a warehouse: a URL with a scheme, which no `fs.defaultFS` changes.
+
+    >>> spark_path("/data/w/events"), spark_path("hdfs://h/w/events")
+    ('file:///data/w/events', 'hdfs://h/w/events')
+    """
+    return path if is_remote(path) else f"file://{path}"
 
 
 def warehouse_at(root: str, *, create: bool) -> str:

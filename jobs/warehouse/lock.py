@@ -1,7 +1,7 @@
 """One writer at a time: a lock file in the warehouse's folder, free again when its process ends. It needs no Spark.
 
-Object stores have no locks; there, and where a file system has none, a run finds out by the tables' versions that
-another one wrote meanwhile (`jobs.warehouse.tables`), and is not published.
+Object stores have no locks; there a lease is held (`jobs.warehouse.lease`). Where a file system has none, a run finds
+out by the tables' versions that another one wrote meanwhile (`jobs.warehouse.tables`), and is not published.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
+from jobs.warehouse.location import is_remote
 from udfs.errors import BadInput, Failed
 
 NAME = ".lock"
@@ -29,7 +30,7 @@ def sole_writer(root: str, *, wait: bool, say: Callable[[str], None]) -> Iterato
 
     While another process holds it, wait, and say for which; raises Failed instead if `wait` is false.
     """
-    if "://" in root:
+    if is_remote(root):
         yield
         return
     root = os.path.abspath(root)

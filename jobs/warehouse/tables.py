@@ -4,16 +4,17 @@ A run first rolls back what runs that were never published have written, then wr
 row to `runs`. That row names a version of each table, and nothing else makes a table visible; so a run that was killed
 or refused leaves no trace for readers, and running it again gives what one clean run gives.
 
-One run writes at a time (`jobs.warehouse.lock`). Where there are no locks, a run that was overtaken finds versions that
-it did not write, or another row in `runs`, and is not published.
+One run writes at a time (`jobs.warehouse.lock`, elsewhere `jobs.warehouse.lease`). A run that was overtaken all the
+same finds versions that it did not write, or another row in `runs`, and is not published.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,10 @@ from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed, is_own
+from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.integrity import Pins, find_damage, write_pins
-from jobs.warehouse.location import is_remote, no_warehouse, warehouse_at
+from jobs.warehouse.lease import leased
+from jobs.warehouse.location import is_remote, no_warehouse, spark_path, warehouse_at
 from schemas.ledger import RUNS
 from schemas.table import Table
 from schemas.tables import BY_NAME
@@ -68,14 +71,16 @@ class Warehouse:
     """By table the Delta version that this run wrote."""
     replaced: dict[str, str] = field(default_factory=dict)
     """Of tables of which this run wrote only some rows, the condition of these."""
+    is_held: Callable[[], bool] = lambda: True
+    """Whether this run still is the one that writes, as far as a store's lease tells."""
     _known_versions: dict[str, int] = field(default_factory=dict)
     """By table the newest Delta version that this run knows of; a newer one is another run's."""
     _cached: dict[str, DataFrame] = field(default_factory=dict)
     """Rows of tables that this run wrote as a whole."""
 
     def path(self, table: str) -> str:
-        """Folder of a table."""
-        return f"{self.root}/{table}"
+        """The URL of a table's folder, as Spark is given it."""
+        return spark_path(f"{self.root}/{table}")
 
     def exists(self, table: str) -> bool:
         """Whether anything was ever written to it, published or not."""
@@ -121,7 +126,8 @@ class Warehouse:
         """Write rows in the table's columns and order: instead of all, of those that `replace` selects, or besides.
 
         `cache`: in a session of our own the rows stay cached for this run, and are returned. Reading a table for the
-        first time after it was written costs Delta three Spark jobs.
+        first time after it was written costs Delta three Spark jobs. If there are none then, and the published table
+        has none, nothing is written.
         """
         is_new = not self.exists(table.name)
         replaces_some = replace is not None and not is_new
@@ -130,6 +136,10 @@ class Warehouse:
         if caches:
             # under column ids of their own: joined with what they were made of, Spark would confuse the two
             rows = checkpointed(rows.select(*(F.col(name).alias(name) for name in rows.columns)))
+            if self._is_published_empty(table.name) and rows.isEmpty():
+                # a commit, and the gate's look at it, cost more than all of the night's work on such a table
+                self._cached[table.name] = rows
+                return rows
         # overwriting costs Delta a Spark job even if the table is empty
         writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")
         # a table of an older release may lack columns
@@ -149,6 +159,10 @@ class Warehouse:
             self._cached[table.name] = rows
         return rows
 
+    def _is_published_empty(self, table: str) -> bool:
+        """Whether a table is as the last published run left it, without a row."""
+        return self.rows.get(table) == 0 and self.versions.get(table) == self.version(table)
+
     def delete(self, table: Table, condition: str) -> None:
         """Delete the rows of a table that meet a SQL condition."""
         if self.exists(table.name):
@@ -162,6 +176,12 @@ class Warehouse:
             target = DeltaTable.forPath(self.spark, self.path(table.name)).alias("old")
             merge = target.merge(keys.distinct().alias("deleted"), same).whenMatchedDelete()
             self._change(table.name, merge.execute)
+
+    def compact(self, table: str, change: Callable[[], object]) -> None:
+        """Do what keeps the rows of a table, in other files. Raises Overtaken as all other changes do."""
+        self._change(table, change)
+        if self._known_versions[table] == self.versions.get(table):
+            del self.written[table]
 
     def _change(self, table: str, change: Callable[[], object]) -> None:
         """Do what adds at most one version to a table. Raises Overtaken if there is a version of another run."""
@@ -183,15 +203,11 @@ class Warehouse:
 
         It is the highest name in the table's log, as Delta's protocol says; asking Delta costs two Spark jobs.
         """
-        log = f"{self.path(table)}/_delta_log"
-        if not is_remote(log):
-            names = os.listdir(log) if os.path.isdir(log) else []
+        log = f"{self.root}/{table}/_delta_log"
+        if is_remote(self.root):
+            names = HadoopFolder(self.spark, log).names()
         else:
-            java, context = self.spark._jvm, self.spark.sparkContext._jsc
-            assert java is not None  # it is with Spark Connect, which this is not written for
-            folder = java.org.apache.hadoop.fs.Path(log)
-            files = folder.getFileSystem(context.hadoopConfiguration())
-            names = [entry.getPath().getName() for entry in files.listStatus(folder)] if files.exists(folder) else []
+            names = os.listdir(log) if os.path.isdir(log) else []
         return max((int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name)), default=-1)
 
     def roll_back(self) -> list[str]:
@@ -218,7 +234,7 @@ class Warehouse:
 
         Raises Overtaken if another run was quicker.
         """
-        if any(self.version(table) != known for table, known in self._known_versions.items()):
+        if not self.is_held() or any(self.version(table) != known for table, known in self._known_versions.items()):
             # what this run read may be the other run's
             raise Overtaken
         row = {**run, "run_id": str(self.last_run + 1)}
@@ -230,7 +246,7 @@ class Warehouse:
             raise Overtaken from None
         self._known_versions[RUNS.name] = self.version(RUNS.name)
         if is_remote(self.root):
-            # without a lock: Delta leaves a row out whose number another run's row has already
+            # without the lease: Delta leaves a row out whose number another run's row has already
             same = (F.col("run_id") == row["run_id"]) & (F.col("started_at") == F.lit(row["started_at"]))
             if self.newest(RUNS.name).where(same).isEmpty():
                 raise Overtaken
@@ -273,3 +289,21 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool
         if not warehouse.last_run:
             warehouse.last_run, warehouse.rows = pins.run_id, dict(pins.rows)
     return warehouse
+
+
+@contextmanager
+def writing_warehouse(
+    spark: SparkSession, root: str, *, create: bool, repair: bool = False, wait: bool, say: Callable[[str], None]
+) -> Iterator[Warehouse]:
+    """`open_warehouse` for whoever writes; in a store without locks it is held by a lease until the end.
+
+    A local one is to be locked before (`jobs.warehouse.lock`). Raises Failed if another run holds it and `wait` is
+    false.
+    """
+    if not is_remote(root):
+        yield open_warehouse(spark, root, create=create, repair=repair)
+        return
+    with leased(HadoopFolder(spark, root), root, wait=wait, say=say) as is_held:
+        warehouse = open_warehouse(spark, root, create=create, repair=repair)
+        warehouse.is_held = is_held
+        yield warehouse

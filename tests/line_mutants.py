@@ -1,4 +1,5 @@
-"""Log lines spoiled as text and read again by the rules: what must be flagged of requests, deletions and rebalances.
+"""Log lines spoiled as text and read again by the rules: what must be flagged of requests, deletions,
+reassignments and rebalances.
 
 Each kind edits the lines of one incarnation of a partition, or of one controller's rebalances, consistently."""
 
@@ -9,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from udfs.kafka import deletion_verdicts, rebalance_verdicts, request_verdicts
+from udfs.kafka import deletion_verdicts, reassignment_steps, rebalance_verdicts, request_verdicts
 from udfs.rules.parsing import read_message
 
 Record = Mapping[str, Any]
@@ -17,8 +18,9 @@ Record = Mapping[str, Any]
 Records = list[Record]
 _PRINTED = (
     "controller_id", "controller_epoch", "correlation_id", "leader", "leader_epoch", "to_state", "target_broker",
-    "current_leader_epoch", "replica", "broker",
+    "current_leader_epoch", "replica", "broker", "from_state", "replicas",
 )  # fmt: skip
+_LISTS = ("target_replicas", "adding_replicas", "removing_replicas")
 _PLACE = ("at", "node_id", "file_id", "line", "life", "registered_at")
 
 
@@ -26,6 +28,7 @@ def row_of(record: Record) -> dict[str, Any]:
     """A record as the verdicts want it, read by the rules."""
     event = read_message(record["logger"], record["message"]) or {"event_type": None}
     row = {name: _number(event.get(name)) for name in _PRINTED} | {name: record[name] for name in _PLACE}
+    row |= {name: None if event.get(name) is None else _numbers(event[name]) for name in _LISTS}
     partitions = event.get("partitions")
     names = None if partitions is None else [f"{p['topic']}-{p['partition']}" for p in partitions]
     is_map = event["event_type"] == rebalance_verdicts.PREFERRED
@@ -42,6 +45,10 @@ def row_of(record: Record) -> dict[str, Any]:
 
 def _number(value: Any) -> Any:
     return int(value) if isinstance(value, str) and re.fullmatch(r"-?\d+", value) else value
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"-?\d+", text)]
 
 
 @dataclass(frozen=True)
@@ -178,6 +185,53 @@ def _gone_halfway(records: Records) -> Iterator[Records]:
             yield [*rest[: begin + 1], moved, *rest[begin + 1 :]]
 
 
+# ---- reassignments --------------------------------------------------------------------------------------------------
+def _ends(records: Records) -> Iterator[tuple[int, Record, list[Record]]]:
+    """Ends of reassignments: the place of the stored assignment, the line about the leader, and those between."""
+    rows = [row_of(record) for record in records]
+    for at, row in enumerate(rows):
+        if row["event_type"] != reassignment_steps.STORED:
+            continue
+        for before in range(at - 1, -1, -1):
+            is_own = rows[before]["node_id"] == row["node_id"]
+            if is_own and rows[before]["event_type"] in reassignment_steps.LEADER_STEPS:
+                own = [r for r in records[before + 1 : at] if r["node_id"] == row["node_id"]]
+                yield at, records[before], [r for r in own if r["at"] > records[before]["at"]]
+                break
+            if is_own and rows[before]["event_type"] == reassignment_steps.STORED:
+                break
+
+
+def _stored_early(records: Records) -> Iterator[Records]:
+    """The assignment is stored before the old replicas are deleted."""
+    for at, leader, between in _ends(records):
+        started = [r for r in between if row_of(r)["to_state"] == "ReplicaDeletionStarted"]
+        if started and started[0]["at"] - 1 > leader["at"]:
+            moved = {**records[at], "at": started[0]["at"] - 1}
+            rest = [record for place, record in enumerate(records) if place != at]
+            begin = rest.index(started[0])
+            yield [*rest[:begin], moved, *rest[begin:]]
+
+
+def _led_by_old(records: Records) -> Iterator[Records]:
+    """A broker that is no target leads at the end."""
+    for _, _, between in _ends(records):
+        for record in between:
+            row = row_of(record)
+            if row["event_type"] == request_verdicts.DECIDED and row["leader"] is not None:
+                wrong = _edited(record, (r"leader=\d+", "leader=98"), (r"with leader \d+", "with leader 98"))
+                yield [wrong if r is record else r for r in records]
+
+
+def _lists_mixed(records: Records) -> Iterator[Records]:
+    """What is added is not assigned."""
+    for at, record in enumerate(records):
+        row = row_of(record)
+        if row["event_type"] == reassignment_steps.STORED and row["adding_replicas"]:
+            wrong = _edited(record, (r"addingReplicas=[\d,]+", "addingReplicas=98"))
+            yield [*records[:at], wrong, *records[at + 1 :]]
+
+
 def _ratio_wrong(records: Records) -> Iterator[Records]:
     has_map = False
     for at, record in enumerate(records):
@@ -199,6 +253,9 @@ REQUESTS = (
     LineKind("a zombie controller obeyed", "request_acceptance", _zombie_obeyed),
     LineKind("a newer leader epoch ignored", "request_acceptance", _newer_ignored),
     LineKind("another leader received", "received_state_was_stored", _another_leader),
+    LineKind("a reassignment stored before replicas are deleted", "reassignment_steps", _stored_early),
+    LineKind("a reassignment led by none of its target", "reassignment_steps", _led_by_old),
+    LineKind("a reassignment adds who is not assigned", "reassignment_lists", _lists_mixed),
     LineKind("a partition gone halfway through its deletion", "topic_deletion", _gone_halfway),
 )
 REBALANCES = (LineKind("an imbalance counted wrong", "auto_rebalance", _ratio_wrong),)

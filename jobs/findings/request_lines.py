@@ -1,5 +1,5 @@
-"""Lines about requests of ZooKeeper controllers and about deletions, by partition, as `udfs.kafka.request_verdicts` and
-`udfs.kafka.deletion_verdicts` judge them."""
+"""Lines about requests of ZooKeeper controllers, deletions and steps of reassignments, by partition, as
+`udfs.kafka.request_verdicts`, `udfs.kafka.deletion_verdicts` and `udfs.kafka.reassignment_steps` judge them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.observations import number_of
+from jobs.timelines.observations import number_of, printed_ids
 from jobs.timelines.topics import INCARNATION, with_incarnation
+from udfs.kafka import reassignment_steps
 from udfs.kafka.deletion_verdicts import REPLICA_CHANGE, STATES
 from udfs.kafka.request_verdicts import LINES
 from udfs.kafka.verdicts_columns import doubt
@@ -32,15 +33,20 @@ def to_requests_by_partition(events: DataFrame, topics: DataFrame, brokers: Data
     registrations = brokers.groupBy("cluster", F.col("broker").alias("node_id")).agg(
         F.collect_list("since").alias("registrations")
     )
-    to_state = F.col("fields")["to_state"]
-    is_deletion = (F.col("event_type") == REPLICA_CHANGE) & to_state.isin(*STATES)
-    lines = events.where(
-        (F.col("event_type").isin(*LINES) | is_deletion)
-        & F.expr("topic IS NOT NULL AND partition IS NOT NULL AND node_id IS NOT NULL")
+    from_state, to_state = F.col("fields")["from_state"], F.col("fields")["to_state"]
+    is_step = to_state.isin(*STATES, "NewReplica", "OfflineReplica") | (from_state == "NewReplica")
+    lines = _of_one_partition(
+        events.where(
+            F.col("event_type").isin(*LINES, *reassignment_steps.LINES, reassignment_steps.UNLISTED)
+            | ((F.col("event_type") == REPLICA_CHANGE) & is_step)
+        )
     ).select(
         "cluster", "topic", "partition", "at", "node_id", "file_id", "line", "event_type", "controller_id",
         "controller_epoch", "correlation_id", "leader", "leader_epoch",
+        "replicas",
+        from_state.alias("from_state"),
         to_state.alias("to_state"),
+        *(printed_ids(name).alias(name) for name in ("target_replicas", "adding_replicas", "removing_replicas")),
         number_of("replica").alias("replica"),
         number_of("current_leader_epoch").alias("current_leader_epoch"),
         number_of("target_broker").alias("target_broker"),
@@ -61,3 +67,14 @@ def to_requests_by_partition(events: DataFrame, topics: DataFrame, brokers: Data
         .repartition(*INCARNATION)
         .sortWithinPartitions(*INCARNATION, "at", "line", "file_id")
     )
+
+
+def _of_one_partition(lines: DataFrame) -> DataFrame:
+    """EVENTS -> those of a node about one partition; a line that takes several off ZooKeeper's list is one of each."""
+    about_one = lines.where("topic IS NOT NULL AND partition IS NOT NULL AND node_id IS NOT NULL")
+    others = [name for name in lines.columns if name not in ("topic", "partition")]
+    several = lines.where((F.col("event_type") == reassignment_steps.UNLISTED) & F.col("node_id").isNotNull()).select(
+        *others, F.explode("partitions").alias("p")
+    )
+    listed = several.select(*others, F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"))
+    return about_one.unionByName(listed.where("topic IS NOT NULL AND partition IS NOT NULL"))

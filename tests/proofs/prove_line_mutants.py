@@ -16,7 +16,7 @@ from typing import Any
 from jobs.read.create_views import rows
 from jobs.read.views import open_views
 from tests.line_mutants import REBALANCES, REQUESTS, LineKind, Records, rows_of
-from udfs.kafka import deletion_verdicts, rebalance_verdicts, request_verdicts
+from udfs.kafka import deletion_verdicts, reassignment_steps, rebalance_verdicts, request_verdicts
 from udfs.kafka.judgements import VIOLATED
 from udfs.kafka.releases import Release, lowest_release, printed_release
 
@@ -54,7 +54,12 @@ def groups(views: Any) -> tuple[Groups, Groups, Release]:
     release = printed_release(versions) or lowest_release(ranges) or Release(2, 4)
     of_partition: Groups = defaultdict(list)
     of_controller: Groups = defaultdict(list)
-    wanted = (*request_verdicts.LINES, deletion_verdicts.REPLICA_CHANGE, *rebalance_verdicts.LINES)
+    wanted = (
+        *request_verdicts.LINES,
+        *reassignment_steps.LINES,
+        deletion_verdicts.REPLICA_CHANGE,
+        *rebalance_verdicts.LINES,
+    )
     query = (
         f"SELECT {_us('at')}, node_id, file_id, line, logger, message, topic, partition, event_type FROM events "
         f'WHERE event_type IN {wanted!r} AND node_id IS NOT NULL ORDER BY events."at", line, file_id'
@@ -82,6 +87,7 @@ def violated(records: Records, release: Release, *, is_rebalance: bool) -> set[s
     else:
         verdicts = [judged.verdict for judged in request_verdicts.judge_requests(lines, release)]
         verdicts += [verdict for verdict, _, _ in deletion_verdicts.judge_deletion(lines, release)]
+        verdicts += [judged.verdict for judged in reassignment_steps.judge_steps(lines)]
     return {verdict.rule for verdict in verdicts if verdict.verdict == VIOLATED}
 
 

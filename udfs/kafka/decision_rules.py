@@ -327,6 +327,30 @@ DECISIONS = (
         source="kafka.controller.KafkaController.onPartitionReassignment (ZooKeeper), "
         "org.apache.kafka.controller.PartitionReassignmentReplicas.maybeCompleteReassignment (KRaft)",
     ),
+    DecisionRule(
+        "reassignment_steps",
+        "A controller starts a reassignment by storing the widened assignment, LeaderAndIsr to all and new replicas, "
+        "and ends it with a target replica as the leader, the others offline and deleted, and the target stored.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.controller.KafkaController.onPartitionReassignment",
+    ),
+    DecisionRule(
+        "reassignment_lists",
+        "While a reassignment lasts the assignment is the target, then what is removed; what is added is in the "
+        "target.",
+        since="2.4",
+        until="3.9",
+        source="KIP-455, kafka.controller.ReplicaAssignment.reassignTo",
+    ),
+    DecisionRule(
+        "assignment_change",
+        "A KRaft controller adds replicas that are not in the ISR yet, or takes replicas away from assignment and ISR "
+        "at once, never both in one change.",
+        since="3.0",
+        source="KIP-455, org.apache.kafka.controller.PartitionReassignmentReplicas, "
+        "org.apache.kafka.controller.PartitionChangeBuilder",
+    ),
 )
 
 RULES = {rule.name: rule for rule in (*INVARIANTS, *ELECTIONS, *DECISIONS)}

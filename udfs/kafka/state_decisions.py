@@ -1,4 +1,5 @@
-"""Decisions that a state shows, other than elections: new partitions, ISR changes of leaders, leaders that go offline.
+"""Decisions that a state shows, other than elections: new partitions, ISR changes of leaders, leaders that go offline,
+assignments that KRaft changes.
 
 Each function is the rule of its name in `udfs.kafka.decision_rules`; None: the state is no such decision.
 """
@@ -22,6 +23,7 @@ def check_decisions(cluster: Cluster, states: Sequence[StoredState]) -> Iterator
             before = states[at - 1]
             judgements[isr_change.__name__] = isr_change(cluster, before, state)
             judgements[replica_removal.__name__] = replica_removal(cluster, before, state)
+            judgements[assignment_change.__name__] = assignment_change(cluster, before, state)
         for rule, judgement in judgements.items():
             if judgement is not None:
                 yield Finding(rule, judgement.verdict, at, judgement.expected, judgement.actual, judgement.missing)
@@ -93,6 +95,20 @@ def replica_removal(cluster: Cluster, before: StoredState, after: StoredState) -
     expected = " or ".join(dict.fromkeys(_in_words(outcome) for outcome in outcomes))
     logged = (after.leader, tuple(sorted(after.isr)))
     return judge(logged in outcomes, expected, _in_words(logged)) if outcomes else unknown(expected, "isr_before")
+
+
+def assignment_change(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
+    """KRaft's steps of a reassignment: one adds replicas, not yet in the ISR; another takes replicas away, from the ISR
+    and the leadership as well."""
+    if not cluster.kraft or before.replicas is None or after.replicas is None or before.replicas == after.replicas:
+        return None
+    new, old = set(after.replicas) - set(before.replicas), set(before.replicas) - set(after.replicas)
+    expected = "replicas added, which are not in the ISR yet, or replicas taken away, from the ISR as well"
+    if missing := gap(before, after):
+        return unknown(expected, *missing)
+    actual = f"{list(before.replicas)}, then {list(after.replicas)} with leader {after.leader}, ISR {list(after.isr)}"
+    keeps_apart = not (new and old) and not (new | old) & {*after.isr, after.leader}
+    return judge(keeps_apart, expected, actual)
 
 
 def _in_words(outcome: Outcome) -> str:

@@ -18,6 +18,7 @@ from udfs.kafka.creation_verdicts import judge_creation
 from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
+from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.releases import ProtocolVersion, Release, printed_release
@@ -114,15 +115,16 @@ def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iter
 
 
 def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
-    """Lines about requests and deletions, those of one incarnation together in order of time: see `judge_requests`,
-    `judge_deletion`."""
+    """Lines about requests, deletions and reassignments, those of one incarnation together in order of time: see
+    `judge_requests`, `judge_deletion`, `judge_steps`."""
     for (name, *_), of_incarnation in groupby(lines, key=itemgetter(*INCARNATION)):
         if name not in releases:
             continue
         text, ever_kraft = releases[name]
         release, rows = Release.parse(text), list(of_incarnation)
         judged = [(j.verdict, j.about, j.lines) for j in judge_requests(rows, release, migrates=ever_kraft)]
-        for verdict, about, proof in (*judged, *judge_deletion(rows, release)):
+        steps = [(j.verdict, j.about, j.lines) for j in judge_steps(rows)]
+        for verdict, about, proof in (*judged, *steps, *judge_deletion(rows, release)):
             row = {**rows[0], "evidence": _evidence(proof)}
             yield _verdict_row(row, verdict, f"{_incarnation(row)} {about}", proof[0]["at"])
 

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from schemas.columns import CLUSTER, EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
+from schemas.columns import (
+    CLUSTER,
+    EVIDENCE_COLUMN,
+    FLAG,
+    IDS,
+    INT,
+    LONG,
+    PARTITION_KEY,
+    TEXT,
+    TIME,
+    ListOf,
+    column,
+    struct,
+)
 from schemas.table import table
 
 PARTITION_TIMELINE = table(
@@ -131,6 +144,15 @@ CONTROLLER_TIMELINE = table(
         null="the term has not ended",
     ),
     column("overlap_ms", LONG, "How long it acted after the next controller was elected, ms; 0: it did not."),
+    column(
+        "steps",
+        ListOf(struct(at=TIME, step=TEXT, node_id=INT, file_id=TEXT, line=LONG)),
+        "The steps of its failover that it logged, in order of time, each with its line: `elected`, "
+        "`epoch_incremented` (before 2.1), `context_loading`, `context_loaded`, `replica_state_machine_started`, "
+        "`partition_state_machine_started`, `ready`, `first_request` (at TRACE); in KRaft `elected`, `active`, "
+        "`activation`.",
+        null="written by a version that did not keep them",
+    ),
     EVIDENCE_COLUMN,
 )
 

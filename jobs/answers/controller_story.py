@@ -8,7 +8,14 @@ from itertools import pairwise
 
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.partition_steps import broker_lanes, broker_steps, controller_lane, controller_steps, process_steps
+from jobs.answers.partition_steps import (
+    broker_lanes,
+    broker_steps,
+    controller_lane,
+    controller_steps,
+    failover_steps,
+    process_steps,
+)
 from jobs.answers.story import Step, Story
 from jobs.answers.words import ENDS
 from jobs.nightly.summary_facts import Row
@@ -93,7 +100,7 @@ def _steps(
             f'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE event_type IN ({kinds})'
             f' AND "at" BETWEEN {time_literal(since)} AND {time_literal(until)} ORDER BY "at", file_id, line'
         )
-        steps += process_steps(events, LINES)
+        steps += [*process_steps(events, LINES), *failover_steps(terms)]
     return sorted((s for s in steps if since <= s.at <= until), key=lambda step: (step.at, step.rank, step.text))
 
 

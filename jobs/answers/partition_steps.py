@@ -214,6 +214,30 @@ def controller_steps(terms: Iterable[Row]) -> Iterator[Step]:
             yield Step(row["until"], f"controller {row['controller_id']} resigned", (), 9, "controller")
 
 
+FAILOVER_WORDS = {
+    "epoch_incremented": "raised the controller epoch",
+    "context_loading": "began to load the cluster's state from ZooKeeper",
+    "context_loaded": "had loaded the cluster's state",
+    "replica_state_machine_started": "had started the replica state machine",
+    "partition_state_machine_started": "had started the partition state machine",
+    "ready": "was ready to serve",
+    "active": "became the active controller of the quorum",
+    "activation": "wrote its activation to the metadata log",
+    "first_request": "sent its first request to brokers",
+}
+"""By step of CONTROLLER_TIMELINE; the election itself is a step of all stories."""
+
+
+def failover_steps(terms: Iterable[Row]) -> Iterator[Step]:
+    """Rows of CONTROLLER_TIMELINE -> what controllers did between their election and their first request."""
+    for row in terms:
+        for step in row.get("steps") or ():
+            if words := FAILOVER_WORDS.get(step["step"]):
+                after = f", {duration((step['at'] - row['since']) // timedelta(milliseconds=1))} after its election"
+                text = f"controller {row['controller_id']} {words}{after}"
+                yield Step(step["at"], text, places([step], 1), 11, "controller")
+
+
 def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
     for row in reassignments:
         plan = f"from {brokers_text(row['original_replicas'])} to {brokers_text(row['target_replicas'])}"

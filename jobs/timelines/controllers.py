@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts, by_life
 from jobs.timelines.evidence import evidence, milliseconds
+from jobs.timelines.failover_steps import TERM, with_failover_steps
 from jobs.timelines.observations import number_of, with_quorum_epoch
 from schemas.timelines import CONTROLLER_TIMELINE
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 """Modes of a controller."""
-TERM = ["cluster", "controller_id", "controller_epoch"]
-"""Key of a controller term."""
-
 _REPLAYED_S = 10
 """A controller that starts replays the metadata log without a pause of so many seconds."""
 _DECISION_EVENTS = ("partition_state_change", "leader_and_isr_request_sent", "update_metadata_request_sent")
@@ -43,14 +41,20 @@ def _terms_of_one_life(events: DataFrame) -> DataFrame:
     terms = _with_resignation(_with_activity(_started_terms(events), events), events)
     until = F.least("resigned_at", "next_since")
     has_resigned = F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at"))
-    return terms.withColumns(
-        {
-            "until": until,
-            "failover_ms": milliseconds("logged_since", "active_since"),
-            "ended_by": F.when(until.isNull(), None).when(has_resigned, "resigned").otherwise("replaced"),
-            "overlap_ms": F.greatest(F.coalesce(milliseconds("next_since", "last_decision_at"), F.lit(0)), F.lit(0)),
-        }
-    ).select(*(name for name in CONTROLLER_TIMELINE.columns if name != "cluster_incarnation"))
+    return (
+        with_failover_steps(terms, events)
+        .withColumns(
+            {
+                "until": until,
+                "failover_ms": milliseconds("logged_since", "active_since"),
+                "ended_by": F.when(until.isNull(), None).when(has_resigned, "resigned").otherwise("replaced"),
+                "overlap_ms": F.greatest(
+                    F.coalesce(milliseconds("next_since", "last_decision_at"), F.lit(0)), F.lit(0)
+                ),
+            }
+        )
+        .select(*(name for name in CONTROLLER_TIMELINE.columns if name != "cluster_incarnation"))
+    )
 
 
 def _started_terms(events: DataFrame) -> DataFrame:

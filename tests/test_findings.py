@@ -21,7 +21,7 @@ from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
 from schemas.incidents import LOG_DIR_FAILURES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, TIME, column
-from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from tests.conftest import instant
 
 if TYPE_CHECKING:
@@ -324,7 +324,8 @@ def known_spans(frame: Frame, coverage: str, *by: str) -> DataFrame:
 def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     spans = known_spans(frame, LED_COVERAGE)
     anew = {"c": [int(instant("10:00:30").replace(tzinfo=UTC).timestamp()) * 1_000_000]}
-    rows = to_outages(states(frame, LED), elections, spans, frame(EVENTS, LED_EVENTS), anew).persist()
+    brokers = frame(BROKER_TIMELINE, "broker | since\n9 | 10:00:00")
+    rows = to_outages(states(frame, LED), elections, brokers, spans, frame(EVENTS, LED_EVENTS), anew).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
 

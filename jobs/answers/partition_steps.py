@@ -40,6 +40,7 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
     """All steps in a span of time, in order."""
     steps = [
         *_state_steps(rows),
+        *_unwritten_steps(rows),
         *_causes(rows.outages),
         *_failed_elections(rows.elections),
         *broker_steps(rows.brokers),
@@ -100,6 +101,32 @@ def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
     text += f", {cause}" if cause else ""
     text += f"; ISR {brokers_text(state['isr'])}"
     return Step(state["since"], _marked(text, state), places(state["evidence"]), 20, "outage")
+
+
+def _unwritten(rows: PartitionRows) -> list[Row]:
+    """Outages of which no state says so: the controller failed to elect a leader, and wrote nothing."""
+    written = {(state["incarnation"], state["since"]) for state in rows.states if state["leader"] == -1}
+    led = [state for state in rows.states if state["leader"] is not None and state["leader"] >= 0]
+    return [
+        row
+        for row in rows.outages
+        if (row["incarnation"], row["since"]) not in written
+        and any(
+            state["incarnation"] == row["incarnation"]
+            and state["leader"] == row["last_leader"]
+            and state["since"] < row["since"]
+            and (state["until"] is None or row["since"] < state["until"])
+            for state in led
+        )
+    ]
+
+
+def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
+    for row in _unwritten(rows):
+        cause = cause_text(row)
+        text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; nobody could be "
+        text += f"elected, and it stayed the leader in ZooKeeper; ISR {brokers_text(row['last_isr'])}"
+        yield Step(row["since"], text, places(row["evidence"]), 20, "outage")
 
 
 def _led(before: Row, state: Row, election: Row | None) -> Step:
@@ -308,7 +335,7 @@ def partition_lanes(rows: PartitionRows, since: datetime, until: datetime, logs_
     def around(some: Iterable[Row]) -> list[Row]:
         return [row for row in some if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
 
-    states = around(rows.states)
+    states, unwritten = around(rows.states), _unwritten(rows)
     leaders, isrs = [], []
     for state in states:
         end = state["until"] or logs_end
@@ -317,7 +344,9 @@ def partition_lanes(rows: PartitionRows, since: datetime, until: datetime, logs_
         if leader == -1:
             leaders.append(Stretch(begin, end, NONE, "", "red"))
         elif leader is not None:
-            leaders.append(Stretch(begin, end, FADED, str(leader), COLOURS[leader % len(COLOURS)]))
+            lost_at = min([end, *(row["since"] for row in unwritten if begin <= row["since"] < end)])
+            leaders.append(Stretch(begin, lost_at, FADED, str(leader), COLOURS[leader % len(COLOURS)]))
+            leaders += [Stretch(lost_at, end, NONE, "", "red")] if lost_at < end else []
         if state["isr"] is not None:
             isrs.append(Stretch(begin, end, "·", brokers_text(state["isr"])))
     lanes = [Lane("leader", _joined(leaders)), Lane("ISR", _joined(isrs))]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.dead_leaders import with_dead_leaders
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.cluster_lives import LifeStarts
@@ -34,15 +35,18 @@ MOST_DELAY_MS = 15_000
 def to_outages(
     states: DataFrame,
     elections: DataFrame,
+    brokers: DataFrame,
     known_spans: DataFrame,
     events: DataFrame,
     life_starts: LifeStarts | None = None,
 ) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, spans, EVENTS -> OFFLINE_PARTITIONS, their causes left open.
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS -> OFFLINE_PARTITIONS, their causes left
+    open.
 
     `known_spans`: rows of `to_known_spans` by cluster, when changes of leaders would have been logged. Only rows whose
     leader is known count; often the lines say that there is none without the ISR.
     """
+    states = with_dead_leaders(states, elections, brokers)
     outages = checkpointed(_outages(states, known_spans, _first_requests(events)))
     ended_by = elections.where("succeeded").select(
         *INCARNATION, "leader_epoch", "unclean", "strategy", "replicas", "replicas_before"

@@ -260,7 +260,8 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
     """Outages of all topics, of those in scope rebuilt: a cause may be known only later."""
     led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
-    outages = to_outages(led, work.table("elections"), spans, work.events, lives)
+    brokers = work.table("broker_timeline")
+    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, lives)
     if work.scope.topics:
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)

@@ -1,0 +1,87 @@
+"""Partitions without a leader of which no state says so: the controller failed to elect one, and wrote nothing.
+
+Until 2.0 a ZooKeeper controller that takes office while a leader is dead, and nobody else is in sync, counts the
+partition as offline and tries to elect a leader (`PartitionStateMachine.initializePartitionState`,
+`triggerOnlinePartitionStateChange`). As that fails it writes no state: the dead broker stays the leader in ZooKeeper
+until it is back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
+from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
+from jobs.timelines.topics import INCARNATION
+from schemas.spark import EVIDENCE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MOST_ELECTION_MS = 15_000
+"""A leader that is back is elected within so much time, or lines about that are missing."""
+
+
+def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> the same, and where a leader was dead from an election
+    that failed until the next state a row with the leader -1, whose evidence is the failed election's.
+
+    `ordinal` still is the order of the rows, and nothing else. A state of the leader -1 that follows within 2 s is the
+    one by which the failed election is told; then nothing is added.
+    """
+    dead = _dead_leaders(states, elections, brokers)
+    key = [*INCARNATION, "ordinal"]
+    marked = states.join(dead, key, "left")
+    is_dead = F.col("failed_at").isNotNull()
+    led = marked.withColumns(
+        {"until": F.when(is_dead, F.col("failed_at")).otherwise(F.col("until")), "ordinal": F.col("ordinal") * 2}
+    )
+    offline = marked.where(is_dead).withColumns(
+        {
+            "leader": F.lit(-1),
+            "partition_epoch": F.lit(None).cast(states.schema["partition_epoch"].dataType),
+            "since": F.col("failed_at"),
+            "evidence": F.col("failed_evidence"),
+            "ordinal": F.col("ordinal") * 2 + 1,
+        }
+    )
+    return led.unionByName(offline).select(*states.columns)
+
+
+def _dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -> DataFrame:
+    """-> INCARNATION, ordinal, `failed_at`, `failed_evidence`: states whose leader was dead, each with the first
+    offline election that failed meanwhile.
+
+    Left out if the leader was back long before the next state: lines about its election are missing then.
+    """
+    failed = elections.where("NOT succeeded AND strategy = 'offline' AND previous_leader >= 0").select(
+        *INCARNATION,
+        F.col("at").alias("failed_at"),
+        F.col("previous_leader").alias("leader"),
+        F.col("evidence").cast(EVIDENCE).alias("failed_evidence"),
+        day_of_or_open("at").alias("day"),
+    )
+    spans = states.where("leader >= 0").select(
+        *INCARNATION, "ordinal", "leader", "since", "until", days_or_open(F.col("since"), F.col("until")).alias("day")
+    )
+    first = (
+        failed.join(spans, [*INCARNATION, "leader", "day"])
+        .where("failed_at >= since AND (until IS NULL OR failed_at < until)")
+        .groupBy(*INCARNATION, "ordinal", "leader", "until")
+        .agg(
+            F.min("failed_at").alias("failed_at"),
+            F.slice(F.min_by("failed_evidence", "failed_at"), 1, MOST_EVIDENCE).alias("failed_evidence"),
+        )
+    )
+    back = brokers.select("cluster", F.col("broker").alias("leader"), F.col("since").alias("back_at"))
+    is_later = F.col("back_at") > F.col("failed_at")
+    returned = (
+        first.join(F.broadcast(back), ["cluster", "leader"], "left")
+        .groupBy(*INCARNATION, "ordinal", "until", "failed_at", "failed_evidence")
+        .agg(F.min(F.when(is_later, F.col("back_at"))).alias("back_at"))
+    )
+    is_ended_in_time = milliseconds("back_at", "until") <= MOST_ELECTION_MS
+    is_known = F.col("back_at").isNull() | F.coalesce(is_ended_in_time, F.lit(False))
+    return returned.where(is_known).select(*INCARNATION, "ordinal", "failed_at", "failed_evidence")

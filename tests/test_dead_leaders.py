@@ -1,0 +1,125 @@
+"""Outages that only a failed election shows: the leader was dead, and the controller wrote no state."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from jobs.answers.partition_steps import PartitionRows, partition_lanes, steps_of
+from jobs.findings.outages import to_outages
+from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
+from schemas.findings import ELECTIONS
+from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.timelines import BROKER_TIMELINE
+from tests.test_findings import states
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+STATES = """
+topic    | partition | incarnation | leader | leader_epoch | partition_epoch | isr | since    | until    | evidence
+# broker 2 dies with the controller, the new one finds nobody to elect, 2 returns and is elected
+returns  | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:10 | 9@f:1
+returns  | 0         | 0           | 2      | 1            | 1               | 2   | 10:01:10 |          | 9@f:2
+# two controllers in turn fail: one outage, from the first; an ISR that changed before does not matter
+twice    | 0         | 0           | 2      | 0            | 0               | 1,2 | 10:00:00 | 10:00:30 | 9@f:3
+twice    | 0         | 0           | 2      | 0            | 1               | 2   | 10:00:30 | 10:01:12 | 9@f:4
+twice    | 0         | 0           | 3      | 1            | 2               | 3   | 10:01:12 |          | 9@f:5
+# still so when the logs end
+open     | 0         | 0           | 3      | 5            | 9               | 3   | 10:00:00 |          | 9@f:6
+# 2 was back for long before the next state: who elected it when is in no line
+unknown  | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:02:00 | 9@f:7
+unknown  | 0         | 0           | 2      | 3            | 4               | 2   | 10:02:00 |          | 9@f:8
+never    | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 |          | 9@f:9
+# another strategy failed: the leader stays, alive
+moving   | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 | 10:03:00 | 9@f:10
+# nobody knows who led
+nobody   | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:10 | 9@f:11
+# a state without a leader follows later: all of it is one outage
+written  | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:05 | 9@f:12
+written  | 0         | 0           | -1     | 1            | 1               | 2   | 10:01:05 | 10:01:11 | 9@f:13
+written  | 0         | 0           | 2      | 2            | 2               | 2   | 10:01:11 |          | 9@f:14
+"""
+FAILED = """
+topic    | partition | incarnation | at       | strategy  | previous_leader | succeeded | evidence
+returns  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:21
+twice    | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:22
+twice    | 0         | 0           | 10:01:05 | offline   | 2               | false     | 9@f:23
+open     | 0         | 0           | 10:01:00 | offline   | 3               | false     | 9@f:24
+unknown  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:25
+never    | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:26
+moving   | 0         | 0           | 10:01:00 | preferred | 1               | false     | 9@f:27
+nobody   | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:28
+written  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:29
+"""
+BROKERS = """
+broker | since    | until
+2      | 09:00:00 | 10:01:00
+2      | 10:01:09 |
+3      | 09:00:00 | 10:01:00
+"""
+OUTAGES = """
+topic   | since    | until    | duration_ms | at_least_ms | at_most_ms | last_leader | last_isr | healed_by_broker | failed_elections | evidence
+returns | 10:01:00 | 10:01:10 | 10000       | 10000       | 10000      | 2           | 2        | 2                | 1                | 9@f:21
+twice   | 10:01:00 | 10:01:12 | 12000       | 12000       | 12000      | 2           | 2        | 3                | 2                | 9@f:22
+open    | 10:01:00 |          |             | 540000      |            | 3           | 3        |                  | 1                | 9@f:24
+written | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2           | 2        | 2                | 1                | 9@f:29,9@f:13
+"""  # noqa: E501
+COVERAGE = """
+node_id | kind         | since    | until
+9       | controller   | 10:00:00 | 10:10:00
+9       | state_change | 10:00:00 | 10:10:00
+"""
+
+
+def test_a_failed_election_of_a_dead_leader_begins_an_outage(frame: Frame, same: Same) -> None:
+    spans = to_known_spans(frame(LOG_COVERAGE, COVERAGE), CLUSTER_LOGS, timedelta(hours=1), "cluster")
+    outages = to_outages(
+        states(frame, STATES), frame(ELECTIONS, FAILED), frame(BROKER_TIMELINE, BROKERS), spans, frame(EVENTS, "topic")
+    )
+    same(outages, OUTAGES)
+
+
+# ---- the story of such a partition -----------------------------------------------------------------------------------
+def at(second: int) -> datetime:
+    return datetime(2026, 11, 21, 10, 0, second)
+
+
+def led(since: int, until: int | None, leader: int, epoch: int) -> dict[str, Any]:
+    return {
+        "incarnation": 0, "ordinal": epoch, "leader": leader, "leader_epoch": epoch, "isr": [2], "replicas": [2],
+        "since": at(since), "until": None if until is None else at(until), "made_by": None, "inferred": False,
+        "evidence": [],
+    }  # fmt: skip
+
+
+OUTAGE = {
+    "incarnation": 0, "since": at(10), "until": at(20), "ended_before": at(20), "last_leader": 2, "last_isr": [2],
+    "cause": "broker_crash", "cause_broker": 2, "cause_at": None,
+    "evidence": [{"node_id": 9, "file_id": "f", "line": 21}],
+}  # fmt: skip
+
+
+def story(*states: dict[str, Any]) -> PartitionRows:
+    return PartitionRows(states, [OUTAGE], [])
+
+
+def test_the_story_has_the_time_without_a_leader() -> None:
+    rows = story(led(0, 20, 2, 0), led(20, None, 2, 1))
+    texts = [(step.at, step.text) for step in steps_of(rows, at(0), at(30))]
+    assert (
+        at(10),
+        "NO LEADER: broker 2 led until then, broker 2 crashed; nobody could be elected, and it stayed the leader in "
+        "ZooKeeper; ISR 2",
+    ) in texts
+    (leader, *_) = partition_lanes(rows, at(0), at(30), at(30))
+    assert [(stretch.since, stretch.until, stretch.label) for stretch in leader.stretches] == [
+        (at(0), at(10), "2"),
+        (at(10), at(20), ""),
+        (at(20), at(30), "2"),
+    ]
+
+
+def test_an_outage_that_a_state_shows_is_told_once() -> None:
+    rows = story(led(0, 10, 2, 0), led(10, 20, -1, 1), led(20, None, 2, 2))
+    assert [step.kind for step in steps_of(rows, at(1), at(15))] == ["outage"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import functions as F
+
 from jobs.answers.partition_steps import PartitionRows, partition_lanes, steps_of
 from jobs.findings.outages import to_outages
 from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
@@ -74,10 +76,12 @@ node_id | kind         | since    | until
 
 def test_a_failed_election_of_a_dead_leader_begins_an_outage(frame: Frame, same: Same) -> None:
     spans = to_known_spans(frame(LOG_COVERAGE, COVERAGE), CLUSTER_LOGS, timedelta(hours=1), "cluster")
-    outages = to_outages(
-        states(frame, STATES), frame(ELECTIONS, FAILED), frame(BROKER_TIMELINE, BROKERS), spans, frame(EVENTS, "topic")
-    )
-    same(outages, OUTAGES)
+    failed, brokers, events = frame(ELECTIONS, FAILED), frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, "topic")
+    rows = states(frame, STATES)
+    same(to_outages(rows, failed, brokers, spans, events), OUTAGES)
+    # at INFO ordinals count from far up
+    far = rows.withColumn("ordinal", F.lit(2**63 - 100) + F.col("ordinal"))
+    same(to_outages(far, failed, brokers, spans, events), OUTAGES)
 
 
 # ---- the story of such a partition -----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from jobs.timelines.topics import INCARNATION
 from schemas.spark import EVIDENCE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 MOST_ELECTION_MS = 15_000
 """A leader that is back is elected within so much time, or lines about that are missing."""
@@ -28,15 +28,15 @@ def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFram
     """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> the same, and where a leader was dead from an election
     that failed until the next state a row with the leader -1, whose evidence is the failed election's.
 
-    `ordinal` still is the order of the rows, and nothing else. A state of the leader -1 that follows within 2 s is the
-    one by which the failed election is told; then nothing is added.
+    `ordinal` is a struct that orders the rows, and nothing else. If a state of the leader -1 follows within 2 s, that
+    is how the failed election is told; then nothing is added.
     """
     dead = _dead_leaders(states, elections, brokers)
     key = [*INCARNATION, "ordinal"]
     marked = states.join(dead, key, "left")
     is_dead = F.col("failed_at").isNotNull()
     led = marked.withColumns(
-        {"until": F.when(is_dead, F.col("failed_at")).otherwise(F.col("until")), "ordinal": F.col("ordinal") * 2}
+        {"until": F.when(is_dead, F.col("failed_at")).otherwise(F.col("until")), "ordinal": _place(0)}
     )
     offline = marked.where(is_dead).withColumns(
         {
@@ -44,10 +44,15 @@ def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFram
             "partition_epoch": F.lit(None).cast(states.schema["partition_epoch"].dataType),
             "since": F.col("failed_at"),
             "evidence": F.col("failed_evidence"),
-            "ordinal": F.col("ordinal") * 2 + 1,
+            "ordinal": _place(1),
         }
     )
     return led.unionByName(offline).select(*states.columns)
+
+
+def _place(nth: int) -> Column:
+    """The place of a row among those of one ordinal; ordinals of states at INFO fill a whole long."""
+    return F.struct("ordinal", F.lit(nth).alias("nth"))
 
 
 def _dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -> DataFrame:

@@ -154,6 +154,14 @@ def test_lines_far_apart_are_no_pass() -> None:
     assert verdicts(logged(*steps, ms=times)) == [UNKNOWN]
 
 
+def test_each_pass_has_a_name_of_its_own() -> None:
+    """Two controllers may take the same steps, in lines with the same numbers."""
+    steps = [EARLIER, *START, *END]
+    both = [*logged(*steps), *({**row, "node_id": 8, "at": row["at"] + 60_000 * MS} for row in logged(*steps))]
+    names = [judged.about for judged in judge_steps(both)]
+    assert len(set(names)) == len(names) == 6  # two starts, two ends, two assignments
+
+
 def test_evidence_is_the_steps_and_of_a_wrong_one_what_shows_it() -> None:
     start, end, *_ = judge_steps(logged(EARLIER, *START, *END))
     assert [row["line"] for row in start.lines] == [2, 3, 4, 5, 6]

@@ -5,9 +5,11 @@ Spark joins the inputs; rows then stream through `udfs.kafka.verdict_rows` in th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from functools import partial, reduce
+from typing import Any
 
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.findings.decision_inputs import registered, to_election_inputs
@@ -17,6 +19,7 @@ from jobs.findings.other_decisions import (
     to_silent_outages,
     with_clean_exit,
 )
+from jobs.findings.refusals import to_refusals
 from jobs.findings.request_lines import to_requests_by_partition
 from jobs.session import checkpointed
 from jobs.settings import Settings
@@ -35,14 +38,12 @@ from udfs.kafka.verdict_rows import (
     outage_verdicts,
     reassignment_verdicts,
     rebalance_verdicts,
+    refusal_verdicts,
     request_verdicts,
     state_verdicts,
     transition_verdicts,
 )
 from udfs.kafka.verdicts_columns import doubt
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 ALGORITHMS = Release(1, 1)
 """From here on elections are functions; the selectors before print more of what they go by."""
@@ -94,20 +95,24 @@ def to_verdicts(
     requests = to_requests_by_partition(events, topics, brokers)
     reassigned = _completed(reassignments.join(of_cluster, "cluster", "left"), states)
     silent, created = to_silent_outages(outages, states, brokers, controllers, events), to_created_topics(states)
+    by_release = {
+        election_verdicts: inputs, state_verdicts: caused, reassignment_verdicts: reassigned,
+        transition_verdicts: paths, request_verdicts: requests,
+        refusal_verdicts: to_refusals(events, topics, states, brokers),
+        outage_verdicts: silent, creation_verdicts: created, rebalance_verdicts: to_rebalance_lines(events),
+    }  # fmt: skip
+    registrations = _registrations(brokers, controllers, takeovers)
     return (
-        map_rows(inputs, lambda rows: election_verdicts(rows, releases), VERDICTS.schema)
-        .unionByName(map_rows(caused, lambda rows: state_verdicts(rows, releases), VERDICTS.schema))
+        _by_release(by_release, releases)
         .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
-        .unionByName(map_rows(reassigned, lambda rows: reassignment_verdicts(rows, releases), VERDICTS.schema))
-        .unionByName(map_rows(paths, lambda rows: transition_verdicts(rows, releases), VERDICTS.schema))
-        .unionByName(map_rows(requests, lambda rows: request_verdicts(rows, releases), VERDICTS.schema))
-        .unionByName(map_rows(silent, lambda rows: outage_verdicts(rows, releases), VERDICTS.schema))
-        .unionByName(map_rows(created, lambda rows: creation_verdicts(rows, releases), VERDICTS.schema))
-        .unionByName(
-            map_rows(to_rebalance_lines(events), lambda rows: rebalance_verdicts(rows, releases), VERDICTS.schema)
-        )
-        .unionByName(map_rows(_registrations(brokers, controllers, takeovers), broker_verdicts, VERDICTS.schema))
+        .unionByName(map_rows(registrations, broker_verdicts, VERDICTS.schema))
     )
+
+
+def _by_release(judged: Mapping[Callable[..., Any], DataFrame], releases: Releases) -> DataFrame:
+    """What each function makes of its rows by the release of their cluster, as VERDICTS."""
+    frames = (map_rows(rows, partial(judge, releases=releases), VERDICTS.schema) for judge, rows in judged.items())
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _terms(controllers: DataFrame) -> DataFrame:

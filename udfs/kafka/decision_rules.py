@@ -351,6 +351,14 @@ DECISIONS = (
         source="KIP-455, org.apache.kafka.controller.PartitionReassignmentReplicas, "
         "org.apache.kafka.controller.PartitionChangeBuilder",
     ),
+    DecisionRule(
+        "isr_refusal",
+        "A controller refuses a leader's change of the ISR for what makes it wrong: an epoch, the sender, the recovery "
+        "of the leader, or a member that is not eligible.",
+        since="2.7",
+        source="kafka.controller.KafkaController.processAlterPartition, KIP-497, KIP-841, "
+        "org.apache.kafka.controller.ReplicationControlManager.validateAlterPartitionData (KRaft)",
+    ),
 )
 
 RULES = {rule.name: rule for rule in (*INVARIANTS, *ELECTIONS, *DECISIONS)}

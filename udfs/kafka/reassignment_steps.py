@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
@@ -53,14 +54,22 @@ def judge_steps(lines: Sequence[Line]) -> Iterator[JudgedSteps]:
     for line in lines:
         if line["event_type"] in (*LINES, UNLISTED, _PARTITION, _REPLICA) and line["node_id"] is not None:
             by_node.setdefault(line["node_id"], []).append(line)
+    seen: set[str] = set()
     for node in sorted(by_node):
-        of_node = by_node[node]
-        for at, line in enumerate(of_node):
-            if line["event_type"] in LEADER_STEPS:
-                yield _finish(of_node, at)
-            elif line["event_type"] == SENT and (judged := _start(of_node, line, lines)) is not None:
+        for judged in _passes(by_node[node], lines):
+            if judged.about not in seen:
+                seen.add(judged.about)
                 yield judged
     yield from _lists(lines)
+
+
+def _passes(of_node: Sequence[Line], lines: Sequence[Line]) -> Iterator[JudgedSteps]:
+    """The starts and ends that a controller logged."""
+    for at, line in enumerate(of_node):
+        if line["event_type"] in LEADER_STEPS:
+            yield _finish(of_node, at)
+        elif line["event_type"] == SENT and (judged := _start(of_node, line, lines)) is not None:
+            yield judged
 
 
 def is_before(one: Line, other: Line) -> bool:
@@ -88,7 +97,7 @@ def _finish(lines: Sequence[Line], begin: int) -> JudgedSteps:
         else:
             wrong += _inside(inside, deleted, target) + _stored(last, target) + _too_late(near, last, target)
             steps = [first, *(line for line in inside if _is_step(line)), last]
-    about = f"leader and end of the reassignment to {sorted(target)}, line {first['line']}"
+    about = f"leader and end of the reassignment to {sorted(target)}, {_place(first)}"
     expected = f"a leader of {sorted(target)}, then the others offline and deleted, then {sorted(target)} stored"
     return _judged(expected, steps, wrong, about, None if last is not None else "the end of the steps")
 
@@ -163,7 +172,7 @@ def _start(lines: Sequence[Line], sent: Line, of_all: Sequence[Line]) -> JudgedS
     if later:
         new = [line for line in new if is_before(line, later[0])]
     steps += [line for line in new if is_before(sent, line)]
-    about = f"start with the assignment {list(lists[0])}, leader epoch {sent['leader_epoch']}"
+    about = f"start with the assignment {list(lists[0])}, leader epoch {sent['leader_epoch']}, {_place(sent)}"
     expected = f"{list(lists[0])} stored, then LeaderAndIsr to them, then the new replicas"
     return _judged(expected, steps, wrong, about, None if stored is not None else "the stored assignment")
 
@@ -234,6 +243,12 @@ def _printed_lists(line: Line) -> tuple[tuple[int, ...], ...]:
     if line["adding_replicas"] is None:
         return (tuple(_assignment(line)),)
     return tuple(_assignment(line)), tuple(line["adding_replicas"]), tuple(line["removing_replicas"] or ())
+
+
+def _place(line: Line) -> str:
+    """Which pass it is: controllers repeat what they begin."""
+    at = datetime.fromtimestamp(line["at"] / 1e6, UTC)
+    return f"controller {line['node_id']} at {at:%F %H:%M:%S.%f}, line {line['line']}"
 
 
 def _is_settled(line: Line) -> bool:

@@ -21,6 +21,7 @@ from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
 from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
+from udfs.kafka.refusal_verdicts import judge_refusal
 from udfs.kafka.releases import ProtocolVersion, Release, printed_release
 from udfs.kafka.request_verdicts import judge_requests
 from udfs.kafka.silence_verdicts import judge_cache, judge_shutdown, judge_silence
@@ -127,6 +128,17 @@ def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterato
         for verdict, about, proof in (*judged, *steps, *judge_deletion(rows, release)):
             row = {**rows[0], "evidence": _evidence(proof)}
             yield _verdict_row(row, verdict, f"{_incarnation(row)} {about}", proof[0]["at"])
+
+
+def refusal_verdicts(refusals: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
+    """ISR changes that a controller refused: see `judge_refusal`."""
+    for row in refusals:
+        if row["cluster"] in releases and (verdict := judge_refusal(row)) is not None:
+            of_partition = "" if row["topic"] is None else f"{_incarnation(row)} "
+            at = _EPOCH + timedelta(microseconds=row["at"])
+            place = f"node {row['node_id']} line {row['line']}"
+            subject = f"{of_partition}request of broker {row['sender']} refused at {at:%F %H:%M:%S.%f}, {place}"
+            yield _verdict_row(row, verdict, subject, row["at"])
 
 
 def outage_verdicts(outages: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from jobs.findings.replay import showing_elr, to_verdicts
@@ -22,8 +24,6 @@ from udfs.kafka.releases import Release, lowest_release, printed_release
 from udfs.kafka.verdicts import Verdict, algorithm_release, without_elr
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from tests.conftest import Frame, Same
 
 ELR = {  # verdict without known eligible leader replicas -> the verdict that stays, and the input it lacks
@@ -130,6 +130,12 @@ zk      | asked     | 0         | 0           | 10:00:03 | offline             |
 zk      | perhaps   | 0         | 0           | 10:00:03 | offline             |         | -1              | 2      | 3            | 1          | 1,2      | 2            |               | 2   | true    | true
 # 3 is dead and leaves the ISR; the leader stays
 zk      | removal   | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            | 1,2,3      | 1,2,3    |              |               | 1,2 | false   | true
+# the ISR before is not known, but the controller says that it took 3 out of it; later it says so of 4, which was not in it
+zk      | removal2  | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            |            |          |              |               | 1,2 | false   | true
+zk      | removal3  | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            |            |          |              |               | 1,2 | false   | true
+# 3 is still in it, or another leads: that is no removal of 3
+zk      | stays     | 0         | 0           | 10:00:03 |                     |         | 1               | 1      | 3            |            | 1,2,3    |              |               | 1,3 | false   | true
+zk      | moves     | 0         | 0           | 10:00:03 |                     |         | 2               | 1      | 3            |            | 1,2,3    |              |               | 1,2 | false   | true
 # the ISR before is not known; only an offline election explains the other, for 2 is not preferred
 zk      | blind     | 0         | 0           | 10:00:11 | offline             |         | -1              | 2      | 3            |            | 1,2      | 1,2          |               | 2   |         | true
 zk      | unsaid    | 0         | 0           | 10:00:12 |                     |         | -1              | 2      | 3            | 2          | 1,2      | 1,2          |               | 2   | false   | true
@@ -156,6 +162,10 @@ unsaid     | zk_election                  | unsaid-0#0 leader epoch 3     | hold
 asked      | offline_election             | asked-0#0 leader epoch 3      | holds    | []
 perhaps    | offline_election             | perhaps-0#0 leader epoch 3    | unknown  | trigger
 removal    | replica_removal              | removal-0#0 leader epoch 3    | holds    | []
+removal2   | replica_removal              | removal2-0#0 leader epoch 3   | holds    | []
+removal3   | replica_removal              | removal3-0#0 leader epoch 3   | holds    | []
+stays      | zk_election                  | stays-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
+moves      | zk_election                  | moves-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before
 nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before
 """
@@ -272,6 +282,10 @@ late    | 2      | 10:00:30 |
 TOPICS = """
 cluster | topic | incarnation | since
 zk      | sound | 0           | 09:00:00
+zk      | removal2 | 0        | 09:00:00
+zk      | removal3 | 0        | 09:00:00
+zk      | stays | 0           | 09:00:00
+zk      | moves | 0           | 09:00:00
 late    | a     | 0           | 09:00:00
 """
 LATE_TERMS = """
@@ -339,6 +353,16 @@ cluster | controller_epoch | term_release
 zk      | 4                | 2.4.1
 zk      | 5                | 0.9.0.1
 """
+REMOVALS = """
+cluster | topic    | partition | at       | leader_epoch | event_type               | fields
+zk      | removal2 | 0         | 10:00:03 | 3            | replica_removed_from_isr | replica=3; to_state=OfflineReplica
+zk      | removal2 | 0         | 10:00:04 | 3            | replica_removed_from_isr | replica=4; to_state=OfflineReplica
+# as it was printed through 1.0
+zk      | removal3 | 0         | 10:00:02 |              | controller_isr_removal_started | replica=3
+zk      | removal3 | 0         | 10:00:03 | 3            | controller_isr_removed   |
+zk      | stays    | 0         | 10:00:03 | 3            | replica_removed_from_isr | replica=3; to_state=OfflineReplica
+zk      | moves    | 0         | 10:00:03 | 3            | replica_removed_from_isr | replica=3; to_state=OfflineReplica
+"""
 RELEASES = {"zk": ("2.4.1", False), "late": ("2.4.1", False), "old": ("0.8.2.2", False), "kraft": ("4.1.0", True)}
 SETTINGS = Settings(
     topics={
@@ -365,7 +389,9 @@ def verdicts(frame: Frame) -> DataFrame:
         frame(OFFLINE_PARTITIONS, OUTAGES),
         frame(TOPIC_TIMELINE, TOPICS),
         to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
-        frame(EVENTS, TRANSITIONS).unionByName(frame(EVENTS, LATE_EVENTS)).unionByName(frame(EVENTS, OLD_EVENTS)),
+        reduce(
+            DataFrame.unionByName, (frame(EVENTS, text) for text in (TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS))
+        ),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
         to_kraft_clusters(frame(EVENTS, "event_type\n")),
         RELEASES,

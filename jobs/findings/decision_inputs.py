@@ -48,10 +48,11 @@ def to_election_inputs(
 
     Adds `lists_live` (whether the controller logged the live brokers), `possibly_online`, `certainly_online` (never
     null), `plausible_replicas` (null unless an assignment is missing, or unknown), `last_known_before` (see
-    `_last_known`), `plausible_isr` (of failed elections, the ISR before and after them, null if unknown), `isr_order`
-    (of `old_clusters`, which elected by it; null unknown) and `unclean_enabled` (null unknown: neither set nor, in
-    `selector_clusters`, whose releases do so through 1.0, printed with the election); `live_brokers` is
-    filled from registrations where the controller did not log it, `shutting_down` with none.
+    `_last_known`), `removed_replica` (see `_removed_replicas`), `plausible_isr` (of failed elections, the ISR before
+    and after them, null if unknown), `isr_order` (of `old_clusters`, which elected by it; null unknown) and
+    `unclean_enabled` (null unknown: neither set nor, in `selector_clusters`, whose releases do so through 1.0, printed
+    with the election); `live_brokers` is filled from registrations where the controller did not log it,
+    `shutting_down` with none.
     """
     none = F.array().cast(IDS)
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
@@ -67,6 +68,7 @@ def to_election_inputs(
         decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
     decisions = _with_printed_switch(decisions, events, selector_clusters)
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
+    decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
     by_topic = {
         name: topic.unclean_leader_election_enable
         for name, topic in settings.topics.items()
@@ -175,6 +177,29 @@ def _last_known(states: DataFrame) -> DataFrame:
         after.join(before, [*INCARNATION, "partition_epoch"])
         .groupBy(*INCARNATION, "leader_epoch")
         .agg(F.min_by("known", "partition_epoch").alias("last_known_before"))
+    )
+
+
+def _removed_replicas(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, `removed_replica`: the replica that a ZooKeeper controller
+    says it took out of the ISR as it began a leader epoch. From 2.6 on one line says so, through 1.0 two.
+
+    The first such line of an epoch counts. Later ones print the same state again: a replica that is not in the ISR
+    changes nothing.
+    """
+    begins, ends = "controller_isr_removal_started", ("controller_isr_removed", "replica_removed_from_isr")
+    order = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "file_id", "line")
+    lines = events.where(F.col("event_type").isin(begins, *ends) & F.col("topic").isNotNull()).withColumn(
+        "begun", F.when(F.lag("event_type").over(order) == begins, F.lag(number_of("replica")).over(order))
+    )
+    printed = lines.where(F.col("event_type").isin(*ends) & F.col("leader_epoch").isNotNull()).select(
+        "cluster", "topic", "partition", "at", "leader_epoch", F.struct("at", "file_id", "line").alias("place"),
+        F.coalesce(number_of("replica"), "begun").alias("replica"),
+    )  # fmt: skip
+    return (
+        with_incarnation(printed, topics)
+        .groupBy(*INCARNATION, "leader_epoch")
+        .agg(F.min_by("replica", "place").alias("removed_replica"))
     )
 
 

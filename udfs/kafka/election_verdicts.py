@@ -45,7 +45,8 @@ _SWITCH = "unclean.leader.election.enable"
 def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: bool) -> Verdict:
     """An ELECTIONS row (with `unclean_enabled`, `certainly_online`, `possibly_online`) against its algorithm.
 
-    Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had.
+    Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had, and
+    `removed_replica`, the replica that the controller says it took out of the ISR.
     """
     strategy = None if is_kraft else _strategy(row)
     rule = "kraft_election" if is_kraft else _RULES.get(strategy or "", "zk_election")
@@ -70,15 +71,16 @@ def _strategy(row: Row) -> str | None:
     """The strategy of a ZooKeeper controller's decision: as logged, or as its outcome shows; None unknown.
 
     One that leaves the leader and takes one member out of the ISR took that replica offline: no election does that.
+    Lines name it (`removed_replica`; through 1.0 and from 2.6 on), also where the ISR before is unknown.
     """
     isr_before, isr = row["isr_before"], row["isr"]
     strategy: str | None = row["strategy"]
-    if strategy is not None or not row["succeeded"] or isr_before is None or isr is None:
+    if strategy is not None or not row["succeeded"] or isr is None or row["leader"] != row["previous_leader"]:
         return strategy
-    stays = row["leader"] == row["previous_leader"]
-    if stays and len(isr_before) == len(isr) + 1 and set(isr) < set(isr_before):
-        return REPLICA_REMOVAL
-    return None
+    if isr_before is None:
+        removed = row.get("removed_replica")
+        return None if removed is None or removed in isr else REPLICA_REMOVAL
+    return REPLICA_REMOVAL if len(isr_before) == len(isr) + 1 and set(isr) < set(isr_before) else None
 
 
 def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:

@@ -92,7 +92,7 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
     """ISRs that a ZooKeeper controller can have had before it wrote this one, by its strategy; none if that is unknown.
 
     An election leaves the ISR as it is, or takes out those who are not alive; a single member may have been elected
-    from outside.
+    from outside. A replica that was taken out was in it.
     """
     isr, previous, strategy = row["isr"], row["previous_leader"], row["strategy"]
     if not row["succeeded"] and row.get("plausible_isr") is not None:
@@ -107,6 +107,8 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
         if len(isr) == 1 and previous not in isr:
             outside = [previous] if previous >= 0 else [r for r in row["replicas"] or () if r not in isr]
             yield from ([replica] for replica in outside)
+    elif strategy == "replica_removal":
+        yield sorted({*isr, row["removed_replica"]})
     else:
         yield list(isr)
 

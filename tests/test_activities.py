@@ -27,6 +27,8 @@ node_id | file_id | at          | logger              | event_type              
 0       | c       | 10:02:00    | kafka.controller    | replica_election_started        |                  | election_type=PREFERRED; trigger=AutoTriggered | preferred
 0       | c       | 10:03:00    | kafka.controller    | replica_election_started        |                  | election_type=UNCLEAN; trigger=ZkTriggered  | unclean
 0       | c       | 10:03:30    | kafka.controller    | replica_election_started        |                  | election_type=PREFERRED                     | before 2.4
+# its lines do not say what set it off
+0       | c       | 10:03:45    | kafka.controller    | preferred_election_started      |                  |                                             | until 2.3
 # two brokers shut down; one of them has gone
 0       | c       | 10:04:00    | kafka.controller    | controlled_shutdown_started     |                  | broker=2                                    | 2 leaves
 0       | c       | 10:04:00    | kafka.controller    | controlled_shutdown_shutting_down_brokers |        | shutting_down_brokers=2,3                   | 2, 3 leave
@@ -62,6 +64,7 @@ for 3          | offline             | broker_startup      | 1,2,3 | []
 preferred      | preferred           | auto                | 1,2,3 | []
 unclean        | offline             | zk                  | 1,2,3 | []
 before 2.4     | preferred           | admin               | 1,2,3 | []
+until 2.3      | preferred           |                     | 1,2,3 | []
 2 leaves       | controlled_shutdown | controlled_shutdown | 1,2,3 | 2
 2, 3 leave     | controlled_shutdown | controlled_shutdown | 1,2,3 | 2,3
 2 left         | controlled_shutdown | controlled_shutdown | 1,2,3 | 3

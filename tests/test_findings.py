@@ -84,6 +84,10 @@ many      | 0         | 0           | 1      | 0            | 0               | 
 many      | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
 many      | 0         | 0           | 1      | 2            | 2               | 1,2   |     | 1,2      | 10:00:02 | 10:00:02 |         | 1
 many      | 0         | 0           | 2      | 3            | 3               | 1,2   |     | 1,2      | 10:00:02 |          |         | 1
+chosen    | 0         | 0           | 1      | 0            |                 | 1,2   |     | 2,1      | 10:00:00 | 10:00:10 |         | 1
+chosen    | 0         | 0           | 2      | 1            |                 | 1,2   |     | 2,1      | 10:00:10 | 10:00:20 |         | 1
+chosen    | 0         | 0           | 1      | 2            |                 | 1     |     | 2,1      | 10:00:20 | 10:00:30 |         | 1
+chosen    | 0         | 0           | 2      | 3            |                 | 1,2   |     | 2,1      | 10:00:30 |          |         | 1
 # no state before is known: of two a line shows that the leader epoch came then, another leader has just started
 begun     | 0         | 0           | 2      | 3            | 5               | 2     |     | 1,2      | 10:00:02 |          |         | 1
 decided   | 0         | 0           | 2      | 3            | 5               | 2     |     | 1,2      | 10:00:02 |          |         | 1
@@ -91,23 +95,33 @@ started   | 0         | 0           | 2      | 3            | 5               | 
 """
 # the controller's own log of two of them, and of an election that failed (in two lines)
 DECISIONS = """
-topic     | partition | at          | node_id | logger              | event_type                    | controller_epoch | leader | leader_epoch | fields                                                | detail
-          |           | 10:00:00    | 9       | kafka.controller    | broker_set_changed            |                  |        |              | live_brokers=1,2,3                                    |
-          |           | 10:00:00    | 9       | kafka.controller    | broker_failure                |                  |        |              | brokers=1                                             |
-clean     | 0         | 10:00:04    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
-unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
-unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition |
-unclean   | 0         | 10:00:01.6  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OfflinePartition |
+file_id | line | topic     | partition | at          | node_id | logger              | event_type                    | controller_epoch | leader | leader_epoch | fields                                                | detail
+        |      |           |           | 10:00:00    | 9       | kafka.controller    | broker_set_changed            |                  |        |              | live_brokers=1,2,3                                    |
+        |      |           |           | 10:00:00    | 9       | kafka.controller    | broker_failure                |                  |        |              | brokers=1                                             |
+        |      | clean     | 0         | 10:00:04    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
+        |      | unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
+        |      | unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition |
+        |      | unclean   | 0         | 10:00:01.6  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OfflinePartition |
 # what the exception says of the live brokers counts more than what the controller said before
-unclean   | 0         | 10:00:01.7  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No replica for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], Assigned replicas are: [List(1)]
-unclean   | 0         | 10:00:01.8  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No broker in ISR for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], ISR brokers are: [4,1] at kafka.controller.OfflinePartitionLeaderSelector
-begun     | 0         | 10:00:01.8  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OnlinePartition; to_state=OnlinePartition | No other replicas in ISR 4,1 for [begun,0] besides shutting down brokers 4,1 at kafka.controller.ControlledShutdownLeaderSelector.selectLeader
-begun     | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=2                               |
-started   | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=-1                              |
-decided   | 0         | 10:00:02    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
+        |      | unclean   | 0         | 10:00:01.7  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No replica for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], Assigned replicas are: [List(1)]
+        |      | unclean   | 0         | 10:00:01.8  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | No broker in ISR for partition [unclean,0] is alive. Live brokers are: [Set(3, 2)], ISR brokers are: [4,1] at kafka.controller.OfflinePartitionLeaderSelector
+        |      | begun     | 0         | 10:00:01.8  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OnlinePartition; to_state=OnlinePartition | No other replicas in ISR 4,1 for [begun,0] besides shutting down brokers 4,1 at kafka.controller.ControlledShutdownLeaderSelector.selectLeader
+        |      | begun     | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=2                               |
+        |      | started   | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=-1                              |
+        |      | decided   | 0         | 10:00:02    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
+# through 1.0 the selectors say how they choose; transitions print the leader only
+c       | 1    | chosen    | 0         | 10:00:10    | 9       | kafka.controller    | preferred_election_triggered  |                  |        |              |                                                       |
+s       | 2    | chosen    | 0         | 10:00:10    | 9       | state.change.logger | partition_state_change        | 1                | 2      |              | from_state=OnlinePartition; to_state=OnlinePartition  |
+c       | 3    | chosen    | 0         | 10:00:20    | 9       | kafka.controller    | unclean_leader_election       |                  | 1      |              |                                                       |
+c       | 4    | chosen    | 0         | 10:00:20    | 9       | kafka.controller    | offline_election_selected     |                  | 1      | 2            |                                                       |
+s       | 5    | chosen    | 0         | 10:00:20    | 9       | state.change.logger | partition_state_change        | 1                | 1      |              | from_state=OfflinePartition; to_state=OnlinePartition |
+# a preferred election of other partitions was the last thing that the controller began; of this one no selector speaks
+c       | 6    |           |           | 10:00:30    | 9       | kafka.controller    | preferred_election_started    |                  |        |              |                                                       |
+s       | 7    | chosen    | 0         | 10:00:30    | 9       | state.change.logger | partition_state_change        | 1                | 2      |              | from_state=OnlinePartition; to_state=OnlinePartition  |
 """
 TOPICS = """
 topic     | incarnation | topic_id | since    | until
+chosen    | 0           |          | 10:00:00 |
 begun     | 0           |          | 10:00:00 |
 started   | 0           |          | 10:00:00 |
 decided   | 0           |          | 10:00:00 |
@@ -134,6 +148,9 @@ none    | 10:00:03   | true      | 2               | 2      | 3            |    
 unsaid  | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
 many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
 many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2        | false   |            |          |                |
+chosen  | 10:00:10   | true      | 1               | 2      | 1            |            | false   |            | preferred |               | 1,2,3
+chosen  | 10:00:20   | true      | 2               | 1      | 2            |            | true    |            | offline  | broker_failure | 1,2,3
+chosen  | 10:00:30   | true      | 1               | 2      | 3            |            |         |            |          |                | 1,2,3
 begun   | 10:00:02   | true      |                 | 2      | 3            |            |         |            |          |                |
 decided | 10:00:02   | true      |                 | 2      | 3            |            |         |            | offline  | broker_failure | 1,2,3
 """

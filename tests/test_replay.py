@@ -166,8 +166,8 @@ removal2   | replica_removal              | removal2-0#0 leader epoch 3   | hold
 removal3   | replica_removal              | removal3-0#0 leader epoch 3   | holds    | []
 stays      | zk_election                  | stays-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
 moves      | zk_election                  | moves-0#0 leader epoch 3      | unknown  | isr_before,live_brokers
-nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before
-nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before
+nobody     | offline_election             | nobody-0#0 failed at 2026-11-21 10:00:14.000000 | unknown | isr_before,unclean.leader.election.enable
+nobody     | offline_election             | nobody-0#0 failed at 2026-11-22 10:00:14.000000 | unknown | isr_before,unclean.leader.election.enable
 """
 # KRaft 4.1: the controller did not log who was alive, but registrations show it. Broker 1 was fenced at 10:00:00.
 KRAFT_ELECTIONS = """

@@ -30,8 +30,9 @@ ACTIVITIES = {
     "unclean_election_enabled_default": ("offline", "unclean_election_enabled"),
     "unclean_election_enabled_topic": ("offline", "unclean_election_enabled"),
     "controller_elected": ("offline", "controller_failover"),
+    "preferred_election_started": ("preferred", None),
 }
-"""Event type -> strategy of the elections that it leads to, and their trigger."""
+"""Event type -> strategy of the elections that it leads to, and their trigger; None: its lines do not tell it."""
 
 LEADER_MOVES = ("reassignment_leader_not_in_new_replicas", "reassignment_leader_dead")
 """Events by which a reassignment looks for another leader; they list its target."""
@@ -65,8 +66,14 @@ def trigger_of() -> Column:
     of_election = F.when(logged == "AutoTriggered", "auto").when(logged == "ZkTriggered", "zk").otherwise("admin")
     trigger = F.when(F.col("event_type") == "replica_election_started", of_election)
     for event_type, (_, name) in ACTIVITIES.items():
-        trigger = trigger.when(F.col("event_type") == event_type, name)
+        trigger = trigger.when(F.col("event_type") == event_type, F.lit(name))
     return trigger
+
+
+def _activity() -> Column:
+    """Strategy and trigger of an activity together: its trigger may not be known; null if the event is no activity."""
+    strategy = strategy_of()
+    return F.when(strategy.isNotNull(), F.struct(strategy.alias("strategy"), trigger_of().alias("trigger")))
 
 
 def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: DataFrame) -> DataFrame:
@@ -118,8 +125,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
             {
-                "strategy": F.last(strategy_of(), ignorenulls=True).over(so_far),
-                "trigger": F.last(trigger_of(), ignorenulls=True).over(so_far),
+                "activity": F.last(_activity(), ignorenulls=True).over(so_far),
                 "target_replicas": F.last(target, ignorenulls=True).over(so_far),
                 "alive": F.last(alive, ignorenulls=True).over(so_far),
                 "live_evidence": F.last(alive_line, ignorenulls=True).over(so_far),
@@ -127,7 +133,8 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
             }
         )
         .where(is_wanted)
-        .drop("rank", "listed", "move", "list_number", "known_since")
+        .withColumns({"strategy": F.col("activity.strategy"), "trigger": F.col("activity.trigger")})
+        .drop("rank", "listed", "move", "list_number", "known_since", "activity")
     )
 
 

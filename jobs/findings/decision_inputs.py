@@ -12,6 +12,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.findings.elections import states_then
+from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import day_of, days, is_new_assignment
 from jobs.timelines.known_spans import span_around
@@ -23,8 +24,6 @@ from udfs.kafka.verdicts_columns import doubt, unclean_enabled, was_certainly_so
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-DECISION = [*INCARNATION, "at", "decision"]
-"""Names one election: its partition, its time and its leader epoch, -1 if it failed."""
 _ASSIGNMENT_EVENTS = (
     "reassignment_assignment_updating", "reassignment_assignment_updated", "reassignment_leader_and_isr_sent",
     "kraft_partition_assignment_changed", "kraft_partition_created", "metadata_partition", "metadata_partition_change",
@@ -51,13 +50,12 @@ def to_election_inputs(
     `_last_known`), `removed_replica` (see `_removed_replicas`), `plausible_isr` (of failed elections, the ISR before
     and after them, null if unknown), `isr_order` (of `old_clusters`, which elected by it; null unknown) and
     `unclean_enabled` (null unknown: neither set nor, in `selector_clusters`, whose releases do so through 1.0, printed
-    with the election); `live_brokers` is filled from registrations where the controller did not log it,
-    `shutting_down` with none.
+    with the election), `topic_switch` (see `with_topic_switch`), `refusal` (see `_refusals`); `live_brokers` is filled
+    from registrations where the controller did not log it, `shutting_down` with none.
     """
     none = F.array().cast(IDS)
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
-    assignments = _plausible_replicas(decisions, states, events, topics, known_spans)
-    decisions = decisions.join(assignments, DECISION, "left")
+    decisions = decisions.join(_plausible_replicas(decisions, states, events, topics, known_spans), DECISION, "left")
     failed = decisions.where("NOT succeeded AND isr_before IS NULL")
     then = states_then(failed, states, supposes=True).select(
         *INCARNATION, "at", F.col("isr_before").alias("plausible_isr")
@@ -66,7 +64,9 @@ def to_election_inputs(
     if old_clusters:
         is_old = F.col("cluster").isin(*old_clusters)
         decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
-    decisions = _with_printed_switch(decisions, events, selector_clusters)
+    decisions = with_printed_switch(decisions, events, selector_clusters)
+    decisions = with_topic_switch(decisions, events, known_spans, without=selector_clusters)
+    decisions = decisions.join(_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
     by_topic = {
@@ -125,45 +125,60 @@ def _plausible_replicas(
 
 def _isr_orders(decisions: DataFrame, events: DataFrame) -> DataFrame:
     """Elections with DECISION, EVENTS -> DECISION, `isr_order`: the ISR before, in the order of the last line that
-    prints it.
+    prints it; where it is not known the ISR after, in the order of the first line that prints it.
 
     Leaders print their changes in the order in which they store them (`Partition.updateIsr`), controllers what they
-    read.
+    read. An election leaves the order as it is.
     """
     printed = events.where("isr IS NOT NULL AND topic IS NOT NULL").select(
-        "cluster", "topic", "partition", F.col("at").alias("printed_at"), F.col("isr").alias("printed")
+        "cluster",
+        "topic",
+        "partition",
+        F.col("at").alias("printed_at"),
+        F.col("leader_epoch").alias("printed_epoch"),
+        F.col("isr").alias("printed"),
+    )
+    is_before = (F.col("printed_at") <= F.col("at")) & (F.array_sort("printed") == F.col("isr_before"))
+    is_then = F.col("printed_at").between(F.col("at") - doubt(), F.col("at") + doubt())
+    is_after = (F.col("printed_epoch") == F.col("leader_epoch")) & (F.array_sort("printed") == F.col("isr"))
+    is_after &= F.col("isr_before").isNull() & is_then
+    return (
+        decisions.select(*DECISION, "isr_before", "isr", "leader_epoch")
+        .join(printed, ["cluster", "topic", "partition"])
+        .where(is_before | is_after)
+        .groupBy(*DECISION)
+        .agg(
+            F.coalesce(
+                F.max_by("printed", F.when(F.col("isr_before").isNotNull(), F.col("printed_at"))),
+                F.min_by("printed", "printed_at"),
+            ).alias("isr_order")
+        )
+    )
+
+
+def _refusals(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, partition, at, `succeeded` (false), `refusal`: elections of ZooKeeper controllers that
+    could not be stored, whoever was to lead, and why: ZooKeeper's error, or another controller that wrote before.
+
+    From PartitionStateMachine, whose exceptions through 1.0 name the error behind "due to".
+    """
+    exception = r"\A(?:org\.apache\.zookeeper\.KeeperException\S*:|[^\n]* due to:) "
+    error = F.regexp_extract("detail", exception + r"KeeperErrorCode = ([\w ]+?)(?: for |[.\n]|\z)", 1)
+    is_fenced = F.col("detail").contains("already written by another controller")
+    is_absent = F.col("detail").contains("LeaderAndIsr information doesn't exist")
+    reason = (
+        F.when(is_fenced, "another controller has taken over")
+        .when(is_absent, "no state of the partition is stored")
+        .when(error != "", F.concat(F.lit("ZooKeeper answered "), error))
     )
     return (
-        decisions.select(*DECISION, "isr_before")
-        .join(printed, ["cluster", "topic", "partition"])
-        .where((F.col("printed_at") <= F.col("at")) & (F.array_sort("printed") == F.col("isr_before")))
-        .groupBy(*DECISION)
-        .agg(F.max_by("printed", "printed_at").alias("isr_order"))
+        events.where("event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'")
+        .withColumn("refusal", reason)
+        .where("refusal IS NOT NULL")
+        .groupBy("cluster", "topic", "partition", "at")
+        .agg(F.min("refusal").alias("refusal"))
+        .withColumn("succeeded", F.lit(False))
     )
-
-
-def _with_printed_switch(decisions: DataFrame, events: DataFrame, clusters: Collection[str]) -> DataFrame:
-    """Elections with DECISION, EVENTS -> the same with `printed_switch`, null but in some clusters: whether unclean
-    elections are allowed, as kafka.controller.OfflinePartitionLeaderSelector (until 1.0) shows when nobody of the ISR
-    is alive: it fails for that, or goes on with other replicas."""
-    if not clusters:
-        return decisions.withColumn("printed_switch", F.lit(None).cast("boolean"))
-    fails = (F.col("event_type") == "partition_state_change_failed") & F.col("detail").contains("No broker in ISR for")
-    goes_on = F.col("event_type") == "offline_election_isr_dead"
-    is_shown = (fails | goes_on) & F.col("topic").isNotNull() & F.col("cluster").isin(*clusters)
-    shown = events.where(is_shown).select(
-        "cluster", "topic", "partition", F.col("at").alias("printed_at"), goes_on.alias("is_allowed")
-    )
-    by_decision = (
-        decisions.where("strategy = 'offline'")
-        .select(*DECISION, "succeeded")
-        .join(shown, ["cluster", "topic", "partition"])
-        .where(F.col("succeeded") == F.col("is_allowed"))
-        .where((F.col("printed_at") <= F.col("at") + doubt()) & (F.col("printed_at") >= F.col("at") - doubt()))
-        .groupBy(*DECISION)
-        .agg(F.max("is_allowed").alias("printed_switch"))
-    )
-    return decisions.join(by_decision, DECISION, "left")
 
 
 def _last_known(states: DataFrame) -> DataFrame:

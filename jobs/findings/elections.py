@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.activities import with_activity
 from jobs.findings.lost_records import with_lost_records
+from jobs.findings.selectors import with_selector
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import milliseconds
@@ -25,8 +26,13 @@ DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "l
 LATE_MS, EARLY_MS = 2000, 50
 """So long after a state was committed, and before, by the clock of another node, a line may show it."""
 
-_DECISION = ["strategy", "trigger", "live_brokers", "shutting_down", "target_replicas", "live_evidence"]
-"""What the controller that logged a decision was doing, and which brokers it believed alive, by which line."""
+_DECISION = [
+    "strategy", "trigger", "live_brokers", "shutting_down", "target_replicas", "live_evidence", "selected_unclean",
+]  # fmt: skip
+"""What the controller that logged a decision was doing, which brokers it believed alive, by which line, and whether it
+said that it chose nobody of the ISR."""
+FROM_ISR = ("preferred", "controlled_shutdown")
+"""Strategies that elect members of the ISR only, in each release."""
 
 
 def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame) -> DataFrame:
@@ -36,14 +42,16 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_
     is known is an election if a line shows that it came then: it may have been there since before the logs. Strategy,
     trigger and live brokers are those of the controller that logged the transition; KRaft does not log them.
     """
-    decisions = checkpointed(with_activity(events, DECISION_EVENTS, known_spans))
+    decisions = checkpointed(with_selector(with_activity(events, DECISION_EVENTS, known_spans), events))
+    is_from_isr = F.when(F.col("strategy").isin(*FROM_ISR), False)
     committed = (
         _committed_elections(states)
         .join(
             _decisions_by_epoch(decisions, _new_terms(events), topics, states), [*INCARNATION, "leader_epoch"], "left"
         )
         .where("epoch_before IS NOT NULL OR is_new")
-        .drop("epoch_before", "is_new")
+        .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
+        .drop("epoch_before", "is_new", "selected_unclean")
     )
     failed = _failed_elections(decisions, topics)
     failed = failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumn(
@@ -173,17 +181,23 @@ def _decisions_by_epoch(decisions: DataFrame, new_terms: DataFrame, topics: Data
         "event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader IS NOT NULL"
     )
     from_state = F.col("fields")["from_state"]
-    strategy = F.when(from_state == "OfflinePartition", "offline").when(_is_told_by_activity(), F.col("strategy"))
+    strategy = F.when(from_state == "OfflinePartition", "offline").otherwise(_strategy_of_online())
     transitions = online.withColumns(
         {
             "strategy": strategy,
-            "trigger": F.when(strategy.isNotNull(), F.col("trigger")),
+            "trigger": _trigger_of(strategy),
             "target_replicas": F.when(strategy == "reassign", F.col("target_replicas")),
+            "selected_unclean": F.when(strategy == "offline", F.col("selected_unclean")),
         }
     )
     # a reassignment raises the leader epoch without an election
     refreshed = decisions.where("event_type = 'leader_epoch_updated'").withColumns(
-        {"strategy": F.lit("none"), "trigger": F.lit("reassignment"), "target_replicas": F.lit(None).cast(IDS)}
+        {
+            "strategy": F.lit("none"),
+            "trigger": F.lit("reassignment"),
+            "target_replicas": F.lit(None).cast(IDS),
+            "selected_unclean": F.lit(None).cast("boolean"),
+        }
     )
     live_brokers = F.array_sort(F.array_except("alive", "shutting_down")).alias("live_brokers")
     names = ["cluster", "topic", "partition", "at", "controller_epoch", "leader", "leader_epoch"]
@@ -201,11 +215,25 @@ def _decisions_by_epoch(decisions: DataFrame, new_terms: DataFrame, topics: Data
     )
 
 
-def _is_told_by_activity() -> Column:
-    """Whether what a controller was doing is the strategy of a partition that goes from Online to Online."""
-    return (F.col("fields")["from_state"] == "OnlinePartition") & F.col("strategy").isin(
-        "preferred", "controlled_shutdown", "reassign"
-    )
+def _strategy_of_online() -> Column:
+    """Strategy of an election in which a partition goes from Online to Online: that of the selector that chose (through
+    1.0), else what the controller was doing; null unknown.
+
+    Until 0.10 a controller has several threads: a line about a preferred election of some partitions may stand before
+    another one's shutdown. There the selector speaks of each partition, at INFO.
+    """
+    # transitions print the leader only through 1.0
+    has_selector = F.col("leader").isNotNull() & F.col("leader_epoch").isNull()
+    is_told = F.col("strategy").isin("preferred", "controlled_shutdown", "reassign")
+    is_told &= ~(has_selector & (F.col("strategy") == "preferred"))
+    strategy = F.when(F.col("selector").isin(*FROM_ISR), F.col("selector")).when(is_told, F.col("strategy"))
+    return F.when(F.col("fields")["from_state"] == "OnlinePartition", strategy)
+
+
+def _trigger_of(strategy: Column) -> Column:
+    """What set off an election of this strategy; null if the controller's last activity leads to others."""
+    is_other = F.col("selector").isNotNull() & (F.col("strategy") != strategy)
+    return F.when(strategy.isNotNull() & ~F.coalesce(is_other, F.lit(False)), F.col("trigger"))
 
 
 def _with_leader_epoch(lines: DataFrame, states: DataFrame) -> DataFrame:
@@ -244,7 +272,7 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
         .when(F.col("detail").contains("No replica for partition "), "offline")
         .when(F.col("detail").contains(" besides shutting down brokers "), "controlled_shutdown")
         .when(F.col("fields")["from_state"] == "NewPartition", "new")
-        .when(_is_told_by_activity(), F.col("strategy"))
+        .otherwise(_strategy_of_online())
     )
     failed = decisions.where(
         "event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'"

@@ -12,7 +12,7 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.election_words import in_one_sentence
 from udfs.kafka.elections import Elected, Strategy, zk_elect, zk_new_partition
-from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, judge
 from udfs.kafka.kraft_elections import partition_change
 from udfs.kafka.kraft_partition import (
     ControllerConfig,
@@ -46,7 +46,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     """An ELECTIONS row (with `unclean_enabled`, `certainly_online`, `possibly_online`) against its algorithm.
 
     Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had, and
-    `removed_replica`, the replica that the controller says it took out of the ISR.
+    `removed_replica`, the replica that the controller says it took out of the ISR. An election that failed with a
+    `refusal` could not be stored, whoever was to lead.
     """
     strategy = None if is_kraft else _strategy(row)
     rule = "kraft_election" if is_kraft else _RULES.get(strategy or "", "zk_election")
@@ -55,6 +56,8 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
     rows, missing = plausible_rows({**row, "strategy": strategy}, is_kraft=is_kraft, by_isr_order=by_isr_order)
     if not is_kraft and strategy is None and not row["succeeded"]:
         missing = (*missing, "strategy")
+    if not is_kraft and not row["succeeded"] and row.get("refusal"):
+        return _verdict(rule, judge(logged is None, f"no leader, for {row['refusal']}", in_words(logged)))
     if not has_algorithm(release, kraft=is_kraft):
         rows, missing = (), (f"an algorithm to judge Kafka {release} by", *missing)
     if not rows or "strategy" in missing:
@@ -98,7 +101,10 @@ def _agreed(judgements: list[Judgement], missing: tuple[str, ...]) -> Judgement:
 
 
 def _judge_switch(row: Row, release: Release, logged: Outcome, *, is_kraft: bool, elr_enabled: bool) -> Judgement:
-    """An election with all inputs but, maybe, whether unclean ones were allowed."""
+    """An election with all inputs but, maybe, whether unclean ones were allowed.
+
+    What lines say of the topic (`topic_switch`) may explain a decision; it accuses nobody.
+    """
     requested = unclean_by_request(release, row["strategy"], row.get("trigger"), kraft=is_kraft)
     allowed = row["unclean_enabled"]
     switches = [True] if requested else [allowed] if allowed is not None and requested is False else [False, True]
@@ -108,8 +114,9 @@ def _judge_switch(row: Row, release: Release, logged: Outcome, *, is_kraft: bool
     if len({judgement.verdict for judgement in judgements.values()}) == 1:
         return judgements[switches[0]]
     if_not, if_allowed = judgements[False].expected, judgements[True].expected
-    if allowed is not None and judgements[allowed].verdict == HOLDS:
-        return judgements[allowed]
+    logged_switch = row.get("topic_switch") if allowed is None else allowed
+    if logged_switch is not None and judgements[logged_switch].verdict == HOLDS:
+        return judgements[logged_switch]
     what = "are allowed" if allowed is None else "are asked for"
     expected = f"{if_not}, or, if unclean elections {what}, {if_allowed}"
     return Judgement(UNKNOWN, expected, judgements[False].actual, (_SWITCH if allowed is None else "trigger",))

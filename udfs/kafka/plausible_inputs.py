@@ -29,13 +29,17 @@ def plausible_rows(row: Row, *, is_kraft: bool, by_isr_order: bool = False) -> t
     if lacks_assignment and _needs_assignment(row, is_kraft=is_kraft):
         by_input["replicas"] = list(_assignments(row, is_kraft=is_kraft))
     if row["isr_before"] is None:
-        by_input["isr_before"] = [] if is_kraft else [{"isr_before": isr} for isr in _isrs_before(row)]
+        isrs = [] if is_kraft else list(_isrs_before(row))
+        if by_isr_order and row["strategy"] == Strategy.CONTROLLED_SHUTDOWN:
+            isrs = [order for isr in isrs for order in _orders(isr, row.get("isr_order"))]
+        by_input["isr_before"] = [{"isr_before": isr} for isr in isrs]
     elif by_isr_order and row["strategy"] in (None, Strategy.OFFLINE, Strategy.CONTROLLED_SHUTDOWN):
         order = row.get("isr_order")
-        if order is not None and sorted(order) == sorted(row["isr_before"]):
-            row = {**row, "isr_before": list(order)}
-        elif len(row["isr_before"]) > 1:
-            by_input["isr_order"] = [{"isr_before": list(isr)} for isr in permutations(row["isr_before"])]
+        is_whole = order is not None and sorted(order) == sorted(row["isr_before"])
+        orders = list(_orders(row["isr_before"], order if is_whole else None))
+        row = {**row, "isr_before": orders[0]}
+        if len(orders) > 1:
+            by_input["isr_order"] = [{"isr_before": order} for order in orders]
     if is_kraft and row["previous_leader"] is None:
         by_input["previous_leader"] = []
     if row["live_brokers"] is None and not _keeps_leader(row, is_kraft=is_kraft):
@@ -88,15 +92,26 @@ def _assignments(row: Row, *, is_kraft: bool) -> Iterator[Inputs]:
                     yield inputs
 
 
+def _orders(isr: Sequence[int], printed: Sequence[int] | None) -> Iterator[list[int]]:
+    """Orders in which an ISR may have been stored: that in which members of it are printed, with the others behind
+    them, for those are leaving; any if none is."""
+    if printed is not None and set(printed) <= set(isr):
+        yield [*printed, *(broker for broker in isr if broker not in printed)]
+    else:
+        yield from map(list, permutations(isr))
+
+
 def _isrs_before(row: Row) -> Iterator[list[int]]:
     """ISRs that a ZooKeeper controller can have had before it wrote this one, by its strategy; none if that is unknown.
 
     An election leaves the ISR as it is, or takes out those who are not alive; a single member may have been elected
-    from outside. A replica that was taken out was in it.
+    from outside, unless lines tell that it was in the ISR (`unclean`). A replica that was taken out was in it. Of one
+    that failed nothing is known of the ISR, but that its members are replicas.
     """
     isr, previous, strategy = row["isr"], row["previous_leader"], row["strategy"]
-    if not row["succeeded"] and row.get("plausible_isr") is not None:
-        yield list(row["plausible_isr"])
+    if not row["succeeded"]:
+        known, replicas = row.get("plausible_isr"), row["replicas"] or ()
+        yield from [list(known)] if known is not None else (list(some) for some in _subsets(replicas) if some)
     if isr is None or previous is None or strategy is None:
         return
     members = [*isr, *([previous] if previous >= 0 and previous not in isr else [])]
@@ -104,7 +119,7 @@ def _isrs_before(row: Row) -> Iterator[list[int]]:
         yield sorted({*members, *(row["shutting_down"] or ())} & {*(row["replicas"] or members), *members})
     elif strategy == Strategy.OFFLINE:
         yield sorted(members)
-        if len(isr) == 1 and previous not in isr:
+        if row.get("unclean") is not False and len(isr) == 1 and previous not in isr:
             outside = [previous] if previous >= 0 else [r for r in row["replicas"] or () if r not in isr]
             yield from ([replica] for replica in outside)
     elif strategy == "replica_removal":

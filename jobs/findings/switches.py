@@ -1,0 +1,87 @@
+"""Whether unclean elections are allowed, by lines: settings of topics as they are created and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.known_spans import span_around
+from jobs.timelines.topics import INCARNATION
+from udfs.kafka.verdicts_columns import doubt
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+DECISION = [*INCARNATION, "at", "decision"]
+"""Names one election: its partition, its time and its leader epoch, -1 if it failed."""
+SWITCH = "unclean.leader.election.enable"
+
+WITH_SETTINGS = ("topic_config_changed", "metadata_config_updated", "topic_creation_written", "replica_log_created")
+"""Events that print settings of a topic in a list: all that are not the default, and a new log through 2.7 all."""
+OF_ONE_SETTING = ("kraft_config_set", "config_record")
+"""Events that print one setting of a topic."""
+
+
+def with_printed_switch(decisions: DataFrame, events: DataFrame, clusters: Collection[str]) -> DataFrame:
+    """Elections with DECISION, EVENTS -> the same with `printed_switch`, null but in some clusters: whether unclean
+    elections are allowed, as kafka.controller.OfflinePartitionLeaderSelector (until 1.0) shows when nobody of the ISR
+    is alive: it fails for that, or goes on with other replicas."""
+    if not clusters:
+        return decisions.withColumn("printed_switch", F.lit(None).cast("boolean"))
+    fails = (F.col("event_type") == "partition_state_change_failed") & F.col("detail").contains("No broker in ISR for")
+    goes_on = F.col("event_type").isin("offline_election_isr_dead", "unclean_leader_election")
+    is_shown = (fails | goes_on) & F.col("topic").isNotNull() & F.col("cluster").isin(*clusters)
+    shown = events.where(is_shown).select(
+        "cluster", "topic", "partition", F.col("at").alias("printed_at"), goes_on.alias("is_allowed")
+    )
+    by_decision = (
+        decisions.where("strategy = 'offline'")
+        .select(*DECISION, "succeeded")
+        .join(shown, ["cluster", "topic", "partition"])
+        .where(F.col("succeeded") == F.col("is_allowed"))
+        .where((F.col("printed_at") <= F.col("at") + doubt()) & (F.col("printed_at") >= F.col("at") - doubt()))
+        .groupBy(*DECISION)
+        .agg(F.max("is_allowed").alias("printed_switch"))
+    )
+    return decisions.join(by_decision, DECISION, "left")
+
+
+def with_topic_switch(
+    decisions: DataFrame, events: DataFrame, known_spans: DataFrame, without: Collection[str] = ()
+) -> DataFrame:
+    """Elections with DECISION, EVENTS -> the same with `topic_switch`: the value that the last line before has for the
+    topic; null if it has none, or there is no such line since the last hole in the controllers' logs, or the cluster is
+    one of `without`: in 0.8.2 a new log prints the default, whatever its broker is set to.
+
+    A broker's line shows what it was told, which may not be what the controller knew at that moment: it excuses, and
+    accuses nobody.
+    """
+    is_list, is_one = F.col("event_type").isin(*WITH_SETTINGS), F.col("event_type").isin(*OF_ONE_SETTING)
+    is_switch = (F.col("fields")["config_resource_type"] == "TOPIC") & (F.col("fields")["config_name"] == SWITCH)
+    printed = F.when(is_one, F.col("fields")["config_value"]).otherwise(
+        F.regexp_extract("message", r"\bunclean\.leader\.election\.enable(?: -> |=)(\w+)", 1)
+    )
+    is_wanted = F.col("topic").isNotNull() & (is_list | (is_one & is_switch))
+    lines = events.where(is_wanted & ~F.col("cluster").isin(*without)).select(
+        "cluster",
+        "topic",
+        F.struct("at", "file_id", "line").alias("place"),
+        F.when(printed.isin("true", "false"), printed == "true").alias("value"),
+    )
+    # each partition of a topic has such a line, and most say the same
+    order, day = Window.partitionBy("cluster", "topic").orderBy("place"), F.to_date("place.at")
+    is_news = ~F.lag("value").over(order).eqNullSafe(F.col("value")) | ~F.lag(day).over(order).eqNullSafe(day)
+    news = lines.withColumn("is_news", F.row_number().over(order).eqNullSafe(1) | is_news).where("is_news")
+    in_order = F.array_sort(F.collect_list(F.struct("place", "value")))
+    by_topic = news.groupBy("cluster", "topic").agg(in_order.alias("lines"))
+    known_since = span_around(F.col("at"))["since"]
+    before = F.filter("lines", lambda line: (line["place"]["at"] <= F.col("at")) & (line["place"]["at"] >= known_since))
+    return (
+        decisions.join(by_topic, ["cluster", "topic"], "left")
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumn("topic_switch", F.try_element_at(before, F.lit(-1))["value"])
+        .drop("lines", "spans")
+    )

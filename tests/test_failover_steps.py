@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.conftest import Frame
 
 FAILOVER_EVENTS = """
-cluster | at          | node_id | event_type | controller_id | controller_epoch | detail
+cluster | at          | node_id | event_type | controller_id | controller_epoch | message
 # 2.4 at TRACE: all steps; what another node logs then is not the controller's
 zk      | 10:00:00    | 1 | controller_elected                         | 1 | 4 |
 zk      | 10:00:00.01 | 1 | controller_failover_step                   | 1 |   | Registering handlers

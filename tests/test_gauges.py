@@ -90,6 +90,19 @@ def test_availability(frame: Frame, same: Same) -> None:
     assert [row["under_min_isr_ms"] for row in unset.collect()] == [None] * 3
 
 
+def test_availability_of_a_topic_with_many_partitions(frame: Frame, same: Same) -> None:
+    """50 partitions, as __consumer_offsets has them: their milliseconds of a day are more than an int holds."""
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | partitions\n t | 0 | 50")
+    inputs = (
+        frame(OFFLINE_PARTITIONS, OUTAGES),
+        frame(PARTITION_TIMELINE, STATES),
+        topics,
+        frame(ENDS, "end_of_logs\n 11:02:10"),
+    )
+    rows = to_topic_availability(*inputs, Settings()).where("span = 'day'").collect()
+    assert [row["availability"] for row in rows] == [pytest.approx(1 - 90 / (50 * 86_400))]
+
+
 def test_minutes(frame: Frame, same: Same, assigned: DataFrame) -> None:
     rows = to_cluster_minutely(
         frame(OFFLINE_PARTITIONS, OUTAGES),

@@ -7,11 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.timelines.observations import to_listed_observations, to_observations, to_unnumbered_observations
+from jobs.timelines.observations import (
+    ids_of,
+    printed_ids,
+    to_listed_observations,
+    to_observations,
+    to_unnumbered_observations,
+)
 from schemas.ingest import EVENTS
 from udfs.rules.parsing import read_message
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.conftest import Frame, Same
 
 # every case is a topic of its own
@@ -247,3 +255,21 @@ def test_the_rules_name_fields_as_the_jobs_read_them(names: str) -> None:
     read = read_message(*READ[names])
     assert read is not None
     assert {name.strip() for name in names.split(",")} <= set(read)
+
+
+@pytest.mark.parametrize(
+    ("printed", "ids", "in_order"),
+    [
+        ("Set(2, 1)", [1, 2], [2, 1]),
+        ("", [], []),
+        # more than an int holds, as in a line that was damaged: unknown, and no night ends with it
+        ("2,99999999999", None, None),
+        (None, None, None),
+    ],
+)
+def test_lists_of_ids(
+    spark: SparkSession, printed: str | None, ids: list[int] | None, in_order: list[int] | None
+) -> None:
+    fields = {} if printed is None else {"brokers": printed}
+    events = spark.createDataFrame([(fields,)], "fields map<string,string>")
+    assert events.select(ids_of("brokers"), printed_ids("brokers")).collect() == [(ids, in_order)]

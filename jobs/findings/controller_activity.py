@@ -98,15 +98,15 @@ def _quorum(lines: DataFrame) -> DataFrame:
     """
     fields = F.col("fields")
     is_one = F.col("event_type") == "kraft_event_processed"
-    one_ms = fields["elapsed_us"].cast("double") / 1000
+    one_ms = fields["elapsed_us"].try_cast("double") / 1000
     return lines.where("event_type IN ('kraft_event_processed', 'kraft_performance_report')").select(
         *_NODE,
         F.lit(QUORUM_CONTROLLER).alias("state"),
         F.when(is_one, fields["event"]).alias("event"),
         F.lit("EventQueueProcessingTimeMs").alias("metric"),
         F.col("at").alias("since"),
-        F.when(is_one, 1).otherwise(fields["event_count"].cast("int")).alias("count"),
-        F.when(is_one, one_ms).otherwise(fields["average_ms"].cast("double")).alias("mean_ms"),
-        F.when(is_one, one_ms).otherwise(fields["slowest_ms"].cast("double")).alias("max_ms"),
+        F.when(is_one, 1).otherwise(fields["event_count"].try_cast("int")).alias("count"),
+        F.when(is_one, one_ms).otherwise(fields["average_ms"].try_cast("double")).alias("mean_ms"),
+        F.when(is_one, one_ms).otherwise(fields["slowest_ms"].try_cast("double")).alias("max_ms"),
         F.struct("node_id", "file_id", "line").alias("line"),
     )

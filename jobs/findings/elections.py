@@ -13,7 +13,7 @@ from jobs.findings.selectors import with_selector
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import milliseconds
-from jobs.timelines.observations import LEADER_STARTED
+from jobs.timelines.observations import LEADER_STARTED, as_ids
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.spark import EVIDENCE, IDS
 
@@ -354,18 +354,18 @@ def _printed_live_brokers() -> Column:
     not."""
     printed = F.regexp_extract("detail", r"Live brokers are: \[Set\(([\d, ]*)\)", 1)
     is_printed = F.col("detail").contains("Live brokers are: [Set(")
-    return F.when(is_printed, F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
+    return F.when(is_printed, as_ids(F.regexp_extract_all(printed, F.lit(r"(\d+)"))))
 
 
 def _printed_ids(words: str) -> Column:
     """The brokers that a failed election names after these words in its exception (until 1.0), in their order; null if
     it does not."""
     printed = F.regexp_extract("detail", words + r": \[(?:List\()?([\d, ]+)\)?\]", 1)
-    return F.when(printed != "", F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
+    return F.when(printed != "", as_ids(F.regexp_extract_all(printed, F.lit(r"(\d+)"))))
 
 
 def _printed_isr() -> Column:
     """The ISR that a failed offline election, or one of a controlled shutdown, names in its exception (until 1.0)."""
     left = F.regexp_extract("detail", r"No other replicas in ISR ([\d, ]+) for", 1)
-    of_shutdown = F.when(left != "", F.regexp_extract_all(left, F.lit(r"(\d+)")).cast(IDS))
+    of_shutdown = F.when(left != "", as_ids(F.regexp_extract_all(left, F.lit(r"(\d+)"))))
     return F.coalesce(_printed_ids("ISR brokers are"), of_shutdown)

@@ -72,7 +72,7 @@ def to_topic_availability(
     both = by_hour.withColumn("span", F.lit("hour")).unionByName(by_day.withColumn("span", F.lit("day")))
     sizes = topics.groupBy("cluster", "topic").agg(F.max("partitions").alias("partitions"))
     span_ms = F.when(F.col("span") == "hour", 3_600_000).otherwise(86_400_000)
-    part = F.col("leaderless_ms") / (F.col("partitions") * span_ms)
+    part = F.col("leaderless_ms") / (F.col("partitions").cast("double") * span_ms)
     return (
         both.join(sizes, ["cluster", "topic"], "left")
         .withColumns(

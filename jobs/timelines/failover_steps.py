@@ -70,6 +70,6 @@ def _step() -> Column:
     for name, event_types in FAILOVER_STEPS.items():
         shows = F.col("event_type").isin(*event_types)
         if name == "context_loading":
-            shows &= F.col("detail").contains(_CONTEXT)
+            shows &= F.col("message").contains(_CONTEXT)
         step = F.when(shows, name).otherwise(step)
     return step

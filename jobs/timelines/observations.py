@@ -58,21 +58,28 @@ RECORDS = ("metadata_partition", "metadata_partition_change")
 
 
 def ids_of(name: str) -> Column:
-    """A further field with a list of ids, as a sorted array; null if there is no such field."""
+    """A further field with a list of ids, as a sorted array; null if there is no such field, or a number in it is no
+    id."""
     return F.when(
         F.col("fields")[name].isNotNull(), sorted_ids(F.regexp_extract_all(F.col("fields")[name], F.lit(r"(-?\d+)")))
     )
 
 
 def printed_ids(name: str) -> Column:
-    """A further field with a list of ids, in the order printed; null if there is none."""
+    """A further field with a list of ids, in the order printed; null as with `ids_of`."""
     text = F.col("fields")[name]
-    return F.when(text.isNotNull() & (text != "null"), F.regexp_extract_all(text, F.lit(r"(-?\d+)")).cast(IDS))
+    return F.when(text.isNotNull() & (text != "null"), as_ids(F.regexp_extract_all(text, F.lit(r"(-?\d+)"))))
+
+
+def as_ids(numbers: Column) -> Column:
+    """Numbers in text as ids; null if one of them is more than an int holds, as in a line that was damaged."""
+    ids = numbers.try_cast(IDS)
+    return F.when(~F.exists(ids, F.isnull), ids)
 
 
 def sorted_ids(ids: Column) -> Column:
     """Ids as a sorted array of int."""
-    return F.sort_array(ids.cast(IDS))
+    return F.sort_array(as_ids(ids))
 
 
 def number_of(name: str) -> Column:
@@ -173,7 +180,7 @@ def _state_before(events: DataFrame, prefix: str) -> DataFrame:
         leader_epoch=number_of(f"{prefix}leader_epoch"),
         partition_epoch=number_of(f"{prefix}partition_epoch"),
         isr=ids_of(f"{prefix}isr"),
-        replicas=F.regexp_extract_all(F.col("fields")[f"{prefix}replicas"], F.lit(r"(-?\d+)")).cast(IDS),
+        replicas=as_ids(F.regexp_extract_all(F.col("fields")[f"{prefix}replicas"], F.lit(r"(-?\d+)"))),
         elr=ids_of(f"{prefix}elr"),
         last_known_elr=ids_of(f"{prefix}last_known_elr"),
         controller_epoch=F.lit(None).cast("int"),
@@ -258,7 +265,7 @@ def _from_dump(events: DataFrame) -> DataFrame:
 def _replayed(records: DataFrame) -> DataFrame:
     """Partition records of a dump, each once -> the same with the state after each: a record holds only what it
     changes."""
-    place = F.col("fields")["offset"].cast("long")
+    place = F.col("fields")["offset"].try_cast("long")
     order = Window.partitionBy("cluster", "topic_id", "partition").orderBy(place, "line")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     is_creation = F.col("event_type") == "metadata_partition"

@@ -309,6 +309,7 @@ def claim_mutants(claims: Sequence[tuple[int, int]]) -> Iterator[tuple[str, list
 
 
 def completion_mutants(row: Mapping[str, Any]) -> Iterator[Row]:
-    """Completed reassignments, with `isrs`, of which one target replica was never in sync with the others."""
+    """Completed reassignments, with `states`, of which one target replica was never in sync with the others."""
     for broker in row["target_replicas"]:
-        yield {**row, "isrs": [[b for b in isr if b != broker] for isr in row["isrs"]]}
+        states = [{**state, "isr": [b for b in state["isr"] if b != broker]} for state in row["states"]]
+        yield {**row, "states": states}

@@ -137,7 +137,7 @@ def test_wrong_controllers() -> None:
 def test_reassignments_that_end_early() -> None:
     row = {
         "original_replicas": [1, 2], "target_replicas": [2, 3], "adding_replicas": [3], "removing_replicas": [1],
-        "isrs": [[1, 2], [1, 2, 3], [2, 3]], "is_whole": True,
+        "states": [{"isr": isr, "lines": []} for isr in ([1, 2], [1, 2, 3], [2, 3])], "is_whole": True,
     }  # fmt: skip
     assert judge_reassignment(row, RELEASE, is_kraft=False).verdict == "holds"
     assert {judge_reassignment(m, RELEASE, is_kraft=False).verdict for m in completion_mutants(row)} == {VIOLATED}

@@ -202,7 +202,7 @@ def test_another_order_of_the_same_replicas_waits_for_nobody() -> None:
     """From 2.4 on it is complete at once, though 2 is out of sync (`isReassignmentComplete`)."""
     row = {
         "original_replicas": [1, 2], "target_replicas": [2, 1], "adding_replicas": [], "removing_replicas": [],
-        "isrs": [[1]], "is_whole": True,
+        "states": [{"isr": [1], "lines": []}], "is_whole": True,
     }  # fmt: skip
     assert judge_reassignment(row, Release(2, 4), is_kraft=False).verdict == HOLDS
 
@@ -212,7 +212,7 @@ def test_when_a_reassignment_is_complete(case: str) -> None:
     release, is_kraft, isrs, is_whole, expected = COMPLETED[case]
     row = {
         "original_replicas": [1, 2], "target_replicas": [2, 3], "adding_replicas": [3], "removing_replicas": [1],
-        "isrs": isrs, "is_whole": is_whole,
+        "states": [{"isr": isr, "lines": []} for isr in isrs], "is_whole": is_whole,
     }  # fmt: skip
     assert judge_reassignment(row, Release.parse(release), is_kraft=is_kraft).verdict == expected
 

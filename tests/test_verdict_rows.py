@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from udfs.kafka.verdict_rows import controller_verdicts, ran_kraft, state_verdicts, transition_verdicts
+from udfs.kafka.election_words import in_one_sentence
+from udfs.kafka.verdict_rows import (
+    controller_verdicts,
+    ran_kraft,
+    reassignment_verdicts,
+    state_verdicts,
+    transition_verdicts,
+)
+from udfs.kafka.verdicts import Verdict
 
 FALLS = "stored_controller_epoch_never_falls"
 RELEASES = {"c": ("3.9", True)}
@@ -139,3 +147,59 @@ def test_a_state_is_judged_by_the_release_of_the_controllers_term() -> None:
         if row["rule"] == "replica_removal"
     ]
     assert verdicts == ["holds", "violated"]
+
+
+def line(number: int) -> dict[str, Any]:
+    return {"node_id": 1, "file_id": "f", "line": number}
+
+
+def test_a_comparison_of_two_states_rests_on_a_line_of_each() -> None:
+    """The state's own lines come first; of the one before one line is enough."""
+    states = [
+        {**state(10, 1, 3, 7, 2, [1, 2], None, None), "evidence": [line(1), line(2)]},
+        {**state(20, 1, 3, 8, 2, [1], None, None), "evidence": [line(3), line(4)], "made_by": "leader"},
+    ]
+    lines = {
+        row["rule"]: [line["line"] for line in row["evidence"]]
+        for row in state_verdicts(states, RELEASES)
+        if row["at"] == 20
+    }
+    assert lines["isr_change"] == lines["epoch_increments"] == lines["one_leader_per_leader_epoch"] == [3, 4, 1]
+    assert lines["leader_in_isr"] == lines["isr_within_replicas"] == [3, 4]
+
+
+def test_a_completed_reassignment_rests_on_a_state_with_all_in_sync() -> None:
+    states = [{"isr": isr, "lines": [line(number)], "leader": 1} for number, isr in ((7, [1]), (8, [1, 2]), (9, [2]))]
+    row = {
+        "cluster": "z", "topic": "a", "partition": 0, "incarnation": 0, "since": 10, "until": 20, "shows_elr": None,
+        "original_replicas": [1], "target_replicas": [1, 2], "adding_replicas": [2], "removing_replicas": [],
+        "states": states, "ends": [{**states[2], "leader": 3}, states[1]], "is_whole": True,
+        "evidence": [line(5), line(6)],
+    }  # fmt: skip
+    complete, end = reassignment_verdicts([row], OLD)
+    assert (complete["verdict"], [line["line"] for line in complete["evidence"]]) == ("holds", [5, 6, 8])
+    assert (end["verdict"], [line["line"] for line in end["evidence"]]) == ("holds", [5, 6, 8])
+
+
+PASSED_OVER = {  # assignment, ISR, alive, maybe alive, shutting down, expected -> why others do not lead
+    "the first leads": ([2, 3], [2, 3], [2, 3], [], [], "leader 2, ISR [2, 3]", ""),
+    "one is not alive": ([2, 3], [2, 3], [3], [], [], "leader 3, ISR [3]", " (2 is not alive)"),
+    "one is out of sync": ([2, 3], [3], [2, 3], [], [], "leader 3, ISR [3]", " (2 is not in the ISR)"),
+    "both": ([1, 2, 3], [2, 3], [1, 3], [], [], "leader 3, ISR [3]", " (1 is not in the ISR, 2 is not alive)"),
+    "one shuts down": ([2, 3], [2, 3], [3], [], [2], "leader 3, ISR [3]", " (2 shuts down)"),
+    "one may be alive": ([2, 3], [2, 3], [3], [2], [], "leader 3, ISR [3]", " (2 may not be alive)"),
+    "several may lead": ([2, 3], [2, 3], [3], [2], [], "leader 2, ISR [2, 3] or leader 3, ISR [3]", ""),
+    "no assignment": (None, [2, 3], [3], [], [], "leader 3, ISR [3]", ""),
+}
+
+
+@pytest.mark.parametrize("case", PASSED_OVER)
+def test_an_explanation_says_why_earlier_replicas_do_not_lead(case: str) -> None:
+    replicas, isr, alive, maybe, shutting_down, expected, why = PASSED_OVER[case]
+    row = {
+        "strategy": "offline", "replicas": replicas, "isr_before": isr, "live_brokers": alive, "previous_leader": 9,
+        "certainly_online": alive, "possibly_online": sorted({*alive, *maybe}), "shutting_down": shutting_down,
+    }  # fmt: skip
+    verdict = Verdict("offline_election", "holds", expected, expected, (), "")
+    by = "the first replica of the assignment that is alive and in the ISR leads"
+    assert f"{by}{why}. So {expected} is expected" in in_one_sentence(verdict, row).explanation

@@ -128,7 +128,7 @@ def _zookeeper_before(release: Release, releases: Releases) -> list[str]:
 
 
 def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
-    """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `isrs`, `is_whole`, `ends`:
+    """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `states`, `is_whole`, `ends`:
     see `judge_reassignment`, `judge_end`. Lines show states up to 2 s late. As it is completed it makes a state, which
     has to be there."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
@@ -142,6 +142,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         F.col("since").alias("begin"),
         end.alias("end"),
         is_followed.alias("is_followed"),
+        F.slice("evidence", 1, 1).alias("lines"),
     )
     may_be_last = F.col("end").isNull() | (F.col("end") >= F.col("until"))
     done = reassignments.where("state = 'completed' AND until IS NOT NULL")
@@ -155,8 +156,8 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         )
         .groupBy(*key)
         .agg(
-            F.transform(F.array_sort(F.collect_list(F.struct("ordinal", "isr"))), lambda s: s["isr"]).alias("isrs"),
-            F.collect_list(F.when(may_be_last, F.struct("leader", "isr"))).alias("ends"),
+            F.array_sort(F.collect_list(F.struct("ordinal", "isr", "lines"))).alias("states"),
+            F.collect_list(F.when(may_be_last, F.struct("leader", "isr", "lines"))).alias("ends"),
             (
                 F.min("is_followed")
                 & (F.min("begin") <= F.first("since"))
@@ -166,7 +167,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
     )
     return done.join(around, key, "left").withColumns(
         {
-            "isrs": F.coalesce("isrs", F.array().cast("array<array<int>>")),
+            "states": F.coalesce("states", F.array().cast(around.schema["states"].dataType)),
             "is_whole": F.coalesce("is_whole", F.lit(False)),
         }
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,9 @@ _BY = {
     "new": "the replicas that are alive are the ISR, and the first of them leads",
     "replica_removal": "a replica that goes offline leaves the ISR, and the leader stays",
 }
+_IN_ORDER = (Strategy.OFFLINE, Strategy.REASSIGN, Strategy.CONTROLLED_SHUTDOWN, None)
+"""Elections that try one replica after the other; null: of KRaft, or of a strategy that no line tells."""
+_ONE_LEADER = re.compile(r"leader (\d+), ISR \[[\d, ]*\]")
 _BY_UNKNOWN = "none of the elections, nor a new epoch of the same leader, may decide otherwise"
 _BY_KRAFT = "the leader stays if it may lead; else the first replica that may lead and is in the ISR leads"
 
@@ -29,7 +33,7 @@ def in_one_sentence(verdict: Verdict, row: Row) -> Verdict:
     """The verdict with an explanation that has the election's inputs, the rule, what follows and what was logged."""
     by_strategy = _BY.get(row.get("strategy") or "", _BY_UNKNOWN)
     rule = _BY_KRAFT if verdict.rule == "kraft_election" else by_strategy
-    text = f"{_inputs(row)}: {rule}. So {_expected(verdict)}; the log has {verdict.actual}."
+    text = f"{_inputs(row)}: {rule}{_passed_over(verdict, row)}. So {_expected(verdict)}; the log has {verdict.actual}."
     if verdict.verdict == UNKNOWN:
         text += f" It cannot be judged without {lacking(verdict.missing)}."
     return replace(verdict, explanation=text)
@@ -37,6 +41,29 @@ def in_one_sentence(verdict: Verdict, row: Row) -> Verdict:
 
 def _expected(verdict: Verdict) -> str:
     return f"{verdict.expected} is expected" if verdict.expected else "nothing follows"
+
+
+def _passed_over(verdict: Verdict, row: Row) -> str:
+    """` (2 is not alive, 4 is not in the ISR)`: the replicas before the one that is expected to lead, and why they do
+    not; empty if it is the first, or several may lead."""
+    leader = _ONE_LEADER.fullmatch(verdict.expected or "")
+    order = row.get("target_replicas") or row["replicas"]
+    if leader is None or not order or int(leader[1]) not in order or row.get("strategy") not in _IN_ORDER:
+        return ""
+    before = list(order)[: list(order).index(int(leader[1]))]
+    why = [f"{broker} {reason}" for broker in before if (reason := _why_not(broker, row)) is not None]
+    return f" ({', '.join(why)})" if why else ""
+
+
+def _why_not(broker: int, row: Row) -> str | None:
+    """Why a replica cannot lead; None where no input tells."""
+    if broker in (row.get("shutting_down") or ()):
+        return "shuts down"
+    if row["isr_before"] is not None and broker not in row["isr_before"]:
+        return "is not in the ISR"
+    if row["live_brokers"] is not None and broker not in row["certainly_online"]:
+        return "may not be alive" if broker in row["possibly_online"] else "is not alive"
+    return None
 
 
 def _inputs(row: Row) -> str:

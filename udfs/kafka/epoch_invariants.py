@@ -82,7 +82,8 @@ def epoch_increments(cluster: Cluster, before: StoredState, after: StoredState) 
     if len(allowed) > 1 and (missing := _undecided(before, after)):
         return unknown(expected, *missing)
     moved = (after.partition_epoch or 0) - (before.partition_epoch or 0)
-    return judge(bump in allowed and moved == 1, expected, f"leader epoch +{bump}, partition epoch +{moved}")
+    actual = f"leader epoch +{bump}, partition epoch +{moved}, after {before.leader_epoch} and {before.partition_epoch}"
+    return judge(bump in allowed and moved == 1, expected, actual)
 
 
 def _zk_bump(after: StoredState) -> set[int] | None:

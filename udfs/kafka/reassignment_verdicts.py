@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,13 +18,13 @@ END = "reassignment_end"
 
 
 def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict:
-    """A completed reassignment, with `isrs`, those of its states in their order, and `is_whole`, whether no state
-    between them is missing.
+    """A completed reassignment, with `states`, `isr` and `lines` of those while it lasted in their order, and
+    `is_whole`, whether no state between them is missing.
 
     In ZooKeeper mode all target replicas must have been in the ISR at once. KRaft's record that completes it writes the
     ISR without the replicas that it removes.
     """
-    target, isrs = row["target_replicas"], row["isrs"]
+    target, isrs = row["target_replicas"], [state["isr"] for state in row["states"]]
     awaited = set(target or ())
     if is_kraft and release < Release(3, 8):
         awaited = set(row["adding_replicas"] or ())
@@ -33,7 +33,7 @@ def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict
         judgement = judge(True, "no replica to wait for", "another order of the same replicas")
     elif target is None or (is_kraft and release < Release(3, 8) and row["adding_replicas"] is None):
         judgement = unknown(expected, "target_replicas")
-    elif any(_completes(row, release, isr, is_kraft=is_kraft) for isr in isrs):
+    elif completing_state(row, release, is_kraft=is_kraft) is not None:
         judgement = judge(True, expected, f"ISRs {_in_words(isrs)}")
     elif not row["is_whole"] or not isrs:
         judgement = unknown(expected, "states while it lasted")
@@ -41,6 +41,23 @@ def judge_reassignment(row: Row, release: Release, *, is_kraft: bool) -> Verdict
         judgement = judge(False, expected, f"ISRs {_in_words(isrs)}")
     verdict = verdict_of(Finding(RULE, judgement.verdict, 0, judgement.expected, judgement.actual, judgement.missing))
     return verdict if verdict.verdict == UNKNOWN else _in_one_sentence(verdict, row)
+
+
+def completing_state(row: Row, release: Release, *, is_kraft: bool) -> Mapping[str, Any] | None:
+    """The first of its states with which a reassignment is complete; None if none is, or its target is not logged."""
+    if row["target_replicas"] is None:
+        return None
+    return next((s for s in row["states"] if _completes(row, release, s["isr"], is_kraft=is_kraft)), None)
+
+
+def ending_state(row: Row) -> Mapping[str, Any] | None:
+    """The first of the states in which a reassignment may have ended that is as it should be; None if none is."""
+    target = row["target_replicas"] or ()
+    return next((end for end in row["ends"] or () if _is_end(end, target)), None)
+
+
+def _is_end(end: Mapping[str, Any], target: Collection[int]) -> bool:
+    return end["leader"] in (*target, NO_LEADER) and set(end["isr"]) <= set(target)
 
 
 def judge_end(row: Row) -> Verdict | None:
@@ -55,7 +72,7 @@ def judge_end(row: Row) -> Verdict | None:
     expected = f"a leader and an ISR of {sorted(target)}"
     states = [(end["leader"], tuple(sorted(end["isr"]))) for end in row["ends"] or () if end["leader"] is not None]
     shown = ", ".join(dict.fromkeys(f"leader {leader}, ISR {list(isr)}" for leader, isr in states))
-    if any(leader in (*target, NO_LEADER) and set(isr) <= set(target) for leader, isr in states):
+    if ending_state(row) is not None:
         judgement = judge(True, expected, shown)
     elif not states or not row["is_whole"]:
         judgement = unknown(expected, "states at its end")

@@ -26,7 +26,8 @@ def isr_within_replicas(state: StoredState, replicas_before: Collection[int] = (
     unassigned = sorted(set(state.isr) - set(state.replicas or ()) - state.departing - set(replicas_before))
     if state.replicas is None and unassigned:
         return unknown(expected, "replicas")
-    actual = f"ISR {list(state.isr)}" + (f", of which {unassigned} are in no assignment" if unassigned else "")
+    assigned = "" if state.replicas is None else f", assignment {list(state.replicas)}"
+    actual = f"ISR {list(state.isr)}{assigned}" + (f"; {unassigned} are in no assignment" if unassigned else "")
     return judge(not unassigned, expected, actual)
 
 

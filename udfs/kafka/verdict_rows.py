@@ -7,7 +7,7 @@ incarnation of a partition, or one cluster's controllers, at most.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
@@ -19,7 +19,7 @@ from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
 from udfs.kafka.reassignment_steps import judge_steps
-from udfs.kafka.reassignment_verdicts import judge_end, judge_reassignment
+from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.refusal_verdicts import judge_refusal
 from udfs.kafka.releases import ProtocolVersion, Release, printed_release
@@ -32,6 +32,12 @@ from udfs.kafka.verdicts import Verdict, algorithm_release, judge_states, verdic
 VerdictRow = dict[str, Any]
 Releases = Mapping[str, tuple[str, bool]]
 INCARNATION = ("cluster", "topic", "partition", "incarnation")
+COMPARING = (
+    "one_leader_per_leader_epoch", "partition_epoch_grows", "stored_controller_epoch_never_falls",
+    "clean_candidate_first", "unclean_leader_alone", "preferred_leader_elected", "epoch_increments",
+    "elected_leader_online", "isr_joiner_online", "isr_change", "replica_removal", "assignment_change",
+)  # fmt: skip
+"""Rules that compare a state with the one before."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -88,9 +94,18 @@ def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Release
         lowest, _ = algorithm_release(Release.parse(release), is_kraft, row["shows_elr"])
         began = _EPOCH + timedelta(microseconds=row["since"])
         subject = f"{_incarnation(row)} reassignment of {began:%F %H:%M:%S.%f}"
-        yield _verdict_row(row, judge_reassignment(row, lowest, is_kraft=is_kraft), subject, row["until"])
+        whole, ended = completing_state(row, lowest, is_kraft=is_kraft), ending_state(row)
+        verdict = judge_reassignment(row, lowest, is_kraft=is_kraft)
+        yield _verdict_row(_with_line_of(row, whole), verdict, subject, row["until"])
         if (end := judge_end(row)) is not None:
-            yield _verdict_row(row, end, subject, row["until"])
+            yield _verdict_row(_with_line_of(row, ended), end, subject, row["until"])
+
+
+def _with_line_of(row: VerdictRow, state: Mapping[str, Any] | None) -> VerdictRow:
+    """A reassignment as evidence, with a line of a state while it lasted."""
+    lines = row["evidence"] or []
+    added = [] if state is None else [line for line in state["lines"] or () if line not in lines]
+    return {**row, "evidence": [*lines, *added]}
 
 
 def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
@@ -225,9 +240,19 @@ def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> I
         lowest, elr_enabled = algorithm_release(_of_terms(part, release), is_kraft, part[0]["shows_elr"])
         before = [{**rows[first_kraft - 1], "controller_epoch": None}] if is_kraft and first_kraft else []
         cluster = Cluster(lowest, is_kraft, _metadata_version(part[0]), elr_enabled=elr_enabled)
-        for at, verdict in judge_states(cluster, [*before, *part]):
+        states = [*before, *part]
+        for at, verdict in judge_states(cluster, states):
             if at >= len(before):
-                yield part[at - len(before)], verdict
+                yield _with_line_before(states, at, verdict.rule), verdict
+
+
+def _with_line_before(states: Sequence[VerdictRow], at: int, rule: str) -> VerdictRow:
+    """A state as evidence for a rule: with a line of the state before, if the rule compares the two."""
+    row = states[at]
+    if not at or rule not in COMPARING:
+        return row
+    lines, earlier = row["evidence"] or [], (states[at - 1]["evidence"] or [])[:1]
+    return {**row, "evidence": [*lines, *(line for line in earlier if line not in lines)]}
 
 
 def _metadata_version(row: VerdictRow) -> ProtocolVersion | None:

@@ -142,6 +142,16 @@ def test_the_same_steps_to_2_3() -> None:
     ) == [HOLDS]
 
 
+def test_a_start_that_a_new_controller_repeats() -> None:
+    """It sends what is stored; to whom, it is told by the line of the controller before."""
+    again = {**sent(1, 6, *WIDE), "node_id": 8, "file_id": "another", "at": 60_000 * MS, "line": 1}
+    first = logged(EARLIER, *START)
+    *_, repeated = [judged for judged in judge_steps([*first, again]) if judged.verdict.rule == RULE][:1]
+    assert (repeated.verdict.verdict, [row["at"] for row in repeated.lines]) == (HOLDS, [MS, 60_000 * MS])
+    replaced = {**stored("1", "", ""), "node_id": 9, "at": 30_000 * MS, "line": 99}
+    assert verdicts([*first, replaced, again]) == [UNKNOWN, HOLDS]
+
+
 def test_lines_of_two_files_with_the_same_time_have_no_order() -> None:
     sent_first = [EARLIER, sent(1, 5, *WIDE), stored(*WIDE)]
     assert verdicts(logged(*sent_first, ms=(0, 7, 7))) == [UNKNOWN]

@@ -158,8 +158,9 @@ def _start(lines: Sequence[Line], sent: Line, of_all: Sequence[Line]) -> JudgedS
         return None
     lists = _printed_lists(sent)
     stored = earlier[-1] if earlier and _stores(earlier[-1], lists) else None
+    again = _last_stored(sent, of_all, lists) if stored is None else None
     wrong: Wrong = []
-    if stored is None and later and _stores(later[0], lists) and is_before(sent, later[0]):
+    if stored is None and again is None and later and _stores(later[0], lists) and is_before(sent, later[0]):
         wrong.append(("LeaderAndIsr was sent before the assignment was stored", later[0]))
     new = [line for line in near if _is_new_replica(line) and line["replica"] in lists[0]]
     if stored is not None and _is_first(sent, stored, of_all):
@@ -168,13 +169,21 @@ def _start(lines: Sequence[Line], sent: Line, of_all: Sequence[Line]) -> JudgedS
             for line in new
             if is_before(stored, line) and is_before(line, sent)
         ]
-    steps = [*([stored] if stored is not None else []), sent]
+    begun = stored or again
+    steps = [*([begun] if begun is not None else []), sent]
     if later:
         new = [line for line in new if is_before(line, later[0])]
     steps += [line for line in new if is_before(sent, line)]
     about = f"start with the assignment {list(lists[0])}, leader epoch {sent['leader_epoch']}, {_place(sent)}"
     expected = f"{list(lists[0])} stored, then LeaderAndIsr to them, then the new replicas"
-    return _judged(expected, steps, wrong, about, None if stored is not None else "the stored assignment")
+    return _judged(expected, steps, wrong, about, None if begun is not None else "the stored assignment")
+
+
+def _last_stored(sent: Line, of_all: Sequence[Line], lists: tuple[tuple[int, ...], ...]) -> Line | None:
+    """The assignment as it was stored last, by whichever controller, if it is the one sent: the start is repeated after
+    a new controller and the return of a broker, from 2.4 on without storing it again."""
+    earlier = [line for line in of_all if line["event_type"] == STORED and line["at"] < sent["at"]]
+    return earlier[-1] if earlier and _stores(earlier[-1], lists) else None
 
 
 def _widens_nothing(sent: Line, earlier: Sequence[Line]) -> bool:

@@ -36,7 +36,7 @@ _GONE = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "NonExistentRepl
 TOGETHER_US = 10_000_000
 """Lines further apart are not taken for steps of one pass: others may be lost between them."""
 RIGHT_AFTER_US = 1_000_000
-"""A replica that is deleted so soon after the assignment was stored still belongs to that reassignment."""
+"""Only lines so close together accuse: a partition is not reassigned again within such a time."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,24 @@ def _finish(lines: Sequence[Line], begin: int) -> JudgedSteps:
     if last is not None:
         inside = [line for line in near if is_before(first, line) and is_before(line, last)]
         deleted = [line for line in inside if line["event_type"] == _REPLICA and line["to_state"] in _GONE]
-        if set(last["replicas"] or ()) != target and not (deleted and _is_settled(last)):
-            last = None  # another request came in between, after this pass was given up
+        is_other = set(last["replicas"] or ()) != target and not (deleted and _is_settled(last))
+        faults = _inside(inside, deleted, target) + _stored(last, target) + _too_late(near, last, target)
+        is_short = last["at"] - first["at"] <= RIGHT_AFTER_US
+        if is_other or any(_begins_another(line) for line in inside) or (faults and not is_short):
+            last = None  # another request came in between, or may have: this pass was given up, or its end is lost
         else:
-            wrong += _inside(inside, deleted, target) + _stored(last, target) + _too_late(near, last, target)
+            wrong += faults
             steps = [first, *(line for line in inside if _is_step(line)), last]
     about = f"leader and end of the reassignment to {sorted(target)}, {_place(first)}"
     expected = f"a leader of {sorted(target)}, then the others offline and deleted, then {sorted(target)} stored"
     return _judged(expected, steps, wrong, about, None if last is not None else "the end of the steps")
+
+
+def _begins_another(line: Line) -> bool:
+    """Whether a line between shows that the end of the pass was lost: it belongs to the start of the next one, or to
+    what follows the end."""
+    is_start = line["event_type"] == SENT and line["adding_replicas"] is not None and not _is_settled(line)
+    return is_start or line["event_type"] == UNLISTED or _is_new_replica(line)
 
 
 def _leader_named(line: Line, target: set[int]) -> Wrong:
@@ -124,8 +134,6 @@ def _inside(inside: Sequence[Line], deleted: Sequence[Line], target: set[int]) -
                 wrong.append((f"leader {line['leader']} was decided after replica {deleted[0]['replica']} went", line))
         if kind == CAUGHT_UP:
             wrong.append(("the targets were in sync only after the leader was looked at", line))
-        if kind == UNLISTED:
-            wrong.append(("it was taken off the list before its assignment was stored", line))
         if kind == _REPLICA and (line["from_state"], line["to_state"]) == ("NewReplica", "OnlineReplica"):
             wrong.append((f"replica {line['replica']} was online only after the leader was looked at", line))
     wrong += [(f"target replica {line['replica']} was deleted", line) for line in deleted if line["replica"] in target]
@@ -139,7 +147,7 @@ def _stored(last: Line, target: set[int]) -> Wrong:
 def _too_late(near: Sequence[Line], last: Line, target: set[int]) -> Wrong:
     """Replicas that are deleted after the assignment without them was stored, before anything else begins."""
     later = [line for line in near if is_before(last, line) and line["at"] - last["at"] <= RIGHT_AFTER_US]
-    bound = next((line for line in later if line["event_type"] in (*_BOUNDS, SENT)), None)
+    bound = next((line for line in later if line["event_type"] in (*_BOUNDS, SENT) or _is_new_replica(line)), None)
     for line in later:
         is_old = line["event_type"] == _REPLICA and line["to_state"] == _GONE[0] and line["replica"] not in target
         if is_old and (bound is None or is_before(line, bound)):
@@ -158,18 +166,17 @@ def _start(lines: Sequence[Line], sent: Line, of_all: Sequence[Line]) -> JudgedS
         return None
     lists = _printed_lists(sent)
     stored = earlier[-1] if earlier and _stores(earlier[-1], lists) else None
-    again = _last_stored(sent, of_all, lists) if stored is None else None
-    wrong: Wrong = []
-    if stored is None and again is None and later and _stores(later[0], lists) and is_before(sent, later[0]):
-        wrong.append(("LeaderAndIsr was sent before the assignment was stored", later[0]))
+    begun = stored or _last_stored(sent, of_all, lists)
     new = [line for line in near if _is_new_replica(line) and line["replica"] in lists[0]]
+    wrong: Wrong = []
+    if begun is None and later and _is_stored_late(sent, later[0], new):
+        wrong.append(("LeaderAndIsr was sent before the assignment was stored", later[0]))
     if stored is not None and _is_first(sent, stored, of_all):
         wrong += [
             (f"replica {line['replica']} was new before LeaderAndIsr was sent", line)
             for line in new
             if is_before(stored, line) and is_before(line, sent)
         ]
-    begun = stored or again
     steps = [*([begun] if begun is not None else []), sent]
     if later:
         new = [line for line in new if is_before(line, later[0])]
@@ -177,6 +184,14 @@ def _start(lines: Sequence[Line], sent: Line, of_all: Sequence[Line]) -> JudgedS
     about = f"start with the assignment {list(lists[0])}, leader epoch {sent['leader_epoch']}, {_place(sent)}"
     expected = f"{list(lists[0])} stored, then LeaderAndIsr to them, then the new replicas"
     return _judged(expected, steps, wrong, about, None if begun is not None else "the stored assignment")
+
+
+def _is_stored_late(sent: Line, stored: Line, new: Sequence[Line]) -> bool:
+    """Whether the assignment of a start was stored after LeaderAndIsr. To 2.3 an end, too, stores what it sent; only
+    that new replicas came even later shows that it was a start."""
+    lists = _printed_lists(sent)
+    is_start = len(lists) > 1 or any(is_before(stored, line) for line in new)
+    return is_start and _stores(stored, lists) and is_before(sent, stored)
 
 
 def _last_stored(sent: Line, of_all: Sequence[Line], lists: tuple[tuple[int, ...], ...]) -> Line | None:

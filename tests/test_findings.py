@@ -109,12 +109,17 @@ file_id | line | topic     | partition | at          | node_id | logger         
         |      | begun     | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=2                               |
         |      | started   | 0         | 10:00:02    | 2       | state.change.logger | partition_leader_epoch_started |             | 2      | 3            | previous_leader_epoch=-1                              |
         |      | decided   | 0         | 10:00:02    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
+# until 0.11 a state is printed as JSON, in 1.0 otherwise
+        |      | begun     | 0         | 10:00:02.1  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | None of the reassigned replicas for partition [begun,0] are in-sync with the leader. Current leader and ISR: [{"leader":3,"leader_epoch":12,"isr":[3,2]}]
+        |      | begun     | 0         | 10:00:02.2  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | Preferred replica 1 for partition begun-0 is either not alive or not in the isr. Current leader and ISR: [(Leader:3,ISR:3,4,LeaderEpoch:12,ControllerEpoch:1)]
 # through 1.0 the selectors say how they choose; transitions print the leader only
 c       | 1    | chosen    | 0         | 10:00:10    | 9       | kafka.controller    | preferred_election_triggered  |                  |        |              |                                                       |
 s       | 2    | chosen    | 0         | 10:00:10    | 9       | state.change.logger | partition_state_change        | 1                | 2      |              | from_state=OnlinePartition; to_state=OnlinePartition  |
 c       | 3    | chosen    | 0         | 10:00:20    | 9       | kafka.controller    | unclean_leader_election       |                  | 1      |              |                                                       |
 c       | 4    | chosen    | 0         | 10:00:20    | 9       | kafka.controller    | offline_election_selected     |                  | 1      | 2            |                                                       |
 s       | 5    | chosen    | 0         | 10:00:20    | 9       | state.change.logger | partition_state_change        | 1                | 1      |              | from_state=OfflinePartition; to_state=OnlinePartition |
+# a selector chose for a shutdown of which no line says who shuts down
+c       | 8    | chosen    | 0         | 10:00:29    | 9       | kafka.controller    | controlled_shutdown_election_selected |          | 2      |              |                                                       |
 # a preferred election of other partitions was the last thing that the controller began; of this one no selector speaks
 c       | 6    |           |           | 10:00:30    | 9       | kafka.controller    | preferred_election_started    |                  |        |              |                                                       |
 s       | 7    | chosen    | 0         | 10:00:30    | 9       | state.change.logger | partition_state_change        | 1                | 2      |              | from_state=OnlinePartition; to_state=OnlinePartition  |
@@ -151,6 +156,8 @@ many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2
 chosen  | 10:00:10   | true      | 1               | 2      | 1            |            | false   |            | preferred |               | 1,2,3
 chosen  | 10:00:20   | true      | 2               | 1      | 2            |            | true    |            | offline  | broker_failure | 1,2,3
 chosen  | 10:00:30   | true      | 1               | 2      | 3            |            |         |            |          |                | 1,2,3
+begun   | 10:00:02.1 | false     | 2               |        |              | 2,3        |         |            |          | broker_failure | 1,2,3
+begun   | 10:00:02.2 | false     | 2               |        |              | 3,4        |         |            |          | broker_failure | 1,2,3
 begun   | 10:00:02   | true      |                 | 2      | 3            |            |         |            |          |                |
 decided | 10:00:02   | true      |                 | 2      | 3            |            |         |            | offline  | broker_failure | 1,2,3
 """

@@ -226,7 +226,9 @@ def _strategy_of_online() -> Column:
     has_selector = F.col("leader").isNotNull() & F.col("leader_epoch").isNull()
     is_told = F.col("strategy").isin("preferred", "controlled_shutdown", "reassign")
     is_told &= ~(has_selector & (F.col("strategy") == "preferred"))
-    strategy = F.when(F.col("selector").isin(*FROM_ISR), F.col("selector")).when(is_told, F.col("strategy"))
+    # where the line that began a shutdown is not there, it is not known who shuts down
+    is_chosen = (F.col("selector") == "preferred") | (F.col("selector").isin(*FROM_ISR) & (F.size("shutting_down") > 0))
+    strategy = F.when(is_chosen, F.col("selector")).when(is_told & F.col("selector").isNull(), F.col("strategy"))
     return F.when(F.col("fields")["from_state"] == "OnlinePartition", strategy)
 
 
@@ -365,7 +367,9 @@ def _printed_ids(words: str) -> Column:
 
 
 def _printed_isr() -> Column:
-    """The ISR that a failed offline election, or one of a controlled shutdown, names in its exception (until 1.0)."""
+    """The ISR that a failed election names in its exception (until 1.0), but for those of which no replica is alive."""
     left = F.regexp_extract("detail", r"No other replicas in ISR ([\d, ]+) for", 1)
-    of_shutdown = F.when(left != "", as_ids(F.regexp_extract_all(left, F.lit(r"(\d+)"))))
-    return F.coalesce(_printed_ids("ISR brokers are"), of_shutdown)
+    state = r"Current leader and ISR: \[[^\]]*?(?:\"isr\":\[|,ISR:)(\d+(?:, ?\d+)*)"
+    printed = F.concat(left, F.regexp_extract("detail", state, 1))
+    ids = F.when(printed != "", F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
+    return F.coalesce(_printed_ids("ISR brokers are"), ids)

@@ -191,6 +191,22 @@ def checkpointed_if_few(rows: DataFrame) -> DataFrame:
 
 
 @contextmanager
+def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Run something under other settings of a session, then put back what they were."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, value_before in before.items():
+            if value_before is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value_before)
+
+
+@contextmanager
 def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> Iterator[SparkSession]:
     """A Spark session: the running one where there is one, the one that spark-submit or Databricks describes, else a
     local one of our own, whose workers run the same Python as the driver.

@@ -522,3 +522,16 @@ def test_two_runs_at_once(spark: SparkSession, small: Path, tmp_path: Path) -> N
         rf"kafka-rewind: Another run \(process \d+, since .* UTC\) is writing to this warehouse: {root}; .*\n",
         said.stderr,
     )
+
+
+def test_the_largest_numbers_end_no_night(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+    """A line whose epochs and versions were damaged: nothing can be counted on from them."""
+    state = (
+        "LeaderAndIsr(leader=2, leaderEpoch=2147483647, isr=List(2, 1), zkVersion=2147483647)) (state.change.logger)"
+    )
+    epochs = "[Controller id=1 epoch=2147483647]"
+    change = "Changed partition pay-in-0 from OnlinePartition to OnlinePartition with state"
+    append(small, {"broker-1/state-change.log": [f"10:04:00,000] TRACE {epochs} {change} {state}"]})
+    warehouse = open_warehouse(spark, str(tmp_path / "w"), create=True)
+    assert nightly(warehouse, [str(small)], Settings(), "c", lambda _: None).published
+    assert warehouse.read("partition_timeline").where("leader_epoch = 2147483647").count() == 1

@@ -57,7 +57,7 @@ def _shrink_lags(shrinks: DataFrame, events: DataFrame, topics: DataFrame) -> Da
     end_offset = F.col("fields")["leader_end_offset"].try_cast("long")
     behind = F.transform(
         F.regexp_extract_all(F.col("fields")["out_of_sync_replicas"], F.lit(r"endOffset: (\d+)"), 1),
-        lambda offset: end_offset - offset.cast("long"),
+        lambda offset: end_offset - offset.try_cast("long"),
     )
     lines = (
         with_incarnation(events.where("event_type = 'isr_shrinking' AND topic IS NOT NULL"), topics)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from delta.tables import DeltaTable
 
+from jobs.session import with_settings
 from jobs.version import product_version
 from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import RUNS
@@ -101,18 +102,9 @@ def _publish(warehouse: Warehouse, started: datetime, versions: Mapping[str, int
 def _vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
     """Remove files that no version of the last hours has."""
     spark = warehouse.spark
-    before = {name: spark.conf.get(name, None) for name in _VACUUM}
-    for name, value in _VACUUM.items():
-        spark.conf.set(name, value)
-    try:
+    with with_settings(spark, _VACUUM):
         for name in names:
             DeltaTable.forPath(spark, warehouse.path(name)).vacuum(keep_hours)
-    finally:
-        for name, value_before in before.items():
-            if value_before is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, value_before)
 
 
 def compaction_text(compactions: list[Compaction]) -> str:

@@ -38,7 +38,7 @@ from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
 from jobs.progress import SILENT, Progress
-from jobs.session import checkpointed
+from jobs.session import checkpointed, with_settings
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
@@ -134,6 +134,11 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """By step the tables that it writes."""
 
 
+WRAPPING = {"spark.sql.ansi.enabled": "false"}
+"""A damaged line may print the largest number that there is as an epoch: what counts on from it wraps round, and is
+next to no other, where Spark would else end the night."""
+
+
 def derive(
     warehouse: Warehouse,
     plan: Plan,
@@ -154,7 +159,8 @@ def derive(
         def written(tables: Collection[str] = tables) -> int:
             return sum(table in warehouse.written or warehouse.is_cached(table) for table in tables)
 
-        with stage(name), progress.step(name, len(tables), "tables", written):
+        wraps = with_settings(warehouse.spark, WRAPPING)
+        with wraps, stage(name), progress.step(name, len(tables), "tables", written):
             if name == "timelines":
                 work = write_timelines(work, plan.appended_since, say)
             elif name == "detect":

@@ -181,6 +181,14 @@ def test_lines_that_are_lost_accuse_nobody(whole: list[Row], data: st.DataObject
     assert VIOLATED not in verdicts([row for row, is_kept in zip(lines, kept, strict=True) if is_kept])
 
 
+@pytest.mark.parametrize("whole", [BEFORE_2_4, FROM_2_4], ids=["to 2.3", "from 2.4, and a cancellation"])
+@pytest.mark.parametrize("column", COLUMNS)
+def test_a_value_that_a_damaged_line_lacks_accuses_nobody(whole: list[Row], column: str) -> None:
+    for at in range(len(whole)):
+        rows = logged(*(row if i != at else {**row, column: None} for i, row in enumerate(whole)))
+        assert VIOLATED not in {judged.verdict.verdict for judged in judge_steps(rows)}, whole[at]
+
+
 def test_lines_of_two_files_with_the_same_time_have_no_order() -> None:
     sent_first = [EARLIER, sent(1, 5, *WIDE), stored(*WIDE)]
     assert verdicts(logged(*sent_first, ms=(0, 7, 7))) == [UNKNOWN]

@@ -66,9 +66,9 @@ def judge_steps(lines: Sequence[Line]) -> Iterator[JudgedSteps]:
 def _passes(of_node: Sequence[Line], lines: Sequence[Line]) -> Iterator[JudgedSteps]:
     """The starts and ends that a controller logged."""
     for at, line in enumerate(of_node):
-        if line["event_type"] in LEADER_STEPS:
+        if line["event_type"] in LEADER_STEPS and line["target_replicas"]:
             yield _finish(of_node, at)
-        elif line["event_type"] == SENT and (judged := _start(of_node, line, lines)) is not None:
+        elif line["event_type"] == SENT and _assignment(line) and (judged := _start(of_node, line, lines)) is not None:
             yield judged
 
 
@@ -83,7 +83,7 @@ def is_before(one: Line, other: Line) -> bool:
 def _finish(lines: Sequence[Line], begin: int) -> JudgedSteps:
     """A pass that ends a reassignment, from the line about its leader on."""
     first = lines[begin]
-    target = set(first["target_replicas"] or ())
+    target = set(first["target_replicas"])
     near = [line for line in lines if abs(line["at"] - first["at"]) <= TOGETHER_US]
     bounds = [line for line in near if line["event_type"] in _BOUNDS and is_before(first, line)]
     last = bounds[0] if bounds and bounds[0]["event_type"] == STORED else None
@@ -125,7 +125,7 @@ def _inside(inside: Sequence[Line], deleted: Sequence[Line], target: set[int]) -
     wrong: Wrong = []
     for line in inside:
         kind = line["event_type"]
-        if kind == SENT and {*_assignment(line)} != target:
+        if kind == SENT and _assignment(line) and {*_assignment(line)} != target:
             wrong.append((f"LeaderAndIsr was sent with {_assignment(line)}", line))
         if _is_leader_line(line):
             if line["leader"] is not None and line["leader"] not in target:
@@ -141,7 +141,8 @@ def _inside(inside: Sequence[Line], deleted: Sequence[Line], target: set[int]) -
 
 
 def _stored(last: Line, target: set[int]) -> Wrong:
-    return [] if {*last["replicas"]} == target else [(f"{last['replicas']} was stored", last)]
+    is_wrong = last["replicas"] is not None and {*last["replicas"]} != target
+    return [] if not is_wrong else [(f"{last['replicas']} was stored", last)]
 
 
 def _too_late(near: Sequence[Line], last: Line, target: set[int]) -> Wrong:

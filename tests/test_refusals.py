@@ -73,6 +73,13 @@ def test_refusals(case: str) -> None:
     assert (judged and judged.verdict) == verdict
 
 
+@pytest.mark.parametrize("case", [case for case, (_, verdict) in REFUSED.items() if verdict in (HOLDS, UNKNOWN)])
+@pytest.mark.parametrize("column", [*COLUMNS, "sender"])
+def test_a_value_that_a_damaged_line_lacks_accuses_nobody(case: str, column: str) -> None:
+    judged = judge_refusal({**REFUSED[case][0], column: None})
+    assert judged is None or judged.verdict != VIOLATED
+
+
 def test_a_verdict_says_what_was_compared() -> None:
     judged = judge_refusal({**by_epoch(12, 13), "times": 3})
     assert judged is not None

@@ -61,6 +61,8 @@ def _judge(row: Row) -> Judgement | None:
     if kind == PARTITION_EPOCH:
         return _partition_epoch(row)
     if kind == BAD_VERSION:
+        if row["partition_epoch"] is None:
+            return None
         expected = f"a later state than partition epoch {row['partition_epoch']}"
         if row["state_leader"] is None:
             return unknown(expected, "the state that was there already")
@@ -85,6 +87,8 @@ def _partition_epoch(row: Row) -> Judgement | None:
     judgement = _differ(expected, row["partition_epoch"], row["current_partition_epoch"], "partition epoch")
     if judgement is None or judgement.verdict == VIOLATED:
         return judgement
+    if row["sender"] is None:
+        return unknown(expected, "who asked")
     if row["state_leader"] is None:
         return unknown(expected, f"who led with partition epoch {row['current_partition_epoch']}")
     actual = f"{judgement.actual}, where broker {row['state_leader']} leads; broker {row['sender']} asked"

@@ -236,6 +236,28 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("UM", 1, 7, None, 9004, 9004, None),
         ],
     ),
+    "2.6 on: an id that was damaged is far from all others, which still lie beside their sending lines": (
+        """
+        sent    UM  1 - 100 | 0
+        sent    LAI 1 - 110 | 3
+        sent    UM  1 - 111 | 3
+        sent    LAI 1 - 120 | 3
+        sent    SR  1 - 130 | 1
+        handled LAI - 1 9010 | 3
+        handled UM  1 2 9012 | 3
+        handled LAI - 3 9020 | 3
+        handled SR  - 4 9030 | 1
+        handled UM  1 2147483647 9040 | 8
+        """,
+        [
+            ("UM", 1, None, 100, None, None, None),
+            ("LAI", 1, 1, 110, 9010, 9010, None),
+            ("UM", 1, 2, 111, 9012, 9012, None),
+            ("LAI", 1, 3, 120, 9020, 9020, None),
+            ("SR", 1, 4, 130, 9030, 9030, None),
+            ("UM", 1, 2147483647, None, 9040, 9040, None),
+        ],
+    ),
     "until 0.8.2 a batch may stop replicas in several requests of one id": (
         """
         answered SR 1 7 110 | NONE

@@ -165,6 +165,12 @@ CASES = {
 }  # fmt: skip
 
 
+def test_an_epoch_that_was_damaged_is_far_beyond_all_others() -> None:
+    """Nothing is looked for in each epoch between."""
+    rows = [(*state, False, False) for state in (known(5, 4, 1, [4], 20, [4]), known(2**31 - 1, 4, 1, [4], 30, [4]))]
+    assert following_rows(rows, [], KEEPS, None, None, None) == [(None, None)] * 2
+
+
 def explained(case: Case) -> Explanation:
     return explain(case.known, case.steps, case.rules, case.coverage, LAST * SECOND)
 

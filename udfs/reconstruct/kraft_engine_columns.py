@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
@@ -75,14 +76,17 @@ def following_rows(
             ).states
             states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
     epochs = [row[0] for row in known]
-    last = max((*epochs, *states))
+    last, in_order_of_epochs = max((*epochs, *states)), sorted(states)
     rows = []
     for n, (epoch, next_epoch) in enumerate(zip(epochs, [*epochs[1:], last + 1], strict=True)):
         own = _row(*states[epoch], None) if epoch in states else None
         # of unknown time it is as old as the first line about a later one
         proven_at = min((row[7] for row in known[n + 1 :]), default=known[n][7])
-        between = [states[e] for e in range(epoch + 1, next_epoch) if e in states]
-        rows.append((own, [_row(state, step, proven_at) for state, step in between] or None))
+        # a damaged line may print an epoch that is far beyond all others
+        between = in_order_of_epochs[
+            bisect_right(in_order_of_epochs, epoch) : bisect_left(in_order_of_epochs, next_epoch)
+        ]
+        rows.append((own, [_row(*states[e], proven_at) for e in between] or None))
     return rows
 
 

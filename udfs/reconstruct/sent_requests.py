@@ -139,7 +139,9 @@ def _beside(requests: Sequence[ControlRequest], sends: Sequence[SentRequest]) ->
     """
     ids = [request.id or 0 for request in requests]  # ids of a connection do not fall
     ways = []
-    for offset in range(-ids[-1], len(sends) - ids[0]) if requests else ():
+    # where half of them lie beside sending lines, one of those in the middle does; others may be damaged, and far off
+    middle = {ids[(len(ids) - 1) // 2], ids[len(ids) // 2]} if ids else ()
+    for offset in sorted({place - id_ for id_ in middle for place in range(len(sends))}):
         first, end = bisect_left(ids, -offset), bisect_left(ids, len(sends) - offset)
         is_enough = end - first >= _LEAST_MATCHES and 2 * (end - first) >= len(requests)
         if is_enough and all(_fits(requests[i], sends[ids[i] + offset]) for i in range(first, end)):

@@ -41,6 +41,10 @@ nobody   | 0         | 0           | 2      | 0            | 0               | 2
 written  | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:05 | 9@f:12
 written  | 0         | 0           | -1     | 1            | 1               | 2   | 10:01:05 | 10:01:11 | 9@f:13
 written  | 0         | 0           | 2      | 2            | 2               | 2   | 10:01:11 |          | 9@f:14
+# as all controllers do from 2.1 on: the state without a leader is written 20 ms after the election failed
+at_once  | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:00.02 | 9@f:15
+at_once  | 0         | 0           | -1     | 1            | 1               | 2   | 10:01:00.02 | 10:01:11 | 9@f:16
+at_once  | 0         | 0           | 2      | 2            | 2               | 2   | 10:01:11 |          | 9@f:17
 """
 FAILED = """
 topic    | partition | incarnation | at       | strategy  | previous_leader | succeeded | evidence
@@ -53,6 +57,7 @@ never    | 0         | 0           | 10:01:00 | offline   | 2               | fa
 moving   | 0         | 0           | 10:01:00 | preferred | 1               | false     | 9@f:27
 nobody   | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:28
 written  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:29
+at_once  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:30
 """
 BROKERS = """
 broker | since    | until
@@ -66,6 +71,7 @@ returns | 10:01:00 | 10:01:10 | 10000       | 10000       | 10000      | 2      
 twice   | 10:01:00 | 10:01:12 | 12000       | 12000       | 12000      | 2           | 2        | 3                | 2                | 9@f:22
 open    | 10:01:00 |          |             | 540000      |            | 3           | 3        |                  | 1                | 9@f:24
 written | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2           | 2        | 2                | 1                | 9@f:29,9@f:13
+at_once | 10:01:00.02 | 10:01:11 | 10980    | 10980       | 10980      | 2           | 2        | 2                | 0                | 9@f:16
 """  # noqa: E501
 COVERAGE = """
 node_id | kind         | since    | until

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
-from jobs.timelines.topics import INCARNATION
+from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.spark import EVIDENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+SOON_MS = 2000
+"""A state without a leader that follows so soon was written by the same pass of the controller: the outage begins
+with it."""
 MOST_ELECTION_MS = 15_000
 """A leader that is back is elected within so much time, or lines about that are missing."""
 
@@ -28,8 +32,8 @@ def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFram
     """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> the same, and where a leader was dead from an election
     that failed until the next state a row with the leader -1, whose evidence is the failed election's.
 
-    `ordinal` is a struct that orders the rows, and nothing else. If a state of the leader -1 follows within 2 s, that
-    is how the failed election is told; then nothing is added.
+    `ordinal` is a struct that orders the rows, and nothing else. Where the controller writes the leader -1 SOON after,
+    nothing is added.
     """
     dead = _dead_leaders(states, elections, brokers)
     key = [*INCARNATION, "ordinal"]
@@ -68,12 +72,20 @@ def _dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -
         F.col("evidence").cast(EVIDENCE).alias("failed_evidence"),
         day_of_or_open("at").alias("day"),
     )
-    spans = states.where("leader >= 0").select(
-        *INCARNATION, "ordinal", "leader", "since", "until", days_or_open(F.col("since"), F.col("until")).alias("day")
-    )
+    next_leader = F.lead("leader").over(Window.partitionBy(HISTORY).orderBy("ordinal"))
+    spans = (
+        states.withColumn("next_leader", next_leader)
+        .where("leader >= 0")
+        .select(
+            *INCARNATION, "ordinal", "leader", "since", "until", "next_leader",
+            days_or_open(F.col("since"), F.col("until")).alias("day"),
+        )
+    )  # fmt: skip
+    is_written = (F.col("next_leader") == -1) & (milliseconds("failed_at", "until") <= SOON_MS)
     first = (
         failed.join(spans, [*INCARNATION, "leader", "day"])
         .where("failed_at >= since AND (until IS NULL OR failed_at < until)")
+        .where(~F.coalesce(is_written, F.lit(False)))
         .groupBy(*INCARNATION, "ordinal", "leader", "until")
         .agg(
             F.min("failed_at").alias("failed_at"),

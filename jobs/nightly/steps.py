@@ -134,9 +134,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """By step the tables that it writes."""
 
 
-WRAPPING = {"spark.sql.ansi.enabled": "false"}
+WRAPPING = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.sizeOfNull": "false"}
 """A damaged line may print the largest number that there is as an epoch: what counts on from it wraps round, and is
-next to no other, where Spark would else end the night."""
+next to no other, where Spark would else end the night. The size of a list that is not there stays unknown; it is -1
+else without ANSI."""
 
 
 def derive(

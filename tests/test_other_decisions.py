@@ -93,6 +93,16 @@ ACCEPTED = {  # two requests that broker 1 applies -> whether the second one was
     "an older leader epoch after the broker registered again": (
         received(1, 1, 1, 4, 20) + received(5, 1, 1, 3, 1, registered_at=4), None
     ),
+    # no start of a process was logged before: it may have started anew between two connections
+    "an older leader epoch on the same connection, of a process whose start is not logged": (
+        received(1, 1, 1, 4, 20, life=0) + received(5, 1, 1, 3, 21, life=0), "violated"
+    ),
+    "the same leader epoch by the next controller, of a process whose start is not logged": (
+        received(1, 1, 1, 4, 20, life=0) + received(5, 1, 1, 4, 1, life=0, controller_epoch=8), None
+    ),
+    "the same leader epoch on another connection, of a process whose start is not logged": (
+        received(1, 1, 1, 4, 20, life=0) + received(5, 1, 1, 4, 1, life=0), None
+    ),
     "the same leader epoch after one that names no leader": (
         received(1, 1, -1, 4, 20) + received(5, 1, 1, 4, 21), "holds"
     ),

@@ -160,7 +160,7 @@ def _received_states(lines: Sequence[Line]) -> Iterator[JudgedRequest]:
 class _Known:
     """What one life of a broker knows of a partition, as far as lines tell; None: nothing is known."""
 
-    life: tuple[Any, Any]
+    life: tuple[Any, ...]
     controller_epoch: int = 0
     leader_epoch: int | None = None
     shown_by: Line | None = None
@@ -170,14 +170,21 @@ def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates:
     """By broker and controller epoch whether requests were applied and ignored as `leader_and_isr` demands.
 
     What a broker knows begins anew with its process, and with a registration: one of either sort may not be logged.
+    Before the first start of a process that is logged, its log of those may be missing: there only the requests of one
+    connection, whose ids rise, are surely of one process.
     """
+    last: Line | None = None
+    connection = 0
     requests: dict[tuple[Any, ...], Line] = {}
     right: dict[int | None, list[Line]] = {}
     wrong: dict[int | None, list[tuple[str, str, Line, Line]]] = {}
     known: _Known | None = None
     for line in lines:
         kind = line["event_type"]
-        life = (line["life"], line["registered_at"])
+        if line["correlation_id"] is not None and line["controller_epoch"] is not None:
+            connection += last is not None and not _is_same_connection(last, line)
+            last = line
+        life = (line["life"], line["registered_at"], None if line["life"] else connection)
         if known is None or known.life != life or kind == DELETED or (kind == STOPPED and line["deletes"]):
             known = _Known(life)
         if kind in (STALE, SAME, STOP_STALE, STOP_SAME) and line["leader_epoch"] is not None:
@@ -226,6 +233,12 @@ def _by_controller(
             count = len(right[epoch])
             actual = f"{count} request{'s' if count > 1 else ''} applied or ignored by that"
             yield _judged(rule, HOLDS, "newer leader epochs applied, others ignored", actual, about, right[epoch][:2])
+
+
+def _is_same_connection(earlier: Line, later: Line) -> bool:
+    """Whether two requests may be of one connection of a controller: its ids do not fall."""
+    terms = [(line["controller_id"], line["controller_epoch"]) for line in (earlier, later)]
+    return terms[0] == terms[1] and bool(earlier["correlation_id"] <= later["correlation_id"])
 
 
 def _request(line: Line) -> tuple[Any, ...]:

@@ -209,8 +209,9 @@ def _created(leader: int, isr: Sequence[int], replicas: Sequence[int]) -> Lines:
 
 
 def _obeys(controller: int, epoch: int) -> Lines:
-    """Broker 1 has heard of controller 8; then it gets another request."""
+    """Broker 1 starts and hears of controller 8; then it gets another request."""
     return [
+        ("broker-1/server.log", _record(0, "INFO", "[KafkaServer id=1] Starting", "kafka.server.KafkaServer")),
         *_term(0, 9, 7, _ALIVE),
         *_term(20, 8, 8, _ALIVE),
         *_obeyed(21, 1, 3, 8, 8, _state(8, 1, 5, [1, 2], 9, [1, 2])),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
 from jobs.answers.partition_steps import PartitionRows, partition_lanes, steps_of
 from jobs.findings.outages import to_outages
-from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS
-from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE
-from tests.test_findings import states
+from tests.test_findings import known_spans, states
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -74,14 +73,13 @@ written | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2      
 at_once | 10:01:00.02 | 10:01:11 | 10980    | 10980       | 10980      | 2           | 2        | 2                | 0                | 9@f:16
 """  # noqa: E501
 COVERAGE = """
-node_id | kind         | since    | until
 9       | controller   | 10:00:00 | 10:10:00
 9       | state_change | 10:00:00 | 10:10:00
 """
 
 
 def test_a_failed_election_of_a_dead_leader_begins_an_outage(frame: Frame, same: Same) -> None:
-    spans = to_known_spans(frame(LOG_COVERAGE, COVERAGE), CLUSTER_LOGS, timedelta(hours=1), "cluster")
+    spans = known_spans(frame, COVERAGE)
     failed, brokers, events = frame(ELECTIONS, FAILED), frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, "topic")
     rows = states(frame, STATES)
     same(to_outages(rows, failed, brokers, spans, events), OUTAGES)

@@ -73,14 +73,18 @@ def test_imbalance(frame: Frame, same: Same, assigned: DataFrame) -> None:
     same(rows.withColumn("ratio", F.col("ratio").cast("int")), IMBALANCE)
 
 
-def test_availability(frame: Frame, same: Same) -> None:
-    topics = frame(TOPIC_TIMELINE, "topic | incarnation | partitions\n t | 0 | 1\n t | 1 | 2")
-    inputs = (
+def availability_inputs(frame: Frame, topics: str) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
+    """OUTAGES, STATES, rows `topic | incarnation | partitions`, and the end of the logs."""
+    return (
         frame(OFFLINE_PARTITIONS, OUTAGES),
         frame(PARTITION_TIMELINE, STATES),
-        topics,
+        frame(TOPIC_TIMELINE, f"topic | incarnation | partitions\n {topics}"),
         frame(ENDS, "end_of_logs\n 11:02:10"),
     )
+
+
+def test_availability(frame: Frame, same: Same) -> None:
+    inputs = availability_inputs(frame, "t | 0 | 1\n t | 1 | 2")
     rows = to_topic_availability(*inputs, Settings(min_insync_replicas=2)).persist()
     same(rows, AVAILABLE)
     least = min(row["availability"] for row in rows.where("span = 'hour'").collect())
@@ -92,13 +96,7 @@ def test_availability(frame: Frame, same: Same) -> None:
 
 def test_availability_of_a_topic_with_many_partitions(frame: Frame, same: Same) -> None:
     """50 partitions, as __consumer_offsets has them: their milliseconds of a day are more than an int holds."""
-    topics = frame(TOPIC_TIMELINE, "topic | incarnation | partitions\n t | 0 | 50")
-    inputs = (
-        frame(OFFLINE_PARTITIONS, OUTAGES),
-        frame(PARTITION_TIMELINE, STATES),
-        topics,
-        frame(ENDS, "end_of_logs\n 11:02:10"),
-    )
+    inputs = availability_inputs(frame, "t | 0 | 50")
     rows = to_topic_availability(*inputs, Settings()).where("span = 'day'").collect()
     assert [row["availability"] for row in rows] == [pytest.approx(1 - 90 / (50 * 86_400))]
 

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.topics import HISTORY, INCARNATION
-from schemas.spark import EVIDENCE
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -69,7 +68,7 @@ def _dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -
         *INCARNATION,
         F.col("at").alias("failed_at"),
         F.col("previous_leader").alias("leader"),
-        F.col("evidence").cast(EVIDENCE).alias("failed_evidence"),
+        F.col("evidence").alias("failed_evidence"),
         day_of_or_open("at").alias("day"),
     )
     next_leader = F.lead("leader").over(Window.partitionBy(HISTORY).orderBy("ordinal"))

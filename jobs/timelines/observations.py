@@ -60,9 +60,8 @@ RECORDS = ("metadata_partition", "metadata_partition_change")
 def ids_of(name: str) -> Column:
     """A further field with a list of ids, as a sorted array; null if there is no such field, or a number in it is no
     id."""
-    return F.when(
-        F.col("fields")[name].isNotNull(), sorted_ids(F.regexp_extract_all(F.col("fields")[name], F.lit(r"(-?\d+)")))
-    )
+    text = F.col("fields")[name]
+    return F.when(text.isNotNull(), F.sort_array(as_ids(F.regexp_extract_all(text, F.lit(r"(-?\d+)")))))
 
 
 def printed_ids(name: str) -> Column:
@@ -79,7 +78,7 @@ def as_ids(numbers: Column) -> Column:
 
 def sorted_ids(ids: Column) -> Column:
     """Ids as a sorted array of int."""
-    return F.sort_array(as_ids(ids))
+    return F.sort_array(ids.cast(IDS))
 
 
 def number_of(name: str) -> Column:

@@ -166,6 +166,17 @@ def test_every_record_of_some_files(name: str) -> None:
 
 
 @needs_captures
+def test_a_dump_that_ends_before_the_first_number_of_a_record() -> None:
+    batch = b"baseOffset: 7 lastOffset: 7 count: 1 baseSequence: -1 lastSequence: -1 producerId: -1 producerEpoch: -1 "
+    batch += b"partitionLeaderEpoch: 1 isTransactional: false isControl: false deleteHorizonMs: OptionalLong.empty "
+    batch += b"position: 9 CreateTime: 1795263414792 size: 107 magic: 2 compresscodec: none crc: 1 isvalid: true\n"
+    record = b"| offset: 7 CreateTime: 1795263414792 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] "
+    record += b'payload: {"type":"NO_OP_RECORD","version":0,"data":{}}\n'
+    rows, account = columnar(batch + record + batch + b"| offset: ", DUMP)
+    assert [(row["record"], row["line"]) for row in rows] == [("event", 1), ("event", 2), ("event", 3), ("reject", 4)]
+    assert account["reject_bytes"] == str(len("| offset: "))
+
+
 def test_every_record_of_a_dump() -> None:
     data = (CAPTURES / "kraft-4.1.0" / "metadata-dump.txt").read_bytes()
     format_ = format_of(data)

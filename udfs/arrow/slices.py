@@ -160,7 +160,8 @@ class RecordRows:
         is_begin = after < 0
         if is_begin.all():
             return self.starts[rows] + offset
-        ends = self.data.number_ends[self.first_numbers[rows] + np.maximum(after, 0)]
+        # a record without numbers may be the last one
+        ends = self.data.number_ends[np.where(is_begin, 0, self.first_numbers[rows] + after)]
         return (np.where(is_begin, self.starts[rows], ends) if is_begin.any() else ends) + offset
 
     def edges_by_template(self, spans: Longs) -> tuple[Longs, Longs]:

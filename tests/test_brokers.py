@@ -85,6 +85,13 @@ migr    | 10:04:00 | 100     | kraft_broker_unfenced           |           | bro
 migr    | 10:06:00 | 100     | kraft_broker_fenced             |           | broker=1; broker_epoch=8
 migr    | 10:07:00 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=9
 migr    | 10:08:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=1; bounced_brokers=; live_brokers=
+# the only controller of its quorum is restarted at 10:05, replays its past, and is active again from 10:06 on
+single  | 10:01:00 | 1       | kraft_broker_unfenced           |           | broker=1; broker_epoch=13
+single  | 10:05:00 | 1       | kraft_controller_created        |           |
+single  | 10:05:01 | 1       | kraft_broker_fenced             |           | broker=1; broker_epoch=7
+single  | 10:05:01 | 1       | kraft_broker_unfenced           |           | broker=1; broker_epoch=13
+single  | 10:06:01 | 1       | kraft_broker_fenced             |           | broker=1; broker_epoch=13
+single  | 10:06:02 | 1       | kraft_broker_unfenced           |           | broker=1; broker_epoch=45
 # up to 3.2 the offset is another one, and the record that follows has the epoch
 early   | 10:01:00 | 101     | kraft_broker_unfence_granted    |           | broker=1; offset=40; text=last committed metadata offset
 early   | 10:01:00 | 101     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -111,6 +118,8 @@ kraft   | 101           | 3                | 10:10:00 | |
 alone   | 100           | 2                | 10:00:00 | |
 granted | 101           | 2                | 10:00:00 | |
 early   | 101           | 2                | 10:00:00 | |
+single  | 1             | 2                | 10:00:00 | 10:06:00 |
+single  | 1             | 3                | 10:06:00 | |
 migr    | 0             | 2                | 10:00:00 | 10:05:00 | zookeeper
 migr    | 100           | 1                | 10:02:00 |          | kraft
 """
@@ -139,6 +148,8 @@ migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced
 migr    | 1      | 9     | 10:07:00 |          | returned   |
 early   | 1      | 7     | 10:01:00 |          |            |
 early   | 2      |       | 10:02:00 |          |            |
+single  | 1      | 13    | 10:01:00 | 10:06:01 |            | fenced
+single  | 1      | 45    | 10:06:02 |          | returned   |
 dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced
 dump    | 1      | 7     | 10:05:00 |          | returned   |
 later   | 1      | 90    | 10:02:00 |          |            |

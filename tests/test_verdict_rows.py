@@ -112,7 +112,8 @@ def test_terms_of_both_modes_are_apart() -> None:
 
 
 def test_transitions_of_one_controller() -> None:
-    """NewReplica to OfflineReplica is legal, OfflineReplica to NewReplica is not; the proof is its line."""
+    """NewReplica to OfflineReplica is legal, OfflineReplica to NewReplica is not; the proof is its line. 0.8.0 shortens
+    names of states; a name of none is a damaged line."""
 
     def path(*pairs: tuple[str, str]) -> dict[str, Any]:
         lines = [
@@ -125,11 +126,16 @@ def test_transitions_of_one_controller() -> None:
         }  # fmt: skip
 
     legal, illegal = ("NewReplica", "OfflineReplica"), ("OfflineReplica", "NewReplica")
-    rows = transition_verdicts([path(legal), path(legal, illegal), path(("Nowhere", "OnlineReplica"))], OLD)
+    short, damaged = ("NotExists", "New"), ("NewRepl", "OnlineReplica")
+    paths = [path(legal), path(legal, illegal), path(short), path(short[::-1]), path(damaged), path(damaged, illegal)]
+    rows = transition_verdicts(paths, OLD)
     assert [(row["verdict"], [line["line"] for line in row["evidence"]]) for row in rows] == [
         ("holds", [1]),
         ("violated", [2]),
+        ("holds", [1]),
         ("violated", [1]),
+        ("unknown", [1]),
+        ("violated", [2]),
     ]
 
 

@@ -112,7 +112,7 @@ def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -
     """
     zk = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4))
     dumped = events.where(F.col("event_type").isin(*_DUMP_EVENTS))
-    replayed = by_active_controller(events.where(F.col("event_type").isin(*_KRAFT_EVENTS)), controllers)
+    replayed = by_active_controller(events.where(F.col("event_type").isin(*_KRAFT_EVENTS)), controllers, events)
     lists = F.coalesce("replicas", printed_ids("adding_replicas"), printed_ids("removing_replicas"))
     printed = zk.unionByName(dumped).unionByName(replayed).where(F.col("partition").isNotNull() & lists.isNotNull())
     lines = with_topic_name(printed, topics).where("topic IS NOT NULL")

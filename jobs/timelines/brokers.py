@@ -73,7 +73,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     by_controllers = _kraft_transitions(
         broker_events.where(F.col("event_type").isin(*_CONTROLLER_EVENTS)).withColumn("from_start", F.lit(False))
     )
-    replayed = by_active_controller(by_controllers, controllers).unionByName(
+    replayed = by_active_controller(by_controllers, controllers, events).unionByName(
         _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
     )
     by_kraft = replayed.unionByName(_dump_transitions(broker_events))

@@ -185,21 +185,34 @@ def without_epochs_of_kraft(events: DataFrame, controllers: DataFrame) -> DataFr
 
 
 # ---- the active controller and its standbys --------------------------------------------------------------------------
-def by_active_controller(rows: DataFrame, controllers: DataFrame) -> DataFrame:
-    """Rows of KRaft controllers, CONTROLLER_TIMELINE -> those logged by the controller that was active then.
+def by_active_controller(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of KRaft controllers, CONTROLLER_TIMELINE, EVENTS -> those logged by the controller that was active then.
 
-    Standby controllers replay the same records, and a restarted one replays old ones as if they were new.
+    Standby controllers replay the same records, and a restarted one replays old ones as if they were new: also where
+    it is the next controller itself, as the only one of a quorum always is.
     """
+    starts = (
+        events.where("event_type = 'kraft_controller_created'")
+        .groupBy("cluster", "node_id")
+        .agg(F.collect_set("at").alias("starts"))
+    )
     terms = controllers.select(
         "cluster",
         F.col("controller_id").alias("node_id"),
         F.coalesce("active_since", "since").alias("term_since"),
         F.col("until").alias("term_until"),
+    ).join(starts, ["cluster", "node_id"], "left")
+    restarted_at = F.array_min(F.filter("starts", lambda at: at > F.col("term_since")))
+    is_active = (
+        (F.col("at") >= F.col("term_since"))
+        & (F.col("term_until").isNull() | (F.col("at") <= F.col("term_until")))
+        & (restarted_at.isNull() | (F.col("at") < restarted_at))
     )
-    is_active = (F.col("at") >= F.col("term_since")) & (
-        F.col("term_until").isNull() | (F.col("at") <= F.col("term_until"))
+    return (
+        rows.join(F.broadcast(terms), ["cluster", "node_id"])
+        .where(is_active)
+        .drop("term_since", "term_until", "starts")
     )
-    return rows.join(F.broadcast(terms), ["cluster", "node_id"]).where(is_active).drop("term_since", "term_until")
 
 
 def standby_controllers(events: DataFrame, controllers: DataFrame) -> DataFrame:

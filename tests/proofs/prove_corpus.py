@@ -4,8 +4,8 @@
 
 Prints a line for each cluster: whether it is published, its verdicts that are violated, its unclean elections, its
 longest outage and how much of its logs is there; then the first violations and unclean elections with their lines, to
-be read beside the log. Exits with 1 if a cluster is refused, or if an outage is longer than the logs
-of its cluster.
+be read beside the log. Exits with 1 if a cluster is refused, or if an outage is longer than the logs of its cluster
+show: they are there all the time, or no leader epoch is left out in which somebody could have led.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +54,19 @@ def rows_by_cluster(warehouse: Warehouse, table: str, condition: str = "true") -
     return by_cluster
 
 
+def is_without_hole(outage: Row, states: Sequence[Row]) -> bool:
+    """Whether the leader epochs of an outage follow each other, so that nobody led while no log was there."""
+    name = ("topic", "partition", "incarnation")
+    epochs = sorted(
+        state["leader_epoch"]
+        for state in states
+        if all(state[part] == outage[part] for part in name)
+        and state["since"] >= outage["since"]
+        and (outage["until"] is None or state["since"] < outage["until"])
+    )
+    return bool(epochs) and epochs[-1] - epochs[0] < len(epochs)
+
+
 def report(warehouse: Warehouse, outcome: Outcome) -> Iterator[str]:
     """Lines of the report; those of what is wrong begin with `WRONG`."""
     paths = {row["file_id"]: row["path"] for rows in rows_by_cluster(warehouse, "log_files").values() for row in rows}
@@ -61,11 +74,15 @@ def report(warehouse: Warehouse, outcome: Outcome) -> Iterator[str]:
     violated = rows_by_cluster(warehouse, "verdicts", "verdict = 'violated'")
     unclean = rows_by_cluster(warehouse, "elections", "unclean")
     outages = rows_by_cluster(warehouse, "offline_partitions")
+    leaderless = rows_by_cluster(warehouse, "partition_timeline", "leader = -1")
     for cluster in outcome.clusters:
         spans = coverage.get(cluster, [])
         longest = max((row["at_least_ms"] for row in outages.get(cluster, [])), default=0)
         covered: int = sum((row["until"] - row["since"] for row in spans), timedelta()) // timedelta(milliseconds=1)
-        is_wrong = cluster in outcome.refused or longest > covered
+        is_wrong = cluster in outcome.refused or any(
+            row["at_least_ms"] > covered and not is_without_hole(row, leaderless[cluster])
+            for row in outages.get(cluster, [])
+        )
         yield (
             f"{'WRONG ' if is_wrong else ''}{cluster}: {'refused' if cluster in outcome.refused else 'published'}, "
             f"{len(violated.get(cluster, []))} violated, {len(unclean.get(cluster, []))} unclean, "

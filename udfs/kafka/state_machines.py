@@ -82,12 +82,18 @@ def is_legal(release: Release, was: str, now: str) -> bool:
     raise ValueError(f"No such transition: {was!r} to {now!r}; expected two partition states or two replica states")
 
 
-def is_known_legal(release: Release, was: str, now: str) -> bool:
-    """Whether a transition that a log prints is legal; one between states that there are none of is not."""
+_SHORT = {name: f"{name}Partition" for name in ("New", "Online", "Offline")} | {"NotExists": "NonExistentPartition"}
+"""Partition states as 0.8.0 prints them in some lines: `state from NotExists to New`."""
+
+
+def is_known_legal(release: Release, was: str, now: str) -> bool | None:
+    """Whether a transition that a log prints is legal; None where it names a state that there is not: a damaged
+    line."""
+    was, now = _SHORT.get(was, was), _SHORT.get(now, now)
     try:
         return is_legal(release, was, now)
     except ValueError:
-        return False
+        return None
 
 
 def replica_requests(release: Release) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from udfs.kafka.cluster_invariants import check_broker_epochs, check_controllers
 from udfs.kafka.creation_verdicts import judge_creation
 from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
-from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
 from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
@@ -119,10 +119,14 @@ def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iter
             continue
         release = _of_terms([row], releases[row["cluster"]][0])
         pairs = [(t["from_state"], t["to_state"]) for t in row["transitions"]]
-        illegal = [at for at, pair in enumerate(pairs) if not is_known_legal(release, *pair)]
-        words = ", ".join(f"{was} to {now}" for was, now in ([pairs[at] for at in illegal] or pairs))
-        finding = Finding("legal_transition", VIOLATED if illegal else HOLDS, 0, "legal transitions", words)
-        lines = [row["transitions"][at] for at in (illegal or range(len(pairs)))]
+        legal = [is_known_legal(release, *pair) for pair in pairs]
+        illegal, damaged = ([at for at, is_so in enumerate(legal) if is_so is wrong] for wrong in (False, None))
+        shown = illegal or damaged or range(len(pairs))
+        words = ", ".join("{} to {}".format(*pairs[at]) for at in shown)
+        verdict = VIOLATED if illegal else UNKNOWN if damaged else HOLDS
+        missing = ("names of states that there are",) if verdict == UNKNOWN else ()
+        finding = Finding("legal_transition", verdict, 0, "legal transitions", words, missing)
+        lines = [row["transitions"][at] for at in shown]
         evidence = _evidence(lines)
         of_replica = "" if row["replica"] is None else f" replica {row['replica']}"
         by = f"controller {row['node_id']} epoch {row['controller_epoch']}"

@@ -66,7 +66,7 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
     `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`.
     """
     lines = events.where(F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS, *SHOWING))
-    named = _with_certainty(by_active_controller(lines, controllers), controllers).withColumns(
+    named = _with_certainty(by_active_controller(lines, controllers, events), controllers).withColumns(
         {
             "kind": _kind(),
             "context": F.col("fields")["context"],

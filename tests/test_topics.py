@@ -103,3 +103,32 @@ def test_incarnations(frame: Frame, same: Same) -> None:
     )
     events = events.withColumn("event_type", F.regexp_replace("event_type", "_to_(new|nothing)$", ""))
     same(to_topic_timeline(events), TOPICS)
+
+
+GIVEN_UP = """
+topic  | at       | node_id | event_type                 | partition | leader_epoch
+# only brokers' own logs: 1 gives up its replica, and 2 begins to lead at leader epoch 0: created again
+anew   | 10:00:00 | 1       | leader_epoch_started       | 0         | 0
+anew   | 10:01:00 | 1       | leader_epoch_started       | 0         | 3
+anew   | 10:05:00 | 1       | replica_deletion_scheduled | 0         |
+anew   | 10:06:00 | 2       | leader_epoch_started       | 0         | 0
+anew   | 10:07:00 | 1       | leader_epoch_started       | 0         | 1
+# the partition was reassigned, which raises the leader epoch
+moved  | 10:00:00 | 1       | leader_epoch_started       | 0         | 0
+moved  | 10:05:00 | 1       | replica_deletion_scheduled | 0         |
+moved  | 10:06:00 | 2       | leader_epoch_started       | 0         | 2
+# epoch 0 began on another node's clock before, and nobody gave up anything
+behind | 10:00:00 | 1       | leader_epoch_started       | 0         | 1
+behind | 10:00:01 | 2       | leader_epoch_started       | 0         | 0
+"""
+OF_THEIR_OWN = """
+topic  | incarnation | since    | until
+anew   | 0           | 10:00:00 | 10:06:00
+anew   | 1           | 10:06:00 |
+moved  | 0           | 10:00:00 |
+behind | 0           | 10:00:00 |
+"""
+
+
+def test_a_leader_that_begins_anew_shows_a_new_incarnation(frame: Frame, same: Same) -> None:
+    same(to_topic_timeline(frame(EVENTS, GIVEN_UP)), OF_THEIR_OWN)

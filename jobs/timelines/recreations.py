@@ -18,6 +18,8 @@ DROPPED_FROM_CACHE = "metadata_cache_partition_deleted"
 """A broker dropped a partition from its metadata cache: UpdateMetadata lists it once the topic's deletion has begun."""
 EPOCH_STARTED = ("leader_epoch_started",)
 """Lines of a leader, which begins the epochs of one partition in their order."""
+LOG_DELETED = "replica_deletion_scheduled"
+"""A broker gave up its replica: its topic is deleted, or the partition reassigned."""
 EPOCH_EVENTS = (
     "leader_and_isr_request_received",
     "metadata_cache_updated",
@@ -39,7 +41,8 @@ def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFra
     - an epoch went back from one line of a node to its next of that kind, and no older controller had sent the next one
       (not between LeaderAndIsr requests: until 2.3 a controller may repeat the epoch before in a reassignment);
     - a broker that dropped the partition from its metadata cache got it again;
-    - a controller created it that had logged it before, or after an older controller had.
+    - a controller created it that had logged it before, or after an older controller had;
+    - a leader began leader epoch 0 of it after any broker had given up its replica: a reassignment raises the epoch.
     """
     signs = _recreation_signs(_with_lines_before(_partition_lines(events)))
     deletions = (
@@ -80,7 +83,7 @@ def _with_ends_of_lives(deletions: DataFrame, events: DataFrame, life_starts: Li
 
 
 def _partition_lines(events: DataFrame) -> DataFrame:
-    """EVENTS -> lines of one partition that print its epochs, create it, or drop it from a metadata cache.
+    """EVENTS -> lines of one partition that print its epochs, create it, drop it from a metadata cache or from disk.
 
     Columns: cluster, topic, partition, those of EVENT_ORDER, event_type, the three epochs, `has_epochs`, `is_new`.
     """
@@ -91,7 +94,9 @@ def _partition_lines(events: DataFrame) -> DataFrame:
     is_of_partition = F.col("topic").isNotNull() & F.col("partition").isNotNull()
     return (
         with_rank(
-            events.where(is_of_partition & (has_epochs | (kind == DROPPED_FROM_CACHE) | is_new)), "topic", "partition"
+            events.where(is_of_partition & (has_epochs | kind.isin(DROPPED_FROM_CACHE, LOG_DELETED) | is_new)),
+            "topic",
+            "partition",
         )
         .withColumns({"has_epochs": has_epochs, "is_new": F.coalesce(is_new, F.lit(False))})
         .select(
@@ -107,7 +112,7 @@ def _with_lines_before(lines: DataFrame) -> DataFrame:
 
     `epochs_before`: epochs in the node's last line of this kind; `cached_before`: the node's last change of its
     metadata cache; `decided_before`: the node's last line of this kind that has epochs or creates;
-    `epochs_of_anyone`: the last epochs that any node logged.
+    `epochs_of_anyone`: the last epochs that any node logged; `deleted_by_anyone`: the last replica that one gave up.
     """
     partition = ("cluster", "topic", "partition")
     by_kind = Window.partitionBy(*partition, "node_id", "event_type").orderBy("at", "line", "file_id")
@@ -125,6 +130,7 @@ def _with_lines_before(lines: DataFrame) -> DataFrame:
             "cached_before": last(of_cache, "event_type", over=by_node),
             "decided_before": last(F.col("has_epochs") | F.col("is_new"), "at", over=by_kind),
             "epochs_of_anyone": last(F.col("has_epochs"), "at", "controller_epoch", over=by_all),
+            "deleted_by_anyone": last(F.col("event_type") == LOG_DELETED, "at", over=by_all),
         }
     )
 
@@ -144,18 +150,28 @@ def _recreation_signs(lines: DataFrame) -> DataFrame:
     created_again = F.col("is_new") & (
         F.col("decided_before").isNotNull() | (F.col("epochs_of_anyone.controller_epoch") < F.col("controller_epoch"))
     )
+    begins_anew = (
+        kind.isin(*EPOCH_STARTED)
+        & (F.col("leader_epoch") == 0)
+        & (F.col("deleted_by_anyone.at") > F.col("epochs_of_anyone.at"))
+    )
     after = (
-        F.when(
-            F.col("has_epochs") & is_in_order & (leader_epoch_fell | partition_epoch_fell), F.col("epochs_before.at")
-        )
+        F.when(begins_anew, F.col("deleted_by_anyone.at"))
+        .when(F.col("has_epochs") & is_in_order & (leader_epoch_fell | partition_epoch_fell), F.col("epochs_before.at"))
         .when(
             (kind == "metadata_cache_updated") & was_dropped,
             F.coalesce("epochs_before.at", F.timestamp_micros(F.lit(0))),
         )
         .when(created_again, F.coalesce("decided_before.at", "epochs_of_anyone.at"))
     )
-    is_birth = F.col("is_new") | (
-        (kind == "leader_and_isr_request_received") & (F.col("leader_epoch") == 0) & (was_dropped | leader_epoch_fell)
+    is_birth = (
+        F.col("is_new")
+        | begins_anew
+        | (
+            (kind == "leader_and_isr_request_received")
+            & (F.col("leader_epoch") == 0)
+            & (was_dropped | leader_epoch_fell)
+        )
     )
     at = F.unix_micros("at")
     sign = F.when(after.isNotNull(), F.struct(F.unix_micros(after).alias("after"), at.alias("at")))
@@ -163,7 +179,7 @@ def _recreation_signs(lines: DataFrame) -> DataFrame:
         lines.groupBy("cluster", "topic")
         .agg(
             F.array_sort(F.collect_set(sign)).alias("signs"),
-            F.array_sort(F.collect_set(F.when(is_birth, at))).alias("births"),
+            F.array_sort(F.collect_set(F.when(F.coalesce(is_birth, F.lit(False)), at))).alias("births"),
         )
         .where("size(signs) > 0")
         .select("cluster", "topic", "signs", "births")

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
-from jobs.timelines.recreations import DROPPED_FROM_CACHE, to_incarnation_starts
+from jobs.timelines.recreations import DROPPED_FROM_CACHE, EPOCH_STARTED, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
 
@@ -199,6 +199,7 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
     line = F.struct("at", "node_id", "line", "file_id")
     start = F.get("starts", F.col("incarnation") - 1)
     starts_here = F.unix_micros("at") == start
+    exists = kind.isin(*EXISTENCE_EVENTS, *EPOCH_STARTED)
     begins_life = F.coalesce(F.array_contains("life_starts", start), F.lit(False))
     return (
         mentions.join(F.broadcast(starts), ["cluster", "topic"], "left")
@@ -210,7 +211,7 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
             F.min(line).alias("first_mention"),
             F.min(F.when(kind.isin(*EXISTENCE_EVENTS) | F.col("is_cached"), line)).alias("first_existing"),
             F.max(begins_life).alias("begins_life"),
-            F.max(kind.isin(*EXISTENCE_EVENTS) | (F.col("is_cached") & starts_here) | begins_life).alias("was_there"),
+            F.max(exists | (F.col("is_cached") & starts_here) | begins_life).alias("was_there"),
             F.min(F.when(kind == "topic_deletion_started", F.col("at"))).alias("asked_at"),
             F.min(F.when(is_dropped, F.col("at"))).alias("first_dropped_at"),
             F.max(F.when(is_completed, line)).alias("completed"),

@@ -50,6 +50,12 @@ newer   | 10:00:01 | l       | leader_epoch_started            |        | 5     
 newer   | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition newer-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
 # no line shows its release: a change of unknown leader epoch, so that what its writer does not log means nothing
 unknown | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition unknown-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+# the log begins after its writer began to lead, but its metadata cache has it; another leader there ends no term:
+# what a leader writes goes by LeaderAndIsr requests
+told    | 10:00:01 | s       | metadata_cache_updated          | 1      | 4            |                 | 1,2 | |
+told    | 10:00:02 | l       | isr_shrinking                   |        |              |                 | 1   | [Partition told-0 broker=1] Shrinking ISR from 1,2 to 1 | old_isr=1,2
+told    | 10:00:03 | s       | metadata_cache_updated          | 2      | 5            |                 | 1   | |
+told    | 10:00:04 | l       | isr_expanding                   |        |              |                 | 1,3 | [Partition told-0 broker=1] Expanding ISR from 1 to 1,3 | old_isr=1
 # the shape of 0.8 shows it, but not the leader epoch
 old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
 """
@@ -59,6 +65,8 @@ plain   | 1      | 4            |                 | 1,2 | 1   | true
 refused | 1      | 6            | 9               | 1,2 | 1   | false
 begun   | 1      | 5            |                 | 1,2 | 1   | true
 unknown | 1      |              |                 | 1,2 | 1   | true
+told    | 1      | 4            |                 | 1,2 | 1   | true
+told    | 1      | 4            |                 | 1   | 1,3 | true
 old     | 1      |              |                 | 1   | 1,2 | true
 """
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from udfs.reconstruct.partition_history import EpochObservation, OrderedState, ordered_states
+from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState
+from udfs.reconstruct.partition_history import ordered_states
 
 ALL_THE_TIME = (0, 1000)
 """From when to when the leaders' logs are there in these cases, if the case does not say otherwise."""
@@ -18,7 +19,8 @@ ALL_THE_TIME = (0, 1000)
 def evidence(text: str, coverage: tuple[int, int] | None = ALL_THE_TIME) -> list[EpochObservation]:
     """One observation per line: leader epoch, time, then one of
 
-    `1 leads 1,2` (with `#3`: prints partition epoch 3), `1 makes 1,2 -> 1` (with `refused`), `refreshed`.
+    `1 leads 1,2` (with `#3`: prints partition epoch 3), `1 makes 1,2 -> 1` (with `refused`), `refreshed`, `1 begins`.
+    The logs of brokers 1 to 3 are there all the time.
     """
     rows = []
     for key, line in enumerate(line.strip() for line in text.strip().splitlines()):
@@ -26,14 +28,17 @@ def evidence(text: str, coverage: tuple[int, int] | None = ALL_THE_TIME) -> list
         epoch, at = (int(part) for part in head.split(" @"))
         printed = re.search(r"#(\d+)", what)
         row = EpochObservation(
-            epoch, at, partition_epoch=int(printed[1]) if printed else None, coverage=coverage, key=key
-        )
+            epoch, at, partition_epoch=int(printed[1]) if printed else None, coverage=coverage, whole_since=0,
+            there=frozenset({1, 2, 3}), key=key,
+        )  # fmt: skip
         if state := re.match(r"(-?\d+) leads ([\d,]+)", what):
             row = replace(row, leader=int(state[1]), isr=ids(state[2]))
         elif change := re.match(r"(\d+) makes ([\d,]+) -> ([\d,]+)( refused)?", what):
             row = replace(
                 row, leader=int(change[1]), isr_before=ids(change[2]), isr=ids(change[3]), is_accepted=not change[4]
             )
+        elif begin := re.match(r"(\d+) begins", what):
+            row = replace(row, leader=int(begin[1]), is_begin=True)
         else:
             assert what == "refreshed"
         rows.append(row)
@@ -145,6 +150,44 @@ CASES = {  # evidence -> states
            3 @2: 1 makes 1 -> 1,2
            3 @3: 1 leads 1,2 #9""",
         ["3.? @1: 1 leads 1,2", "3.? @1: 1 leads 1", "3.? @2: 1 leads 1,2"],
+    ),
+    "printed versions come before times, which are those of the first lines": (
+        """6 @6: 1 leads 1,2 #13
+           6 @16: 1 leads 1 #14
+           6 @18: 1 makes 1 -> 1,3""",
+        ["6.13 @6: 1 leads 1,2", "6.14 @16: 1 leads 1", "6.? @18: 1 leads 1,3"],
+    ),
+    "a leader that was alone in sync begins again: it still is, and each leader epoch was one write": (
+        """0 @1: 1 makes 1,2 -> 1
+           2 @9: 1 begins
+           4 @12: 1 makes 1 -> 1,2""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @1: 1 leads 1", "2.3 @9: 1 leads 1", "4.5 @12: 1 leads 1",
+         "4.6 @12: 1 leads 1,2"],
+    ),
+    "who is in sync later, and who leads, was in sync before; so much that nobody can have left": (
+        """0 @1: 1 makes 1,2 -> 1,2,3
+           1 @9: 2 begins
+           2 @10: 1 begins
+           3 @12: 3 makes 1,3 -> 1,2,3""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @1: 1 leads 1,2,3", "1.2 @9: 2 leads 1,2,3", "3.4 @12: 3 leads 1,3",
+         "3.5 @12: 3 leads 1,2,3"],
+    ),
+    "who is alone in sync may have been elected unclean: it shows nothing of the ISR before": (
+        """0 @1: 1 makes 1 -> 1,2
+           1 @9: 1 begins
+           2 @12: 2 makes 2 -> 1,2""",
+        ["0.0 @1: 1 leads 1", "0.1 @1: 1 leads 1,2", "2.3 @12: 2 leads 2", "2.4 @12: 2 leads 1,2"],
+    ),
+    "a leader that was not in sync: the change before was not written, or the election unclean": (
+        """0 @1: 1 makes 1,2 -> 1
+           1 @9: 2 begins
+           3 @12: 2 makes 2 -> 1,2""",
+        ["0.0 @1: 1 leads 1,2", "3.? @12: 2 leads 2", "3.? @12: 2 leads 1,2"],
+    ),
+    "the log of a broker that is named is missing: somebody may have led unseen": (
+        """0 @1: 1 makes 1,4 -> 1
+           2 @9: 1 begins""",
+        ["0.0 @1: 1 leads 1,4", "0.1 @1: 1 leads 1"],
     ),
     "two leaders of one epoch contradict each other": (
         """0 @1: 1 leads 1,2

@@ -20,6 +20,8 @@ ERAS = ("2.2", "2.4", "2.6", "3.6")
 VERSIONS = {"2.2": "2.2.2", "2.4": "2.4.1", "2.6": "2.6.3", "3.6": "3.9.1"}
 BROKERS = (0, 1, 2, 3)
 BEGIN = datetime(2026, 3, 1, 10, tzinfo=UTC)
+DIES_WRITING = 0.25
+"""How often a leader dies between logging that it changes the ISR and doing so (until 2.3)."""
 Isr = tuple[int, ...]
 
 
@@ -52,6 +54,8 @@ class Partition:
 
     name: str
     replicas: Isr
+    is_unclean: bool = False
+    """Whether its topic allows unclean elections, which no line tells."""
     history: list[State] = field(default_factory=list)
     since: list[datetime] = field(default_factory=list)
     led_by: dict[int, int] = field(default_factory=dict)
@@ -85,7 +89,7 @@ class Cluster:
     def _partition(self, seed: int, number: int) -> Partition:
         first, size = self.random.randrange(len(BROKERS)), self.random.choice((2, 3, 3))
         replicas = tuple((first + i) % len(BROKERS) for i in range(size))
-        return Partition(f"sim-{seed}-{number}", replicas)
+        return Partition(f"sim-{seed}-{number}", replicas, is_unclean=number % 4 == 3)
 
     # ---- lines
     def _log(self, node: int, kind: str, text: str, level: str = "INFO") -> None:
@@ -216,6 +220,19 @@ class Cluster:
         before = state.isr if self.era != "3.6" or word == "Shrinking" else None
         one.lines.append(Line("reports", state.leader, None, epoch, _sorted(isr), before))
 
+    def _leader_dies_writing(self, one: Partition) -> None:
+        """Until 2.3 the leader logs that it shrinks the ISR, and then writes it: it did not come to that.
+
+        Whom it wanted out is elected. Where nobody follows, the lines are those of a write that was stored.
+        """
+        state = one.history[-1]
+        others = [n for n in state.isr if n != state.leader]
+        if len(others) == 1 and others[0] in self.live:
+            kept = (state.leader,)
+            me = f"[Partition {one.name} broker={state.leader}]"
+            self._log(state.leader, "partition", f"{me} Shrinking ISR from {_ids(state.isr)} to {_ids(kept)}")
+            one.lines.append(Line("writes", state.leader, isr=kept, isr_before=state.isr))
+
     # ---- faults
     def step(self) -> None:
         """One thing happens, and all that follows of it."""
@@ -268,6 +285,10 @@ class Cluster:
 
     def _kill(self, broker: int) -> None:
         self.live.remove(broker)
+        if self.era == "2.2":
+            for one in self.partitions:
+                if one.history[-1].leader == broker and self.random.random() < DIES_WRITING:
+                    self._leader_dies_writing(one)
         self.now += timedelta(milliseconds=self.random.randrange(50, 900))
         if broker == self.controller:
             self._elected(self.random.choice(sorted(self.live)))
@@ -289,6 +310,9 @@ class Cluster:
         state = one.history[-1]
         isr = tuple(n for n in state.isr if n in self.live)
         leader = next((n for n in one.replicas if n in isr), None)
+        if leader is None and one.is_unclean:
+            leader = next((n for n in one.replicas if n in self.live), None)
+            isr = () if leader is None else (leader,)
         if leader is not None:
             self._write(one, State(leader, state.leader_epoch + 1, isr), "OfflinePartition")
             return
@@ -416,13 +440,20 @@ def _next(
         fits = line.partition_epoch in (None, epoch + 1) and line.isr_before in (None, state.isr)
         if fits and line.isr is not None and len({*line.isr} ^ {*state.isr}) == 1:
             yield (epoch + 1, State(state.leader, state.leader_epoch, line.isr), read + 1), 0
+            # logged before it is stored: a leader that dies in between leaves the line
+            if line.kind == "writes" and read + 1 < len(lines) and lines[read + 1].kind == "starts":
+                yield (epoch, state, read + 1), hidden
     if hidden >= most_hidden or line is None:
         return
-    for size in range(1, len(state.isr) + 1):
-        for isr in combinations(state.isr, size):
-            for leader in (-1, *replicas):
-                if leader >= 0 and leader not in isr:
-                    continue
-                keeps = era == "3.6" and leader == state.leader
-                after = State(leader, state.leader_epoch + (not keeps), isr)
-                yield from _after_write((epoch + 1, after, read), hidden, lines, is_controllers=True)
+    clean = ((leader, isr) for isr in _parts_of(state.isr) for leader in (-1, *isr))
+    unclean = ((leader, (leader,)) for leader in replicas if leader not in state.isr)
+    for leader, isr in (*clean, *unclean):
+        keeps = era == "3.6" and leader == state.leader
+        after = State(leader, state.leader_epoch + (not keeps), isr)
+        yield from _after_write((epoch + 1, after, read), hidden, lines, is_controllers=True)
+
+
+def _parts_of(isr: Isr) -> Iterator[Isr]:
+    """All ISRs that a controller may leave of one: it keeps a member at least."""
+    for size in range(1, len(isr) + 1):
+        yield from combinations(isr, size)

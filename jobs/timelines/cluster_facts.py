@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
@@ -208,6 +209,60 @@ def to_server_coverage(events: DataFrame, coverage: DataFrame) -> DataFrame:
         "at BETWEEN covered_since AND covered_until"
     )
     return lines.groupBy("cluster", "leader", "covered_since", "covered_until").agg(F.min("at").alias("first_logged"))
+
+
+_GONE_S = 60
+"""A broker whose log ends less than so many seconds before the controller takes it for gone has ended with its log:
+longer than sessions last."""
+
+
+def to_whole_coverage(facts: ClusterFacts) -> DataFrame:
+    """Spans in which nothing is missing that a broker logs: its log is there, or it had ended and the controller knew.
+
+    Columns: cluster, leader (the node), valid_since, covered_since, covered_until. Of a time from `valid_since` on the
+    span reaches back to `covered_since`: that the controller takes a broker for gone shows of the time before that
+    nothing is missing.
+    """
+    own = facts.server_coverage.select(
+        "cluster", "leader", F.col("covered_since").alias("valid_since"), "covered_since", "covered_until"
+    )
+    ends = own.withColumn("day", day_of("covered_until"))
+    gone = to_absences(facts).withColumn("day", day_of("gone_at"))
+    late_s = F.unix_seconds("gone_at") - F.unix_seconds("covered_until")
+    ended = ends.join(F.broadcast(gone), ["cluster", "leader", "day"]).where(late_s.between(0, _GONE_S))
+    return own.unionByName(
+        ended.select(
+            "cluster",
+            "leader",
+            F.col("gone_at").alias("valid_since"),
+            "covered_since",
+            F.col("back_at").alias("covered_until"),
+        )
+    )
+
+
+def to_absences(facts: ClusterFacts) -> DataFrame:
+    """cluster, leader, `gone_at`, `back_at`: brokers that a ZooKeeper controller takes for gone, until one lists them
+    as alive, or as far as controllers' logs go."""
+    kind = F.col("event_type")
+    lines = facts.events.where(kind.isin("broker_set_changed", "controller_context_live_brokers"))
+    live, gone = (F.explode(ids_of(name)).alias("leader") for name in ("live_brokers", "deleted_brokers"))
+    mentions = lines.select("cluster", "at", live, F.lit(False).alias("is_gone")).unionByName(
+        lines.select("cluster", "at", gone, F.lit(True).alias("is_gone"))
+    )
+    backwards = Window.partitionBy("cluster", "leader").orderBy(F.desc("at"), "is_gone")
+    later = backwards.rowsBetween(Window.unboundedPreceding, -1)
+    next_alive = F.last(F.when(~F.col("is_gone"), F.col("at")), ignorenulls=True).over(later)
+    ends = facts.coverage.where("kind = 'controller'").groupBy("cluster").agg(F.max("until").alias("logged_until"))
+    return (
+        mentions.withColumn("next_alive", next_alive)
+        .where("is_gone")
+        .join(F.broadcast(ends), "cluster", "left")
+        .select(
+            "cluster", "leader", F.col("at").alias("gone_at"), F.coalesce("next_alive", "logged_until").alias("back_at")
+        )
+        .where("back_at >= gone_at")
+    )
 
 
 def day_of(time: Column | str) -> Column:

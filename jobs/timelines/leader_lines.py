@@ -30,6 +30,7 @@ STARTED = ("leader_epoch_started", LEADER_STARTED)
 """A leader begins a leader epoch."""
 FOLLOWS = "partition_follower_epoch_started"
 SENT = "leader_and_isr_request_received"
+CACHED = "metadata_cache_updated"
 WRITER = [*INCARNATION, "node_id"]
 
 CHANGES_BY_LEADER = T.StructType(
@@ -52,8 +53,9 @@ CHANGES_BY_LEADER = T.StructType(
 def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     """EVENTS with `incarnation`, LOG_COVERAGE -> a row for each line of CHANGES, as its columns and:
 
-    - `term`: the line by which its writer had begun to lead by then (`leader_epoch, file_id, line`); null if no line
-      shows it, if the writer follows, or if its logs have a hole since;
+    - `term`: the line by which its writer had begun to lead by then, or, where the log begins later, had last been told
+      that it leads (`leader_epoch, file_id, line`); null if no line shows it, if the writer follows, or if its logs
+      have a hole since;
     - `is_clear`: no line of another file at the same time begins another leader epoch;
     - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
     - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
@@ -62,16 +64,23 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     kind, node = F.col("event_type"), F.coalesce("node_id", "broker_id")
     is_start = kind.isin(*STARTED, FOLLOWS, SENT) & F.col("leader_epoch").isNotNull()
     leads = kind.isin(*STARTED) | ((kind == SENT) & (F.col("leader") == node))
-    lines = events.where((kind.isin(*CHANGES) | is_start) & F.col("topic").isNotNull() & node.isNotNull())
+    # UpdateMetadata follows the LeaderAndIsr request of the same leader epoch
+    is_told = (kind == CACHED) & (F.col("leader") == node) & F.col("leader_epoch").isNotNull()
+    lines = events.where((kind.isin(*CHANGES) | is_start | is_told) & F.col("topic").isNotNull() & node.isNotNull())
     term = F.struct("leader_epoch", leads.alias("leads"), "at", "file_id", "line")
+    own_leadership = F.struct("leader_epoch", F.lit(True).alias("leads"), "at", "file_id", "line")
     order = Window.partitionBy(*WRITER).orderBy("at", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     earlier = Window.partitionBy(*WRITER).orderBy(F.unix_micros("at"))
+    is_newer = F.col("newest").isNull() | (F.col("told.leader_epoch") > F.col("newest.leader_epoch"))
     with_terms = (
         lines.withColumns({"node_id": node, "is_start": is_start, "is_change": kind.isin(*CHANGES)})
         .withColumns(
             {
                 "newest": F.max(F.when(is_start, term)).over(so_far),
+                "told": F.max(F.when(is_told, own_leadership)).over(
+                    earlier.rangeBetween(Window.unboundedPreceding, -1)
+                ),
                 "newest_before": F.max(F.when(is_start, F.col("leader_epoch"))).over(
                     earlier.rangeBetween(Window.unboundedPreceding, -1)
                 ),
@@ -82,6 +91,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
             }
         )
         .where("is_change")
+        .withColumn("newest", F.when(is_newer, F.col("told")).otherwise(F.col("newest")))
     )
     covered = with_terms.withColumn("day", day_of("newest.at")).join(
         F.broadcast(_spans_by_day(coverage)), ["cluster", "node_id", "day"], "left"
@@ -98,7 +108,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     names = ("event_type", "term", "isr", "partition_epoch", "at", "file_id", "line", "is_first")
     change = F.struct(*names, ids_of("old_isr").alias("old_isr"))
     return in_term.withColumns({"before": F.lag(change).over(order), "next": F.lead(change).over(order)}).drop(
-        "newest", "newest_before", "newest_by_then", "is_start", "is_change", "spans", "day"
+        "newest", "told", "newest_before", "newest_by_then", "is_start", "is_change", "spans", "day"
     )
 
 
@@ -138,6 +148,12 @@ def _has_hole_since(start: Column) -> Column:
         "spans", lambda span: start.between(span["since"], span["until"]) & (span["broken"] <= F.col("at"))
     )
     return F.coalesce(is_broken, F.lit(False))
+
+
+def is_begin() -> Column:
+    """Whether an event is the line of a leader that begins a leader epoch and prints no ISR (until 2.5)."""
+    is_whole = F.col("topic").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("node_id").isNotNull()
+    return (F.col("event_type") == "leader_epoch_started") & is_whole
 
 
 def to_changes_by_leader(lines: DataFrame) -> DataFrame:

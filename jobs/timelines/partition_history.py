@@ -14,7 +14,8 @@ from pyspark.sql import types as T
 
 from jobs.timelines.row_streams import map_rows
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
-from udfs.reconstruct.partition_history import EpochObservation, OrderedState, ordered_states
+from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState
+from udfs.reconstruct.partition_history import ordered_states
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,6 +36,9 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("is_accepted", FLAG, "False: a change that the store refused."),
         column("covered_since", TIME, "From when the leader's own log is there around `at`; null: it is not."),
         column("covered_until", TIME, "Until when."),
+        column("whole_since", TIME, "From when to `at` the logs of all brokers are there; null: they are not."),
+        column("there", IDS, "Those brokers."),
+        column("is_begin", FLAG, "The line only tells that `leader` began the leader epoch; null: it tells more."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
         column("replicas", IDS, "Assignment that was logged first; null not logged."),
         column("replicas_at", TIME, "When that assignment was logged."),
@@ -122,6 +126,9 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
                 _ids(row["isr_before"]),
                 row["is_accepted"] is not False,
                 (row["covered_since"], row["covered_until"]) if is_covered else None,
+                None if uncovered else row["whole_since"],
+                frozenset(row["there"] or ()),
+                bool(row["is_begin"]),
                 number,
             )
 

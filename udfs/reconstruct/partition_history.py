@@ -10,58 +10,16 @@ changes reaches without a hole from the partition's creation, or from a line tha
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
-
-Isr = tuple[int, ...]
-"""In-sync replicas, sorted."""
+from udfs.reconstruct.begun_terms import isrs_of_begun
+from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState
 
 MOST_PRINTED = 100
 """Printed partition epochs of one leader epoch that are tried to place its chain; they agree or never will."""
-
-
-@dataclass(frozen=True)
-class EpochObservation:
-    """What one line, or several that agree, states of one leader epoch of one partition. One of:
-
-    - a state: leader and ISR, and its partition epoch if the line prints it;
-    - the leader's own change of the ISR from `isr_before` to `isr`; `is_accepted` is false if the store refused it, and
-      then `partition_epoch` is the one that the leader took for that of `isr_before`;
-    - only that the controller wrote this leader epoch and changed nothing else: leader and ISR are None.
-
-    `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
-    not. `key` is the caller's name for it.
-    """
-
-    leader_epoch: int
-    at: int
-    leader: int | None = None
-    isr: Isr | None = None
-    partition_epoch: int | None = None
-    isr_before: Isr | None = None
-    is_accepted: bool = True
-    coverage: tuple[int, int] | None = None
-    key: int = 0
-
-
-@dataclass(frozen=True)
-class OrderedState:
-    """One committed state, the `step`-th of its leader epoch from 0, and the keys of what proves it.
-
-    `since` is the time of its own first proof. The partition epoch is None where it is not known.
-    """
-
-    leader_epoch: int
-    step: int
-    partition_epoch: int | None
-    leader: int
-    isr: Isr
-    by_leader: bool
-    since: int
-    proofs: tuple[int, ...]
 
 
 @dataclass
@@ -88,6 +46,8 @@ class _LeaderTerm:
     coverage: tuple[int, int] | None
     changes: list[EpochObservation] = field(default_factory=list)
     """All that the leader logged, whether they were written or not."""
+    oldest: EpochObservation | None = None
+    """The first line about it."""
 
     @property
     def printed_epochs(self) -> set[tuple[Isr, int]]:
@@ -113,6 +73,18 @@ class _LeaderTerm:
     def is_covered_from_start(self) -> bool:
         """Whether no change of the ISR can be missing before the first logged one; without a leader there is none."""
         return self.leader < 0 or (self.coverage is not None and self.coverage[0] <= self.began)
+
+    @property
+    def begins_with(self) -> set[int]:
+        """Who was surely in sync as the leader epoch began."""
+        return set(self.steps[0].isr) if self.steps else {self.leader} - {NO_LEADER}
+
+    def first_isr(self, partition_epoch: int | None) -> Isr | None:
+        """The ISR that the controller wrote, if its partition epoch is such; None unknown."""
+        printed = {epoch: isr for isr, epoch in self.printed_epochs}
+        if printed:
+            return printed.get(partition_epoch) if partition_epoch is not None else None
+        return self.steps[0].isr if self.changes and self.steps else None
 
     def is_covered_to(self, end: int) -> bool:
         """Whether no change of the ISR can be missing up to a time."""
@@ -152,11 +124,20 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
     [(0, 0, 1, (1, 2)), (0, 1, 1, (1,)), (1, 2, -1, (1,))]
     """
     before: _LeaderTerm | None = None
+    begun: list[EpochObservation] = []  # first lines of the leader epochs since, of which there are no others
     # partition epoch of the controller's next write, if all writes so far are known
     next_epoch: int | None = None
     for leader_epoch, group in groupby(observations, key=lambda o: o.leader_epoch):
-        term = _term(leader_epoch, list(group))
-        if before is None:
+        rows = list(group)
+        if before is not None and all(o.is_begin for o in rows) and len({o.leader for o in rows}) == 1:
+            begun.append(rows[0])
+            continue
+        term = _term(leader_epoch, rows)
+        if before is not None and begun:
+            states, next_epoch = _close_begun(before, next_epoch, begun, term, reported)
+            yield from states
+            begun = []
+        elif before is None:
             next_epoch = 0 if leader_epoch == 0 and term is not None else None
         else:
             states, next_epoch, is_certain = _close(before, next_epoch, term, reported)
@@ -167,7 +148,9 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
                 term.steps.append(_Step(states[-1].isr))
                 term.observations = [replace(o, leader=term.leader, isr=states[-1].isr) for o in term.observations]
         before = term if term is not None and term.steps else None
-    if before is not None:
+    if before is not None and begun:
+        yield from _close_begun(before, next_epoch, begun, None, reported)[0]
+    elif before is not None:
         yield from _close(before, next_epoch, None, reported)[0]
 
 
@@ -187,7 +170,8 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     coverage = first.coverage if first is not None else None
     leader = leaders.pop() if leaders else NO_LEADER
     changes = [o for o in rows if o.isr_before is not None]
-    return _LeaderTerm(leader_epoch, leader, steps, states, min(o.at for o in rows), coverage, changes)
+    oldest = min(rows, key=lambda o: o.at)
+    return _LeaderTerm(leader_epoch, leader, steps, states, oldest.at, coverage, changes, oldest)
 
 
 def _chain(changes: list[EpochObservation]) -> list[_Step]:
@@ -221,13 +205,13 @@ def _close(
         start = term.anchor()
     is_adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
     is_certain = following is not None and is_adjacent and term.is_covered_to(following.began)
-    if following is not None and is_adjacent and following.steps and len(term.steps) == term.length:
+    if following is not None and is_adjacent and following.begins_with and len(term.steps) == term.length:
         following_start = following.anchor()
         if start is not None and following_start is not None:
             # a step for which the next write's version leaves no room never reached the store
             while len(term.steps) > max(following_start - start, 1) and term.steps[-1].change is not None:
                 term.steps.pop()
-        elif term.steps[-1].change is not None and not set(following.steps[0].isr) <= set(term.steps[-1].isr):
+        elif term.steps[-1].change is not None and not following.begins_with <= set(term.steps[-1].isr):
             # the controller read another ISR, or elected a replica that was not in it: which one is unknown
             term.steps.pop()
             is_certain = False
@@ -237,6 +221,50 @@ def _close(
     is_last = last + 1 not in reported if last is not None else not reported
     is_certain = is_certain and is_gapless and is_last
     return states, last + 1 if is_certain and last is not None else None, is_certain
+
+
+def _is_whole(term: _LeaderTerm, lines: Sequence[EpochObservation | None]) -> bool:
+    """Whether the logs of all brokers are there from the beginning of a leader epoch to the last of the lines behind
+    it, those of all brokers that these name among them."""
+    last = lines[-1]
+    if last is None or last.whole_since is None or last.whole_since > term.began:
+        return False
+    named = {o.leader for o in lines if o is not None} | {term.leader} | {n for step in term.steps for n in step.isr}
+    named |= {n for o in (*term.observations, *lines) if o is not None for n in (*(o.isr or ()), *(o.isr_before or ()))}
+    return {n for n in named if n is not None and n >= 0} <= last.there
+
+
+def _close_begun(
+    term: _LeaderTerm,
+    next_epoch: int | None,
+    begun: Sequence[EpochObservation],
+    following: _LeaderTerm | None,
+    reported: Collection[int],
+) -> tuple[list[OrderedState], int | None]:
+    """States of one leader epoch and of those behind it of which only a first line is known, and the partition epoch of
+    the write that begins `following`, if it is known."""
+    steps = len(term.steps)
+    states = _close(term, next_epoch, _term(begun[0].leader_epoch, [begun[0]]), reported)[0]
+    last, lines = states[-1], [*begun, *([following.oldest] if following is not None else ())]
+    known = next((n for n in range(len(lines), 0, -1) if _is_whole(term, lines[:n])), 0)
+    if reported or not known or len(term.steps) < steps or any(step.after_hole for step in term.steps):
+        return states, None
+    following = following if known == len(lines) else None
+    begun = begun[:known]
+
+    def place(leader_epoch: int) -> int | None:
+        """The partition epoch of the controller's write that began a leader epoch: it raises both."""
+        if last.partition_epoch is None:
+            return None
+        return last.partition_epoch + leader_epoch - last.leader_epoch
+
+    after = following.first_isr(place(following.leader_epoch)) if following is not None else None
+    isrs = isrs_of_begun(last.isr, [o.leader for o in begun if o.leader is not None], after)
+    for line, isr in zip(begun, isrs, strict=True):
+        if isr is not None and line.leader is not None:
+            epoch = place(line.leader_epoch)
+            states.append(OrderedState(line.leader_epoch, 0, epoch, line.leader, isr, False, line.at, (line.key,)))
+    return states, place(following.leader_epoch) if following is not None else None
 
 
 @dataclass
@@ -258,10 +286,7 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
     for observation in term.observations:
         if observation.isr is not None:
             index.put(observation, observation.isr)
-    if start is not None:
-        drafts.sort(key=lambda draft: (draft.epoch is None, draft.epoch or 0))
-    elif len(drafts) > chain:
-        drafts.sort(key=lambda draft: draft.at)
+    drafts = _in_order(drafts, chain, start)
     states: list[OrderedState] = []
     for draft in drafts:
         proofs = draft.proofs
@@ -281,6 +306,25 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
             )
         )
     return states, len(states) == length == len(term.steps)
+
+
+def _in_order(drafts: list[_DraftState], chain: int, start: int | None) -> list[_DraftState]:
+    """States of a leader epoch in their order: by partition epoch as far as it is known, else by time.
+
+    The first `chain` are the leader's own changes in their order; the state that these start from has no line of its
+    own.
+    """
+    if start is not None:
+        return sorted(drafts, key=lambda draft: (draft.epoch is None, draft.epoch or 0))
+    if len(drafts) == chain:
+        return drafts
+    first = drafts[0]
+    if first.proofs and first.step.change is None:
+        shown_at = min(proof.at for proof in first.proofs)
+        first.at = min([shown_at, *(draft.at for draft in drafts[1:chain])])
+    by_time = sorted(drafts, key=lambda draft: draft.at)
+    placed = iter(sorted((draft for draft in by_time if draft.epoch is not None), key=lambda draft: draft.epoch or 0))
+    return [draft if draft.epoch is None else next(placed) for draft in by_time]
 
 
 def _drafts(term: _LeaderTerm, start: int | None) -> list[_DraftState]:

@@ -16,7 +16,7 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import to_replay_spans
-from jobs.timelines.leader_lines import to_changes_by_leader, to_leader_lines, to_reported_states
+from jobs.timelines.leader_lines import is_begin, to_changes_by_leader, to_leader_lines, to_reported_states
 from jobs.timelines.observations import (
     to_listed_observations,
     to_observations,
@@ -73,6 +73,8 @@ class UnnumberedEvidence:
     """OBSERVATIONS without partition epoch, with `incarnation`."""
     changes: DataFrame
     """CHANGES_BY_LEADER."""
+    begins: DataFrame
+    """Rows of EVENTS with `incarnation`: leaders that begin a leader epoch, without its ISR."""
     incarnations: DataFrame
     """INCARNATION of those partitions: all their states are put in order without partition epochs."""
     listed: DataFrame | None
@@ -138,7 +140,8 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         states, changes = checkpointed(with_incarnation(without_epoch, incarnations)), checkpointed(changes)
         changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
         to_order = states.select(*INCARNATION).union(changed).distinct()
-        unnumbered = UnnumberedEvidence(states, changes, checkpointed(to_order), listed)
+        begins = with_incarnation(events.where(is_begin()), incarnations)
+        unnumbered = UnnumberedEvidence(states, changes, begins, checkpointed(to_order), listed)
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),

@@ -10,7 +10,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
-from jobs.timelines.cluster_facts import day_of, days
+from jobs.timelines.cluster_facts import ClusterFacts, day_of, days, to_whole_coverage
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_states, to_rival_leaders
 from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, is_complete, of_first_assignment
@@ -21,21 +21,23 @@ if TYPE_CHECKING:
 
     from jobs.timelines.states.partition_evidence import UnnumberedEvidence
 
+_OF_BEGINS = ("is_accepted", "inferred", "is_begin")
+
 
 def with_unnumbered_states(
-    numbered: DataFrame, unnumbered: UnnumberedEvidence, incarnations: DataFrame, coverage: DataFrame
+    numbered: DataFrame, unnumbered: UnnumberedEvidence, incarnations: DataFrame, facts: ClusterFacts
 ) -> DataFrame:
-    """States by partition epoch -> ORDERED_STATES: those of incarnations with lines that lack it are put in order anew.
-
-    `coverage`: `jobs.timelines.cluster_facts.to_server_coverage`.
-    """
+    """States by partition epoch -> ORDERED_STATES: those of incarnations with lines that lack it are put in order
+    anew."""
     to_order, states = unnumbered.incarnations, unnumbered.observations
     complete = numbered.where(is_complete())
     if unnumbered.listed is not None:
         states, to_order = _with_listed(unnumbered.listed, complete, states, to_order)
+    begins, to_order = _with_begins(unnumbered, complete, states, to_order)
     is_report = F.col("by_leader") & F.col("isr").isNotNull() & F.col("leader_epoch").isNull()
     of_those = numbered.where(is_complete() | is_report).join(to_order, INCARNATION, "left_semi")
-    observations = checkpointed(_epoch_observations(of_those, states, unnumbered.changes, coverage))
+    rows = _epoch_observations(of_those, states, unnumbered.changes, begins)
+    observations = checkpointed(_with_coverage(rows, facts))
     in_order = to_ordered_states(observations, MOST_EVIDENCE).unionByName(
         to_rival_leaders(observations, MOST_EVIDENCE), allowMissingColumns=True
     )
@@ -57,11 +59,26 @@ def _with_listed(
     return states.unionByName(news), checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
 
 
+def _with_begins(
+    unnumbered: UnnumberedEvidence, complete: DataFrame, states: DataFrame, to_order: DataFrame
+) -> tuple[DataFrame, DataFrame]:
+    """First lines of leader epochs of which nothing else is known, beside some that are; and the partitions to put in
+    order."""
+    epoch = [*INCARNATION, "leader_epoch"]
+    known = complete.select(*epoch).union(states.select(*epoch)).union(unnumbered.changes.select(*epoch))
+    known = checkpointed(known.where("leader_epoch IS NOT NULL").distinct())
+    begins = unnumbered.begins.join(known, epoch, "left_anti").join(
+        known.select(*INCARNATION).distinct(), INCARNATION, "left_semi"
+    )
+    begins = checkpointed(begins.withColumn("leader", F.col("node_id")))
+    return begins, checkpointed(to_order.union(begins.select(*INCARNATION)).distinct())
+
+
 def _epoch_observations(
-    numbered: DataFrame, without_epoch: DataFrame, changes: DataFrame, coverage: DataFrame
+    numbered: DataFrame, without_epoch: DataFrame, changes: DataFrame, begins: DataFrame
 ) -> DataFrame:
     """States by partition epoch, complete or reported by their leader, and what lines log without one ->
-    EPOCH_OBSERVATIONS."""
+    EPOCH_OBSERVATIONS, but when whose logs are there."""
     no_change = {"isr_before": F.lit(None).cast("array<int>"), "is_accepted": F.lit(True)}
     states = (
         without_epoch.groupBy(*INCARNATION, "leader_epoch", "leader", "isr")
@@ -75,19 +92,45 @@ def _epoch_observations(
         )
         .withColumns(no_change | of_first_assignment())
     )
-    rows = (
+    begun = begins.select(
+        *INCARNATION, "topic_id", "at", "line", "leader_epoch", "leader", *(F.lit(True).alias(n) for n in _OF_BEGINS),
+        line_as_evidence().alias("evidence"),
+    )  # fmt: skip
+    return (
         numbered.withColumns(no_change)
         .withColumn("line", F.lit(0).cast("long"))
         .unionByName(states, allowMissingColumns=True)
         .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
+        .unionByName(begun, allowMissingColumns=True)
     )
+
+
+def _with_coverage(rows: DataFrame, facts: ClusterFacts) -> DataFrame:
+    """Rows of `_epoch_observations` -> EPOCH_OBSERVATIONS: when the leader's logs are there, and those of all brokers
+    that have any by then."""
     is_at_the_time = F.col("at").between(F.col("spans.covered_since"), F.col("spans.covered_until"))
-    spans = coverage.withColumn("day", days("covered_since", "covered_until"))
+    spans = facts.server_coverage.withColumn("day", days("covered_since", "covered_until"))
     is_leader = reduce(and_, (F.col(f"rows.{name}") == F.col(f"spans.{name}") for name in ("cluster", "leader", "day")))
-    names = (name if name.startswith("covered_") else f"rows.{name}" for name in EPOCH_OBSERVATIONS.names)
+    names = (
+        name if name.startswith("covered_") else f"rows.{name}"
+        for name in EPOCH_OBSERVATIONS.names
+        if name not in ("whole_since", "there")
+    )
+    known = facts.server_coverage.groupBy("cluster", "leader").agg(F.min("covered_since").alias("first_at"))
+    brokers = known.groupBy("cluster").agg(F.collect_list(F.struct("leader", "first_at")).alias("brokers"))
+    one_day = to_whole_coverage(facts).withColumn("day", days("valid_since", "covered_until"))
+    span = F.struct("leader", "valid_since", "covered_since", "covered_until")
+    of_day = one_day.groupBy("cluster", "day").agg(F.collect_list(span).alias("spans"))
+    there = F.filter("spans", lambda one: F.col("at").between(one["valid_since"], one["covered_until"]))
+    known_by_then = F.filter("brokers", lambda one: one["first_at"] <= F.col("at"))
+    is_whole = F.size(F.array_except(known_by_then["leader"], there["leader"])) == 0
     return (
         rows.withColumn("day", day_of("at"))
         .alias("rows")
         .join(F.broadcast(spans).alias("spans"), is_leader & is_at_the_time, "left")
-        .select(*(F.col(name) for name in names))
+        .select("rows.day", *(F.col(name) for name in names))
+        .join(F.broadcast(of_day.join(brokers, "cluster")), ["cluster", "day"], "left")
+        .withColumn("whole_since", F.when(is_whole, F.array_max(there["covered_since"])))
+        .withColumn("there", F.when(is_whole, there["leader"]))
+        .select(*EPOCH_OBSERVATIONS.names)
     )

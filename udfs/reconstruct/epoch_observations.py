@@ -1,0 +1,54 @@
+"""What lines state of one partition's leader epochs, and the states in order that come of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Isr = tuple[int, ...]
+"""In-sync replicas, sorted."""
+
+
+@dataclass(frozen=True)
+class EpochObservation:
+    """What one line, or several that agree, states of one leader epoch of one partition. One of:
+
+    - a state: leader and ISR, and its partition epoch if the line prints it;
+    - the leader's own change of the ISR from `isr_before` to `isr`; `is_accepted` is false if the store refused it, and
+      then `partition_epoch` is the one that the leader took for that of `isr_before`;
+    - only that the controller wrote this leader epoch and changed nothing else: leader and ISR are None;
+    - only that the leader began to lead in it, `is_begin`: the ISR is None.
+
+    `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
+    not; since `whole_since` the logs of all brokers are that are known by then, and `there` is who these are. `key` is
+    the caller's name for it.
+    """
+
+    leader_epoch: int
+    at: int
+    leader: int | None = None
+    isr: Isr | None = None
+    partition_epoch: int | None = None
+    isr_before: Isr | None = None
+    is_accepted: bool = True
+    coverage: tuple[int, int] | None = None
+    whole_since: int | None = None
+    there: frozenset[int] = frozenset()
+    is_begin: bool = False
+    key: int = 0
+
+
+@dataclass(frozen=True)
+class OrderedState:
+    """One committed state, the `step`-th of its leader epoch from 0, and the keys of what proves it.
+
+    `since` is the time of its own first proof. The partition epoch is None where it is not known.
+    """
+
+    leader_epoch: int
+    step: int
+    partition_epoch: int | None
+    leader: int
+    isr: Isr
+    by_leader: bool
+    since: int
+    proofs: tuple[int, ...]

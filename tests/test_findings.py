@@ -281,13 +281,19 @@ late    | 0         | 0           | 1      | 3            | 3               | 1 
 lasting | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:05 | 10:03:00 | 9@f:49
 lasting | 0         | 0           | -1     | 2            | 2               | 1   | 10:03:00 | 10:03:16 | 9@f:50
 lasting | 0         | 0           | 1      | 3            | 3               | 1   | 10:03:16 |          | 9@f:51
+# KRaft let 5 and then 1 return, who was in sync: it led again, which no line says
+granted | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 10:06:00 | 9@f:54
+granted | 0         | 0           | -1     | 2            | 2               | 1   | 10:06:00 |          | 9@f:55
 """
 LED_EVENTS = """
-line | node_id | file_id | at       | event_type             | leader | correlation_id
-47   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0
-50   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0
+line | node_id | file_id | at       | event_type             | leader | correlation_id | fields
+47   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0              |
+50   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0              |
 # of a later request, when it came
-14   | 9       | f       | 10:00:01 | metadata_cache_updated | -1     | 3
+14   | 9       | f       | 10:00:01 | metadata_cache_updated | -1     | 3              |
+61   | 9       | f       | 10:05:30 | kraft_broker_unfence_granted | |                | broker=1
+62   | 9       | f       | 10:06:20 | kraft_broker_unfence_granted | |                | broker=5
+63   | 9       | f       | 10:07:00 | kraft_broker_unfence_granted | |                | broker=1
 """
 OUTAGES = """
 topic   | since    | until    | duration_ms | last_leader | last_isr | healed_by        | healed_by_broker | failed_elections | evidence
@@ -309,6 +315,7 @@ once    | 10:00:05 | 10:00:08 |             | 1           | 1        |          
 anew    | 10:00:20 | 10:00:30 | 10000       | 1           | 1        |                  |   | 0                | 9@f:53
 late    | 10:00:05 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:47
 lasting | 10:03:00 | 10:03:16 | 16000       | 1           | 1        |                  | 1 | 0                | 9@f:50
+granted | 10:06:00 |          |             | 1           | 1        |                  |   | 0                | 9@f:55
 """
 BOUNDS = """
 topic   | since    | at_least_ms | at_most_ms | began_after | ended_before
@@ -330,6 +337,7 @@ once    | 10:00:05 | 1000        | 3000       | 10:00:05    | 10:00:08
 anew    | 10:00:20 | 10000       | 10000      | 10:00:20    | 10:00:30
 late    | 10:00:05 | 0           | 175200     | 10:00:05    | 10:03:00.2
 lasting | 10:03:00 | 16000       | 16000      | 10:03:00    | 10:03:16
+granted | 10:06:00 | 60000       |            | 10:06:00    |
 """
 LED_COVERAGE = """
 9 | controller   | 10:00:00 | 10:04:00

@@ -15,9 +15,10 @@ from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import span_around
+from jobs.timelines.observations import number_of
 from jobs.timelines.topics import HISTORY, INCARNATION
 from schemas.findings import OFFLINE_PARTITIONS
-from schemas.spark import EVIDENCE
+from schemas.spark import EVIDENCE, IDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -47,7 +48,8 @@ def to_outages(
     leader is known count; often the lines say that there is none without the ISR.
     """
     states = with_dead_leaders(states, elections, brokers)
-    outages = checkpointed(_outages(states, known_spans, _first_requests(events)))
+    open_until = _returns(states, events)
+    outages = checkpointed(_outages(states, known_spans, _first_requests(events), open_until))
     ended_by = elections.where("succeeded").select(
         *INCARNATION, "leader_epoch", "unclean", "strategy", "replicas", "replicas_before"
     )
@@ -94,15 +96,35 @@ def _first_requests(events: DataFrame) -> DataFrame:
     return late.select("cluster", F.struct("node_id", "file_id", "line").alias("first_line")).distinct()
 
 
-def _outages(states: DataFrame, known_spans: DataFrame, first_requests: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, spans, lines of `_first_requests` -> OUTAGE, times and lengths of OFFLINE_PARTITIONS,
-    last_leader, last_isr, next_leader, leader_epoch, evidence.
+def _returns(states: DataFrame, events: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, EVENTS -> HISTORY, `returned_at`, of partitions whose last state has no leader: when
+    KRaft's controller let a broker that had been in sync return, by which they get one though no line says so."""
+    returns = events.where("event_type = 'kraft_broker_unfence_granted'").select(
+        "cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), F.col("at").alias("returned_at")
+    )
+    backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
+    isr_before = F.coalesce("isr", F.lead("isr").over(backwards), F.array().cast(IDS))
+    last = states.withColumns({"nth": F.row_number().over(backwards), "isr_before": isr_before})
+    in_sync = last.where("nth = 1 AND leader = -1 AND until IS NULL").select(
+        "cluster", HISTORY, "since", F.explode("isr_before").alias("broker")
+    )
+    return (
+        in_sync.join(F.broadcast(returns), ["cluster", "broker"])
+        .where("returned_at > since")
+        .groupBy(HISTORY)
+        .agg(F.min("returned_at").alias("returned_at"))
+    )
+
+
+def _outages(states: DataFrame, known_spans: DataFrame, first_requests: DataFrame, open_until: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, spans, lines of `_first_requests`, rows of `_returns` -> OUTAGE, times and lengths of
+    OFFLINE_PARTITIONS, last_leader, last_isr, next_leader, leader_epoch, evidence.
 
     Successive states without a leader are one outage, unless logs and leader epochs between them are missing: then
     there may have been a leader. One that was over when the first line about it was logged is left out: nobody knows
     when it was.
     """
-    runs = _runs(_offline_states(states, known_spans, first_requests))
+    runs = _runs(_offline_states(states, known_spans, first_requests, open_until))
     is_exact = F.col("sure_until") == F.col("ended_before")
     is_whole = is_exact & (F.col("began_after") == F.col("since")) & (F.col("runs") == 1)
     return (
@@ -165,9 +187,11 @@ def _runs(offline: DataFrame) -> DataFrame:
     )
 
 
-def _offline_states(states: DataFrame, known_spans: DataFrame, first_requests: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, spans, lines of `_first_requests` -> those without a leader, with what is known of the
-    time around them.
+def _offline_states(
+    states: DataFrame, known_spans: DataFrame, first_requests: DataFrame, open_until: DataFrame
+) -> DataFrame:
+    """Timed rows of `to_states`, spans, lines of `_first_requests`, rows of `_returns` -> those without a leader, with
+    what is known of the time around them.
 
     `began_after`: when the partition had a leader last, `since` itself if the change was logged when it came; null
     unknown. `sure_until`: until when it surely had none. `follows_epoch`: no leader epoch is missing between the state
@@ -188,6 +212,7 @@ def _offline_states(states: DataFrame, known_spans: DataFrame, first_requests: D
         offline.withColumn("first_line", F.try_element_at("evidence", F.lit(1)))
         .join(F.broadcast(late), ["cluster", "first_line"], "left")
         .join(F.broadcast(known_spans), "cluster", "left")
+        .join(open_until, HISTORY, "left")
         .withColumns(
             {
                 "span": span_around(F.col("since")),
@@ -214,7 +239,7 @@ def _offline_states(states: DataFrame, known_spans: DataFrame, first_requests: D
             .when(was_led & F.col("follows"), F.least("since", F.greatest("last_since", "last_span.until")))
             .when(was_led, F.col("last_since")),
             "sure_until": F.when(may_be_over, since)
-            .when(F.col("until").isNull(), known_until)
+            .when(F.col("until").isNull(), F.least(known_until, "returned_at"))
             .when(is_offline_next | (F.col("is_followed") & is_within), F.col("until"))
             .when(F.col("is_followed"), F.least("until", known_until))
             .otherwise(F.col("since")),

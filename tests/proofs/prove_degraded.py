@@ -124,14 +124,19 @@ BEGINS = re.compile(r"starts at Leader Epoch (?P<leader_epoch>\d+) from")
 """How leaders up to 2.4.0 log that they begin a leader epoch."""
 
 
-def epochs_in_logs(scorer: Any, truth: Any) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
+Keys = set[tuple[Any, ...]]
+
+
+def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys]:
     """Identity and leader epoch of each state whose leader epoch a line prints, and of each of which a line that is not
-    a list of many partitions prints it SOON after; notes what lines state of each state.
+    a list of many partitions prints it SOON after; identity and partition epoch of each state of which a line prints
+    that; notes what lines state of each state.
 
     A row needs its leader epoch: of what a leader reports without one, in logs that nowhere print it, nothing follows.
     """
-    epochs: set[tuple[Any, ...]] = set()
-    soon: set[tuple[Any, ...]] = set()
+    epochs: Keys = set()
+    soon: Keys = set()
+    placed: Keys = set()
     attribute, statements = scorer.attribute, scorer.statements
     is_list = False
 
@@ -142,6 +147,8 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[set[tuple[Any, ...]], set[t
 
     def noting(states: Any, fields: Any, ms: int, skew: int) -> Any:
         state = attribute(states, fields, ms, skew)
+        if state is not None and "partition_epoch" in fields:
+            placed.add((*scorer.identity(state), state["partition_epoch"]))
         if state is not None and "leader_epoch" in fields:
             key = (*scorer.identity(state), state["leader_epoch"])
             epochs.add(key)
@@ -154,7 +161,22 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[set[tuple[Any, ...]], set[t
     scorer.attribute, scorer.statements = noting, looking
     scorer.prove(truth, SKEW_MS)
     scorer.attribute, scorer.statements = attribute, statements
-    return epochs, soon
+    return epochs, soon, placed
+
+
+def are_told_apart(scorer: Any, states: Sequence[Any], placed: Keys) -> list[Any]:
+    """Without those that say the same as the stated state before them, if a line prints the partition epoch of neither:
+    what was in between is in no line, so they are one state for whoever reads them."""
+    told_apart: list[Any] = []
+    before: dict[tuple[Any, ...], tuple[Any, bool]] = {}
+    for state in sorted(states, key=lambda state: state["since"]):
+        name = scorer.identity(state)
+        value, is_placed = scorer.value(state), (*name, state["partition_epoch"]) in placed
+        was, was_placed = before.get(name, (None, False))
+        before[name] = (value, is_placed)
+        if value != was or (is_placed and was_placed):
+            told_apart.append(state)
+    return told_apart
 
 
 def terms_of(scorer: Any, capture: Path, moved_from: float | None) -> list[Any] | None:
@@ -176,18 +198,19 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     """Of each table what the scorer says, and `recall_of_provable`: of the rows that lines of the form prove.
 
     Provable is a state of which lines print all, the leader epoch in one of them, no later than SOON after its end: a
-    controller that starts replays states of any time; an outage that begins with such a state; an election of which a
-    line is logged SOON: a list of all states, as `All leaders =`, proves them, but not that any was elected since the
-    logs began.
+    controller that starts replays states of any time; and that is told apart from the one before (`are_told_apart`); an
+    outage that begins with such a state; an election of which a line is logged SOON: a list of all states, as
+    `All leaders =`, proves them, but not that any was elected since the logs began.
     """
     by_table = {table: scorer.score(truth, table, scorer.candidate(str(path), table)) for table, path in rows.items()}
-    epochs, soon = epochs_in_logs(scorer, truth)
+    epochs, soon, placed = epochs_in_logs(scorer, truth)
 
     def key(row: Any) -> tuple[Any, ...]:
         return (*scorer.identity(row), row["leader_epoch"])
 
     stated = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
-    states = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
+    in_time = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
+    states = are_told_apart(scorer, in_time, placed)
     elected = {key(s) for s in states} & soon
     lost = {(*scorer.identity(s), s["since"]) for s in states if s["leader"] is None}
     outages = truth.tables["offline_partitions"]

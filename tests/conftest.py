@@ -122,9 +122,9 @@ def frame(spark: SparkSession) -> Frame:
     def read(table: Table | T.StructType, text: str) -> DataFrame:
         schema = table if isinstance(table, T.StructType) else table.schema
         names, rows = read_rows(schema, text)
-        found = [dict(zip(names, row, strict=True)) for row in rows]
+        by_column = [dict(zip(names, row, strict=True)) for row in rows]
         usual = [{"cluster": "c", "line": i, "file_id": "f", "node_id": 1} for i in range(1, len(rows) + 1)]
-        whole = [{**by_default, **row} for by_default, row in zip(usual, found, strict=True)]
+        whole = [{**by_default, **row} for by_default, row in zip(usual, by_column, strict=True)]
         return spark.createDataFrame([tuple(row.get(name) for name in schema.names) for row in whole], schema)
 
     return read
@@ -153,7 +153,7 @@ class Run:
     warehouse: Warehouse
     outcome: Outcome
     capture: Path
-    said: list[str] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """All published rows of a table."""
@@ -199,8 +199,8 @@ def run_over(spark: SparkSession, root: Path, capture: Path, logs: Path) -> Run:
     from jobs.warehouse.tables import open_warehouse
 
     warehouse = open_warehouse(spark, str(root), create=True)
-    said: list[str] = []
-    return Run(warehouse, nightly(warehouse, [str(logs)], Settings(), "default", said.append), capture, said)
+    sentences: list[str] = []
+    return Run(warehouse, nightly(warehouse, [str(logs)], Settings(), "default", sentences.append), capture, sentences)
 
 
 @pytest.fixture(scope="session")

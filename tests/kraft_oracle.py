@@ -113,12 +113,12 @@ class Oracle:
         if number == len(self.steps) or not self._can_last(now, end):
             return
         step = self.steps[number]
-        made = self._by_step(number, now, step)
-        if step.kind != ASSIGNMENT_CHANGED and (made is None) != (step.changed == 0) and self._is_counted(step):
+        after_step = self._by_step(number, now, step)
+        if step.kind != ASSIGNMENT_CHANGED and (after_step is None) != (step.changed == 0) and self._is_counted(step):
             return
-        if made is None:
+        if after_step is None:
             yield number + 1, now
-        elif (written := self._written(now, made, step.at, step.at)) is not None:
+        elif (written := self._written(now, after_step, step.at, step.at)) is not None:
             yield number + 1, written
 
     def _is_counted(self, step: ControllerStep) -> bool:
@@ -129,8 +129,8 @@ class Oracle:
         if now.leader < 0:
             return
         others = sorted(now.isr - {now.leader})
-        for kept in chain.from_iterable(combinations(others, size) for size in range(len(others))):
-            isr = frozenset({now.leader, *kept})
+        for followers in chain.from_iterable(combinations(others, size) for size in range(len(others))):
+            isr = frozenset({now.leader, *followers})
             after = now._replace(isr=isr, leader_epoch=now.leader_epoch + self.raises)
             yield after if self.raises else after._replace(is_unlogged=True)
         for replica in now.replicas:

@@ -58,7 +58,7 @@ class Broker:
 
     alive: bool = True
     active: bool = True
-    seen: dict[int, int] = field(default_factory=dict)
+    leader_epochs: dict[int, int] = field(default_factory=dict)
     """Partition -> leader epoch that it last applied."""
     spans: list[list[int]] = field(default_factory=list)
     """When its process ran."""
@@ -278,10 +278,10 @@ class SimulatedCluster:
 
     def _apply(self, broker: int) -> None:
         for partition, state in self._last().items():
-            seen = self.brokers[broker].seen
-            if broker not in state.replicas or seen.get(partition, -1) >= state.leader_epoch:
+            leader_epochs = self.brokers[broker].leader_epochs
+            if broker not in state.replicas or leader_epochs.get(partition, -1) >= state.leader_epoch:
                 continue
-            seen[partition] = state.leader_epoch
+            leader_epochs[partition] = state.leader_epoch
             if state.leader == broker:
                 members = ",".join(map(str, state.isr))
                 message = (
@@ -317,7 +317,7 @@ KINDS = {
 
 def evidence_of(cluster: SimulatedCluster) -> Evidence:
     """The lines of a cluster, read by the project's rules."""
-    seen: dict[int, dict[int, list[KnownState]]] = {}
+    states_by_partition: dict[int, dict[int, list[KnownState]]] = {}
     brokers: list[ControllerStep] = []
     partitions: dict[int, list[ControllerStep]] = {}
     for number, (at, event) in enumerate(events_of(cluster.lines)):
@@ -335,8 +335,8 @@ def evidence_of(cluster: SimulatedCluster) -> Evidence:
             partitions.setdefault(event["partition"], []).append(record)
         else:
             state = _known(event, micros)
-            seen.setdefault(event["partition"], {}).setdefault(state.partition_epoch, []).append(state)
-    known = {partition: _merged(states) for partition, states in seen.items()}
+            states_by_partition.setdefault(event["partition"], {}).setdefault(state.partition_epoch, []).append(state)
+    known = {partition: _merged(states) for partition, states in states_by_partition.items()}
     steps = {
         partition: sorted([*brokers, *partitions.get(partition, [])], key=lambda step: (step.at, step.line))
         for partition in known

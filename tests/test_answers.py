@@ -215,8 +215,8 @@ def test_what_is_open_is_critical(warehouse: Path) -> None:
 
 def test_what_is_history_does_not_count(warehouse: Path) -> None:
     """Of the last minute only what is still open is left."""
-    found = json.loads(run(warehouse, "check", "--since", "-1m", "--format", "json").stdout)
-    assert [(one["kind"], one["count"]) for one in found["findings"]] == [("offline", 1), ("under_replicated", 1)]
+    answer = json.loads(run(warehouse, "check", "--since", "-1m", "--format", "json").stdout)
+    assert [(one["kind"], one["count"]) for one in answer["findings"]] == [("offline", 1), ("under_replicated", 1)]
 
 
 def test_nothing_wrong(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from udfs.rules.rule import KINDS
 
 def captures(text: bytes, kind: str, name: str = "partitions") -> tuple[NumberedText, list[Capture]]:
     """A line that is `x ` and the text, and the captures of the text."""
-    found = NumberedText(b"x " + text)
-    return found, list(captures_of(found, name, KINDS[kind], (2, 2 + len(text)), []))
+    whole_line = NumberedText(b"x " + text)
+    return whole_line, list(captures_of(whole_line, name, KINDS[kind], (2, 2 + len(text)), []))
 
 
 BY_TEMPLATE = {  # kind, a text, another of its template -> the values of that
@@ -86,9 +86,9 @@ BY_TEMPLATE = {  # kind, a text, another of its template -> the values of that
 @pytest.mark.parametrize("case", BY_TEMPLATE)
 def test_the_captures_of_the_first_line_give_the_values_of_other_digits(case: str) -> None:
     kind, first, other, expected = BY_TEMPLATE[case]
-    _, found = captures(first, kind)
-    assert "python" not in {capture.how for capture in found}
-    assert captured_values(found, NumberedText(b"x " + other)) == expected
+    _, first_captures = captures(first, kind)
+    assert "python" not in {capture.how for capture in first_captures}
+    assert captured_values(first_captures, NumberedText(b"x " + other)) == expected
 
 
 LEFT_TO_THE_READER = {  # why -> kind, text
@@ -137,7 +137,7 @@ def test_both_interpreters_agree_on_partitions_named_twice(case: str) -> None:
     clear_templates()
     logger = "kafka.controller.KafkaController" if case == "states" else "kafka.server.ReplicaFetcherManager"
     data = b"".join(line(logger, message) for message in SAME_TEMPLATE[case])
-    found, expected = columnar(data)[0], list(plain(data))
+    rows, expected = columnar(data)[0], list(plain(data))
     assert [row["record"] for row in expected] == ["event"] * len(SAME_TEMPLATE[case])
-    assert [row["partitions"] for row in found] == [row["partitions"] for row in expected]
-    assert found[0]["partitions"]
+    assert [row["partitions"] for row in rows] == [row["partitions"] for row in expected]
+    assert rows[0]["partitions"]

@@ -92,19 +92,19 @@ def differences(row: Mapping[str, str]) -> list[str]:
     ours = [name for (theirs, part), name in SAME_TEXT.items() if theirs == event_type and part in message]
     if read["event_type"] != (ours[0] if ours else event_type):
         return [f"recognised as {read['event_type']}"]
-    found = []
+    sentences = []
     for name, value in expected(fields).items():
         same = partitions_agree(read.get(name), value) if name == "partitions" else read.get(name) == value
         if not same and (event_type, name) not in ARGUED:
-            found.append(f"{name}: {read.get(name)!r} instead of {value!r}")
-    return found
+            sentences.append(f"{name}: {read.get(name)!r} instead of {value!r}")
+    return sentences
 
 
 def test_every_example_is_recognised_and_read() -> None:
     wrong = [
-        f"{row['event_type']} {row['first_version']}: {'; '.join(found)}\n    {row['example_line'][:200]}"
+        f"{row['event_type']} {row['first_version']}: {'; '.join(sentences)}\n    {row['example_line'][:200]}"
         for row in rows()
-        if (found := differences(row))
+        if (sentences := differences(row))
     ]
     assert not wrong, f"{len(wrong)} examples:\n" + "\n".join(wrong)
 

@@ -30,12 +30,12 @@ def command(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
-def refused(said: Result, *words: str, code: int = BAD_INPUT) -> None:
+def refused(result: Result, *words: str, code: int = BAD_INPUT) -> None:
     """An exit code, and one sentence on standard error that holds these words."""
-    assert said.exit_code == code
-    assert said.stdout == ""
-    lines = [line for line in said.stderr.splitlines() if line != "starting Spark ..."]
-    assert len(lines) == 1, said.stderr
+    assert result.exit_code == code
+    assert result.stdout == ""
+    lines = [line for line in result.stderr.splitlines() if line != "starting Spark ..."]
+    assert len(lines) == 1, result.stderr
     assert lines[0].startswith("kafka-rewind: ")
     for word in words:
         assert word in lines[0]
@@ -55,18 +55,18 @@ class TestWithoutSpark:
     """Bad usage and bad paths are said before Spark starts."""
 
     def test_missing_folder(self, tmp_path: Path) -> None:
-        said = command("nightly", str(tmp_path / "none"), "--warehouse", str(tmp_path / "w"))
-        refused(said, "file or folder does not exist", str(tmp_path / "none"), "give a log file")
+        result = command("nightly", str(tmp_path / "none"), "--warehouse", str(tmp_path / "w"))
+        refused(result, "file or folder does not exist", str(tmp_path / "none"), "give a log file")
         assert not (tmp_path / "w").exists()
 
     def test_pattern_that_matches_nothing(self, tmp_path: Path) -> None:
-        said = command("nightly", str(tmp_path / "*.log"), "--warehouse", str(tmp_path / "w"))
-        refused(said, "pattern matches no file", "*.log")
+        result = command("nightly", str(tmp_path / "*.log"), "--warehouse", str(tmp_path / "w"))
+        refused(result, "pattern matches no file", "*.log")
 
     def test_empty_folder(self, tmp_path: Path) -> None:
         (tmp_path / "logs").mkdir()
-        said = command("nightly", str(tmp_path / "logs"), "--warehouse", str(tmp_path / "w"))
-        refused(said, "This folder holds no files", "give the folder that Kafka's logs are in")
+        result = command("nightly", str(tmp_path / "logs"), "--warehouse", str(tmp_path / "w"))
+        refused(result, "This folder holds no files", "give the folder that Kafka's logs are in")
         assert not (tmp_path / "w").exists()
 
     def test_unreadable_file(self, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +74,8 @@ class TestWithoutSpark:
             raise PermissionError(13, "Permission denied", path)
 
         monkeypatch.setattr("udfs.logs.sources.os.open", denied)  # root may read what nobody may
-        said = command("nightly", str(logs / "controller.log"), "--warehouse", str(tmp_path / "w"))
-        refused(said, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
+        result = command("nightly", str(logs / "controller.log"), "--warehouse", str(tmp_path / "w"))
+        refused(result, "This file cannot be read", "controller.log", "Permission denied", "check its permissions")
         assert not (tmp_path / "w").exists()
 
     def test_files_that_are_no_logs(self, tmp_path: Path) -> None:
@@ -95,20 +95,20 @@ class TestWithoutSpark:
     def test_logs_that_begin_late(self, tmp_path: Path) -> None:
         """Behind more than is looked at first; where Spark would start is what `no_jvm` complains about."""
         (tmp_path / "console.txt").write_text("booting\n" * 200_000 + LINE)
-        said = command("nightly", str(tmp_path / "console.txt"), "--warehouse", str(tmp_path / "w"))
-        assert "Kafka log" not in said.stderr
-        assert "starting Spark ..." in said.stderr
+        result = command("nightly", str(tmp_path / "console.txt"), "--warehouse", str(tmp_path / "w"))
+        assert "Kafka log" not in result.stderr
+        assert "starting Spark ..." in result.stderr
 
     def test_broken_archive(self, logs: Path, tmp_path: Path) -> None:
         (logs / "server.log.gz").write_bytes(gzip.compress(LINE.encode() * 100)[:12])
-        said = command("nightly", str(logs / "server.log.gz"), "--warehouse", str(tmp_path / "w"))
-        refused(said, f"This file cannot be read: {logs / 'server.log.gz'}")
+        result = command("nightly", str(logs / "server.log.gz"), "--warehouse", str(tmp_path / "w"))
+        refused(result, f"This file cannot be read: {logs / 'server.log.gz'}")
         assert not (tmp_path / "w").exists()
 
     def test_a_cluster_without_a_name(self, logs: Path, tmp_path: Path) -> None:
         for name in ("", "  "):  # as of a shell's variable that is not set
-            said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--cluster", name)
-            refused(said, "--cluster has no name", "leave it out")
+            result = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--cluster", name)
+            refused(result, "--cluster has no name", "leave it out")
         assert not (tmp_path / "w").exists()
 
     def test_no_regular_file(self, logs: Path, tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ class TestWithoutSpark:
 
     def test_somebody_else_is_writing(self, logs: Path, tmp_path: Path) -> None:
         with sole_writer(str(tmp_path / "w"), wait=True, say=lambda _: None):
-            said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--no-wait")
+            result = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--no-wait")
         refused(
-            said,
+            result,
             f"Another run (process {os.getpid()}, since ",
             "is writing to this warehouse",
             "run again",
@@ -156,8 +156,8 @@ class TestWithoutSpark:
     def test_bad_settings(self, logs: Path, tmp_path: Path) -> None:
         conf = tmp_path / "conf.yaml"
         conf.write_text("churn_flap: 3")
-        said = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--conf", str(conf))
-        refused(said, "unknown keys: churn_flap")
+        result = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--conf", str(conf))
+        refused(result, "unknown keys: churn_flap")
         refused(command("nightly", str(logs), "--conf", str(tmp_path / "none.yaml")), "cannot be read")
         assert not (tmp_path / "w").exists()
 
@@ -182,17 +182,17 @@ class TestWithoutSpark:
         ],
     )
     def test_bad_usage(self, arguments: list[str], says: str) -> None:
-        said = command(*arguments)
-        assert said.exit_code == 2
-        assert says in said.stderr
-        assert "Traceback" not in said.stderr
+        result = command(*arguments)
+        assert result.exit_code == 2
+        assert says in result.stderr
+        assert "Traceback" not in result.stderr
 
     def test_debug_shows_the_trace(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("KAFKA_REWIND_DEBUG", "")
-        said = command("--debug", "nightly", str(tmp_path / "none"))
-        assert said.exit_code == 2
-        assert "Traceback" in said.stderr
-        assert "kafka-rewind: This file or folder does not exist" in said.stderr
+        result = command("--debug", "nightly", str(tmp_path / "none"))
+        assert result.exit_code == 2
+        assert "Traceback" in result.stderr
+        assert "kafka-rewind: This file or folder does not exist" in result.stderr
 
     def test_a_bug_is_one_sentence_too(self, logs: Path, tmp_path: Path) -> None:
         """Here the fixture's own error stands for it."""
@@ -256,9 +256,9 @@ class TestExpectedBytes:
         monkeypatch.setattr(session_module, "_start_quietly", lambda builder: spark)
         monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
         with session_module.session(size_bytes=size):
-            told = dict(call.args for call in spark.conf.set.call_args_list)
-        assert told[session_module.MANY] == many
-        assert (told["spark.sql.codegen.wholeStage"], told["spark.sql.shuffle.partitions"]) == (compiled, parts)
+            options = dict(call.args for call in spark.conf.set.call_args_list)
+        assert options[session_module.MANY] == many
+        assert (options["spark.sql.codegen.wholeStage"], options["spark.sql.shuffle.partitions"]) == (compiled, parts)
 
     @pytest.mark.parametrize(("many", "is_kept"), [("false", True), ("true", False)])
     def test_only_few_events_are_kept(self, many: str, is_kept: bool) -> None:

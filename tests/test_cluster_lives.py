@@ -68,8 +68,8 @@ def micros(text: str) -> int:
 
 def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> None:
     events = frame(EVENTS, LINES)
-    lives = collect_life_starts(events)
-    assert lives == {
+    life_starts = collect_life_starts(events)
+    assert life_starts == {
         "anew": [micros("10:20:00")],
         "fell": [micros("14:00:00")],
         "ids": [micros("12:00:00")],
@@ -77,7 +77,7 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
         "restored": [micros("12:00:00")],
     }
     same(
-        to_controller_timeline(events, lives).where("cluster IN ('anew', 'mixed', 'same')"),
+        to_controller_timeline(events, life_starts).where("cluster IN ('anew', 'mixed', 'same')"),
         """
         cluster | cluster_incarnation | controller_id | controller_epoch | since    | until    | ended_by | overlap_ms
         anew    | 0                   | 0             | 1                | 10:00:00 | 10:10:00 | replaced | 0
@@ -90,7 +90,7 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
         """,
     )
     same(
-        to_topic_timeline(events, lives),
+        to_topic_timeline(events, life_starts),
         """
         cluster | topic | incarnation | since    | until
         anew    | old   | 0           | 10:01:00 | 10:20:00

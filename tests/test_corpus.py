@@ -53,14 +53,14 @@ class ClassifiedLine:
 def classified(path: Path) -> Iterator[ClassifiedLine]:
     """The records of one file; none if no layout fits it."""
     data = path.read_bytes()
-    found = format_of(data[:SAMPLE])
-    if found is None:
+    format_ = format_of(data[:SAMPLE])
+    if format_ is None:
         return
-    for part in frames(io.BytesIO(data), found, 0, None, 1):
+    for part in frames(io.BytesIO(data), format_, 0, None, 1):
         if isinstance(part, Frames):
             for line, head in zip(part.lines.tolist(), part.heads, strict=True):
                 parts = dict(zip(HEAD, head, strict=True))
-                logger = parts["logger"].decode("utf-8", "backslashreplace") or found.layout.logger
+                logger = parts["logger"].decode("utf-8", "backslashreplace") or format_.layout.logger
                 read = read_message(logger, parts["message"])
                 in_scope = is_wholly_scoped(logger) if logger else has_scoped_prefix(parts["message"])
                 kind = "event" if read else "reject" if in_scope else "other"
@@ -73,21 +73,21 @@ def files() -> list[Path]:
 
 def counts(paths: list[Path]) -> tuple[dict[str, Counter[str]], list[tuple[str, ClassifiedLine]]]:
     """Records by folder and kind, and the rejects that are not known to be torn."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    by_folder: dict[str, Counter[str]] = defaultdict(Counter)
     unknown = []
     for path in paths:
         name = path.relative_to(CORPUS).as_posix()
         for line in classified(path):
-            found[name.partition("/")[0]][line.kind] += 1
+            by_folder[name.partition("/")[0]][line.kind] += 1
             if line.kind == "reject" and (name, line.line) not in TORN:
                 unknown.append((name, line))
-    return found, unknown
+    return by_folder, unknown
 
 
 def test_records_in_scope_are_events() -> None:
-    found, unknown = counts([path for path in files() if path.stat().st_size < SMALL])
+    by_folder, unknown = counts([path for path in files() if path.stat().st_size < SMALL])
     assert not unknown
-    assert sum(kinds["event"] for kinds in found.values()) > 3000
+    assert sum(kinds["event"] for kinds in by_folder.values()) > 3000
 
 
 def released() -> Iterator[tuple[Path, Release]]:

@@ -62,10 +62,10 @@ JOINED: dict[
 
 @pytest.mark.parametrize("case", JOINED)
 def test_joined(case: str) -> None:
-    given_, expected = JOINED[case]
+    text, expected = JOINED[case]
     spans = [CoverageSpan(node, kind, at(since), at(until), n) for node, kind, since, until, n in expected]
-    assert merged_coverage(table(given_)) == spans
-    assert merged_coverage(reversed(table(given_))) == spans
+    assert merged_coverage(table(text)) == spans
+    assert merged_coverage(reversed(table(text))) == spans
 
 
 GAPS = {  # coverage, roles -> sentences
@@ -211,8 +211,8 @@ GAPS = {  # coverage, roles -> sentences
 
 @pytest.mark.parametrize("case", GAPS)
 def test_gaps(case: str) -> None:
-    given_, roles, expected = GAPS[case]
-    assert coverage_gaps(merged_coverage(table(given_)), roles) == expected
+    text, roles, expected = GAPS[case]
+    assert coverage_gaps(merged_coverage(table(text)), roles) == expected
 
 
 def test_many_nodes_are_counted() -> None:
@@ -250,8 +250,8 @@ STRETCHES = {  # seconds -> since, until, number
 @pytest.mark.parametrize("case", STRETCHES)
 def test_stretches(case: str) -> None:
     seconds, expected = STRETCHES[case]
-    spans_found = time_spans(np.array(seconds, np.int64) * MICROS)
-    assert spans_found == [(since * MICROS, until * MICROS, n) for since, until, n in expected]
+    spans = time_spans(np.array(seconds, np.int64) * MICROS)
+    assert spans == [(since * MICROS, until * MICROS, n) for since, until, n in expected]
 
 
 @given(st.lists(st.integers(0, 2000), max_size=60), st.integers(0, 60))
@@ -259,10 +259,10 @@ def test_parts_join_to_the_coverage_of_the_whole(minutes: list[int], cut: int) -
     """However records are split into streams and ranges, the spans are the same."""
 
     def spans(some: list[int]) -> list[CoverageSpan]:
-        spans_found = time_spans(np.array(some, np.int64) * 60 * MICROS)
+        in_micros = time_spans(np.array(some, np.int64) * 60 * MICROS)
         return [
             CoverageSpan(1, "server", DAY + timedelta(microseconds=a), DAY + timedelta(microseconds=b), n)
-            for a, b, n in spans_found
+            for a, b, n in in_micros
         ]
 
     whole = spans(minutes)

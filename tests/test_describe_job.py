@@ -81,11 +81,11 @@ MOMENTS = {  # as given -> UTC; the last record is of noon
 }
 
 
-@pytest.mark.parametrize("given", MOMENTS)
-def test_moments(given: str) -> None:
-    asked = moment(given)
+@pytest.mark.parametrize("text", MOMENTS)
+def test_moments(text: str) -> None:
+    asked = moment(text)
     assert asked is not None
-    assert moment_of(asked, NOON) == datetime.fromisoformat(MOMENTS[given])
+    assert moment_of(asked, NOON) == datetime.fromisoformat(MOMENTS[text])
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ def stream(times: list[str], ending: str = "\n") -> bytes:
     return "".join(f"[{time},000] INFO {message}{ending}" for time in times).encode()
 
 
-def found(data: bytes, zone: str, block: int = 1 << 20, encoding: str = "") -> ClockChanges:
+def clock_changes_of(data: bytes, zone: str, block: int = 1 << 20, encoding: str = "") -> ClockChanges:
     finder = AmbiguousTimeFinder(zone, encoding)
     for start in range(0, len(data), block):
         finder.feed(data[start : start + block], start)
@@ -32,18 +32,18 @@ def found(data: bytes, zone: str, block: int = 1 << 20, encoding: str = "") -> C
 
 
 def read(times: list[str], zone: str) -> list[tuple[str, str | None]]:
-    """UTC and mark of records at local times, in file order."""
+    """UTC and clock value of records at local times, in file order."""
     lines = stream(times).splitlines(keepends=True)
     offsets = np.cumsum([0, *map(len, lines[:-1])])
     stamps = micros_of([time.encode() for time in times])
-    utc, marks = to_utc(stamps.micros, zone, offsets, found(b"".join(lines), zone))
+    utc, clocks = to_utc(stamps.micros, zone, offsets, clock_changes_of(b"".join(lines), zone))
     shown = [f"{EPOCH + timedelta(microseconds=m):%m-%d %H:%M:%S}" for m in utc.tolist()]
-    return list(zip(shown, [CLOCK_VALUES[mark] for mark in marks], strict=True))
+    return list(zip(shown, [CLOCK_VALUES[clock] for clock in clocks], strict=True))
 
 
 # In Berlin, 2024-10-27, clocks went from 03:00 (01:00 UTC) back to 02:00.
 FIRST, SECOND, UNSURE = "first_pass", "second_pass", "ambiguous"
-BERLIN: dict[str, tuple[str, str, list[str | None]]] = {  # local times -> UTC hours and minutes, marks
+BERLIN: dict[str, tuple[str, str, list[str | None]]] = {  # local times -> UTC hours and minutes, clock values
     "a jump back": (
         "01:50 02:10 02:50 02:05 02:55 03:10",
         "23:50 00:10 00:50 01:05 01:55 02:10",
@@ -106,13 +106,13 @@ BERLIN: dict[str, tuple[str, str, list[str | None]]] = {  # local times -> UTC h
 
 @pytest.mark.parametrize("case", BERLIN)
 def test_berlin(case: str) -> None:
-    local, utc, marks = BERLIN[case]
+    local, utc, clocks = BERLIN[case]
     got = read([f"2024-10-27 {time}:00"[:19] for time in local.split()], "Europe/Berlin")
-    assert [mark for _, mark in got] == marks
+    assert [clock for _, clock in got] == clocks
     assert [time[6:] for time, _ in got] == [f"{time}:00"[:8] for time in utc.split()]
 
 
-ELSEWHERE: dict[str, tuple[str, str, str, list[str | None]]] = {  # zone, local times -> UTC, marks
+ELSEWHERE: dict[str, tuple[str, str, str, list[str | None]]] = {  # zone, local times -> UTC, clock values
     "half an hour": (
         "Australia/Lord_Howe",
         "2024-04-07 01:20:00, 2024-04-07 01:35:00, 2024-04-07 01:55:00, 2024-04-07 01:40:00, 2024-04-07 02:05:00",
@@ -165,10 +165,10 @@ ELSEWHERE: dict[str, tuple[str, str, str, list[str | None]]] = {  # zone, local 
 
 @pytest.mark.parametrize("case", ELSEWHERE)
 def test_elsewhere(case: str) -> None:
-    zone, local, utc, marks = ELSEWHERE[case]
-    assert read(local.split(", "), zone) == list(zip(utc.split(", "), marks, strict=True))
+    zone, local, utc, clocks = ELSEWHERE[case]
+    assert read(local.split(", "), zone) == list(zip(utc.split(", "), clocks, strict=True))
     data = stream(local.split(", "))
-    assert found(data, zone, LINE) == found(data, zone)
+    assert clock_changes_of(data, zone, LINE) == clock_changes_of(data, zone)
 
 
 BACK = ["2024-10-27 01:50:00", "2024-10-27 02:50:00", "2024-10-27 02:05:00", "2024-10-27 03:05:00"]
@@ -188,8 +188,8 @@ def test_wrapped(case: str) -> None:
     """The turn lies behind the begin of the second record and not behind that of the third."""
     before, behind = WRAPPED[case]
     lines = [before.encode() + stream([time], "") + behind.encode() for time in BACK]
-    ((turn, mark),) = found(b"".join(lines), "Europe/Berlin")
-    assert CLOCK_VALUES[mark] == SECOND
+    ((turn, clock),) = clock_changes_of(b"".join(lines), "Europe/Berlin")
+    assert CLOCK_VALUES[clock] == SECOND
     assert len(lines[0]) < turn <= 2 * len(lines[0])
 
 
@@ -197,24 +197,24 @@ def test_wrapped(case: str) -> None:
 @pytest.mark.parametrize("block", [1 << 20, 501, 7])
 def test_two_bytes_a_character(encoding: str, block: int) -> None:
     data = ("\ufeff" + stream(BACK).decode()).encode(encoding)
-    ((turn, mark),) = found(data, "Europe/Berlin", block, encoding)
-    assert CLOCK_VALUES[mark] == SECOND
+    ((turn, clock),) = clock_changes_of(data, "Europe/Berlin", block, encoding)
+    assert CLOCK_VALUES[clock] == SECOND
     assert 2 + 2 * LINE < turn <= 2 + 4 * LINE
 
 
 def test_stamps_with_a_zone_need_no_turn() -> None:
     data = b"".join(b"%s,000+0100 INFO [main] Broker:1 - text\n" % time.encode() for time in BACK)
-    assert found(data, "Europe/Berlin") == ()
+    assert clock_changes_of(data, "Europe/Berlin") == ()
 
 
 def test_an_unterminated_last_line_counts() -> None:
     data = stream(BACK[:3]).rstrip(b"\n")
-    assert [CLOCK_VALUES[mark] for _, mark in found(data, "Europe/Berlin")] == [SECOND]
+    assert [CLOCK_VALUES[clock] for _, clock in clock_changes_of(data, "Europe/Berlin")] == [SECOND]
 
 
 def test_a_line_longer_than_all_blocks() -> None:
     data = stream(BACK[:1]) + b"x" * (3 << 20) + b"\n" + stream(BACK[1:])
-    ((turn, _),) = found(data, "Europe/Berlin", 1 << 19)
+    ((turn, _),) = clock_changes_of(data, "Europe/Berlin", 1 << 19)
     assert LINE + (3 << 20) + 1 < turn <= (3 << 20) + 1 + 2 * LINE
 
 
@@ -230,7 +230,9 @@ EDGES = {  # a block's records, what its last one has as further lines -> values
 def test_a_repeated_hour_is_noticed_in_the_midst_of_a_block(case: str) -> None:
     times, detail, expected = EDGES[case]
     begun = time.process_time()
-    assert [CLOCK_VALUES[mark] for _, mark in found(stream(times) + detail.encode(), "Europe/Berlin")] == expected
+    assert [
+        CLOCK_VALUES[clock] for _, clock in clock_changes_of(stream(times) + detail.encode(), "Europe/Berlin")
+    ] == expected
     assert time.process_time() - begun < 2
 
 
@@ -244,16 +246,16 @@ NO_LOGS = {
 
 @pytest.mark.parametrize("case", NO_LOGS)
 def test_what_is_no_log_has_no_turns(case: str) -> None:
-    assert found(NO_LOGS[case], "Europe/Berlin", 100) == ()
+    assert clock_changes_of(NO_LOGS[case], "Europe/Berlin", 100) == ()
 
 
 def test_time_that_jumps_to_and_fro_is_not_decided() -> None:
     data = stream(["2024-10-27 02:50:00", "2024-10-27 02:05:00"] * 60_000)
-    assert [CLOCK_VALUES[mark] for _, mark in found(data, "Europe/Berlin")] == [UNSURE]
+    assert [CLOCK_VALUES[clock] for _, clock in clock_changes_of(data, "Europe/Berlin")] == [UNSURE]
 
 
 # ---- properties -----------------------------------------------------------------------------------------------------
-FOLDS = {  # zone -> the turn, UTC; minutes that come twice
+AMBIGUOUS_TIMES = {  # zone -> the turn, UTC; minutes that come twice
     "Europe/Berlin": (datetime(2024, 10, 27, 1), 60),
     "America/New_York": (datetime(2025, 11, 2, 6), 60),
     "Australia/Lord_Howe": (datetime(2024, 4, 6, 15), 30),
@@ -266,8 +268,8 @@ FOLDS = {  # zone -> the turn, UTC; minutes that come twice
 @st.composite
 def instants(draw: st.DrawFn) -> tuple[str, list[datetime]]:
     """A zone and UTC instants in order, two around its clock change, less than half of the repeated time apart."""
-    zone = draw(st.sampled_from(list(FOLDS)))
-    turn, minutes = FOLDS[zone]
+    zone = draw(st.sampled_from(list(AMBIGUOUS_TIMES)))
+    turn, minutes = AMBIGUOUS_TIMES[zone]
     half = minutes * 30
     before = draw(st.integers(1, half - 1))
     after = draw(st.integers(0, half - 1 - before))
@@ -281,33 +283,35 @@ def local(instant: datetime, zone: str) -> str:
 
 
 @given(instants(), st.integers(30, 1000))
-def test_reading_gives_the_instants_back(given_: tuple[str, list[datetime]], block: int) -> None:
-    zone, times = given_
+def test_reading_gives_the_instants_back(zone_and_times: tuple[str, list[datetime]], block: int) -> None:
+    zone, times = zone_and_times
     written = [local(time, zone) for time in times]
     assert [time for time, _ in read(written, zone)] == [f"{time:%m-%d %H:%M:%S}" for time in times]
-    assert found(stream(written), zone, block) == found(stream(written), zone)
+    assert clock_changes_of(stream(written), zone, block) == clock_changes_of(stream(written), zone)
 
 
 @given(instants(), st.data())
-def test_records_in_ranges_are_read_as_in_the_whole(given_: tuple[str, list[datetime]], data: st.DataObject) -> None:
-    zone, times = given_
+def test_records_in_ranges_are_read_as_in_the_whole(
+    zone_and_times: tuple[str, list[datetime]], data: st.DataObject
+) -> None:
+    zone, times = zone_and_times
     stamps = micros_of([local(time, zone).encode() for time in times])
-    clock_changes = found(stream([local(time, zone) for time in times]), zone)
+    clock_changes = clock_changes_of(stream([local(time, zone) for time in times]), zone)
     offsets = np.arange(len(times)) * LINE
-    whole, marks = to_utc(stamps.micros, zone, offsets, clock_changes)
+    whole, clocks = to_utc(stamps.micros, zone, offsets, clock_changes)
     cuts = sorted(data.draw(st.sets(st.integers(0, len(times)))) | {0, len(times)})
     parts = [to_utc(stamps.micros[a:b], zone, offsets[a:b], clock_changes) for a, b in pairwise(cuts)]
     assert np.concatenate([utc for utc, _ in parts]).tolist() == whole.tolist()
-    assert np.concatenate([mark for _, mark in parts]).tolist() == marks.tolist()
+    assert np.concatenate([clock for _, clock in parts]).tolist() == clocks.tolist()
 
 
 @given(instants(), st.data())
 def test_records_out_of_order_by_seconds_are_read_right(
-    given_: tuple[str, list[datetime]], data: st.DataObject
+    zone_and_times: tuple[str, list[datetime]], data: st.DataObject
 ) -> None:
     """Far from the turn the order of records within some seconds decides nothing."""
-    zone, times = given_
-    turn = FOLDS[zone][0]
+    zone, times = zone_and_times
+    turn = AMBIGUOUS_TIMES[zone][0]
     jitter = [data.draw(st.integers(0, 20)) if abs((time - turn).total_seconds()) > 20 else 0 for time in times]
     order = sorted(range(len(times)), key=lambda i: times[i] + timedelta(seconds=jitter[i]))
     times = [times[i] for i in order]

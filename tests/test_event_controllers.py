@@ -116,17 +116,17 @@ def zk_vectors(op: str) -> list[tuple[str, Fields]]:
     ]
 
 
-def in_state(release: Release, given_: Fields, name: str = "a-0") -> ZkController:
+def in_state(release: Release, inputs: Fields, name: str = "a-0") -> ZkController:
     """A controller that has a vector's partition."""
     partition = ZkPartition(
-        tuple(given_["assignment"]), given_["leader"], tuple(given_["isr"]), given_["leader_epoch"], state=ONLINE,
-        controller_epoch=given_.get("stored_controller_epoch", 0),
+        tuple(inputs["assignment"]), inputs["leader"], tuple(inputs["isr"]), inputs["leader_epoch"], state=ONLINE,
+        controller_epoch=inputs.get("stored_controller_epoch", 0),
     )  # fmt: skip
-    offline = {name: set(given_.get("offline_replicas", ()))}
-    allowed = given_.get("unclean_enabled")
+    offline = {name: set(inputs.get("offline_replicas", ()))}
+    allowed = inputs.get("unclean_enabled")
     return ZkController(
-        release, given_.get("controller_epoch", 0), set(given_["alive"]), {name: partition},
-        set(given_.get("shutting_down", ())), offline, None if allowed is None else {"a"} if allowed else set(),
+        release, inputs.get("controller_epoch", 0), set(inputs["alive"]), {name: partition},
+        set(inputs.get("shutting_down", ())), offline, None if allowed is None else {"a"} if allowed else set(),
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_offline_elections_of_the_vectors_as_events(name: str, vector: Fields) -
         assert {key: now[key] for key in compared} == {key: expected[key] for key in compared}, release
 
 
-def by_op(op: str, keep: Callable[[Fields], bool] = lambda given_: True) -> list[tuple[str, Fields]]:
+def by_op(op: str, keep: Callable[[Fields], bool] = lambda inputs: True) -> list[tuple[str, Fields]]:
     return [(name, vector) for name, vector in zk_vectors(op) if keep(vector["input"])]
 
 
@@ -207,12 +207,12 @@ def test_election_requests_of_the_vectors_as_events(name: str, vector: Fields) -
 
 @pytest.mark.parametrize(("name", "vector"), BIRTHS, ids=[name for name, _ in BIRTHS])
 def test_new_partitions_of_the_vectors_as_events(name: str, vector: Fields) -> None:
-    given_ = vector["input"]
+    inputs = vector["input"]
     for release, _ in releases(vector["era"]):
-        down = set(given_.get("shutting_down", ()))
-        offline = {"a-0": set(given_.get("offline_replicas", ()))}
-        controller = ZkController(release, 1, set(given_["alive"]), shutting_down=down, offline_replicas=offline)
-        decision = controller.create("a-0", given_["assignment"])
+        down = set(inputs.get("shutting_down", ()))
+        offline = {"a-0": set(inputs.get("offline_replicas", ()))}
+        controller = ZkController(release, 1, set(inputs["alive"]), shutting_down=down, offline_replicas=offline)
+        decision = controller.create("a-0", inputs["assignment"])
         if "error" in vector["expected"]:
             assert decision.failures == [("a-0", vector["expected"]["error"])], release
             assert controller.partitions["a-0"].leader is None
@@ -223,11 +223,11 @@ def test_new_partitions_of_the_vectors_as_events(name: str, vector: Fields) -> N
 @pytest.mark.parametrize(("name", "vector"), REMOVALS, ids=[name for name, _ in REMOVALS])
 def test_removals_of_the_vectors_as_events(name: str, vector: Fields) -> None:
     """A follower's broker is gone: nobody is elected, it leaves the ISR."""
-    given_ = vector["input"]
+    inputs = vector["input"]
     for release, _ in releases(vector["era"]):
-        alive = set(given_["assignment"]) | {given_["leader"]}
-        controller = in_state(release, {"alive": alive, **given_})
-        decision = controller.broker_failed(given_["replica"])
+        alive = set(inputs["assignment"]) | {inputs["leader"]}
+        controller = in_state(release, {"alive": alive, **inputs})
+        decision = controller.broker_failed(inputs["replica"])
         if "error" in vector["expected"]:
             assert decision.failures == [("a-0", vector["expected"]["error"])], release
         else:
@@ -237,11 +237,11 @@ def test_removals_of_the_vectors_as_events(name: str, vector: Fields) -> None:
 
 @pytest.mark.parametrize(("name", "vector"), MOVES, ids=[name for name, _ in MOVES])
 def test_reassignments_of_the_vectors_as_events(name: str, vector: Fields) -> None:
-    given_ = vector["input"]
+    inputs = vector["input"]
     for release, _ in releases(vector["era"]):
-        controller = in_state(release, given_)
-        controller.reassign("a-0", given_["target"])
-        for broker in given_.get("catch_up_order", ()):
+        controller = in_state(release, inputs)
+        controller.reassign("a-0", inputs["target"])
+        for broker in inputs.get("catch_up_order", ()):
             controller.isr_changed("a-0", [*controller.partitions["a-0"].isr, broker])
         check(controller, vector["expected"], release)
 

@@ -83,9 +83,9 @@ SAMPLES = {  # begin of a stream -> name of its format
 @pytest.mark.parametrize("case", SAMPLES)
 def test_format_of(case: str) -> None:
     sample, name = SAMPLES[case]
-    found = format_of(sample)
-    assert found is not None
-    assert found.name == name
+    format_ = format_of(sample)
+    assert format_ is not None
+    assert format_.name == name
 
 
 @pytest.mark.parametrize(

@@ -235,13 +235,13 @@ def test_a_dump_without_record_metadata_has_its_batches_times(block: int) -> Non
         b"baseOffset: 0 lastOffset: 1 CreateTime: 1795261802093 isvalid: true\n| payload: {}\n| key: 1 payload: {}\n"
         b"baseOffset: 2 lastOffset: 2 LogAppendTime: 1795261802099 isvalid: true\n| payload: {}\n"
     )
-    found = format_of(data)
-    assert found
-    assert found.name == "bare_metadata_dump"
-    assert not splittable(found)
+    format_ = format_of(data)
+    assert format_
+    assert format_.name == "bare_metadata_dump"
+    assert not splittable(format_)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framing, "BLOCK", block)
-        parts = [part for part in frames(io.BytesIO(data), found, 0, None, 1) if isinstance(part, Frames)]
+        parts = [part for part in frames(io.BytesIO(data), format_, 0, None, 1) if isinstance(part, Frames)]
     one, two = b"1795261802093", b"1795261802099"
     assert [head[0] for part in parts for head in part.heads] == [b"", one, one, one, two, two]
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = sorted(
     path.relative_to(ROOT) for package in ("schemas", "udfs", "jobs") for path in (ROOT / package).rglob("*.py")
 )
+TESTS = sorted(path.relative_to(ROOT) for path in (ROOT / "tests").rglob("*.py"))
 PLACES = {  # room -> the rooms that it may import, besides itself
     "schemas": set(),
     "udfs.errors": set(),
@@ -144,7 +145,10 @@ def bound_names(path: Path) -> Iterator[tuple[int, str]]:
 def test_no_variable_is_named_by_a_participle() -> None:
     """A variable is named after what it holds."""
     assert [
-        f"{path}:{line}: {name}" for path in MODULES for line, name in bound_names(path) if name in PARTICIPLES
+        f"{path}:{line}: {name}"
+        for path in [*MODULES, *TESTS]
+        for line, name in bound_names(path)
+        if name in PARTICIPLES
     ] == []
 
 

@@ -150,29 +150,29 @@ class Tables:
 
 def rows_of(spark: SparkSession, table: Table, texts: Mapping[str, str]) -> DataFrame:
     """Rows of a table in one frame, by cluster as text; of events in FIELDS, and of corrected clocks, more is told."""
-    found = []
+    frame_rows = []
     for cluster, text in texts.items():
         names, rows = read_rows(table.schema, text)
         for line, row in enumerate(rows, 1):
-            told = {
+            values = {
                 "cluster": cluster,
                 "file_id": "f",
                 "line": line,
                 "node_id": 1,
                 **dict(zip(names, row, strict=True)),
             }
-            told |= FIELDS.get(told.get("event_type"), {})
-            told |= {"applied": [(instant(NEWS), 1.0)]} if table is CLOCK_OFFSETS else {}
-            found.append(tuple(told.get(name) for name in table.columns))
-    return spark.createDataFrame(found, table.schema)
+            values |= FIELDS.get(values.get("event_type"), {})
+            values |= {"applied": [(instant(NEWS), 1.0)]} if table is CLOCK_OFFSETS else {}
+            frame_rows.append(tuple(values.get(name) for name in table.columns))
+    return spark.createDataFrame(frame_rows, table.schema)
 
 
 @pytest.fixture(scope="module")
 def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
     """What is rebuilt, where each case is a cluster, and why."""
     texts = {
-        case: ({**BEFORE, **given.before}, {**NOW, **given.now, "events": f"{EVENTS_NOW}{given.lines}"})
-        for case, given in CASES.items()
+        name: ({**BEFORE, **case.before}, {**NOW, **case.now, "events": f"{EVENTS_NOW}{case.lines}"})
+        for name, case in CASES.items()
     }
 
     def tables(side: int) -> dict[str, DataFrame]:

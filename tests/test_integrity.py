@@ -91,8 +91,8 @@ def test_what_is_gone_is_said(case: str, root: Path) -> None:
     still = find_damage(str(root))  # until a run has made it anew
     assert still is not None
     assert {*damage.tables} <= {*still.tables}
-    kept = {"log_files", "events", "rejects", "elections", "verdicts"} - {what.split()[0]}
-    assert {*pins.table_versions} == (kept - {"log_files", "events", "rejects"} if how is LOGS else kept)
+    tables = {"log_files", "events", "rejects", "elections", "verdicts"} - {what.split()[0]}
+    assert {*pins.table_versions} == (tables - {"log_files", "events", "rejects"} if how is LOGS else tables)
     assert all((root / name).is_dir() for name in pins.table_versions)
 
 

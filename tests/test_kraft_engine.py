@@ -248,9 +248,9 @@ def test_a_change_that_its_leader_logs_is_no_step_of_the_controller() -> None:
     shrunk = known(6, 4, 1, [4], 40.2)._replace(by_leader=True)
     own_log = {4: [(FIRST, LAST * SECOND)]}
     case = Case([known(5, 4, 1, [4, 0], 0, [4, 0]), shrunk], [step(40, FENCED, 0)], {}, coverage=own_log)
-    found = explained(case)
-    assert found.states[6].step is None
-    assert found.changes == {0: False}
+    explanation = explained(case)
+    assert explanation.states[6].step is None
+    assert explanation.changes == {0: False}
 
 
 def test_whether_a_step_changed_the_partition_is_told() -> None:
@@ -281,9 +281,9 @@ def test_a_count_of_changed_partitions_tells_which_changed() -> None:
         for name, rows in {"led": led, "silent": silent}.items()
     }
     assert explain(*partitions["silent"]).changes[1] is None
-    found = explain_together(partitions, is_whole=False)
-    assert found["silent"].changes[1] is False
-    assert found["led"].changes[1] is True
+    explanations = explain_together(partitions, is_whole=False)
+    assert explanations["silent"].changes[1] is False
+    assert explanations["led"].changes[1] is True
 
 
 def test_a_count_of_changed_partitions_tells_that_all_did() -> None:

@@ -85,9 +85,9 @@ def test_stamps(name: str, stamp: bytes) -> None:
     old = SAMPLES[name][0]
     line = layout.sample.replace(old, stamp) + b"\n"
     assert layout_of(line) is layout
-    found = heads(layout.sample + b"\n" + line + line, layout)
-    assert [head[0] for head in found] == [old, stamp, stamp]
-    assert {head[1:] for head in found} == {SAMPLES[name][1:]}
+    line_heads = heads(layout.sample + b"\n" + line + line, layout)
+    assert [head[0] for head in line_heads] == [old, stamp, stamp]
+    assert {head[1:] for head in line_heads} == {SAMPLES[name][1:]}
 
 
 @pytest.mark.parametrize("name", [layout.name for layout in LAYOUTS if layout.torn])
@@ -96,11 +96,11 @@ def test_torn_lines(name: str) -> None:
     layout = next(layout for layout in LAYOUTS if layout.name == name)
     line = layout.sample + b"\n"
     at, level, *_ = whole = SAMPLES[name]
-    found = heads(line[:9] + line[:45] + line + line[: len(line) // 2] + line, layout)
-    assert [head[:2] for head in found] == [(at, level)] * 4
-    assert found[1] == found[3] == whole
+    line_heads = heads(line[:9] + line[:45] + line + line[: len(line) // 2] + line, layout)
+    assert [head[:2] for head in line_heads] == [(at, level)] * 4
+    assert line_heads[1] == line_heads[3] == whole
     for cut in (0, 2):
-        assert found[cut][-1] in (b"", whole[-1])
+        assert line_heads[cut][-1] in (b"", whole[-1])
 
 
 def test_a_clock_that_was_reset_still_begins_records() -> None:
@@ -146,6 +146,6 @@ def test_no_logs(case: str) -> None:
 
 
 def test_a_file_without_one_whole_line() -> None:
-    found = layout_of(b"x\n[2024-02-29 23:59:59,999] INFO KafkaConfig values: \n\ta = 1\n")
-    assert found is not None
-    assert found.name == "apache"
+    layout = layout_of(b"x\n[2024-02-29 23:59:59,999] INFO KafkaConfig values: \n\ta = 1\n")
+    assert layout is not None
+    assert layout.name == "apache"

@@ -125,13 +125,13 @@ def test_a_number_that_was_used_is_not_used_again(store: Store) -> None:
     """One saw number 1 done, and slept while 2 and 3 came and went: number 2, free again, is not enough."""
     store.overwrite(f"{FOLDER}/{1:020}", "a\nuuid\ndone")
     names = store.names
-    seen: list[list[str]] = []
+    listings: list[list[str]] = []
 
     def stale(folder: str = "") -> list[str]:
-        if not seen:
-            seen.append(names(folder))
+        if not listings:
+            listings.append(names(folder))
             store.files = {f"{FOLDER}/{3:020}": ("b\nuuid\ndone", 0)}
-            return seen[0]
+            return listings[0]
         return names(folder)
 
     store.names = stale  # type: ignore[method-assign]  # what it saw before it slept

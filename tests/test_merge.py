@@ -73,8 +73,8 @@ def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def merge(*argv: str, given: bytes = b"") -> MergeOutput:
-    result = CliRunner().invoke(main, ["merge", *argv], input=given)
+def merge(*argv: str, stdin: bytes = b"") -> MergeOutput:
+    result = CliRunner().invoke(main, ["merge", *argv], input=stdin)
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     return MergeOutput(result.exit_code, result.stdout_bytes.decode("utf-8", "surrogateescape"), result.stderr)
 
@@ -139,8 +139,8 @@ def test_a_member_that_only_begins_like_a_given_file_is_read(logs: Path) -> None
 
 
 def test_standard_input_is_read_plain_or_compressed(logs: Path) -> None:
-    assert merge("-", "broker-1", given=BROKER.encode()).out == MERGED
-    assert merge("broker-1", "-", given=gzip.compress(BROKER.encode())).out == MERGED
+    assert merge("-", "broker-1", stdin=BROKER.encode()).out == MERGED
+    assert merge("broker-1", "-", stdin=gzip.compress(BROKER.encode())).out == MERGED
 
 
 WRAPPED: dict[str, Callable[[str], str]] = {  # form -> how it writes a line
@@ -237,8 +237,8 @@ def test_a_name_that_is_no_text_is_read_and_printed(logs: Path) -> None:
     """In a folder, which names it escaped, and given by itself."""
     name = os.fsdecode(b"broker-2/ser\xffver.log")
     os.rename("broker-2/server.log", name)
-    for given in ("broker-2", name):
-        ended = merge(given, "--format", "jsonl", "--limit", "1")
+    for argument in ("broker-2", name):
+        ended = merge(argument, "--format", "jsonl", "--limit", "1")
         assert (ended.code, json.loads(ended.out)["file"][-20:]) == (0, r"broker-2/ser\xffver.log"[-20:])
 
 

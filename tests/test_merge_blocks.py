@@ -39,16 +39,16 @@ def as_is(local: Longs, offsets: Longs, is_utc: object) -> Longs:
 
 def ours(text: bytes, size: int) -> list[tuple[int, bytes, int]]:
     """Line number, bytes and time of each record, as `merge` finds them."""
-    found = []
+    records = []
     for block in blocks(io.BytesIO(text), None, as_is, ReadTotals(), pool=Pool(size), first_line=1):
         assert block.lines is not None
-        found += [(int(block.lines[i]), block.raw(i), int(block.times[i])) for i in range(len(block))]
-    return found
+        records += [(int(block.lines[i]), block.raw(i), int(block.times[i])) for i in range(len(block))]
+    return records
 
 
 def theirs(text: bytes) -> list[tuple[int, bytes, int]]:
     """The same by the framer: a record that begins inside a line begins with the line, a last line end is added."""
-    found: list[tuple[int, bytes, int]] = []
+    records: list[tuple[int, bytes, int]] = []
     text += b"" if text.endswith(b"\n") or not text else b"\n"
     starts: list[tuple[int, int, bytes]] = []  # byte, line, time
     for part in frames(io.BytesIO(text), format_named("apache"), 0, None, 1):
@@ -63,8 +63,8 @@ def theirs(text: bytes) -> list[tuple[int, bytes, int]]:
     last = there[0] if there else 0
     for begin, end, (_, line, _), time in zip(begins, [*begins[1:], len(text)], starts, times, strict=False):
         last = last if time == clock.NO_TIME else time
-        found.append((line, text[begin:end], last))
-    return found
+        records.append((line, text[begin:end], last))
+    return records
 
 
 def test_a_time_that_does_not_exist_is_the_clocks() -> None:
@@ -127,8 +127,8 @@ def test_records_of_real_logs_are_those_of_the_framer(paths: list[Path]) -> None
     some = 0
     for path in paths:
         text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        found = format_of(text[: 256 << 10])
-        if found is not None and found.name == "apache":
+        format_ = format_of(text[: 256 << 10])
+        if format_ is not None and format_.name == "apache":
             assert ours(text, 64 << 10) == theirs(text), path
             some += 1
     assert some
@@ -156,8 +156,8 @@ def block_of(records: list[tuple[int, bytes]]) -> Block:
     return Block(data, starts, ends, np.array([at for at, _ in records], np.int64), lines, ranks=lines % 3)
 
 
-def records_of(found: list[Block]) -> list[tuple[int, bytes]]:
-    return [(int(block.times[i]), block.raw(i)) for block in found for i in range(len(block))]
+def records_of(block_list: list[Block]) -> list[tuple[int, bytes]]:
+    return [(int(block.times[i]), block.raw(i)) for block in block_list for i in range(len(block))]
 
 
 def test_what_was_put_aside_comes_back_sorted() -> None:
@@ -170,13 +170,13 @@ def test_what_was_put_aside_comes_back_sorted() -> None:
             aside.add(file, block_of(records[at : at + 500]))
     pieces: dict[int, list[tuple[int, bytes]]] = {0: [], 1: []}
     for stream in aside.streams():
-        found = list(stream.blocks(Pool()))
-        assert stream.minima == [int(block.times[0]) for block in found]
+        block_list = list(stream.blocks(Pool()))
+        assert stream.minima == [int(block.times[0]) for block in block_list]
         assert all(
-            block.lines is not None and np.array_equal(np.asarray(block.ranks), block.lines % 3) for block in found
+            block.lines is not None and np.array_equal(np.asarray(block.ranks), block.lines % 3) for block in block_list
         )
-        assert records_of(found) == sorted(records_of(found), key=lambda record: record[0])
-        pieces[stream.file] += records_of(found)
+        assert records_of(block_list) == sorted(records_of(block_list), key=lambda record: record[0])
+        pieces[stream.file] += records_of(block_list)
     for file, records in enumerate(files):
         assert sorted(pieces[file], key=lambda r: r[0]) == sorted(records, key=lambda r: r[0])
 
@@ -184,31 +184,31 @@ def test_what_was_put_aside_comes_back_sorted() -> None:
 def test_what_was_looked_up_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "a.log"
     path.write_bytes(b"noise\n" + b"".join(LINE.format(i % 10, i).encode() for i in range(3000)) + b"no end")
-    stream, found = IndexedStream(0, lambda: cast(BinaryIO, path.open("rb", buffering=0)), True, RecordIndex()), []
+    stream, block_list = IndexedStream(0, lambda: cast(BinaryIO, path.open("rb", buffering=0)), True, RecordIndex()), []
     with path.open("rb", buffering=0) as file:
         for block in blocks(file, None, as_is, ReadTotals(), pool=Pool(8192), first_line=1):
             stream.note(block)
-            found.append(block)
+            block_list.append(block)
     stream.done()
     again = list(stream.blocks(Pool(8192)))
     stream.is_plain = False  # the same from a stream that can only be read on
     assert records_of(list(stream.blocks(Pool(8192)))) == records_of(again)
-    assert records_of(again) == records_of(found)
+    assert records_of(again) == records_of(block_list)
     assert [block.lines.tolist() for block in again if block.lines is not None] == [
-        block.lines.tolist() for block in found if block.lines is not None
+        block.lines.tolist() for block in block_list if block.lines is not None
     ]
-    assert list(stream.minima) == suffix_minima([int(block.times.min()) for block in found])
+    assert list(stream.minima) == suffix_minima([int(block.times.min()) for block in block_list])
 
 
 def test_how_much_of_a_file_is_kept_is_known_before() -> None:
     """In order it is one block; a last record that belongs to the begin keeps all."""
     raw = b"x" * 99 + b"\n"
-    for times, kept in (([1, 2, 3, 4], 100), ([1, 2, 3, 0], 400), ([1, 3, 2, 4], 200)):
+    for times, expected in (([1, 2, 3, 4], 100), ([1, 2, 3, 0], 400), ([1, 3, 2, 4], 200)):
         stream = IndexedStream(0, lambda: io.BytesIO(), True, RecordIndex())
         for at in times:
             stream.note(block_of([(at, raw)]))
         stream.done()
-        assert stream.most_kept() == kept
+        assert stream.most_kept() == expected
 
 
 def test_a_file_that_cannot_be_read_again_is_reported_once_and_has_no_more_records(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from udfs.rules.event_rank import rank_of
 
 
 @dataclass(eq=False)
-class Given:
+class FileStream:
     """A file's records as a stream of small blocks."""
 
     file: int
@@ -36,7 +36,7 @@ class Given:
 Record = tuple[int, int, int, bytes]  # time, file, line, text
 
 
-def given(dice: random.Random, files: int, count: int, disorder: int) -> tuple[list[Given], list[Record]]:
+def random_streams(dice: random.Random, files: int, count: int, disorder: int) -> tuple[list[FileStream], list[Record]]:
     """Files whose times go up by and by, and step back by at most `disorder`."""
     texts = [(AT + text + "\n").encode() for text in RANKED]
     streams, records = [], []
@@ -51,7 +51,7 @@ def given(dice: random.Random, files: int, count: int, disorder: int) -> tuple[l
             starts = np.concatenate(([0], ends[:-1]))
             lines = np.array([line for _, _, line, _ in some])
             parts.append(Block(data, starts, ends, np.array([at for at, *_ in some], np.int64), lines))
-        streams.append(Given(file, parts))
+        streams.append(FileStream(file, parts))
         records += mine
     return streams, records
 
@@ -71,20 +71,20 @@ def in_order(records: list[Record]) -> list[Record]:
 @pytest.mark.parametrize("files", [1, 2, 5])
 def test_a_merge_gives_the_documented_order(files: int, disorder: int) -> None:
     dice = random.Random(files * 100 + disorder)
-    streams, records = given(dice, files, 60, disorder)
-    found = []
-    for picked in merged(streams, Pool()):
-        which = [0] * len(picked) if picked.which is None else picked.which.tolist()
-        assert picked.lines is not None
-        rows = zip(picked.times.tolist(), which, picked.lines.tolist(), picked.starts, picked.ends, strict=True)
-        found += [(at, picked.files[i], line, bytes(picked.blocks[i].data[a:b])) for at, i, line, a, b in rows]
-        assert b"".join(picked.pieces()) == b"".join(raw for *_, raw in found[-len(picked) :])
-    assert found == in_order(records)
+    streams, records = random_streams(dice, files, 60, disorder)
+    merged_records = []
+    for part in merged(streams, Pool()):
+        which = [0] * len(part) if part.which is None else part.which.tolist()
+        assert part.lines is not None
+        rows = zip(part.times.tolist(), which, part.lines.tolist(), part.starts, part.ends, strict=True)
+        merged_records += [(at, part.files[i], line, bytes(part.blocks[i].data[a:b])) for at, i, line, a, b in rows]
+        assert b"".join(part.pieces()) == b"".join(raw for *_, raw in merged_records[-len(part) :])
+    assert merged_records == in_order(records)
 
 
 def test_a_filter_does_not_change_the_order_of_what_is_left() -> None:
     """Ranks of some records depend on all of their file, also of those in the block before."""
-    (stream,), records = given(random.Random(7), 1, 70, 0)
+    (stream,), records = random_streams(random.Random(7), 1, 70, 0)
     ranks: dict[int, int] = {}
     ranked = FileRanks()
     for part in stream.parts:
@@ -102,11 +102,11 @@ def test_a_file_is_opened_when_its_time_has_come() -> None:
     """Rotated files of many days: never more than two are open."""
     raw = (AT + next(iter(RANKED)) + "\n").encode()
     days = [
-        Given(day, [Block(raw, np.array([0]), np.array([len(raw)]), np.array([day * 10 + i])) for i in range(5)])
+        FileStream(day, [Block(raw, np.array([0]), np.array([len(raw)]), np.array([day * 10 + i])) for i in range(5)])
         for day in range(50)
     ]
     most = 0
-    for picked in merged(days, Pool()):
-        day = int(picked.times[-1]) // 10
+    for part in merged(days, Pool()):
+        day = int(part.times[-1]) // 10
         most = max(most, sum(stream.opened for stream in days) - day)
     assert most <= 2

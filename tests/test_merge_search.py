@@ -96,10 +96,10 @@ def test_that_a_search_found_nothing_is_said_by_bytes(small_blocks: None, monkey
 
 
 # ---- blocks ----------------------------------------------------------------------------------------------------------
-def holding(text: bytes, wanted: bytes, size: int, looked_for: Search | None) -> list[tuple[int, bytes, int]]:
+def holding(text: bytes, wanted: bytes, size: int, find_hits: Search | None) -> list[tuple[int, bytes, int]]:
     """Line number, bytes and time of the records that hold some bytes."""
     records = []
-    for block in blocks(io.BytesIO(text), None, _as_is, ReadTotals(), pool=Pool(size), first_line=1, search=looked_for):
+    for block in blocks(io.BytesIO(text), None, _as_is, ReadTotals(), pool=Pool(size), first_line=1, search=find_hits):
         assert block.lines is not None
         for i in range(block.repeated, len(block)):
             if wanted in block.raw(i):
@@ -126,9 +126,9 @@ def test_records_of_broken_logs_are_those_of_all_records(seed: int, small_blocks
         if at > 0:
             text[at + 12 : at + 14] = b"27"  # an hour that does not exist
             text[at + 40 : at + 40] = b"NEEDLE"
-    looked_for = partial(literal_hits, [b"NEEDLE"])
-    found = holding(bytes(text), b"NEEDLE", BLOCK_BYTES, looked_for)
-    assert found == holding(bytes(text), b"NEEDLE", BLOCK_BYTES, None) != []
+    find_hits = partial(literal_hits, [b"NEEDLE"])
+    records = holding(bytes(text), b"NEEDLE", BLOCK_BYTES, find_hits)
+    assert records == holding(bytes(text), b"NEEDLE", BLOCK_BYTES, None) != []
 
 
 def test_records_of_one_time_come_along_for_their_ranks(small_blocks: None) -> None:
@@ -136,15 +136,15 @@ def test_records_of_one_time_come_along_for_their_ranks(small_blocks: None) -> N
     line = b"[2026-11-21 10:00:%02d,%03d] TRACE %s (state.change.logger)\n"
     lines = [line % (i // 1000, i % 1000, b"x" * 40) for i in range(3000)]
     lines[1500:1500] = [line % (1, 600, b"a"), line % (1, 599, b"b"), line % (1, 600, b"NEEDLE")]
-    looked_for = partial(literal_hits, [b"NEEDLE"])
-    found = [
+    find_hits = partial(literal_hits, [b"NEEDLE"])
+    block_list = [
         block
         for block in blocks(
-            io.BytesIO(b"".join(lines)), None, _as_is, ReadTotals(), pool=Pool(BLOCK_BYTES), search=looked_for
+            io.BytesIO(b"".join(lines)), None, _as_is, ReadTotals(), pool=Pool(BLOCK_BYTES), search=find_hits
         )
         if any(b"NEEDLE" in block.raw(i) for i in range(len(block)))
     ]
-    (block,) = found
+    (block,) = block_list
     around = [block.raw(i) for i in range(len(block))]
     assert around[: around.index(lines[1502]) + 1] == lines[1500:1503]
 

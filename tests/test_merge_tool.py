@@ -66,15 +66,15 @@ def recorded_lines(case: dict[str, Any]) -> list[bytes]:
 def lines_of(case: dict[str, Any]) -> list[bytes]:
     """All lines of a case's inputs, each with its own end taken off, CR kept."""
     lines: list[bytes] = []
-    for given in case["inputs"]:
-        name = given if isinstance(given, str) else given["path"]
+    for argument in case["inputs"]:
+        name = argument if isinstance(argument, str) else argument["path"]
         lines += (MERGER / case["cwd"] / name).read_bytes().removesuffix(b"\n").split(b"\n")
     return lines
 
 
 def time_of(line: bytes) -> bytes:
-    found = TIME.search(line)
-    return found[0] if found else b""
+    match = TIME.search(line)
+    return match[0] if match else b""
 
 
 def in_runs(lines: list[bytes]) -> list[tuple[bytes, Counter[bytes]]]:
@@ -87,24 +87,24 @@ def is_within(recorded: list[bytes], ours: list[bytes], compare: str) -> bool:
     if compare == "exact":
         rest = iter(ours)
         return all(line in rest for line in recorded)
-    kept, wanted = [], Counter(recorded)
+    common, wanted = [], Counter(recorded)
     for line in ours:
         if wanted[line]:
             wanted[line] -= 1
-            kept.append(line)
-    return in_runs(kept) == in_runs(recorded) if compare == "ties" else Counter(kept) == Counter(recorded)
+            common.append(line)
+    return in_runs(common) == in_runs(recorded) if compare == "ties" else Counter(common) == Counter(recorded)
 
 
 def was_lost(line: bytes, case: dict[str, Any]) -> bool:
     """Whether the old tool had to lose a line by quirks 11, 13, 14 or 15: it is no first line, names no partition in
     brackets, or not as the first bracket.
     """
-    found = BRACKET.search(line)
-    if found is None or not STAMPED.match(line):
+    match = BRACKET.search(line)
+    if match is None or not STAMPED.match(line):
         return True
     argv = case["argv"]
     topic = argv[argv.index("--topic") + 1].encode() if "--topic" in argv else None
-    return topic is not None and found[1] != topic
+    return topic is not None and match[1] != topic
 
 
 # ---- keep, and keep but do more --------------------------------------------------------------------------------------
@@ -195,8 +195,8 @@ def odd_lines(case: dict[str, Any], output: ToolOutput) -> None:
 
 def odd_lines_of_t(case: dict[str, Any], output: ToolOutput) -> None:
     text = output.out
-    for found in (b"isr [1,2] stands before partition [t,0]", b"partition t-0 as written", b"Set([t,0],[u,1])"):
-        assert found in text
+    for expected in (b"isr [1,2] stands before partition [t,0]", b"partition t-0 as written", b"Set([t,0],[u,1])"):
+        assert expected in text
     for lost in (b"[t ,1]", b"[t,1 ]", b"[ t,1]", b"[t,-1]", b"[t,1.5]", b"[a b,3]", b"[1,2] state", b"request-level"):
         assert lost not in text
     assert is_within(recorded_lines(case), output.lines, "lines")

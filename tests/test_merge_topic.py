@@ -139,13 +139,13 @@ BY_ID = [  # what KRaft logs -> which partitions of pay-in it concerns
 
 
 def test_an_id_stands_for_its_topic(tmp_path: Path) -> None:
-    found = [
+    log_lines = [
         f"[2026-11-21 10:00:{i:02},000] INFO {message} ({logger})\n" for i, (logger, message, _) in enumerate(BY_ID)
     ]
-    (tmp_path / "controller-1.log").write_text("".join(found))
+    (tmp_path / "controller-1.log").write_text("".join(log_lines))
     for argv, partitions in (((), "37"), (("--partitions", "3"), "3"), (("--partitions", "7"), "7")):
         expected = [
-            line for line, (*_, concerned) in zip(found, BY_ID, strict=True) if set(concerned) & set(partitions)
+            line for line, (*_, concerned) in zip(log_lines, BY_ID, strict=True) if set(concerned) & set(partitions)
         ]
         result = CliRunner().invoke(main, ["merge", str(tmp_path), "--topic", "pay-in", *argv])
         assert result.stdout.splitlines(keepends=True) == expected

@@ -71,16 +71,16 @@ def right_election(
 
 
 def test_wrong_elections() -> None:
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for row in right_elections():
         right = judge_election(row, RELEASE, is_kraft=False, elr_enabled=False)
         assert right.verdict == "holds", right.explanation
         for kind, mutant in election_mutants(row):
             verdict = judge_election(mutant, RELEASE, is_kraft=False, elr_enabled=False)
             assert (verdict.verdict, verdict.rule in kind.rules) == (VIOLATED, True), (kind.name, verdict.explanation)
-            made[kind.name] += 1
-    assert {kind.name for kind in ELECTIONS} == made.keys()
-    assert made.total() > 1500
+            counts[kind.name] += 1
+    assert {kind.name for kind in ELECTIONS} == counts.keys()
+    assert counts.total() > 1500
 
 
 # Kafka 2.4, [1, 2, 3]: 1 shuts down, 2 drops 3 and takes it back, dies, 3 leads alone and dies, too, is taken offline
@@ -120,11 +120,11 @@ def violated(rows: list[dict[str, Any]]) -> set[str]:
 
 def test_wrong_states() -> None:
     assert violated(history()) == set()
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for kind, mutant, at in state_mutants(history()):
         assert violated(mutant) & {*kind.rules}, (kind.name, at)
-        made[kind.name] += 1
-    assert {kind.name for kind in STATES} == made.keys()
+        counts[kind.name] += 1
+    assert {kind.name for kind in STATES} == counts.keys()
 
 
 def test_wrong_controllers() -> None:

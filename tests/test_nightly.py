@@ -99,8 +99,8 @@ def test_nights(
     """A first night in single steps, a second one that is killed and run again: together they are one clean run."""
     root = tmp_path / "warehouse"
     append(small, QUIET)
-    said = step("timelines", root)
-    assert (said.exit_code, "There is no warehouse in" in said.stderr) == (2, True)
+    result = step("timelines", root)
+    assert (result.exit_code, "There is no warehouse in" in result.stderr) == (2, True)
     assert not root.exists()
 
     # the very first run is killed amid its first tables: there is nothing to see
@@ -113,23 +113,23 @@ def test_nights(
     assert not half.exists("runs")
 
     # step by step it becomes the first night: 2 was lost, 1 leads
-    said = step("ingest", root, str(small))
-    assert said.exit_code == 0, said.stderr
-    assert "events" in said.stdout
-    assert "partitions" not in said.stdout  # nobody knows them yet
-    assert f"kafka-rewind timelines --warehouse {root}" in said.stdout
+    result = step("ingest", root, str(small))
+    assert result.exit_code == 0, result.stderr
+    assert "events" in result.stdout
+    assert "partitions" not in result.stdout  # nobody knows them yet
+    assert f"kafka-rewind timelines --warehouse {root}" in result.stdout
     assert set(pinned(spark, root)) == {table.name for table in SOURCES}
-    said = step("detect", root)
-    assert said.exit_code == 2
+    result = step("detect", root)
+    assert result.exit_code == 2
     first = f"The timelines step is out of date for default; run `kafka-rewind timelines --warehouse {root}` first"
-    assert first in said.stderr
+    assert first in result.stderr
     for name in ("timelines", "detect"):
-        said = step(name, root)
-        assert said.exit_code == 0, said.stderr
+        result = step(name, root)
+        assert result.exit_code == 0, result.stderr
     # a nightly run without news brings up to date what the steps left
-    said = step("nightly", root, str(small))
-    assert said.exit_code == 0, said.stderr
-    assert "elections match Kafka's algorithm" in said.stdout
+    result = step("nightly", root, str(small))
+    assert result.exit_code == 0, result.stderr
+    assert "elections match Kafka's algorithm" in result.stdout
     first_night = published_rows(root)
     assert len(first_night["events"]) == 9
     assert states(first_night) == [(2, [1, 2]), (1, [1])]
@@ -163,8 +163,8 @@ def test_nights(
     assert warehouse.versions == at_first
     [counts] = [dict(row["rows"]) for row in warehouse.read("runs").where("run_id = 5").collect()]
     assert counts == {name: len(rows) for name, rows in first_night.items() if name != "runs"}
-    said = step("replay", root)
-    assert "Nothing new: the tables are up to date." in said.stderr
+    result = step("replay", root)
+    assert "Nothing new: the tables are up to date." in result.stderr
     assert pinned(spark, root) == at_first
 
     # the next night is killed after some of the timelines were written
@@ -177,20 +177,20 @@ def test_nights(
     assert pinned(spark, root) == at_first
 
     # run again it gives what one clean run over all logs gives, though of two topics only that with news is rebuilt
-    said_of: list[str] = []
-    made_of: list[set[str | None]] = []
+    sentences: list[str] = []
+    topics_of_calls: list[set[str | None]] = []
 
-    def told(events: DataFrame, *others: Any) -> DataFrame:
-        made_of.append({row["topic"] for row in events.select("topic").distinct().collect()})
+    def noting_topics(events: DataFrame, *others: Any) -> DataFrame:
+        topics_of_calls.append({row["topic"] for row in events.select("topic").distinct().collect()})
         return to_topic_timeline(events, *others)
 
     with monkeypatch.context() as patch:
         patch.setattr(jobs.ingest.ingest, "WORTH_BYTES", 0)
-        patch.setattr("jobs.nightly.steps.to_topic_timeline", told)
-        assert run(spark, root, small, said_of.append).published
+        patch.setattr("jobs.nightly.steps.to_topic_timeline", noting_topics)
+        assert run(spark, root, small, sentences.append).published
     # the controller's log went on after 10:05:00.001, and what was silent until then may be told now
-    assert "default: 1 topic has new events since 2026-11-21 10:05:00; the others are unchanged" in said_of
-    assert made_of == [{None, "pay-in"}]
+    assert "default: 1 topic has new events since 2026-11-21 10:05:00; the others are unchanged" in sentences
+    assert topics_of_calls == [{None, "pay-in"}]
     second = published_rows(root)
     assert two_nights.outcome.published
     clean = published_rows(Path(two_nights.warehouse.root))
@@ -207,18 +207,18 @@ def test_nights(
     at_second = pinned(spark, root)
     with monkeypatch.context() as patch:
         patch.setattr("jobs.nightly.plan.DERIVING_STEPS", ())  # the streams alone are enough to be refused
-        said = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
-    assert said.exit_code == 3
-    assert "The data gate refused run 8; readers still see the run before it." in said.stderr
+        result = CliRunner().invoke(main, ["nightly", str(small), "--warehouse", str(root)])
+    assert result.exit_code == 3
+    assert "The data gate refused run 8; readers still see the run before it." in result.stderr
     assert (
         "log_files.reject_ratio: a stream has no more rejects per record in scope than max_reject_percent allows"
-        in said.stderr
+        in result.stderr
     )
     assert (
         '    25 lines like "[Controller id=<n> epoch=<n>] Nobody wrote this", first at broker-1/state-change.log:'
-        in said.stderr
+        in result.stderr
     )
-    assert '"reject_lines":25,"event_lines":3' in said.stderr
+    assert '"reject_lines":25,"event_lines":3' in result.stderr
     assert Warehouse(spark, str(root)).version("log_files") > at_second["log_files"]
     assert pinned(spark, root) == at_second
     lines = (
@@ -248,13 +248,13 @@ def test_a_damaged_warehouse_is_rebuilt(two_nights: Run, spark: SparkSession, tm
         shutil.rmtree(root / name)
     cut = next((root / "partition_timeline").glob("*.parquet"))
     cut.write_bytes(cut.read_bytes()[:-10])
-    said = step("nightly", root, str(logs))
-    assert said.exit_code == 4
+    result = step("nightly", root, str(logs))
+    assert result.exit_code == 4
     gone = r"runs \(it is gone\), elections \(it is gone\), log_coverage \(it is gone\), partition_timeline \(1 of its "
-    assert re.search(rf"is damaged: {gone}.*overwritten\); .* --rebuild .* from the events", said.stderr)
+    assert re.search(rf"is damaged: {gone}.*overwritten\); .* --rebuild .* from the events", result.stderr)
     assert (root / "verdicts").exists()
-    said = step("nightly", root, str(logs), "--rebuild")
-    assert said.exit_code == 0, said.stderr
+    result = step("nightly", root, str(logs), "--rebuild")
+    assert result.exit_code == 0, result.stderr
     assert comparable(published_rows(root), logs) == clean
     assert runs(open_warehouse(spark, str(root), create=False)) == [("2", "published")]
 
@@ -326,13 +326,13 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
         cut.write_bytes(grown)
     with monkeypatch.context() as patch:
         patch.setattr(jobs.ingest.ingest, "read_ranges", read_late)
-        said = step("ingest", root, *logs)
-    assert said.exit_code == 3
-    assert "The data gate refused cluster second; its rows are those of the last run that passed." in said.stderr
-    assert '    25 lines like "[Controller id=<n> epoch=<n>] Nobody wrote this", first at ' in said.stderr
+        result = step("ingest", root, *logs)
+    assert result.exit_code == 3
+    assert "The data gate refused cluster second; its rows are those of the last run that passed." in result.stderr
+    assert '    25 lines like "[Controller id=<n> epoch=<n>] Nobody wrote this", first at ' in result.stderr
     changed = f"This file changed while it was read: {cut}; what is new in it waits for the next run."
-    assert changed in said.stderr
-    assert changed in said.stdout
+    assert changed in result.stderr
+    assert changed in result.stdout
 
     rows = published_rows(root)
     ledger = max(rows["runs"], key=lambda row: int(row["run_id"]))
@@ -360,7 +360,7 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
 
 
 def test_progress_is_said_stage_by_stage(zk: Any) -> None:
-    assert [line for line in zk.said if line.endswith(" ...")] == [
+    assert [line for line in zk.sentences if line.endswith(" ...")] == [
         f"{stage} ..." for stage in ("ingest", "timelines", "detect", "replay", "audit", "publish")
     ]
     assert list(zk.outcome.seconds) == ["take back", "ingest", "timelines", "detect", "replay", "audit", "publish"]
@@ -517,11 +517,11 @@ def test_two_runs_at_once(spark: SparkSession, small: Path, tmp_path: Path) -> N
     assert runs(warehouse) == [("1", "published"), ("2", "published")]
     assert warehouse.read("events").count() == 7
     with sole_writer(str(root), wait=True, say=lambda _: None):
-        said = step("ingest", root, str(small), "--no-wait")
-    assert said.exit_code == 4
+        result = step("ingest", root, str(small), "--no-wait")
+    assert result.exit_code == 4
     assert re.fullmatch(
         rf"kafka-rewind: Another run \(process \d+, since .* UTC\) is writing to this warehouse: {root}; .*\n",
-        said.stderr,
+        result.stderr,
     )
 
 

@@ -124,7 +124,7 @@ class Nights:
 
     spark: SparkSession
     streams: dict[str, dict[str, Any]] = field(default_factory=dict)
-    kept: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # by file id, line and byte offset
+    rows: dict[tuple[str, int, int], dict[str, Any]] = field(default_factory=dict)  # by file id, line and byte offset
 
     def read(self, came: Iterable[tuple[str, str]]) -> None:
         """One night: (case, stream) pairs."""
@@ -144,7 +144,7 @@ class Nights:
         published = events, rejects.withColumnRenamed("message", "raw")
         overlaps = find_overlaps(crossing_streams(self._frame(read), *published, filter(None, known)))
         dropped = {frame: _places(frame) for frame in (overlaps.duplicates, overlaps.superseded) if frame is not None}
-        before = self.kept.copy()
+        before = self.rows.copy()
         now = {(row["file_id"], row["line"], row["byte_offset"]): row for row in read}
         sizes: Counter[str] = Counter()
         for place in [place for places in dropped.values() for place in places]:
@@ -152,7 +152,7 @@ class Nights:
         assert {name: moved.duplicate_bytes for name, moved in overlaps.moved.items()} == sizes
         assert not _places(overlaps.duplicates) - now.keys()
         assert not _places(overlaps.superseded) - before.keys()
-        self.kept = {
+        self.rows = {
             place: row
             for place, row in (before | now).items()
             if not any(place in places for places in dropped.values())
@@ -160,7 +160,7 @@ class Nights:
         overlaps.unpersist()
 
     def _published(self, record: str) -> DataFrame:
-        return self._frame([row for row in self.kept.values() if row["record"] == record])
+        return self._frame([row for row in self.rows.values() if row["record"] == record])
 
     def _frame(self, rows: list[dict[str, Any]]) -> DataFrame:
         return self.spark.createDataFrame(pa.Table.from_pylist(rows, SCHEMA))
@@ -168,7 +168,7 @@ class Nights:
     def records(self) -> dict[str, Counter[tuple[str, str]]]:
         """(node, record) pairs by case."""
         records: dict[str, Counter[tuple[str, str]]] = {}
-        for row in self.kept.values():
+        for row in self.rows.values():
             stream = self.streams[row["file_id"]]
             node = row["node_id"] if row["node_id"] is not None else _node(stream)
             records.setdefault(stream["cluster"], Counter())["-" if node is None else str(node), letters(row)] += 1

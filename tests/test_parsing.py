@@ -126,16 +126,16 @@ def disagreements(data: bytes, format_: Format = APACHE) -> list[tuple[Any, Any]
 
 def compared(data: bytes, format_: Format = APACHE) -> tuple[list[tuple[Any, Any]], int]:
     """The same, and how many rejects the plain reader finds."""
-    found, account = columnar(data, format_)
+    rows, account = columnar(data, format_)
     expected = list(plain(data, format_))
     counted = sum(int(account[f"{kind}_bytes"]) for kind in ("event", "detail", "reject", "other"))
     wrong: list[tuple[Any, Any]] = [] if counted == len(data) else [(f"{counted} bytes", f"{len(data)} bytes")]
-    for row, should in zip(found, expected, strict=False):
+    for row, should in zip(rows, expected, strict=False):
         row = {key: value for key, value in row.items() if key in should} if should["record"] == "reject" else row
         if row != should:
             wrong.append((row, should))
-    if len(found) != len(expected):
-        wrong.append((f"{len(found)} rows", f"{len(expected)} rows"))
+    if len(rows) != len(expected):
+        wrong.append((f"{len(rows)} rows", f"{len(expected)} rows"))
     return wrong, sum(row["record"] == "reject" for row in expected)
 
 

@@ -49,13 +49,13 @@ class Terminal:
 
     def lines(self) -> list[str]:
         """What a reader sees at the end: a line that was drawn over is what stands there last."""
-        seen = []
+        rows = []
         for line in self.read().replace("\r\n", "\n").split("\n"):
             cells: list[str] = []
             for part in line.split("\r"):
                 cells[: len(part)] = part
-            seen.append("".join(cells).rstrip())
-        return seen
+            rows.append("".join(cells).rstrip())
+        return rows
 
 
 @pytest.fixture

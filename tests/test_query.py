@@ -140,8 +140,8 @@ class TestOutput:
 
     @pytest.mark.parametrize("form", ["csv", "parquet"])
     def test_a_device_stays_a_device(self, form: str, root: str) -> None:
-        told = refused("export", "elections", "--format", form, "-o", "/dev/full", "--warehouse", root, code=4)
-        assert "The output cannot be written: /dev/full (No space left on device)." in told
+        sentence = refused("export", "elections", "--format", form, "-o", "/dev/full", "--warehouse", root, code=4)
+        assert "The output cannot be written: /dev/full (No space left on device)." in sentence
         assert stat.S_ISCHR(os.stat("/dev/full").st_mode)
 
     def test_files_get_values_as_they_are(self, root: str, tmp_path: Path) -> None:

@@ -39,12 +39,12 @@ def test_ranges_hold_each_record_once(
     set_segment(monkeypatch, segment)
     set_read_bytes(monkeypatch, 64)
     data = b"before\n" + (ONE + TWO + b"\tat x\n" * 3) * 30 + end
-    found = survey(write(tmp_path / "a.log", data))
-    tasks = ranges(found, "f")
+    file_survey = survey(write(tmp_path / "a.log", data))
+    tasks = ranges(file_survey, "f")
     assert [task.start for task in tasks] == list(range(0, len(data) - len(end), segment))
     assert all(task.first_line == data.count(b"\n", 0, task.start) + 1 for task in tasks)
     lines: list[int] = []
-    size = found.held_back
+    size = file_survey.held_back
     for task, stream in open_ranges(tasks[0].path, tasks):
         places, read = records(task, stream)
         lines += [line for line, _ in places]
@@ -119,8 +119,8 @@ def test_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_ranges_travel_as_rows(tmp_path: Path) -> None:
     import pyarrow as pa
 
-    found = survey(write(tmp_path / "a.log", b"".join(map(at, ("02:30:00", "02:59:00", "02:00:00", "02:40:00")))))
-    (task,) = ranges(found, "f")
+    file_survey = survey(write(tmp_path / "a.log", b"".join(map(at, ("02:30:00", "02:59:00", "02:00:00", "02:40:00")))))
+    (task,) = ranges(file_survey, "f")
     for one in (task, Range(**{**task.__dict__, "end": 7, "clock_changes": ((3, 1), (9, 2))})):
         schema = pa.schema(
             [(name, pa.type_for_alias(type_)) for name, type_ in RANGE_COLUMNS.items() if "<" not in type_]

@@ -175,10 +175,10 @@ AGAIN = {id(BEFORE_2_4): [11], id(FROM_2_4): [25, 28]}
 @given(data=st.data())
 def test_lines_that_are_lost_accuse_nobody(whole: list[Row], data: st.DataObject) -> None:
     times = [at + sum(at >= place for place in AGAIN[id(whole)]) * 2_000 for at in range(len(whole))]
-    kept = data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole)))
+    choices = data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole)))
     lines = logged(*whole, ms=times)
     assert VIOLATED not in verdicts(lines)
-    assert VIOLATED not in verdicts([row for row, is_kept in zip(lines, kept, strict=True) if is_kept])
+    assert VIOLATED not in verdicts([row for row, is_kept in zip(lines, choices, strict=True) if is_kept])
 
 
 @pytest.mark.parametrize("whole", [BEFORE_2_4, FROM_2_4], ids=["to 2.3", "from 2.4, and a cancellation"])
@@ -242,8 +242,10 @@ def test_what_the_algorithm_gives_is_never_wrong() -> None:
     for target in targets:
         pending = reassign_to(ReassignmentLists((1, 2, 3)), target)
         for again in targets:
-            made = reassign_to(pending, again)
-            words = ["".join(map(str, part)) for part in (made.replicas, made.adding, made.removing)]
+            reassignment = reassign_to(pending, again)
+            words = [
+                "".join(map(str, part)) for part in (reassignment.replicas, reassignment.adding, reassignment.removing)
+            ]
             assert verdicts(logged(stored(*words)), LISTS) == [HOLDS]
 
 

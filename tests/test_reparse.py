@@ -110,11 +110,11 @@ def test_taken_out_and_put_back(case: str, monkeypatch: pytest.MonkeyPatch) -> N
         without = read(stream)
         stored = as_stored(without, stream)
         assert of(pa.Table.from_batches(list(reparse(stored)), SCHEMA), "event") == []
-    found = pa.Table.from_batches(list(reparse(stored)), SCHEMA)
+    table = pa.Table.from_batches(list(reparse(stored)), SCHEMA)
     expected = [row for row in of(at_once, "event") if row["event_type"] == "partition_state_change"]
     assert len(expected) == count
-    assert of(found, "event") == [{**row, "channel": ""} for row in expected]
-    [account] = of(found, "account")
+    assert of(table, "event") == [{**row, "channel": ""} for row in expected]
+    [account] = of(table, "account")
     assert dict(account["fields"])["versions"].startswith("1.1.0..")  # type: ignore[call-overload]
     # what no rule knows stays a reject, and all bytes are those of one or the other
     left = len(of(at_once, "reject"))
@@ -130,8 +130,8 @@ def test_the_time_and_the_node_that_were_stored_count(monkeypatch: pytest.Monkey
         columns = dict(zip(stored.schema.names, stored.columns, strict=True))
         columns["node_id"] = pa.array([node], pa.int32())
         columns["clock"] = pa.array(["second_pass"], pa.string())
-        given = pa.RecordBatch.from_pydict(columns)
-        [event] = of(pa.Table.from_batches(list(reparse(given)), SCHEMA), "event")
+        batch = pa.RecordBatch.from_pydict(columns)
+        [event] = of(pa.Table.from_batches(list(reparse(batch)), SCHEMA), "event")
         assert (event["node_id"], event["clock"], str(event["at"])[:19]) == (
             spoken,
             "second_pass",

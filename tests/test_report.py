@@ -32,8 +32,8 @@ def report(root: Path, output: Path) -> str:
 
 def values(page: str) -> dict[str, Any]:
     """What the page's script reads."""
-    found: dict[str, Any] = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)[0])
-    return found
+    data: dict[str, Any] = json.loads(re.findall(r'<script type="application/json" id="data">(.*?)</script>', page)[0])
+    return data
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +199,8 @@ document.body.append(Object.assign(document.createElement("pre"), {id: "steps", 
 
 @needs_browser
 def test_clicks_filters_and_zoom(page: str, tmp_path: Path) -> None:
-    found = re.findall(r'<pre id="steps">(.*?)</pre>', browse(page, tmp_path, CLICKS), re.DOTALL)
-    steps = json.loads(unescape(found[0]))
+    texts = re.findall(r'<pre id="steps">(.*?)</pre>', browse(page, tmp_path, CLICKS), re.DOTALL)
+    steps = json.loads(unescape(texts[0]))
     assert steps["ready"] == "yes"
     assert steps["searched"] == ["pay-in-1"]
     assert steps["moved"] == ["pay-in-0"]

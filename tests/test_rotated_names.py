@@ -49,8 +49,8 @@ SHIFTS: dict[
 @pytest.mark.parametrize("case", SHIFTS)
 def test_shifts(case: str) -> None:
     path, first, last, expected = SHIFTS[case]
-    found = shifts(path, datetime.fromisoformat(DAY + first), datetime.fromisoformat(DAY + last))
-    assert (None if found is None else [shift / timedelta(minutes=1) for shift in found]) == expected
+    deltas = shifts(path, datetime.fromisoformat(DAY + first), datetime.fromisoformat(DAY + last))
+    assert (None if deltas is None else [shift / timedelta(minutes=1) for shift in deltas]) == expected
 
 
 def files(node: str, lags: list[float], zone: str = "UTC", utc_ahead: float = 0) -> list[RotatedFile]:

@@ -64,9 +64,9 @@ def test_no_sample_matches_two_rules() -> None:
     for rule in RULES:
         _, rest = split_prefix(rule.sample.encode())
         for logger in names_of(rule):
-            found = [other for other in RULES if covers(other.loggers, logger) and other.pattern.fullmatch(rest)]
-            if found != [rule]:
-                twice.append((logger, rule.sample, [title(other) for other in found]))
+            matches = [other for other in RULES if covers(other.loggers, logger) and other.pattern.fullmatch(rest)]
+            if matches != [rule]:
+                twice.append((logger, rule.sample, [title(other) for other in matches]))
     assert not twice
 
 

@@ -24,13 +24,13 @@ def messages(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Logger and message of each record of the logs, and of the dump if there is one."""
     for path in sorted([*(folder / "logs").rglob("*.log*"), *folder.glob("metadata-dump*")]):
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-        found = format_of(data[: 256 << 10])
-        if found is None:  # brokers of KRaft have a controller.log without a line
+        format_ = format_of(data[: 256 << 10])
+        if format_ is None:  # brokers of KRaft have a controller.log without a line
             assert not data, path
             continue
-        for part in frames(io.BytesIO(data), found, 0, None, 1):
+        for part in frames(io.BytesIO(data), format_, 0, None, 1):
             for head in part.heads if isinstance(part, Frames) else ():
-                yield head[5].decode() or found.layout.logger, head[2]
+                yield head[5].decode() or format_.layout.logger, head[2]
 
 
 @cache

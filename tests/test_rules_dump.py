@@ -226,9 +226,9 @@ def test_a_dump_without_record_metadata() -> None:
         + "Dumping bootstrap.checkpoint\nKRaft bootstrap snapshot\n"
         + BATCH.format(first=0, last=0)
     ).encode()
-    found = format_of(text)
-    assert found is not None
-    rows, _ = columnar(text, found)
+    format_ = format_of(text)
+    assert format_ is not None
+    rows, _ = columnar(text, format_)
     assert [(row["event_type"], row["line"], row.get("partition")) for row in rows] == [
         ("metadata_batch", 3, None),
         ("metadata_batch", 5, None),

@@ -30,9 +30,9 @@ PARTS = {  # bytes, begins and ends -> texts
 @pytest.mark.parametrize("case", PARTS)
 def test_strings(case: str) -> None:
     data, starts, ends, expected = PARTS[case]
-    found = text_of(data).strings(np.array(starts, np.int64), np.array(ends, np.int64))
-    found.validate(full=True)
-    assert found.to_pylist() == expected
+    strings = text_of(data).strings(np.array(starts, np.int64), np.array(ends, np.int64))
+    strings.validate(full=True)
+    assert strings.to_pylist() == expected
 
 
 def test_integers() -> None:

@@ -37,9 +37,9 @@ def write(path: Path, data: bytes = ONE) -> str:
     return str(path)
 
 
-def paths(found: list[Source]) -> list[str]:
-    assert not any(source.member for source in found)
-    return [source.path for source in found]
+def paths(sources: list[Source]) -> list[str]:
+    assert not any(source.member for source in sources)
+    return [source.path for source in sources]
 
 
 # ------------------------------------------------------------------------------------------------------------- finding
@@ -65,9 +65,9 @@ def test_rotated_files_of_every_appender_are_found(tmp_path: Path) -> None:
 
 
 def test_hidden_files_are_left_out_unless_named(tmp_path: Path) -> None:
-    seen, hidden = write(tmp_path / "a.log"), write(tmp_path / ".a.log.swp")
+    visible, hidden = write(tmp_path / "a.log"), write(tmp_path / ".a.log.swp")
     write(tmp_path / ".git" / "b.log")
-    assert paths(find([str(tmp_path)])) == [seen]
+    assert paths(find([str(tmp_path)])) == [visible]
     assert paths(find([hidden])) == [hidden]
 
 
@@ -159,10 +159,10 @@ BAD: dict[str, tuple[Callable[[Path], Path], str]] = {  # what is given -> part 
 @pytest.mark.parametrize("case", BAD)
 def test_given_itself_it_is_an_error(case: str, tmp_path: Path) -> None:
     make, sentence = BAD[case]
-    given = make(tmp_path)
+    path = make(tmp_path)
     with pytest.raises(BadInput, match=sentence) as refused:
-        find([str(given)])
-    assert str(given) in str(refused.value)
+        find([str(path)])
+    assert str(path) in str(refused.value)
 
 
 @pytest.mark.parametrize("case", ["a pipe", "a link to nothing"])
@@ -242,7 +242,7 @@ def contents(path: str, limits: Limits = LIMITS) -> dict[str, bytes]:
 
 
 def refusals(path: str, limits: Limits = LIMITS) -> list[str]:
-    return [found.sentence for found in walk(path, None, limits) if isinstance(found, Refusal)]
+    return [member.sentence for member in walk(path, None, limits) if isinstance(member, Refusal)]
 
 
 @pytest.mark.parametrize("size", [0, 1, 50, 15_000])
@@ -263,9 +263,9 @@ def test_a_file_that_was_cut_short_is_read_to_its_end(name: str, tmp_path: Path)
     packed = PACKERS[name](data).rstrip(b"\0")
     for i, cut in enumerate((1, len(packed) // 2)):
         stream = open_source(Source(write(tmp_path / str(i), packed[:-cut])))
-        found = stream.read()
-        assert data.startswith(found)
-        assert len(found) > len(data) // 5
+        content = stream.read()
+        assert data.startswith(content)
+        assert len(content) > len(data) // 5
         assert damage_of(stream) == "it ends early"
 
 
@@ -286,9 +286,9 @@ def test_a_file_with_spoilt_bytes_is_read_to_there(name: str, tmp_path: Path) ->
     packed = pack(data)
     middle = len(packed) // 2
     stream = open_source(Source(write(tmp_path / "x", packed[:middle].ljust(len(packed), b"\xff"))))
-    found = stream.read()
+    content = stream.read()
     assert damage_of(stream)
-    right = next((i for i, (a, b) in enumerate(zip(found, data, strict=False)) if a != b), len(found))
+    right = next((i for i, (a, b) in enumerate(zip(content, data, strict=False)) if a != b), len(content))
     assert right >= share * len(data)
 
 
@@ -419,8 +419,8 @@ def test_members_of_bundles(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", BUNDLES)
 def test_only_wanted_members_are_opened(name: str, tmp_path: Path) -> None:
     path, before = write(tmp_path / "x", BUNDLES[name](MEMBERS)), NESTED.get(name, "")
-    found = [f.source.member for f in walk(path, {before + "empty", "none"}) if isinstance(f, Opened)]
-    assert found == [before + "empty"]
+    members = [f.source.member for f in walk(path, {before + "empty", "none"}) if isinstance(f, Opened)]
+    assert members == [before + "empty"]
     with pytest.raises(BadInput, match="no stream of this name"):
         open_source(Source(path, "none"))
 
@@ -429,11 +429,11 @@ def test_only_wanted_members_are_opened(name: str, tmp_path: Path) -> None:
 def test_members_that_nobody_reads_do_not_disturb_the_next_ones(name: str, tmp_path: Path) -> None:
     data = {str(i): os.urandom(3000 * i) for i in range(6)}
     path, before = write(tmp_path / "x", BUNDLES[name](data)), NESTED.get(name, "")
-    found = {}
+    by_member = {}
     for i, opened in enumerate(walk(path)):
         assert isinstance(opened, Opened)
-        found[opened.source.member] = opened.stream.read(2000 if i % 2 else -1)
-    assert found == {before + k: v[:2000] if i % 2 else v for i, (k, v) in enumerate(data.items())}
+        by_member[opened.source.member] = opened.stream.read(2000 if i % 2 else -1)
+    assert by_member == {before + k: v[:2000] if i % 2 else v for i, (k, v) in enumerate(data.items())}
 
 
 SEEKABLE: dict[
@@ -452,13 +452,13 @@ SEEKABLE: dict[
 @pytest.mark.parametrize("name", SEEKABLE)
 def test_how_members_can_be_read(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / "x", BUNDLES[name]({"a.log": ONE + TWO}))
-    for found in walk(path):
-        assert isinstance(found, Opened)
-        assert (found.seekable, found.direct) == SEEKABLE[name]
-        if found.seekable:
-            found.stream.seek(len(ONE))
-            assert found.stream.read() == TWO
-            assert found.stream.seek(0, io.SEEK_END) == len(ONE + TWO)
+    for member in walk(path):
+        assert isinstance(member, Opened)
+        assert (member.seekable, member.direct) == SEEKABLE[name]
+        if member.seekable:
+            member.stream.seek(len(ONE))
+            assert member.stream.read() == TWO
+            assert member.stream.seek(0, io.SEEK_END) == len(ONE + TWO)
 
 
 def test_two_members_of_one_name_are_two(tmp_path: Path) -> None:
@@ -587,9 +587,9 @@ def test_nothing_is_written_beside_the_bundle(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     path = write(tmp_path / "logs" / "x.tar.gz", gzip.compress(tar({"../x.log": ONE, "in.zip": zipped(MEMBERS)})))
-    for found in walk(path, limits=Limits(work_area=str(work))):
-        if isinstance(found, Opened):
-            found.stream.read()
+    for member in walk(path, limits=Limits(work_area=str(work))):
+        if isinstance(member, Opened):
+            member.stream.read()
         assert sorted(os.listdir(tmp_path)) == ["logs", "work"]
         assert os.listdir(work) == []  # the copy of the zip has no name
     assert os.listdir(tmp_path / "logs") == ["x.tar.gz"]
@@ -624,10 +624,10 @@ def test_a_tar_that_was_cut_short(case: str, pack: Callable[[bytes], bytes], tmp
 def test_a_tar_gz_that_was_cut_short(tmp_path: Path) -> None:
     packed = gzip.compress(tar(BIG))
     path = write(tmp_path / "x", packed[: len(packed) * 2 // 3 - 9000])
-    found = contents(path)
-    assert found["a"] == BIG["a"]
-    assert BIG["b"].startswith(found["b"])
-    assert len(found["b"]) > 25_000
+    by_member = contents(path)
+    assert by_member["a"] == BIG["a"]
+    assert BIG["b"].startswith(by_member["b"])
+    assert len(by_member["b"]) > 25_000
     assert "it ends early" in refusals(path)[0]
 
 
@@ -664,10 +664,10 @@ def test_zips_with_damage(tmp_path: Path) -> None:
     spoilt = bytearray(packed)
     spoilt[packed.index(ONE) + 5] ^= 1
     damages = {}
-    for found in walk(write(tmp_path / "spoilt", bytes(spoilt))):
-        assert isinstance(found, Opened)
-        size = len(found.stream.read())
-        damages[found.source.member] = (size, damage_of(found.stream))
+    for member in walk(write(tmp_path / "spoilt", bytes(spoilt))):
+        assert isinstance(member, Opened)
+        size = len(member.stream.read())
+        damages[member.source.member] = (size, damage_of(member.stream))
     assert damages == {"a": (100, None), "b": (50 * len(ONE), "its checksum does not fit"), "c": (len(TWO), None)}
 
 
@@ -694,10 +694,10 @@ def read_all(path: str, limits: Limits) -> tuple[int, str]:
     """Bytes read before the limit stopped it, and its sentence."""
     size = 0
     try:
-        for found in walk(path, None, limits):
-            if isinstance(found, Refusal):
-                return size, found.sentence
-            while data := found.stream.read(1 << 20):
+        for member in walk(path, None, limits):
+            if isinstance(member, Refusal):
+                return size, member.sentence
+            while data := member.stream.read(1 << 20):
                 size += len(data)
     except BadInput as error:
         return size, str(error)
@@ -748,8 +748,8 @@ def test_bombs(case: str, tmp_path: Path) -> None:
 
 def test_a_bomb_that_nobody_wants_is_stopped_too(tmp_path: Path) -> None:
     path = write(tmp_path / "x", gzip.compress(tar({"a": bytes(40 << 20), "b": ONE}), 1))
-    (found,) = walk(path, {"b"}, Limits(unpacked_bytes=16 << 20))
-    assert isinstance(found, Refusal)
+    (refusal,) = walk(path, {"b"}, Limits(unpacked_bytes=16 << 20))
+    assert isinstance(refusal, Refusal)
 
 
 def test_other_limits(tmp_path: Path) -> None:

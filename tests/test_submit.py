@@ -69,9 +69,9 @@ from importlib.machinery import PathFinder
 class Probe:
     def find_spec(name, path=None, target=None):
         if name.split(".")[0] in ("jobs", "schemas", "udfs", "great_expectations"):
-            found = PathFinder.find_spec(name, path)
-            with open({told!r}, "a") as file:
-                file.write(f"{{name}} {{found and found.origin}}\\n")
+            spec = PathFinder.find_spec(name, path)
+            with open({imports!r}, "a") as file:
+                file.write(f"{{name}} {{spec and spec.origin}}\\n")
 
 sys.meta_path.insert(0, Probe)
 """
@@ -116,12 +116,12 @@ def _end_group(pid: int) -> None:
         return
 
 
-def said(log: Path, pattern: str) -> str:
+def wait_for_match(log: Path, pattern: str) -> str:
     """The first match of a pattern in a log, as soon as it is there."""
     until = time.monotonic() + STARTED_S
     while time.monotonic() < until:
-        if found := re.search(pattern, log.read_text(errors="replace")):
-            return found[1]
+        if match := re.search(pattern, log.read_text(errors="replace")):
+            return match[1]
         time.sleep(0.1)
     raise AssertionError(f"{pattern} was not said within {STARTED_S} s:\n{log.read_text(errors='replace')[-2000:]}")
 
@@ -131,8 +131,8 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of all processes: loopback only, this Python, no checkout on the path, and no one's settings."""
     conf = tmp_path_factory.mktemp("conf")
     (conf / "spark-defaults.conf").write_text(f"{CLUSTERS_OWN}\nspark.executorEnv.PYTHONPATH  {conf / 'probe'}\n")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and k != "PYTHONPATH"}
-    return kept | {
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and k != "PYTHONPATH"}
+    return variables | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
@@ -150,15 +150,15 @@ def cluster(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> It
     (folder / "work").mkdir()
     probe = Path(env["SPARK_CONF_DIR"]) / "probe" / "sitecustomize.py"
     probe.parent.mkdir()
-    probe.write_text(PROBE.format(told=str(folder / "work" / "imports")))
+    probe.write_text(PROBE.format(imports=str(folder / "work" / "imports")))
     start = [str(Path(sys.executable).parent / "spark-class")]
     here = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
     master = [*start, "org.apache.spark.deploy.master.Master", *here]
     worker = [*start, "org.apache.spark.deploy.worker.Worker", *here, "--cores", "2", "--memory", "2g"]
     with daemon(master, env, folder, folder / "master.log") as log:
-        url = said(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
+        url = wait_for_match(log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
         with daemon([*worker, "--work-dir", str(folder / "work"), url], env, folder, folder / "worker.log"):
-            said(log, r"Registering worker (127\.0\.0\.1:\d+) with 2 cores")
+            wait_for_match(log, r"Registering worker (127\.0\.0\.1:\d+) with 2 cores")
             yield Cluster(url, folder / "work")
 
 

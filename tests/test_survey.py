@@ -36,8 +36,8 @@ def write(path: Path, data: bytes = ONE) -> str:
 
 def survey(path: str, known: KnownStreams | None = None, zone_of: ZoneOf = utc) -> Survey:
     """Of a file that is one stream."""
-    (found,) = survey_module.survey(path, known or {}, zone_of)
-    return found
+    (file_survey,) = survey_module.survey(path, known or {}, zone_of)
+    return file_survey
 
 
 def digest(data: bytes) -> str:
@@ -63,19 +63,19 @@ def records(task: Range, stream: Any) -> tuple[list[tuple[int, int]], int]:
 def test_survey(tmp_path: Path) -> None:
     data = ONE + TWO
     path = write(tmp_path / "broker-1" / "a.log", data)
-    found = survey(path)
-    assert found == Survey(
+    file_survey = survey(path)
+    assert file_survey == Survey(
         source=Source(path),
         size=len(data),
         digest=digest(data),
         format="apache",
         splittable=True,
         line_counts=(0,),
-        checks=found.checks,
+        checks=file_survey.checks,
         node=3,
         inode=identity_on_disk(os.stat(path)),
     )
-    assert pickle.loads(pickle.dumps(found)) == found
+    assert pickle.loads(pickle.dumps(file_survey)) == file_survey
 
 
 NO_LOGS = {"nothing": b"", "prose": b"no log\n" * 50, "zero bytes": b"\0" * 5000, "no line end": b"x" * 5000}
@@ -85,10 +85,10 @@ NO_LOGS = {"nothing": b"", "prose": b"no log\n" * 50, "zero bytes": b"\0" * 5000
 @pytest.mark.parametrize("case", NO_LOGS)
 def test_what_is_no_log_has_no_ranges(case: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey_module, "READ_BYTES", block)
-    found = survey(write(tmp_path / "a", NO_LOGS[case]))
-    assert (found.size, found.format, found.held_back) == (len(NO_LOGS[case]), None, 0)
-    assert (found.status, found.error) == ("no_records", None)
-    assert ranges(found, "f") == []
+    file_survey = survey(write(tmp_path / "a", NO_LOGS[case]))
+    assert (file_survey.size, file_survey.format, file_survey.held_back) == (len(NO_LOGS[case]), None, 0)
+    assert (file_survey.status, file_survey.error) == ("no_records", None)
+    assert ranges(file_survey, "f") == []
 
 
 LATE = {  # what stands before the first record of a log
@@ -107,9 +107,14 @@ def test_records_are_found_however_late_they_begin(
 ) -> None:
     monkeypatch.setattr(survey_module, "READ_BYTES", block)
     data = LATE[case] + ONE + TWO
-    found = survey(write(tmp_path / "a.log", data))
-    assert (found.format, found.node, found.held_back, found.size) == ("apache", 3, 0, len(data))
-    (task,) = ranges(found, "f")
+    file_survey = survey(write(tmp_path / "a.log", data))
+    assert (file_survey.format, file_survey.node, file_survey.held_back, file_survey.size) == (
+        "apache",
+        3,
+        0,
+        len(data),
+    )
+    (task,) = ranges(file_survey, "f")
     with open_range(task) as stream:
         places, size = records(task, stream)
     assert [line for line, _ in places] == [data.count(b"\n") - 1, data.count(b"\n")]
@@ -132,9 +137,9 @@ HELD_BACK = {  # end of a file -> bytes held back
 @pytest.mark.parametrize("case", HELD_BACK)
 def test_held_back(case: str, tmp_path: Path) -> None:
     end, held = HELD_BACK[case]
-    found = survey(write(tmp_path / "a.log", ONE + end))
-    assert found.held_back == held
-    (task,) = ranges(found, "f")
+    file_survey = survey(write(tmp_path / "a.log", ONE + end))
+    assert file_survey.held_back == held
+    (task,) = ranges(file_survey, "f")
     with open_range(task) as stream:
         assert stream.read() == (ONE + end)[: len(ONE + end) - held]
 
@@ -156,12 +161,12 @@ def test_line_ends_of_utf_16(encoding: str) -> None:
 
 @pytest.mark.parametrize("sizes", [[9], [3, 3, 3], [1] * 9, [2, 7], [7, 2], [5, 0, 4]])
 def test_of_a_long_line_the_middle_is_left_out(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    for most, kept in ((5, b"abcdefghi"), (3, b"abcghi"), (1, b"ai")):
+    for most, expected in ((5, b"abcdefghi"), (3, b"abcghi"), (1, b"ai")):
         monkeypatch.setattr(survey_module, "_LINE", most)
         line, rest = b"", b"abcdefghi"
         for size in sizes:
             line, rest = survey_module._shortened(line, rest[:size]), rest[size:]
-        assert line == kept
+        assert line == expected
 
 
 # -------------------------------------------------------------------------------------------------------- known again
@@ -219,12 +224,12 @@ FORMS: dict[str, Callable[[bytes], bytes]] = {
 def test_known_again(case: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey_module, "READ_BYTES", block if case.count("hole") == 0 else 1 << 16)
     old, new, same = KNOWN[case]
-    seen = survey(write(tmp_path / "old.log", old))
-    known = known_streams([(seen.size, seen.digest, "first"), (7, digest(b"another"), "second")])
+    old_survey = survey(write(tmp_path / "old.log", old))
+    known = known_streams([(old_survey.size, old_survey.digest, "first"), (7, digest(b"another"), "second")])
     for name, pack in FORMS.items():
-        found = survey(write(tmp_path / name, pack(new)), known)
-        assert (found.known_as, found.known_size) == (("first", len(old)) if same else (None, 0))
-        assert (found.digest, found.size) == (digest(new), len(new))
+        file_survey = survey(write(tmp_path / name, pack(new)), known)
+        assert (file_survey.known_as, file_survey.known_size) == (("first", len(old)) if same else (None, 0))
+        assert (file_survey.digest, file_survey.size) == (digest(new), len(new))
 
 
 def test_delivered_twice_in_one_run_it_has_one_digest(tmp_path: Path) -> None:
@@ -285,10 +290,10 @@ def test_a_file_that_was_cut_short_is_read_and_its_good_copy_is_known_again(tmp_
 
 def test_what_gives_no_byte_is_refused(tmp_path: Path) -> None:
     for i, data in enumerate((gzip.compress(ONE)[:11], b"\x1f\x8b\x08" + b"\xff" * 50)):
-        found = survey(write(tmp_path / str(i), data))
-        assert (found.status, found.size, ranges(found, "f")) == ("refused", 0, [])
-        assert found.error is not None
-        assert str(tmp_path / str(i)) in found.error
+        file_survey = survey(write(tmp_path / str(i), data))
+        assert (file_survey.status, file_survey.size, ranges(file_survey, "f")) == ("refused", 0, [])
+        assert file_survey.error is not None
+        assert str(tmp_path / str(i)) in file_survey.error
 
 
 def test_a_file_that_went_away(tmp_path: Path) -> None:
@@ -303,8 +308,8 @@ def test_a_bundle_has_a_survey_for_each_member_and_each_refusal(tmp_path: Path) 
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
     path = write(tmp_path / "x.tgz", sink.getvalue())
-    found = list(survey_module.survey(path, {}))
-    assert [(s.source.member, s.status, s.node, s.size) for s in found] == [
+    surveys = list(survey_module.survey(path, {}))
+    assert [(s.source.member, s.status, s.node, s.size) for s in surveys] == [
         ("broker-1/a.log", "ok", 1, len(TWO)),
         ("../b.log", "refused", None, 0),
         ("broker-2/c.log.gz", "ok", 2, len(TWO)),
@@ -313,9 +318,9 @@ def test_a_bundle_has_a_survey_for_each_member_and_each_refusal(tmp_path: Path) 
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.gz", gzip.compress(bytes(8 << 20)))
-    (found,) = survey_module.survey(path, {}, limits=Limits(unpacked_bytes=4 << 20))
-    assert (found.status, found.size) == ("refused", 0)
-    assert found.error == (
+    (file_survey,) = survey_module.survey(path, {}, limits=Limits(unpacked_bytes=4 << 20))
+    assert (file_survey.status, file_survey.size) == ("refused", 0)
+    assert file_survey.error == (
         f"This file decompresses to more than 4194304 bytes: {path}; raise max_unpacked_gb in conf, "
         f"unpack it, or leave it out."
     )
@@ -342,10 +347,10 @@ def test_node_and_zone(case: str, tmp_path: Path) -> None:
         return "Europe/Berlin" if of == node else "UTC"
 
     path = write(tmp_path / folder / "a.log", data)
-    found = survey(path, zone_of=zone_of)
-    assert (found.node, found.zone) == (node, "Europe/Berlin")
+    file_survey = survey(path, zone_of=zone_of)
+    assert (file_survey.node, file_survey.zone) == (node, "Europe/Berlin")
     assert asked[-1] == (node, path)
-    assert [task.zone for task in ranges(found, "f")] == ["Europe/Berlin"]
+    assert [task.zone for task in ranges(file_survey, "f")] == ["Europe/Berlin"]
 
 
 def at(time: str) -> bytes:
@@ -358,8 +363,8 @@ def test_an_hour_that_comes_twice(before: bytes, tmp_path: Path) -> None:
     minutes = [f"{hour:02}:{minute:02}:00" for hour in (1, 2) for minute in range(60)]
     first = b"".join(map(at, minutes))
     second = b"".join(map(at, minutes[60:]))
-    found = survey(write(tmp_path / "a.log", before + first + second), zone_of=lambda node, name: "Europe/Berlin")
-    ((offset, _),) = found.clock_changes
+    file_survey = survey(write(tmp_path / "a.log", before + first + second), zone_of=lambda node, name: "Europe/Berlin")
+    ((offset, _),) = file_survey.clock_changes
     assert len(before + first) - len(TWO) < offset <= len(before + first)
-    (task,) = ranges(found, "f")
-    assert task.clock_changes == found.clock_changes
+    (task,) = ranges(file_survey, "f")
+    assert task.clock_changes == file_survey.clock_changes

@@ -117,11 +117,11 @@ def test_values_of_each_partition() -> None:
     assert states.first_part.array.tolist() == [0, 2, 2]
     assert states.part_count.array.tolist() == [2, 0, 3]
     assert states.is_once.array.tolist() == [1, 1, 0]
-    found = {name: states.values(name) for name in ("partition", "leader", "isr")}
-    partitions, leaders = found["partition"], found["leader"]
+    columns = {name: states.values(name) for name in ("partition", "leader", "isr")}
+    partitions, leaders = columns["partition"], columns["leader"]
     assert partitions is not None
     assert leaders is not None
-    assert found["isr"] is None
+    assert columns["isr"] is None
     assert partitions[1].tolist() == [0, 1, -1, 2, 3]
     assert partitions[0].firsts.tolist() == [1, 2, 7, 9]
     assert leaders[1].tolist() == [-1, -1, 0, 1, -1]

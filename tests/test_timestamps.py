@@ -165,7 +165,7 @@ def test_nothing() -> None:
 
 
 # ---- zones ----------------------------------------------------------------------------------------------------------
-ZONES = {  # local time, zone -> UTC, mark
+ZONES = {  # local time, zone -> UTC, clock value
     "UTC": ("2024-03-01 02:03:04,005", "UTC", "2024-03-01 02:03:04.005", None),
     "east": ("2024-03-01 02:03:04,005", "Asia/Kolkata", "2024-02-29 20:33:04.005", None),
     "west": ("2024-12-31 20:00:00,000", "America/New_York", "2025-01-01 01:00:00.000", None),
@@ -210,9 +210,9 @@ ZONES = {  # local time, zone -> UTC, mark
 
 @pytest.mark.parametrize("case", ZONES)
 def test_zones(case: str) -> None:
-    text, zone, expected, mark = ZONES[case]
-    utc, marks = to_utc(local_micros([text.encode()]), zone)
-    assert (shown(int(utc[0])), CLOCK_VALUES[marks[0]]) == (expected, mark)
+    text, zone, expected, clock = ZONES[case]
+    utc, clocks = to_utc(local_micros([text.encode()]), zone)
+    assert (shown(int(utc[0])), CLOCK_VALUES[clocks[0]]) == (expected, clock)
 
 
 def test_none_among_others_stays_where_it_is() -> None:
@@ -223,9 +223,9 @@ def test_none_among_others_stays_where_it_is() -> None:
 
 def test_what_is_utc_needs_no_zone() -> None:
     stamps = micros_of([b"2024-10-27 02:30:00,000", b"2024-10-27T02:30:00.000Z"])
-    utc, marks = to_utc(stamps.micros, "Europe/Berlin", is_utc=stamps.is_utc)
+    utc, clocks = to_utc(stamps.micros, "Europe/Berlin", is_utc=stamps.is_utc)
     assert [shown(m) for m in utc.tolist()] == ["2024-10-27 00:30:00.000", "2024-10-27 02:30:00.000"]
-    assert [CLOCK_VALUES[mark] for mark in marks] == ["ambiguous", None]
+    assert [CLOCK_VALUES[clock] for clock in clocks] == ["ambiguous", None]
 
 
 def test_turns_decide_by_byte_offset() -> None:
@@ -241,12 +241,12 @@ def test_turns_decide_by_byte_offset() -> None:
     ]
     clock_changes: ClockChanges = ((100, SECOND_PASS), (350, FIRST_PASS), (401, SECOND_PASS), (501, AMBIGUOUS))
     local = local_micros([text.encode() for text, _, _ in records])
-    utc, marks = to_utc(local, "Europe/Berlin", np.arange(7) * 100, clock_changes)
-    assert [(shown(m), CLOCK_VALUES[mark]) for m, mark in zip(utc.tolist(), marks, strict=True)] == [
+    utc, clocks = to_utc(local, "Europe/Berlin", np.arange(7) * 100, clock_changes)
+    assert [(shown(m), CLOCK_VALUES[clock]) for m, clock in zip(utc.tolist(), clocks, strict=True)] == [
         r[1:] for r in records
     ]
     alone = [to_utc(local[i : i + 1], "Europe/Berlin", np.array([i * 100]), clock_changes) for i in range(7)]
-    assert [(int(u[0]), int(m[0])) for u, m in alone] == list(zip(utc.tolist(), marks.tolist(), strict=True))
+    assert [(int(u[0]), int(m[0])) for u, m in alone] == list(zip(utc.tolist(), clocks.tolist(), strict=True))
 
 
 @given(

@@ -58,9 +58,9 @@ STATES = {  # text -> what it says
 
 @pytest.mark.parametrize("case", STATES)
 def test_partition_state(case: str) -> None:
-    text, said = STATES[case]
+    text, expected = STATES[case]
     state = values.partition_state(text)
-    assert (state["isr"], state["leader"], state["leader_epoch"], state.get("partition_epoch")) == said
+    assert (state["isr"], state["leader"], state["leader_epoch"], state.get("partition_epoch")) == expected
 
 
 def test_states_of_a_request() -> None:

@@ -54,7 +54,7 @@ def test_what_comes_later_is_collected_when_asked_for_only() -> None:
 FAULTS = """
 import resource
 from udfs.logs.worker_setup import with_memory_kept
-if {kept}:
+if {keeps_memory}:
     with_memory_kept()
 for _ in range(20):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -64,17 +64,19 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 
 
-def faults(kept: bool) -> int:
+def faults(keeps_memory: bool) -> int:
     """How many pages of zeros the last of some equal pieces of work took from the system."""
-    said = subprocess.run([sys.executable, "-c", FAULTS.format(kept=kept)], capture_output=True, check=True)
-    return int(said.stdout)
+    result = subprocess.run(
+        [sys.executable, "-c", FAULTS.format(keeps_memory=keeps_memory)], capture_output=True, check=True
+    )
+    return int(result.stdout)
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other allocators are left as they are")
 def test_memory_is_not_asked_for_anew() -> None:
     pages = 50 * (1 << 20) // resource.getpagesize()
-    assert faults(kept=True) < pages // 10
-    assert faults(kept=False) > pages // 2
+    assert faults(keeps_memory=True) < pages // 10
+    assert faults(keeps_memory=False) > pages // 2
 
 
 def test_there_may_be_no_such_allocator(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,10 +102,10 @@ def test_lines_are_what_they_were(case: str, encoding: str, block: int) -> None:
     wrapper, wrap = COLLECTED[case]
     name, encode = ENCODINGS[encoding]
     data = encode(b"".join(map(wrap, LINES)))
-    found = format_of(data)
-    assert found is not None
-    assert (found.encoding, found.wrapper, found.layout.name) == (name, wrapper, "apache")
-    placed, rest = read(data, found, block)
+    format_ = format_of(data)
+    assert format_ is not None
+    assert (format_.encoding, format_.wrapper, format_.layout.name) == (name, wrapper, "apache")
+    placed, rest = read(data, format_, block)
     assert [(line, raw.replace(b"\r", b"").rstrip(b"\n")) for _, line, _, _, raw in placed] == [
         (line, raw.rstrip(b"\n")) for line, raw in PLACES
     ]
@@ -122,8 +122,8 @@ def test_each_wrapper_takes_its_own_sample_off() -> None:
 
 
 def _whole(data: bytes) -> ChannelText:
-    (found,) = unwrapped(io.BytesIO(data), "", "", 1 << 20)
-    return found[1]
+    (channel_text,) = unwrapped(io.BytesIO(data), "", "", 1 << 20)
+    return channel_text[1]
 
 
 INTERLEAVED: dict[str, tuple[list[bytes], list[tuple[str, int, bytes]], int]] = {  # lines -> channel, line, text; rest
@@ -194,9 +194,9 @@ INTERLEAVED: dict[str, tuple[list[bytes], list[tuple[str, int, bytes]], int]] = 
 def test_further_lines_belong_to_the_record_of_their_channel(case: str, block: int) -> None:
     lines, records, rest = INTERLEAVED[case]
     data = b"".join(lines)
-    found = format_of(data)
-    assert found is not None
-    placed, stretched = read(data, found, block)
+    format_ = format_of(data)
+    assert format_ is not None
+    placed, stretched = read(data, format_, block)
     assert [(channel, line, raw) for channel, line, _, _, raw in placed] == sorted(records, key=lambda r: r[:2])
     assert stretched == rest
     assert sum(size for _, _, _, size, _ in placed) + rest == len(data)
@@ -270,9 +270,9 @@ def test_a_record_of_several_lines_in_one_object() -> None:
     data = (
         json.dumps({"message": text(TWO) + "\n\tat x"}).encode() + b"\n" + json.dumps({"message": text(ONE)}).encode()
     )
-    found = format_of(data)
-    assert found is not None
-    placed, _ = read(data, found)
+    format_ = format_of(data)
+    assert format_ is not None
+    placed, _ = read(data, format_)
     assert [(line, raw) for _, line, _, _, raw in placed] == [(1, TWO + b"\n\tat x\n"), (2, ONE + b"\n")]
 
 
@@ -280,9 +280,9 @@ def test_an_object_that_never_ends_does_not_hold_the_rest(monkeypatch: pytest.Mo
     monkeypatch.setattr("udfs.logs.json_lines.OPEN_OBJECT", 1000)
     whole = json.dumps({"message": text(ONE)}).encode() + b"\n"
     data = whole * 5 + b'{"message": [1,\n' + whole.replace(b"}", b",") * 9 + whole * 5
-    found = format_of(whole)
-    assert found is not None
-    placed, rest = read(data, found, 100)
+    format_ = format_of(whole)
+    assert format_ is not None
+    placed, rest = read(data, format_, 100)
     assert len(placed) >= 5
     assert sum(size for _, _, _, size, _ in placed) + rest == len(data)
 
@@ -290,9 +290,9 @@ def test_an_object_that_never_ends_does_not_hold_the_rest(monkeypatch: pytest.Mo
 def test_broken_objects_are_lines() -> None:
     whole = json.dumps({"message": text(ONE)}).encode() + b"\n"
     data = whole + b"{}{ [\n{'a': 1}\n" + b'{"a": "x\n' + b"[" * 5000 + b"\n" + whole
-    found = format_of(whole * 9)
-    assert found is not None
-    placed, rest = read(data, found, 64)
+    format_ = format_of(whole * 9)
+    assert format_ is not None
+    placed, rest = read(data, format_, 64)
     assert [line for _, line, _, _, _ in placed] == [1, 6]
     assert sum(size for _, _, _, size, _ in placed) + rest == len(data)
 
@@ -317,13 +317,13 @@ def test_whatever_is_broken_each_byte_counts_once_at_any_block(
 ) -> None:
     wrap, encode = COLLECTED[case[0]][1], ENCODINGS[case[1]][1]
     data = encode(b"".join(map(wrap, LINES)))
-    found = format_of(data)
-    assert found is not None
+    format_ = format_of(data)
+    assert format_ is not None
     for at, size, new in edits:
         data = data[:at] + new + data[at + size :]
-    placed, rest = read(data, found, block)
+    placed, rest = read(data, format_, block)
     assert sum(size for _, _, _, size, _ in placed) + rest == len(data)
-    assert (placed, rest) == read(data, found)
+    assert (placed, rest) == read(data, format_)
     format_of(data)
 
 

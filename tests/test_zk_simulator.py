@@ -47,14 +47,14 @@ def test_rules_know_the_lines_of_the_simulator(era: str) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 def test_brute_force_names_states_that_were(era: str) -> None:
-    states = found = 0
+    states = certain_count = 0
     for seed in range(4):
         for one in simulate(era, seed).partitions:
             certain = decidable(one, era)
             assert all(one.history[epoch] == state for epoch, state in certain.items())
             states += len(one.history)
-            found += len(certain)
-    assert found == states if era in ("2.6", "3.6") else found < states
+            certain_count += len(certain)
+    assert certain_count == states if era in ("2.6", "3.6") else certain_count < states
 
 
 def ordered(one: Partition) -> list[OrderedState]:
@@ -98,9 +98,9 @@ def test_what_leaders_log_is_put_in_order(era: str, least_places: int, least_beg
                 else:
                     assert one.history[state.partition_epoch] == known
                     counts["places"] += 1
-            found = {(state.leader, state.leader_epoch, state.isr) for state in states}
+            ordered_values = {(state.leader, state.leader_epoch, state.isr) for state in states}
             certain = {*decidable(one, era).values()}
-            missing = certain - found
+            missing = certain - ordered_values
             counts["decidable"] += len(certain)
             counts["missing"] += len(missing)
             assert all(len(state.isr) == 1 for state in missing)

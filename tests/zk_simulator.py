@@ -228,10 +228,10 @@ class Cluster:
         state = one.history[-1]
         others = [n for n in state.isr if n != state.leader]
         if len(others) == 1 and others[0] in self.live:
-            kept = (state.leader,)
+            isr = (state.leader,)
             me = f"[Partition {one.name} broker={state.leader}]"
-            self._log(state.leader, "partition", f"{me} Shrinking ISR from {_ids(state.isr)} to {_ids(kept)}")
-            one.lines.append(Line("writes", state.leader, isr=kept, isr_before=state.isr))
+            self._log(state.leader, "partition", f"{me} Shrinking ISR from {_ids(state.isr)} to {_ids(isr)}")
+            one.lines.append(Line("writes", state.leader, isr=isr, isr_before=state.isr))
 
     # ---- faults
     def step(self) -> None:
@@ -271,12 +271,12 @@ class Cluster:
         version, others = len(one.history) - 1, [n for n in state.isr if n != state.leader and n in self.live]
         if not others:
             return
-        kept = tuple(n for n in state.isr if n != others[0])
+        isr = tuple(n for n in state.isr if n != others[0])
         self._write(one, State(others[0], state.leader_epoch + 1, state.isr))
         me = f"[Partition {one.name} broker={state.leader}]"
         self._log(
             state.leader, "partition",
-            f"{me} Shrinking ISR from {_ids(state.isr)} to {_ids(kept)}. Leader: (highWatermark: 9, endOffset: 9). "
+            f"{me} Shrinking ISR from {_ids(state.isr)} to {_ids(isr)}. Leader: (highWatermark: 9, endOffset: 9). "
             f"Out of sync replicas: (brokerId: {others[0]}, endOffset: 9).",
         )  # fmt: skip
         cached = f"[{version}]" if self.era == "2.2" else f"{version}"

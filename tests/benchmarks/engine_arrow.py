@@ -79,15 +79,15 @@ def times(block: bytes, starts: np.ndarray) -> np.ndarray:
 
 def long_head(record: bytes) -> tuple[bytes, bytes, bytes, bytes, bytes]:
     """Level, message, '', logger and detail of a record whose logger is not on its first line, or nowhere."""
-    found = LONG_HEAD.match(record) or NO_HEAD.match(record)
-    if found is None:
+    match = LONG_HEAD.match(record) or NO_HEAD.match(record)
+    if match is None:
         raise ValueError(f"no level in {record[:200]!r}")
-    level, message, logger = found.groups()
-    return level, message if logger else message.rstrip(b"\n"), b"", logger, record[found.end() + 1 :].rstrip(b"\n")
+    level, message, logger = match.groups()
+    return level, message if logger else message.rstrip(b"\n"), b"", logger, record[match.end() + 1 :].rstrip(b"\n")
 
 
-def parse_block(block: bytes, place: tuple[int, int, int], found: ParsedColumns, match: "Matcher") -> None:
-    """Adds the records of a block, which starts with one, to `found`.
+def parse_block(block: bytes, place: tuple[int, int, int], columns: ParsedColumns, match: "Matcher") -> None:
+    """Adds the records of a block, which starts with one, to `columns`.
 
     `place` is the block's file, byte offset and the number of lines before it.
     """
@@ -124,24 +124,24 @@ def parse_block(block: bytes, place: tuple[int, int, int], found: ParsedColumns,
             kinds[[record for record, hit in zip(records, matches, strict=True) if not hit]] = 0
             records = [record for record, hit in zip(records, matches, strict=True) if hit]
             texts, rows = [messages[record] for record in records], [hit.groups(b"") for hit in matches if hit]
-        found.rows[kind] += rows
-        add_texts(found, kind, records, texts, details)
+        columns.rows[kind] += rows
+        add_texts(columns, kind, records, texts, details)
     records = np.flatnonzero(kinds == 0).tolist()
-    found.rows[0] += [(loggers[record],) for record in records]
-    add_texts(found, 0, records, [messages[record] for record in records], details)
-    level = np.fromiter(map(found.levels.__getitem__, levels), np.int8, count)
+    columns.rows[0] += [(loggers[record],) for record in records]
+    add_texts(columns, 0, records, [messages[record] for record in records], details)
+    level = np.fromiter(map(columns.levels.__getitem__, levels), np.int8, count)
     places = (np.full(count, file), line + first_lines[:-1] + 1, offset + starts[:-1], np.diff(starts))
-    found.numbers.append((kinds, at, level, *places))
+    columns.numbers.append((kinds, at, level, *places))
 
 
 def add_texts(
-    found: ParsedColumns, kind: int, records: list[int], texts: list[bytes], details: dict[int, bytes]
+    columns: ParsedColumns, kind: int, records: list[int], texts: list[bytes], details: dict[int, bytes]
 ) -> None:
     """Adds messages and details of the records of one kind of a block."""
     if details:
-        before = len(found.messages[kind])
-        found.details[kind] |= {before + row: details[r] for row, r in enumerate(records) if details.get(r)}
-    found.messages[kind] += texts
+        before = len(columns.messages[kind])
+        columns.details[kind] |= {before + row: details[r] for row, r in enumerate(records) if details.get(r)}
+    columns.messages[kind] += texts
 
 
 Matcher = Callable[[int, list[bytes]], list[tuple[bytes, ...]]]
@@ -188,31 +188,33 @@ def regex_fields(kind: int, rows: list[tuple[bytes, ...]], messages: list[bytes]
 FieldsOf = Callable[[int, list[tuple[bytes, ...]], list[bytes]], dict[str, pa.Array]]
 
 
-def to_batches(found: ParsedColumns, fields_of: FieldsOf, schema: pa.Schema, keep: bool) -> Iterator[pa.RecordBatch]:
+def to_batches(
+    parsed_columns: ParsedColumns, fields_of: FieldsOf, schema: pa.Schema, keep: bool
+) -> Iterator[pa.RecordBatch]:
     """One batch per kind; `keep`: with the messages of all records, not only of those no rule knows."""
-    kinds, *numbers = (np.concatenate(blocks) for blocks in zip(*found.numbers, strict=True))
+    kinds, *numbers = (np.concatenate(blocks) for blocks in zip(*parsed_columns.numbers, strict=True))
     by_kind = np.argsort(kinds, kind="stable")
     at, level, *places = (pa.array(number[by_kind]) for number in numbers)
-    level_names = pa.array(list(found.levels), pa.binary()).cast(pa.string())
+    level_names = pa.array(list(parsed_columns.levels), pa.binary()).cast(pa.string())
     common = {"at": at.cast(pa.timestamp("us", "UTC")), "level": level_names.take(level)}
     common |= dict(zip(PLACES, places, strict=True))
     first = 0
-    for kind, messages in enumerate(found.messages):
+    for kind, messages in enumerate(parsed_columns.messages):
         count = len(messages)
         columns = {name: column.slice(first, count) for name, column in common.items()}
         first += count
         if not count:
             continue
         if kind == 0:
-            columns["logger"] = string_column([logger for (logger,) in found.rows[0]])
+            columns["logger"] = string_column([logger for (logger,) in parsed_columns.rows[0]])
         else:
             columns["logger"] = pa.repeat(RULES[kind - 1].logger, count)
             columns["kind"] = pa.repeat(RULES[kind - 1].kind, count)
-            columns |= fields_of(kind, found.rows[kind], messages)
+            columns |= fields_of(kind, parsed_columns.rows[kind], messages)
         if kind == 0 or keep:
             columns["message"] = string_column(messages)
-        if found.details[kind]:
-            columns["detail"] = string_column([found.details[kind].get(row) for row in range(count)])
+        if parsed_columns.details[kind]:
+            columns["detail"] = string_column([parsed_columns.details[kind].get(row) for row in range(count)])
         yield pa.record_batch([columns.get(c.name, pa.nulls(count, c.type)) for c in schema], schema=schema)
 
 
@@ -269,8 +271,8 @@ def last_start(text: bytes) -> re.Match[bytes] | None:
     """The last record start in a text but the one at 0."""
     at = len(text)
     while (at := text.rfind(b"\n[20", 0, at)) >= 0:
-        if found := START.match(text, at + 1):
-            return found
+        if match := START.match(text, at + 1):
+            return match
     return None
 
 
@@ -278,11 +280,11 @@ def parse_blocks(
     blocks: Iterable[Block], match: Matcher, fields_of: FieldsOf, schema: pa.Schema, keep: bool = False
 ) -> Iterator[pa.RecordBatch]:
     """One batch per kind of all records of some blocks."""
-    found = ParsedColumns()
+    columns = ParsedColumns()
     for block, place in blocks:
-        parse_block(block, place, found, match)
-    if found.numbers:
-        yield from to_batches(found, fields_of, schema, keep)
+        parse_block(block, place, columns, match)
+    if columns.numbers:
+        yield from to_batches(columns, fields_of, schema, keep)
 
 
 def read_task(task: list[FileRange]) -> Iterator[Block]:

@@ -27,12 +27,12 @@ def catalyst(records: DataFrame) -> DataFrame:
     parts = r"(?s)\A[^\]]*\] +(\w+) +(.*?) \(([\w.$]+)\)\r?(?:\n(.*))?\z"
     long_head = F.split(F.regexp_replace("record", parts, f"$1{mark}$2{mark}$3{mark}$4"), mark)
     records = records.withColumn("p", F.when(~F.col("short"), long_head))
-    said = "octet_length(level) + 25, octet_length(head) - octet_length(end) - 26 - octet_length(level)"
+    message_span = "octet_length(level) + 25, octet_length(head) - octet_length(end) - 26 - octet_length(level)"
     exprs = {
         "at": f"cast(concat('20', replace({bytes_of('record', '1, 21')}, ',', '.')) AS timestamp)",
         "level": "level",
         "logger": f"CASE WHEN short THEN {bytes_of('end', '1, octet_length(end) - 1')} ELSE get(p, 2) END",
-        "message": f"CASE WHEN short THEN {bytes_of('head', said)} ELSE get(p, 1) END",
+        "message": f"CASE WHEN short THEN {bytes_of('head', message_span)} ELSE get(p, 1) END",
         "detail": f"nullif(CASE WHEN short THEN {bytes_of('record', 'octet_length(head) + 2')} ELSE get(p, 3) END, '')",
     }
     records = records.select(*(F.expr(expr).alias(name) for name, expr in exprs.items()))

@@ -134,17 +134,17 @@ def text_to_python_and_dropped(spark: SparkSession, paths: list[str]) -> DataFra
 
 def replayed(spark: SparkSession, paths: list[str]) -> DataFrame:
     """Floor of C: its batches, kept in files by a run before, handed to Spark."""
-    kept = Path(tempfile.gettempdir()) / "engines-replayed"
+    folder = Path(tempfile.gettempdir()) / "engines-replayed"
     tasks = tasks_of(paths)
-    if not kept.exists():
-        kept.mkdir()
+    if not folder.exists():
+        folder.mkdir()
         for number, task in enumerate(with_lines_before(spark, tasks)):
-            with pa.ipc.new_file(str(kept / str(number)), ARROW) as out:
+            with pa.ipc.new_file(str(folder / str(number)), ARROW) as out:
                 for batch in parse_blocks(read_task(task), match_all, regex_fields, ARROW, keep=False):
                     out.write_batch(batch)
 
     def read(number: int, task: list[FileRange]) -> Iterator[pa.RecordBatch]:
-        with pa.memory_map(str(kept / str(number))) as file:
+        with pa.memory_map(str(folder / str(number))) as file:
             batches = pa.ipc.open_file(file)
             for batch in range(batches.num_record_batches):
                 yield batches.get_batch(batch)

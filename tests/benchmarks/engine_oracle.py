@@ -40,16 +40,16 @@ ORACLE_KINDS = {  # start and what else has to be there -> kind, and what the br
 
 def number_after(text: str, *anchors: str) -> int | None:
     """The number that follows the first of the anchors that is there."""
-    found = (re.search(re.escape(anchor) + r"(-?\d+)", text) for anchor in anchors)
-    return next((int(match[1]) for match in found if match), None)
+    matches = (re.search(re.escape(anchor) + r"(-?\d+)", text) for anchor in anchors)
+    return next((int(match[1]) for match in matches if match), None)
 
 
-def found_in(text: str, pattern: str) -> re.Match[str]:
+def first_match(text: str, pattern: str) -> re.Match[str]:
     """The first match; the oracle stops at a message that has none."""
-    found = re.search(pattern, text)
-    if found is None:
+    match = re.search(pattern, text)
+    if match is None:
         raise ValueError(f"no {pattern} in {text[:200]!r}")
-    return found
+    return match
 
 
 def oracle_fields(message: str) -> dict[str, object]:
@@ -74,16 +74,16 @@ def oracle_fields(message: str) -> dict[str, object]:
             elif pair[1] == "topicName":
                 fields["topic"] = pair["quoted"]
     if kind == "changed_partition":
-        fields["isr"] = [int(id_) for id_ in found_in(body, r"isr=List\((.*?)\)")[1].split(",") if id_]
+        fields["isr"] = [int(id_) for id_ in first_match(body, r"isr=List\((.*?)\)")[1].split(",") if id_]
     if kind == "sending_update_metadata":
-        fields["brokers"] = [int(id_) for id_ in found_in(body, r"brokers \w+\((.*?)\)")[1].split(",") if id_]
+        fields["brokers"] = [int(id_) for id_ in first_match(body, r"brokers \w+\((.*?)\)")[1].split(",") if id_]
     if "topic" not in fields and kind != "received_response":
-        topic, _, partition = found_in(body, r"artition (\S+)")[1].rpartition("-")
+        topic, _, partition = first_match(body, r"artition (\S+)")[1].rpartition("-")
         fields |= {"topic": topic, "partition": int(partition)}
     if kind.startswith("changed"):
-        fields["was"], fields["now"] = found_in(body, r" from (\w+) to (\w+)").groups()
+        fields["was"], fields["now"] = first_match(body, r" from (\w+) to (\w+)").groups()
     if kind in ("sending_leader_and_isr", "handling_leader_and_isr", "completed_leader_and_isr"):
-        fields["transition"] = found_in(body, r"become-\w+")[0]
+        fields["transition"] = first_match(body, r"become-\w+")[0]
     if kind in ("handling_leader_and_isr", "completed_leader_and_isr"):
         fields["leader"] = number_after(body, "with leader ")
     if kind == "ignored_leader_and_isr":
@@ -120,14 +120,14 @@ def oracle_record(lines: list[bytes]) -> dict[str, object]:
     head = ORACLE_HEAD.fullmatch("\n".join(texts[: last + 1]))
     if head is None:
         raise ValueError(f"no head in {texts[0][:200]!r}")
-    *when, level, said = head.groups()
-    message, _, logger = said.rpartition(" (") if re.search(r" \([\w.$]+\)$", said) else (said, "", "")
+    *when, level, rest = head.groups()
+    message, _, logger = rest.rpartition(" (") if re.search(r" \([\w.$]+\)$", rest) else (rest, "", "")
     message = message.lstrip(" ")
     days = (date(*map(int, when[:3])) - date(1970, 1, 1)).days
     ms = ((days * 24 + int(when[3])) * 60 + int(when[4])) * 60_000 + int(when[5]) * 1000 + int(when[6])
-    said_more = "\n".join(texts[last + 1 :]).rstrip("\n")
+    detail = "\n".join(texts[last + 1 :]).rstrip("\n")
     fields = oracle_fields(message) if logger == "state.change.logger)" else {}
-    record = {"at": ms, "level": level, "logger": logger.removesuffix(")"), "detail": said_more or None}
+    record = {"at": ms, "level": level, "logger": logger.removesuffix(")"), "detail": detail or None}
     return record | (fields or {"message": message})
 
 

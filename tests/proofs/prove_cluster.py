@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from tests.conftest import MORE, QUIET, SMALL, append  # noqa: E402
 from tests.proofs.prove_kill import hashes  # noqa: E402
 from tests.proofs.prove_stores import s3  # noqa: E402
-from tests.test_submit import CLUSTERS_OWN, commands, said  # noqa: E402
+from tests.test_submit import CLUSTERS_OWN, commands, wait_for_match  # noqa: E402
 
 WORKERS = 3
 KINDS = ("executor", "python worker", "driver", "worker")
@@ -53,14 +53,14 @@ class Process:
 
 def in_session(leader: int, word: str) -> list[int]:
     """Processes of a session that have a word in their command line, in the order of their numbers."""
-    found_pids = []
+    pids = []
     for path in Path("/proc").iterdir():
         with suppress(OSError, ValueError, IndexError):
             pid = int(path.name)
             session = int((path / "stat").read_text().rpartition(")")[2].split()[3])
             if session == leader and word in (path / "cmdline").read_text():
-                found_pids.append(pid)
-    return sorted(found_pids)
+                pids.append(pid)
+    return sorted(pids)
 
 
 class Cluster:
@@ -73,8 +73,10 @@ class Cluster:
             f"spark.executorEnv.{name}  {value}\n" for name, value in os.environ.items() if name.startswith("AWS_")
         )
         (folder / "conf" / "spark-defaults.conf").write_text(f"{CLUSTERS_OWN}{OWN}{credentials}")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and k != "PYTHONPATH"}
-        self.environment = kept | {
+        variables = {
+            k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and k != "PYTHONPATH"
+        }
+        self.environment = variables | {
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_LOCAL_IP": "127.0.0.1",
@@ -82,10 +84,10 @@ class Cluster:
             "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
         }
         self.master = self._start("master", "master.Master")
-        self.url = said(self.master.log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
+        self.url = wait_for_match(self.master.log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
         self.workers = [self._worker(number) for number in range(WORKERS)]
         for worker in self.workers:
-            said(worker.log, r"Successfully registered with master (\S+)")
+            wait_for_match(worker.log, r"Successfully registered with master (\S+)")
 
     def _start(self, name: str, main: str, *arguments: str) -> Process:
         own = self.folder / f"{name}-{time.monotonic_ns()}"

@@ -37,12 +37,12 @@ def damaged(data: bytes, choice: random.Random) -> tuple[bytes, int]:
     kinds: Counter[bytes] = Counter()
     for number, line in enumerate(lines):
         head = _HEAD.match(line)
-        found = [match.span() for match in _NUMBER.finditer(line, head.end())] if head else []
+        spans = [match.span() for match in _NUMBER.finditer(line, head.end())] if head else []
         kind = re.sub(rb"\d+", b"N", line[head.end() :])[:60] if head else b""
-        if not found or kinds[kind] >= MOST_OF_A_KIND or choice.random() < 0.5:
+        if not spans or kinds[kind] >= MOST_OF_A_KIND or choice.random() < 0.5:
             continue
         kinds[kind] += 1
-        begin, end = choice.choice(found)
+        begin, end = choice.choice(spans)
         lines[number] = line[:begin] + choice.choice(LARGEST) + line[end:]
     return b"".join(lines), kinds.total()
 

@@ -259,8 +259,8 @@ def outage_precision(scorer: Any, truth: Any, rows: Sequence[Any]) -> float | No
 
 def missing_of(scorer: Any, states: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
     """States that no row says."""
-    said = {(*scorer.identity(row), *scorer.value(row)) for row in rows}
-    return [state for state in states if (*scorer.identity(state), *scorer.value(state)) not in said]
+    values = {(*scorer.identity(row), *scorer.value(row)) for row in rows}
+    return [state for state in states if (*scorer.identity(state), *scorer.value(state)) not in values]
 
 
 def prove(spark: SparkSession, capture: Path, root: Path, only: Sequence[str], misses: int) -> int:

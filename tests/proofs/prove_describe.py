@@ -51,7 +51,7 @@ AFTERMATH_MS = 10_000
 
 Place = tuple[str, int]
 Ids = tuple[int, ...]
-Seen = tuple[int | None, frozenset[int] | None, Ids | None] | None
+PartitionValues = tuple[int | None, frozenset[int] | None, Ids | None] | None
 """Leader (-1 none), ISR and assignment, None for what is unknown; or None: there is no such partition."""
 
 
@@ -61,7 +61,7 @@ class Point:
 
     place: Place
     ms: int
-    truth: Seen
+    truth: PartitionValues
 
 
 # ---- the truth ------------------------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ class History:
             self.states.setdefault((state["topic"], state["partition"]), []).append(state)
         self.begins = {place: [s["since"] for s in history] for place, history in self.states.items()}
 
-    def at(self, place: Place, ms: int) -> Seen:
+    def at(self, place: Place, ms: int) -> PartitionValues:
         """What a partition was at a moment."""
         number = bisect_right(self.begins[place], ms) - 1
         state = self.states[place][number] if number >= 0 else None
@@ -137,7 +137,7 @@ def moment(ms: int) -> datetime:
     return EPOCH + timedelta(milliseconds=ms)
 
 
-def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list[Seen]:
+def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list[PartitionValues]:
     """The rows that `describe` picks, for all points in one query, put together as it does."""
     schema = T.StructType(
         [
@@ -156,7 +156,7 @@ def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list
     for write in warehouse.read("events").where(ASSIGNMENT_WRITTEN).orderBy("at", "file_id", "line").collect():
         writes.setdefault((write["topic"], write["partition"]), []).append(write)
     spans = warehouse.read("broker_timeline").collect()
-    results: list[Seen] = [None] * len(points)
+    results: list[PartitionValues] = [None] * len(points)
     for row in rows.where("since <= asked AND (until IS NULL OR until > asked)").collect():
         around = moves.get((row["topic"], row["partition"], row["incarnation"]), [])
         before = [w for w in writes.get((row["topic"], row["partition"]), []) if w["at"] <= row["asked"]]
@@ -164,15 +164,15 @@ def described(warehouse: Warehouse, points: Sequence[Point], tool: Tool) -> list
         last = {s["broker"]: s for s in sorted(spans, key=lambda s: s["since"]) if s["since"] <= row["asked"]}
         alive = {broker: s["until"] is None or s["until"] > row["asked"] for broker, s in last.items()}
         (topic,) = without_fenced_leaders(tool, [DescribedTopic(row["topic"], (p,))], alive)
-        results[row["n"]] = _seen(topic.partitions[0])
+        results[row["n"]] = _values(topic.partitions[0])
     return results
 
 
-def _seen(p: DescribedPartition) -> Seen:
+def _values(p: DescribedPartition) -> PartitionValues:
     return p.leader, None if p.isr is None else frozenset(p.isr), p.replicas
 
 
-def agrees(row: Seen, truth: Seen) -> bool | None:
+def agrees(row: PartitionValues, truth: PartitionValues) -> bool | None:
     """Whether what is described is what was; None if nothing of it is wrong, but some is unknown."""
     if row is None or truth is None:
         return None if row is None else False
@@ -194,7 +194,7 @@ def whole_snapshots(warehouse: Warehouse, points: Sequence[Point]) -> tuple[int,
         shown = [(t, p) for t in state.topics for p in t.partitions if p.since is not None]
         same = described(warehouse, [Point((t.name, p.partition), point.ms, None) for t, p in shown], state.tool)
         partitions += len(shown)
-        wrong += sum(_seen(p) != row for (_, p), row in zip(shown, same, strict=True))
+        wrong += sum(_values(p) != row for (_, p), row in zip(shown, same, strict=True))
         if state.logs_replica_transitions:
             for t, p in shown:
                 pairs = [(state.logged_states.get((t.name, p.partition)), context.implied_partition_state(state, t, p))]

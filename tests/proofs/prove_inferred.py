@@ -144,10 +144,10 @@ def count_inferences(scorer: Any, truth: Any, skew_ms: int) -> Counter[bool]:
                 for before, state in zip([None, *history], history, strict=False)
                 if dice.random() < share or (before and is_unclean(before, state))
             ]
-            found = explain(known, steps, rules, {}, gone)
+            explanation = explain(known, steps, rules, {}, gone)
             complete = {state.partition_epoch for state in known if state.is_complete}
             true = {state["partition_epoch"]: value(state) for state in history}
-            for epoch, state in found.states.items():
+            for epoch, state in explanation.states.items():
                 if epoch not in complete:
                     counts[true.get(epoch) == state[1:4]] += 1
     return counts

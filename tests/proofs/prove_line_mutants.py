@@ -74,8 +74,8 @@ def groups(views: Any) -> tuple[Groups, Groups, Release]:
         if record["event_type"] in rebalance_verdicts.LINES:
             of_controller[(node,)].append(whole)
         elif record["topic"] is not None and record["partition"] is not None:
-            lives = [number for since, number in begun[record["topic"]] if since <= at]
-            of_partition[record["topic"], record["partition"], max(lives, default=0)].append(whole)
+            incarnations = [number for since, number in begun[record["topic"]] if since <= at]
+            of_partition[record["topic"], record["partition"], max(incarnations, default=0)].append(whole)
     return of_partition, of_controller, release
 
 
@@ -98,7 +98,7 @@ def mutants(records: Records, kinds: tuple[LineKind, ...]) -> Iterator[tuple[Lin
 
 
 def main() -> None:
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     right: Counter[str] = Counter()
     false: list[str] = []
     for root in sys.argv[1:]:
@@ -109,13 +109,13 @@ def main() -> None:
                 is_rebalance = kinds is REBALANCES
                 false += [f"{root} {name} {rule}" for rule in violated(records, release, is_rebalance=is_rebalance)]
                 for kind, mutant in mutants(records, kinds):
-                    made[kind.name] += 1
+                    counts[kind.name] += 1
                     right[kind.name] += kind.rule in violated(mutant, release, is_rebalance=is_rebalance)
     print(f"{'kind':<60}{'mutants':>9}{'right':>9}")
-    for kind_name in sorted(made):
-        print(f"{kind_name:<60}{made[kind_name]:>9,}{right[kind_name]:>9,}")
-    share = right.total() / max(made.total(), 1)
-    print(f"{len(made)} kinds, {made.total():,} mutants, {share:.4f} flagged by the right rule; unspoiled: {false}")
+    for kind_name in sorted(counts):
+        print(f"{kind_name:<60}{counts[kind_name]:>9,}{right[kind_name]:>9,}")
+    share = right.total() / max(counts.total(), 1)
+    print(f"{len(counts)} kinds, {counts.total():,} mutants, {share:.4f} flagged by the right rule; unspoiled: {false}")
     if share < GOAL or false:
         sys.exit(1)
 

@@ -16,12 +16,12 @@ def main() -> int:
         try:
             check_everything(logs)
             check_choices(logs, 20, seed=2)
-            found = "equal to the oracle, record for record"
+            result = "equal to the oracle, record for record"
         except AssertionError as error:
-            found = f"DIFFERS: {str(error).splitlines()[0]}"
+            result = f"DIFFERS: {str(error).splitlines()[0]}"
             failed = 1
         print(
-            f"{name:20} {len(all_records(logs)):7,} records, 20 choices: {found} ({time.monotonic() - began:.0f} s)",
+            f"{name:20} {len(all_records(logs)):7,} records, 20 choices: {result} ({time.monotonic() - began:.0f} s)",
             flush=True,
         )
         all_records.cache_clear()

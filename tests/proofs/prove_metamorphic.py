@@ -45,7 +45,7 @@ DERIVED = (
 Logs = dict[str, bytes]  # by path in the capture, as they were written
 _STAMP = re.compile(rb"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]", re.M)
 RECORD = re.compile(rb"(?m)^(?=\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] )")
-FOLD = datetime(2026, 10, 25, 1, tzinfo=UTC)
+CLOCK_CHANGE = datetime(2026, 10, 25, 1, tzinfo=UTC)
 """When clocks in Berlin show 02:00 to 03:00 a second time."""
 LOOSE_MS, LOOSE_SHARE = 300, 0.05
 """What goes by the order of two nodes' times may become unknown within the bounds of a shifted clock. With bounds no
@@ -172,7 +172,7 @@ def changes_of(logs: Logs) -> dict[str, Change]:
     other_names = random.Random(1).sample(names, len(names))
     nodes = sorted({node_of(name) for name in names})
     begin, end = ends_of(logs)
-    by = FOLD - begin - (end - begin) / 2
+    by = CLOCK_CHANGE - begin - (end - begin) / 2
     by -= timedelta(microseconds=by.microseconds)
     since, till = middle_of(logs)
     changes = {

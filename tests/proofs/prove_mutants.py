@@ -96,7 +96,7 @@ def histories(views: Any, *, is_kraft: bool) -> Iterator[list[Row]]:
             yield history
 
 
-def prove(root: str, made: Counter[str], flagged: Counter[str], right: Counter[str]) -> list[str]:
+def prove(root: str, counts: Counter[str], flagged: Counter[str], right: Counter[str]) -> list[str]:
     """Count one warehouse's mutants; what is violated that nobody has spoiled."""
     false = []
     with open_views(
@@ -120,7 +120,7 @@ def prove(root: str, made: Counter[str], flagged: Counter[str], right: Counter[s
                 continue
             for kind, mutant in election_mutants(row, kinds):
                 verdict = judge_election(mutant, release, is_kraft=is_kraft, elr_enabled=has_elr)
-                made[kind.name] += 1
+                counts[kind.name] += 1
                 flagged[kind.name] += verdict.verdict == VIOLATED
                 right[kind.name] += verdict.verdict == VIOLATED and verdict.rule in kind.rules
         for history in histories(views, is_kraft=is_kraft):
@@ -130,7 +130,7 @@ def prove(root: str, made: Counter[str], flagged: Counter[str], right: Counter[s
                 if is_kraft and state_kind.name in NOT_IN_KRAFT:
                     continue
                 rules = violated(cluster, history_mutant)
-                made[state_kind.name] += 1
+                counts[state_kind.name] += 1
                 flagged[state_kind.name] += bool(rules)
                 right[state_kind.name] += bool(rules & {*state_kind.rules})
     return false
@@ -141,19 +141,20 @@ def violated(cluster: Cluster, history: list[Row]) -> set[str]:
 
 
 def main() -> None:
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     flagged: Counter[str] = Counter()
     right: Counter[str] = Counter()
     false = []
     with tempfile.TemporaryDirectory() as folder:
         for path in [Path(argument) for argument in sys.argv[1:]] or captures():
-            false += prove(warehouse_of(path, folder), made, flagged, right)
+            false += prove(warehouse_of(path, folder), counts, flagged, right)
     print(f"{'kind':<60}{'mutants':>9}{'flagged':>9}{'right':>9}")
-    for name in sorted(made):
-        print(f"{name:<60}{made[name]:>9,}{flagged[name]:>9,}{right[name]:>9,}")
-    share = right.total() / max(made.total(), 1)
+    for name in sorted(counts):
+        print(f"{name:<60}{counts[name]:>9,}{flagged[name]:>9,}{right[name]:>9,}")
+    share = right.total() / max(counts.total(), 1)
     print(
-        f"{len(made)} kinds, {made.total():,} mutants, {share:.4f} flagged by the right rule; unspoiled: {len(false)}"
+        f"{len(counts)} kinds, {counts.total():,} mutants, {share:.4f} flagged by the right rule; "
+        f"unspoiled: {len(false)}"
     )
     if share < GOAL or false:
         sys.exit(1)

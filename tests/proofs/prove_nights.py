@@ -61,10 +61,10 @@ def by(data: bytes, at: datetime) -> bytes:
     return b"".join(records[:late])
 
 
-def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
+def quiet(logs: Logs, topics: Sequence[str], night_ends: Sequence[datetime]) -> Logs:
     """The same without records that name topics other than that night's, and nights apart; the first has all."""
     names = {name: re.compile(rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w.])") for name in topics}
-    ends = [stamp(cut)[:24] for cut in cuts]
+    ends = [stamp(end)[:24] for end in night_ends]
 
     def wanted(record: bytes) -> bool:
         night = bisect_right(ends, record[:24])
@@ -73,7 +73,7 @@ def quiet(logs: Logs, topics: Sequence[str], cuts: Sequence[datetime]) -> Logs:
         )
 
     return {
-        name: timed(data, lambda at: at + APART * bisect_right(cuts, at))
+        name: timed(data, lambda at: at + APART * bisect_right(night_ends, at))
         for name, data in filtered(logs, wanted).items()
     }
 
@@ -107,17 +107,19 @@ def prove(
     """How many tables of a capture differ, made quiet or not; with a seed nights end at random times."""
     logs = logs_of(capture)
     begin, end = ends_of(logs)
-    cuts = [begin + (end - begin) * share for share in shares(nights, seed)]
-    cuts = [at.replace(microsecond=at.microsecond // 1000 * 1000) for at in cuts]  # as precise as the logs are
-    cuts[-1] = end.replace(year=end.year + 1)
+    night_ends = [begin + (end - begin) * share for share in shares(nights, seed)]
+    night_ends = [
+        at.replace(microsecond=at.microsecond // 1000 * 1000) for at in night_ends
+    ]  # as precise as the logs are
+    night_ends[-1] = end.replace(year=end.year + 1)
     warehouse = open_warehouse(spark, str(root / "by-night"), create=True)
     for number in range(nights):
-        rebuilt = nightly(warehouse, root / "logs", {name: by(data, cuts[number]) for name, data in logs.items()})
+        rebuilt = nightly(warehouse, root / "logs", {name: by(data, night_ends[number]) for name, data in logs.items()})
         print(f"{capture.name} | night {number + 1} | {'; '.join(rebuilt) or 'the first'}", flush=True)
         if number == 0 and not as_it_is:
             known = warehouse.read("topic_timeline").select("topic").distinct().collect()
-            logs = quiet(logs, sorted(row["topic"] for row in known), cuts)
-            cuts = [at + APART * i for i, at in enumerate(cuts)]
+            logs = quiet(logs, sorted(row["topic"] for row in known), night_ends)
+            night_ends = [at + APART * i for i, at in enumerate(night_ends)]
     ours = tables(warehouse)
     at_once = open_warehouse(spark, str(root / "at-once"), create=True)
     nightly(at_once, root / "logs", {})

@@ -31,12 +31,12 @@ def count(seed: int) -> Counter[str]:
         for partition, known in evidence.known.items()
     }
     counts: Counter[str] = Counter()
-    for partition, found in explain_together(partitions, is_whole=True).items():
+    for partition, explanation in explain_together(partitions, is_whole=True).items():
         true = {state.partition_epoch: state for state in cluster.history[partition]}
         complete = {state.partition_epoch for state in evidence.known[partition] if state.is_complete}
         counts["hidden"] += len(true.keys() - complete)
         values = {epoch: (truth.leader, truth.leader_epoch, list(truth.isr)) for epoch, truth in true.items()}
-        inferred = {epoch: state[1:4] for epoch, state in found.states.items() if epoch not in complete}
+        inferred = {epoch: state[1:4] for epoch, state in explanation.states.items() if epoch not in complete}
         for epoch, value in inferred.items():
             counts["right" if values.get(epoch) == value else "wrong"] += 1
         try:

@@ -21,7 +21,7 @@ class MigrationTruth(compare.Truth):  # type: ignore[misc]  # compare.py is not 
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.meta = str(folder), json.loads((folder / "meta.json").read_text())
-        cut: int = self.meta["exact"]["record_MIGRATION"]
+        migrated_ms: int = self.meta["exact"]["record_MIGRATION"]
         zk, kraft = (
             [json.loads(line) for line in (folder / f"truth-{mode}.jsonl").open()] for mode in ("zk", "kraft")
         )
@@ -32,20 +32,20 @@ class MigrationTruth(compare.Truth):  # type: ignore[misc]  # compare.py is not 
             if line[:3] == "[20"
         ]
         self.window = compare.log_ms(min(stamps)), compare.log_ms(max(stamps))
-        zk = [record for record in zk if record["ms"] <= cut]
+        zk = [record for record in zk if record["ms"] <= migrated_ms]
         unfenced = compare.kraft_brokers(kraft)
         self.states = one_history(compare.zk_states(zk), compare.kraft_states(kraft, unfenced))
         self.histories = collections.defaultdict(list)
         for state in self.states:
             self.histories[compare.identity(state)].append(state)
-        brokers = joined_spans(compare.zk_brokers(zk, [3, 9]), unfenced, cut)
+        brokers = joined_spans(compare.zk_brokers(zk, [3, 9]), unfenced, migrated_ms)
         tables = {
             "partition_timeline": self.states,
             "broker_timeline": brokers,
             "offline_partitions": self.offline(),
             "elections": self.elections(),
             "dead_leaders": [],
-            "controller_timeline": terms(zk, cut, folder),
+            "controller_timeline": terms(zk, migrated_ms, folder),
         }
         first, last = self.window
         self.tables = {
@@ -72,13 +72,13 @@ def one_history(before: list[Row], after: list[Row]) -> list[Row]:
     return states
 
 
-def joined_spans(registered: list[Row], unfenced: list[Row], cut: int) -> list[Row]:
-    """Spans of brokers: until the cut those of the first list, then those of the second; one that is open then
+def joined_spans(registered: list[Row], unfenced: list[Row], migrated_ms: int) -> list[Row]:
+    """Spans of brokers: until the migration those of the first list, then those of the second; one that is open then
     goes on with the first of these."""
-    spans = [{**row, "until": None if compare.end(row) > cut else row["until"]} for row in registered]
+    spans = [{**row, "until": None if compare.end(row) > migrated_ms else row["until"]} for row in registered]
     crossing = {row["broker"]: row for row in spans if row["until"] is None}
     for row in unfenced:
-        if row["until"] is not None and row["until"] <= cut:
+        if row["until"] is not None and row["until"] <= migrated_ms:
             continue
         if open_span := crossing.pop(row["broker"], None):
             open_span["until"], open_span["epoch"] = row["until"], None
@@ -87,7 +87,7 @@ def joined_spans(registered: list[Row], unfenced: list[Row], cut: int) -> list[R
     return spans
 
 
-def terms(zk: list[Row], cut: int, folder: Path) -> list[Row]:
+def terms(zk: list[Row], migrated_ms: int, folder: Path) -> list[Row]:
     """Terms of ZooKeeper's controllers, the last of which ends with the takeover, and of the quorum's leaders."""
     taken = next(r["ms"] for r in reversed(zk) if r["op"] == "create" and r.get("path") == "/controller")
     own = [row for row in compare.zk_controllers(zk) if row["since"] < taken]

@@ -135,7 +135,7 @@ def test_in_a_migration_kraft_decides_when_zookeepers_controller_has_gone(minute
         assert_rows(views, controller_at(datetime(2026, 11, 21, 11, minute)), f"controller_id\n{controller}")
 
 
-def test_last_lines_and_values() -> None:
+def test_last_lines_of_the_controller() -> None:
     terms = """
         controller_id | controller_epoch | since | until
         1             | 7                | 11:00 |
@@ -165,6 +165,9 @@ def test_last_lines_and_values() -> None:
     """
     with views_of({"events": events, "controller_timeline": terms}) as views:
         assert_rows(views, context_lines_at(NOON, datetime(2026, 11, 21, 11)), last_lines)
+
+
+def test_last_assignments() -> None:
     writes = """
         at    | event_type                       | topic | partition | replicas | fields
         11:00 | partition_state_change           | a     | 0         | 1,2      | to_state=NewPartition
@@ -181,6 +184,9 @@ def test_last_lines_and_values() -> None:
     """
     with views_of({"events": writes}) as views:
         assert_rows(views, assignments_at(NOON), last_writes)
+
+
+def test_last_configs() -> None:
     configs = """
         at    | event_type           | topic | broker_id | fields
         11:00 | topic_config_changed | a     |           | config=Map()

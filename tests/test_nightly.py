@@ -88,22 +88,8 @@ def runs(warehouse: Warehouse) -> list[tuple[str, str]]:
     return sorted((row["run_id"], row["status"]) for row in warehouse.read("runs").collect())
 
 
-def test_nights(
-    spark: SparkSession,
-    small: Path,
-    grow: Callable[[Path], None],
-    two_nights: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A first night in single steps, a second one that is killed and run again: together they are one clean run."""
-    root = tmp_path / "warehouse"
-    append(small, QUIET)
-    result = step("timelines", root)
-    assert (result.exit_code, "There is no warehouse in" in result.stderr) == (2, True)
-    assert not root.exists()
-
-    # the very first run is killed amid its first tables: there is nothing to see
+def kill_the_first_run(spark: SparkSession, root: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The very first run is killed amid its first tables: there is nothing to see."""
     with monkeypatch.context() as patch:
         patch.setattr(jobs.ingest.ingest, "write_streams", killed)
         with pytest.raises(Killed):
@@ -112,7 +98,9 @@ def test_nights(
     assert half.exists("events")
     assert not half.exists("runs")
 
-    # step by step it becomes the first night: 2 was lost, 1 leads
+
+def take_single_steps(spark: SparkSession, root: Path, small: Path) -> None:
+    """Step by step it becomes the first night; a step whose input is out of date names the one to run first."""
     result = step("ingest", root, str(small))
     assert result.exit_code == 0, result.stderr
     assert "events" in result.stdout
@@ -126,7 +114,10 @@ def test_nights(
     for name in ("timelines", "detect"):
         result = step(name, root)
         assert result.exit_code == 0, result.stderr
-    # a nightly run without news brings up to date what the steps left
+
+
+def finish_the_first_night(spark: SparkSession, root: Path, small: Path) -> Rows:
+    """A nightly run without news brings up to date what the steps left: 2 was lost, 1 leads. Its rows."""
     result = step("nightly", root, str(small))
     assert result.exit_code == 0, result.stderr
     assert "elections match Kafka's algorithm" in result.stdout
@@ -153,8 +144,11 @@ def test_nights(
         [],
     ]
     assert set(warehouse.versions) == set(TABLES)
+    return first_night
 
-    # a run over the same logs adds its own row and nothing else
+
+def run_without_news(spark: SparkSession, root: Path, small: Path, first_night: Rows) -> None:
+    """A run over the same logs adds its own row and nothing else."""
     at_first = pinned(spark, root)
     outcome = run(spark, root, small)
     assert (outcome.published, outcome.has_new_input) == (True, False)
@@ -167,8 +161,10 @@ def test_nights(
     assert "Nothing new: the tables are up to date." in result.stderr
     assert pinned(spark, root) == at_first
 
-    # the next night is killed after some of the timelines were written
-    grow(small)
+
+def kill_the_second_night(spark: SparkSession, root: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is killed after some of the timelines were written: readers see the first night."""
+    at_first = pinned(spark, root)
     with monkeypatch.context() as patch:
         patch.setattr("jobs.nightly.steps.to_partition_timeline", killed)
         with pytest.raises(Killed):
@@ -176,7 +172,9 @@ def test_nights(
     assert Warehouse(spark, str(root)).version("topic_timeline") > at_first["topic_timeline"]
     assert pinned(spark, root) == at_first
 
-    # run again it gives what one clean run over all logs gives, though of two topics only that with news is rebuilt
+
+def run_the_second_night(spark: SparkSession, root: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two topics only that with news is rebuilt."""
     sentences: list[str] = []
     topics_of_calls: list[set[str | None]] = []
 
@@ -191,14 +189,10 @@ def test_nights(
     # the controller's log went on after 10:05:00.001, and what was silent until then may be told now
     assert "default: 1 topic has new events since 2026-11-21 10:05:00; the others are unchanged" in sentences
     assert topics_of_calls == [{None, "pay-in"}]
-    second = published_rows(root)
-    assert two_nights.outcome.published
-    clean = published_rows(Path(two_nights.warehouse.root))
-    assert comparable(second, small) == comparable(clean, two_nights.capture)
-    assert len(second["events"]) == 12
-    assert states(second) == [(2, [1, 2]), (1, [1]), (1, [1, 2])]
 
-    # too many records that no rule knows: refused, said, and invisible
+
+def run_a_refused_night(spark: SparkSession, root: Path, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many records that no rule knows: refused, said, and invisible."""
     with (small / "broker-1" / "state-change.log").open("a") as file:
         file.writelines(
             f"[2026-11-21 10:07:00,{i:03}] INFO [Controller id=1 epoch=1] Nobody wrote this (state.change.logger)\n"
@@ -229,6 +223,39 @@ def test_nights(
     assert lines == ["n", "0", "(1 row)"]
     warehouse = open_warehouse(spark, str(root), create=False)
     assert [status for _, status in runs(warehouse)] == ["published"] * 7 + ["refused"]
+
+
+def test_nights(
+    spark: SparkSession,
+    small: Path,
+    grow: Callable[[Path], None],
+    two_nights: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A first night in single steps, a second one that is killed and run again: together they are one clean run."""
+    root = tmp_path / "warehouse"
+    append(small, QUIET)
+    result = step("timelines", root)
+    assert (result.exit_code, "There is no warehouse in" in result.stderr) == (2, True)
+    assert not root.exists()
+
+    kill_the_first_run(spark, root, small, monkeypatch)
+    take_single_steps(spark, root, small)
+    first_night = finish_the_first_night(spark, root, small)
+    run_without_news(spark, root, small, first_night)
+    grow(small)
+    kill_the_second_night(spark, root, small, monkeypatch)
+    run_the_second_night(spark, root, small, monkeypatch)
+    second = published_rows(root)
+    assert two_nights.outcome.published
+    clean = published_rows(Path(two_nights.warehouse.root))
+    assert comparable(second, small) == comparable(clean, two_nights.capture)
+    assert len(second["events"]) == 12
+    assert states(second) == [(2, [1, 2]), (1, [1]), (1, [1, 2])]
+
+    at_second = pinned(spark, root)
+    run_a_refused_night(spark, root, small, monkeypatch)
 
     # without them the next run takes back what was refused
     known = (small / "broker-1" / "state-change.log").read_text().splitlines(keepends=True)[:3]
@@ -290,6 +317,23 @@ def test_only_what_is_out_of_date_is_written(
 UNKNOWN = "[2026-11-21 10:07:00,{:03}] INFO [Controller id=1 epoch=1] Nobody wrote this (state.change.logger)\n"
 
 
+def check_other_cluster_went_on(first: Rows, rows: Rows) -> None:
+    """The refused cluster `second` has the rows of the first run; `default` has its news, all but the changed file's."""
+    ledger = max(rows["runs"], key=lambda row: int(row["run_id"]))
+    assert (ledger["status"], ledger["clusters"], ledger["refused"]) == ("published", ["default"], ["second"])
+    assert dict(ledger["pending"]) == {name: ["default", "second"] for name in STEPS[1:]}
+    assert dict(ledger["rows"]) == {
+        name: len(rows[name]) for name in ("log_files", "log_coverage", "events", "rejects")
+    }
+    for name in ("log_files", "log_coverage", "events", "rejects"):
+        of_second = [[row for row in tables[name] if row["cluster"] == "second"] for tables in (first, rows)]
+        assert of_second[0] == of_second[1]
+    # of the other cluster the controller's two new lines are there, the broker's new one is not
+    messages = [row["message"] for row in rows["events"] if row["cluster"] == "default"]
+    assert sum("callback" in message for message in messages) == 2
+    assert not any("ISR updated" in message for message in messages)
+
+
 def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
     spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -335,19 +379,7 @@ def test_a_refused_cluster_and_a_file_that_changes_keep_nothing_else_back(
     assert changed in result.stdout
 
     rows = published_rows(root)
-    ledger = max(rows["runs"], key=lambda row: int(row["run_id"]))
-    assert (ledger["status"], ledger["clusters"], ledger["refused"]) == ("published", ["default"], ["second"])
-    assert dict(ledger["pending"]) == {name: ["default", "second"] for name in STEPS[1:]}
-    assert dict(ledger["rows"]) == {
-        name: len(rows[name]) for name in ("log_files", "log_coverage", "events", "rejects")
-    }
-    for name in ("log_files", "log_coverage", "events", "rejects"):
-        of_second = [[row for row in tables[name] if row["cluster"] == "second"] for tables in (first, rows)]
-        assert of_second[0] == of_second[1]
-    # of the other cluster the controller's two new lines are there, the broker's new one is not
-    messages = [row["message"] for row in rows["events"] if row["cluster"] == "default"]
-    assert sum("callback" in message for message in messages) == 2
-    assert not any("ISR updated" in message for message in messages)
+    check_other_cluster_went_on(first, rows)
     [refused] = [row for row in rows["log_files"] if row["status"] == "refused"]
     assert (refused["path"], refused["findings"], refused["size_bytes"]) == (str(cut), [changed], 0)
 

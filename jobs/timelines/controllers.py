@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 """Modes of a controller."""
+_STARTED = "kraft_controller_created"
+"""The first line of a KRaft controller's process."""
 _REPLAYED_S = 10
 """A controller that starts replays the metadata log without a pause of so many seconds."""
 _DECISION_EVENTS = ("partition_state_change", "leader_and_isr_request_sent", "update_metadata_request_sent")
@@ -192,7 +194,7 @@ def by_active_controller(rows: DataFrame, controllers: DataFrame, events: DataFr
     it is the next controller itself, as the only one of a quorum always is.
     """
     starts = (
-        events.where("event_type = 'kraft_controller_created'")
+        events.where(F.col("event_type") == _STARTED)
         .groupBy("cluster", "node_id")
         .agg(F.collect_set("at").alias("starts"))
     )
@@ -253,7 +255,7 @@ def to_replay_spans(events: DataFrame, controllers: DataFrame) -> DataFrame:
     record of a partition. Spans of a node do not overlap.
     """
     kraft = events.where("event_type LIKE 'kraft%' AND node_id IS NOT NULL")
-    is_start = F.col("event_type") == "kraft_controller_created"
+    is_start = F.col("event_type") == _STARTED
     is_own = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
     in_order = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -290,7 +292,7 @@ def _controller_processes(kraft: DataFrame) -> DataFrame:
 
     `next_started` is when the node's next process started; null for the last one.
     """
-    is_start = F.col("event_type") == "kraft_controller_created"
+    is_start = F.col("event_type") == _STARTED
     is_own = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
     so_far = (
         Window.partitionBy("cluster", "node_id")

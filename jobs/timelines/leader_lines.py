@@ -63,35 +63,31 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     """
     kind, node = F.col("event_type"), F.coalesce("node_id", "broker_id")
     is_start = kind.isin(*STARTED, FOLLOWS, SENT) & F.col("leader_epoch").isNotNull()
-    leads = kind.isin(*STARTED) | ((kind == SENT) & (F.col("leader") == node))
+    leads = kind.isin(*STARTED) | (kind.isin(SENT, CACHED) & (F.col("leader") == node))
     # UpdateMetadata follows the LeaderAndIsr request of the same leader epoch
-    is_told = (kind == CACHED) & (F.col("leader") == node) & F.col("leader_epoch").isNotNull()
-    lines = events.where((kind.isin(*CHANGES) | is_start | is_told) & F.col("topic").isNotNull() & node.isNotNull())
+    is_cached = (kind == CACHED) & leads & F.col("leader_epoch").isNotNull()
+    lines = events.where((kind.isin(*CHANGES) | is_start | is_cached) & F.col("topic").isNotNull() & node.isNotNull())
     term = F.struct("leader_epoch", leads.alias("leads"), "at", "file_id", "line")
-    own_leadership = F.struct("leader_epoch", F.lit(True).alias("leads"), "at", "file_id", "line")
     order = Window.partitionBy(*WRITER).orderBy("at", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    earlier = Window.partitionBy(*WRITER).orderBy(F.unix_micros("at"))
-    is_newer = F.col("newest").isNull() | (F.col("told.leader_epoch") > F.col("newest.leader_epoch"))
+    by_time = Window.partitionBy(*WRITER).orderBy(F.unix_micros("at"))
+    earlier = by_time.rangeBetween(Window.unboundedPreceding, -1)
+    is_newer = F.col("newest").isNull() | (F.col("cached.leader_epoch") > F.col("newest.leader_epoch"))
     with_terms = (
         lines.withColumns({"node_id": node, "is_start": is_start, "is_change": kind.isin(*CHANGES)})
         .withColumns(
             {
                 "newest": F.max(F.when(is_start, term)).over(so_far),
-                "told": F.max(F.when(is_told, own_leadership)).over(
-                    earlier.rangeBetween(Window.unboundedPreceding, -1)
-                ),
-                "newest_before": F.max(F.when(is_start, F.col("leader_epoch"))).over(
-                    earlier.rangeBetween(Window.unboundedPreceding, -1)
-                ),
+                "cached": F.max(F.when(is_cached, term)).over(earlier),
+                "newest_before": F.max(F.when(is_start, F.col("leader_epoch"))).over(earlier),
                 "newest_by_then": F.max(F.when(is_start, F.col("leader_epoch"))).over(
-                    earlier.rangeBetween(Window.unboundedPreceding, 0)
+                    by_time.rangeBetween(Window.unboundedPreceding, 0)
                 ),
                 "writes": F.last(_writes(node), ignorenulls=True).over(so_far),
             }
         )
         .where("is_change")
-        .withColumn("newest", F.when(is_newer, F.col("told")).otherwise(F.col("newest")))
+        .withColumn("newest", F.when(is_newer, F.col("cached")).otherwise(F.col("newest")))
     )
     covered = with_terms.withColumn("day", day_of("newest.at")).join(
         F.broadcast(_spans_by_day(coverage)), ["cluster", "node_id", "day"], "left"
@@ -108,7 +104,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     names = ("event_type", "term", "isr", "partition_epoch", "at", "file_id", "line", "is_first")
     change = F.struct(*names, ids_of("old_isr").alias("old_isr"))
     return in_term.withColumns({"before": F.lag(change).over(order), "next": F.lead(change).over(order)}).drop(
-        "newest", "told", "newest_before", "newest_by_then", "is_start", "is_change", "spans", "day"
+        "newest", "cached", "newest_before", "newest_by_then", "is_start", "is_change", "spans", "day"
     )
 
 

@@ -20,7 +20,7 @@ PLACES = {  # room -> the rooms that it may import, besides itself
     "schemas": set(),
     "udfs.errors": set(),
     "udfs.printable": set(),
-    "udfs.redaction": {"udfs.rules"},
+    "udfs.redaction": {"udfs.errors", "udfs.rules"},
     "udfs.rules": set(),
     "udfs.kafka": {"schemas"},
     "udfs.logs": {"udfs.errors", "udfs.rules"},
@@ -28,7 +28,7 @@ PLACES = {  # room -> the rooms that it may import, besides itself
     "udfs.reconstruct": {"schemas", "udfs.rules", "udfs.kafka"},
     "udfs.describe": {"schemas", "udfs.kafka"},
     "udfs.incidents": set(),
-    "udfs.merge": {"udfs.errors", "udfs.printable", "udfs.rules", "udfs.logs"},
+    "udfs.merge": {"udfs.errors", "udfs.printable", "udfs.redaction", "udfs.rules", "udfs.logs"},
 }
 LAYERS = (  # of jobs: a room may import those of the lines above it, and nothing beside it
     {"jobs.exits", "jobs.session", "jobs.settings", "jobs.version"},

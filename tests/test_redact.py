@@ -24,6 +24,12 @@ NAMES = {  # a line of a log -> what it shows to be a name
     "Socket connection established, initiating session, client: /10.0.0.7:4321": {("h", "10.0.0.7")},
     "EndPoint(host='b1.internal', port=9092)": {("h", "b1.internal")},
     "Principal = User:CN=alice,OU=x is Denied Operation = Describe": {("p", "CN=alice")},
+    '{"endPoints":[{"name":"PLAINTEXT","host":"b1.internal","port":9092}],"rack":"east"}': {
+        ("h", "b1.internal"),
+        ("h", "east"),
+    },
+    "BrokerRegistration(id=2, epoch=7, rack=Optional[east], fenced=true)": {("h", "east")},
+    "BrokerRegistration(id=2, epoch=7, rack=Optional.empty, fenced=true)": set(),
     'Authentication failed for username="svc-pay"': {("p", "svc-pay")},
     "Received request (clientId=checkout-7, correlationId=4)": {("c", "checkout-7")},
     "RequestHeader(apiKey=UPDATE_METADATA, clientId=4)": set(),

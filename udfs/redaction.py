@@ -11,12 +11,14 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from udfs.errors import BadInput
 from udfs.rules.regex import late
 
 _HOSTS = late(
     r"""
     [A-Z_0-9]+://(?P<of_endpoint>[A-Za-z0-9][\w.-]*|\[[0-9a-fA-F:]+\]):\d+
-    | \b(?:host|hostName|hostname|rawHost|rack|address)\s*[=:]\s*["']?(?P<named>[A-Za-z][\w.-]*)
+    | \b(?:host|hostName|hostname|rawHost|rack|address)"?\s*[=:]\s*["']?(?:Optional\[|Some\()?
+      (?P<named>(?!Optional\b)[A-Za-z][\w.-]*)
     | \b(?P<with_port>[A-Za-z](?:[\w.-]*[\w])?):\d{4,5}\b
     | (?<![\d.])(?P<ip>\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3})(?![\d.])
     """,
@@ -28,6 +30,24 @@ _OF_EVERYBODY = {"localhost", "0.0.0.0", "127.0.0.1", "null", "None", "none", "A
 _SOURCE = (".java", ".scala", ".kt", ".py")
 _WORD = late(r"[\w@.\-]+")
 _PIECE = late(r"[^.\-]+|[.\-]")
+
+
+LEAST_KEY = 16
+"""Bytes of a key; fewer can be guessed."""
+
+
+def key_of(path: str) -> bytes:
+    """The key in a file. Raises BadInput if it cannot be read, or is so short that it can be guessed."""
+    try:
+        with open(path, "rb") as file:
+            key = file.read(4096).strip()
+    except OSError as error:
+        raise BadInput(f"The key cannot be read: {path} ({error.strerror}).") from None
+    if len(key) < LEAST_KEY:
+        raise BadInput(
+            f"The key in {path} has {len(key)} bytes; give at least {LEAST_KEY}, such as of `openssl rand -hex 32`."
+        )
+    return key
 
 
 def names_in(text: str) -> Iterable[tuple[str, str]]:
@@ -43,6 +63,14 @@ def names_in(text: str) -> Iterable[tuple[str, str]]:
                 yield kind, name
 
 
+def pseudonym(key: bytes, kind: str, name: str) -> str:
+    """What a name of a kind becomes; Kafka's own topics (`__consumer_offsets`) stay."""
+    if kind == "t" and name.startswith("__"):
+        return name
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), key=key[:64], digest_size=6)
+    return f"{kind}{digest.hexdigest()}"
+
+
 class Redaction:
     """Replaces names. `names`: kind by name, `t` for topics; Kafka's own topics (`__consumer_offsets`) stay.
 
@@ -53,14 +81,9 @@ class Redaction:
     """
 
     def __init__(self, key: bytes, names: Mapping[str, str]) -> None:
-        self._key = key
-        self._names = {name: self._hashed(kind, name) for name, kind in names.items() if not name.startswith("__")}
+        self._names = {name: pseudonym(key, kind, name) for name, kind in names.items()}
         self._most_pieces = max((len(_PIECE.findall(name)) for name in self._names), default=0)
         self._word = lru_cache(1 << 16)(self._new_word)
-
-    def _hashed(self, kind: str, name: str) -> str:
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogateescape"), key=self._key[:64], digest_size=6)
-        return f"{kind}{digest.hexdigest()}"
 
     def name(self, name: str) -> str:
         """What a name becomes; itself if it is none of the names."""

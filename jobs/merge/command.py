@@ -79,6 +79,8 @@ def _option(*names: str, **settings: Any) -> Decorator:
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="raw", show_default=True, help="What is printed.")
 @click.option("--node", is_flag=True, help="Begin each raw line with the node that wrote it.")
+@click.option("--redact", is_flag=True, help="Without names of topics, hosts, principals and clients; needs --key.")
+@_option("--key", metavar="FILE", help="File with the key of --redact: the same key, the same names.")
 @click.option("--count", is_flag=True, help="Print how many records match, and nothing else.")
 @_option("--limit", type=int, metavar="N", help="Print the first N records.")
 @click.option("--keep-duplicates", is_flag=True, help="Read files with the same content, too.")

@@ -50,6 +50,8 @@ class Options:
     verbose: bool = False
     keep_duplicates: bool = False
     trust_order: bool = False
+    redact: bool = False
+    key: str | None = None
 
 
 @dataclass
@@ -64,6 +66,7 @@ class MergeRequest:
     own_zone: str  # of the user's times, and of those printed
     skews: dict[int, int]  # node -> microseconds that its clock is ahead
     window: tuple[int | None, int | None] = (None, None)  # UTC, inclusive
+    key: bytes | None = None  # with which names are replaced; None: they stay
 
     @property
     def with_lines(self) -> bool:
@@ -135,6 +138,7 @@ def understood(options: Options) -> MergeRequest:
     request = MergeRequest(
         options, filters, since, until, _zone_of(settings, own_zone), "UTC" if options.utc else own_zone, skews
     )
+    request.key = _key(options)
     _within(options)
     if not request.is_relative:
         request.set_window(None)
@@ -155,6 +159,19 @@ def _check(options: Options) -> None:
         raise BadInput(f"--limit {options.limit} is less than none; give a number of records.")
     if options.around is not None and (options.since is not None or options.until is not None):
         raise BadInput("--around does not go with --start-time and --end-time; give one or the others.")
+
+
+def _key(options: Options) -> bytes | None:
+    """The key of `--redact`. Raises BadInput if there is none, or one that nothing needs."""
+    if options.key is None:
+        if options.redact:
+            raise BadInput("--redact needs --key FILE; make one with `openssl rand -hex 32 > FILE`.")
+        return None
+    if not options.redact:
+        raise BadInput("--key is of no use without --redact; give both or none.")
+    from udfs.redaction import key_of
+
+    return key_of(options.key)
 
 
 def _filters(options: Options) -> Filters:

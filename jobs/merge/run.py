@@ -169,11 +169,11 @@ class MergeRun:
     def _printer(self) -> Callable[[OrderedRecords], bytes]:
         """How records become bytes."""
         options = self.request.options
-        if options.form == "raw" and not options.node and not self.is_terminal:
+        if options.form == "raw" and not (options.node or self.is_terminal or options.redact):
             return lambda picked: b"".join(picked.pieces())
         from jobs.merge.print import Printer
 
-        printer = Printer(options, self.reader.by_place(), self.request.own_zone, self.is_terminal)
+        printer = Printer(self.request, self.reader.by_place(), self.is_terminal)
         if options.form == "csv":
             self._write(printer.header())
         return printer.printed

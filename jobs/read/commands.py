@@ -120,8 +120,8 @@ def redact(to: str, key_file: str, root: str) -> None:
 
     Each becomes a hash by the key, the same everywhere; all commands read TO as a warehouse.
     """
-    from jobs.read.redact import key_of
     from jobs.read.redact import redact as copy
+    from udfs.redaction import key_of
 
     counts = copy(root, to, key_of(key_file))
     click.echo(

@@ -33,21 +33,6 @@ NAMES = {"topic"}
 SAID_BY_LOGS = {"events": ("message", "detail"), "rejects": ("raw",)}
 """Columns in which hosts, principals and clients are looked for."""
 STEP = "redact"
-LEAST_KEY = 16
-
-
-def key_of(path: str) -> bytes:
-    """The key in a file. Raises BadInput if it cannot be read, or is so short that it can be guessed."""
-    try:
-        with open(path, "rb") as file:
-            key = file.read(4096).strip()
-    except OSError as error:
-        raise BadInput(f"The key cannot be read: {path} ({error.strerror}).") from None
-    if len(key) < LEAST_KEY:
-        raise BadInput(
-            f"The key in {path} has {len(key)} bytes; give at least {LEAST_KEY}, such as of `openssl rand -hex 32`."
-        )
-    return key
 
 
 def redact(root: str, to: str, key: bytes) -> dict[str, int]:

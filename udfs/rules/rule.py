@@ -197,10 +197,18 @@ class Rule:
     @cached_property
     def pattern(self) -> re.Pattern[bytes]:
         """Matches the whole message behind its prefix; one group for each capture."""
+        return self._compiled(unnamed="?:")
+
+    @cached_property
+    def pattern_of_all_values(self) -> re.Pattern[bytes]:
+        """The same with a group for each value, also for those that are not captured."""
+        return self._compiled(unnamed="")
+
+    def _compiled(self, unnamed: str) -> re.Pattern[bytes]:
         parts = []
         for m in self.pieces():
             if m["name"]:
-                parts.append(f"({'?:' if m['name'] == '_' else ''}{self.kind_of(m).pattern})")
+                parts.append(f"({unnamed if m['name'] == '_' else ''}{self.kind_of(m).pattern})")
             elif m["literal"]:
                 first, rest = ("", m["literal"]) if parts else (m["literal"][0], m["literal"][1:])
                 parts.append(

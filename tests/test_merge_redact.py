@@ -45,6 +45,10 @@ MESSAGES = {  # {kind name} becomes a pseudonym, <<text>> a placeholder, all els
         "kafka.cluster.Partition",
         "[Partition {t pay-in}-3 broker=2] Shrinking ISR from 2,1 to 2",
     ),
+    "a topic that is a number, among numbers": (
+        "kafka.cluster.Partition",
+        "[Partition {t 7}-3 broker=7] Shrinking ISR from 7,1 to 7",
+    ),
     "the same topic twice": (
         STATE,
         "[Broker id=4] Received LeaderAndIsr request LeaderAndIsrPartitionState(topicName='{t pay-in}', "
@@ -85,6 +89,10 @@ MESSAGES = {  # {kind name} becomes a pseudonym, <<text>> a placeholder, all els
         "Some(h5K2vX8bQ0-3mJtR_wYz1A) due to a storage error org.apache.kafka.common.errors.KafkaStorageException: "
         "<<alas payments>> for {w alice}",
     ),
+    "topics of which no partition is named, a number among them": (
+        CONTROLLER,
+        "[Controller id=1] Starting topic deletion for topics {t pay-in},{t 2024}",
+    ),
     "Kafka's own topic": (
         "kafka.cluster.Partition",
         "[Partition __consumer_offsets-3 broker=2] Shrinking ISR from 2,1 to 2",
@@ -123,9 +131,10 @@ HARD_TOPICS = {  # topics whose names are something else elsewhere: the message 
 }
 
 
+@pytest.mark.parametrize("case", ["a partition", "the same topic twice"])
 @pytest.mark.parametrize("topic", HARD_TOPICS)
-def test_a_topic_that_is_called_like_something_else(topic: str) -> None:
-    logger, text = MESSAGES["the same topic twice"]
+def test_a_topic_that_is_called_like_something_else(topic: str, case: str) -> None:
+    logger, text = MESSAGES[case]
     text = text.replace("pay-in", topic)
     assert redacted_message(KEY, logger, as_logged(text)) == as_expected(text)
 
@@ -173,7 +182,14 @@ RECORDS = {  # as logged -> as printed
         f"{AT} INFO KafkaConfig values: \n\tadvertised.listeners = SSL://k1.pay:9093\n\tbroker.id = 1\n (kafka.log.A)",
         f"{AT} INFO <redacted> (kafka.log.A)\n<redacted>",
     ),
-    "a new field of a record, and text behind it": (
+    "text behind a message of which not all values are captured": (
+        f"{AT} INFO Found stray log dir Payments(dir=/srv/pay-3, topicId=L3mK9pQrSt2uVwXyZ0aBcD, topic=pay, "
+        "partition=3, highWatermark=700, lastStableOffset=700, logStartOffset=0, logEndOffset=705): the topicId "
+        "L3mK9pQrSt2uVwXyZ0aBcD does not exist in the metadata image, says alice "
+        "(kafka.server.metadata.BrokerMetadataPublisher$)",
+        f"{AT} INFO <redacted> (kafka.server.metadata.BrokerMetadataPublisher$)",
+    ),
+    "text behind a message": (
         f"{AT} INFO [QuorumController id=101] Replayed TopicRecord for topic pay with topic ID "
         f"h5K2vX8bQ0-3mJtR_wYz1A. So says alice ({REPLICATION})",
         f"{AT} INFO [QuorumController id=101] Replayed TopicRecord for topic {pseudonym(KEY, 't', 'pay')} with topic "
@@ -194,6 +210,20 @@ def rules() -> Iterator[tuple[str, Rule]]:
         for rule in rules_about(subject):
             logger = rule.loggers[0]
             yield (f"{logger}Some" if logger[-1] == "." else logger), rule
+
+
+NEW_FIELDS = {  # case of MESSAGES -> the field behind which a new one stands, and what becomes of ", paidBy=alice"
+    "the same topic twice": ("isNew=false", ", redacted=<redacted>"),  # the rule says where the record's fields stand
+    "a host and a rack in an endpoint": ("fenced=true", ", {w paidBy}={w alice}"),  # the rule takes the record as one
+}
+
+
+@pytest.mark.parametrize("case", NEW_FIELDS)
+def test_of_a_new_field_only_shows_that_there_is_one(case: str) -> None:
+    logger, text = MESSAGES[case]
+    field, printed = NEW_FIELDS[case]
+    logged = as_logged(text.replace(field, f"{field}, paidBy=alice"))
+    assert redacted_message(KEY, logger, logged) == as_expected(text.replace(field, field + printed))
 
 
 def test_no_rule_reads_a_placeholder() -> None:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from cpu_time import cpu_seconds
-from generate_cluster import DailyCluster
 from nights import Steps
 
 from jobs.nightly.run import run
@@ -27,6 +26,7 @@ from jobs.session import expected_bytes, session
 from jobs.settings import Settings
 from jobs.warehouse.tables import open_warehouse
 from schemas.ledger import STEPS
+from tests.daily_cluster import DailyCluster
 
 
 def night(root: str, logs: str) -> dict[str, Any]:

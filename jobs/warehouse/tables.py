@@ -27,9 +27,10 @@ from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.integrity import Pins, find_damage, write_pins
 from jobs.warehouse.lease import leased
 from jobs.warehouse.location import is_remote, no_warehouse, spark_path, warehouse_at
+from schemas.columns import TIME
 from schemas.ledger import RUNS
 from schemas.table import Table
-from schemas.tables import BY_NAME
+from schemas.tables import BY_NAME, DERIVED
 from udfs.errors import Failed
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class Warehouse:
     """By table the newest Delta version that this run knows of; a newer one is another run's."""
     _cached: dict[str, DataFrame] = field(default_factory=dict)
     """Rows of tables that this run wrote as a whole."""
+    _pinned: dict[tuple[str, int], DataFrame] = field(default_factory=dict)
+    """By table and Delta version what was read of it: such rows never change."""
 
     def path(self, table: str) -> str:
         """The URL of a table's folder, as Spark is given it."""
@@ -95,7 +98,10 @@ class Warehouse:
         if self.written.get(table) == self.versions[table]:
             # nobody else writes; reading a version by its number costs Delta two Spark jobs
             return self.newest(table)
-        return self._load(table, self.versions[table])
+        version = table, self.versions[table]
+        if version not in self._pinned:
+            self._pinned[version] = self._load(*version)
+        return self._pinned[version]
 
     def newest(self, table: str) -> DataFrame:
         """A table as it was written last, published or not."""
@@ -121,13 +127,20 @@ class Warehouse:
         return rows if rows.columns == schema.names else rows.to(schema)
 
     def write(
-        self, table: Table, rows: DataFrame, *, replace: str | None = None, append: bool = False, cache: bool = False
+        self,
+        table: Table,
+        rows: DataFrame,
+        *,
+        replace: str | None = None,
+        append: bool = False,
+        cache: bool = False,
+        is_computed: bool = False,
     ) -> DataFrame | None:
         """Write rows in the table's columns and order: instead of all, of those that `replace` selects, or besides.
 
         `cache`: in a session of our own the rows stay cached for this run, and are returned. Reading a table for the
-        first time after it was written costs Delta three Spark jobs. If there are none then, and the published table
-        has none, nothing is written.
+        first time after it was written costs Delta three Spark jobs. `is_computed`: the caller holds them. If there are
+        none in either case, and the published table has none, nothing is written.
         """
         is_new = not self.exists(table.name)
         replaces_some = replace is not None and not is_new
@@ -136,16 +149,19 @@ class Warehouse:
         if caches:
             # under column ids of their own: joined with what they were made of, Spark would confuse the two
             rows = checkpointed(rows.select(*(F.col(name).alias(name) for name in rows.columns)))
-            if self._is_published_empty(table.name) and rows.isEmpty():
-                # a commit, and the gate's look at it, cost more than all of the night's work on such a table
-                self._cached[table.name] = rows
-                return rows
+        if (caches or is_computed) and self._is_published_empty(table.name) and rows.isEmpty():
+            # a commit, and the gate's look at it, cost more than all of the night's work on such a table
+            self._cached[table.name] = rows
+            return rows
         # overwriting costs Delta a Spark job even if the table is empty
         writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")
         # a table of an older release may lack columns
         writer = writer.option("mergeSchema", "true")
         if replaces_some:
             writer = writer.option("replaceWhere", replace)
+        if is_new and (times := _times_of(table)):
+            # what a night does not replace is in files that it need not open
+            writer = writer.option("delta.dataSkippingStatsColumns", ",".join(("cluster", *times)))
         is_whole = not append and not replaces_some
         if is_whole:
             self.replaced.pop(table.name, None)
@@ -254,6 +270,12 @@ class Warehouse:
         if row["status"] == "published":
             names = ("table_versions", "rows", "pending", "derived_with")
             write_pins(self.root, Pins(self.last_run, **{name: row.get(name) or {} for name in names}))
+
+
+def _times_of(table: Table) -> list[str]:
+    """The times in a derived table, which are of the cluster's clock."""
+    is_derived = any(table.name == derived.name for derived in DERIVED)
+    return [field.name for field in table.fields if field.type is TIME] if is_derived else []
 
 
 def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool = False) -> Warehouse:

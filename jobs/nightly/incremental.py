@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from jobs.findings.activities import CONTEXT_EVENTS
+from jobs.nightly.sql_literals import text_literals
+from jobs.nightly.windows import BEGINS, Windows, rows_in
 from jobs.timelines.cluster_facts import (
     REMOVAL_RESULT,
     ClusterFacts,
@@ -52,18 +54,24 @@ MOST_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Scope:
-    """Clusters to rebuild as a whole, and by cluster the topics of others."""
+    """Clusters to rebuild as a whole, by cluster the topics of others, and of others a window of history.
+
+    Where there are windows, there are no topics.
+    """
 
     whole: tuple[str, ...]
     topics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    windows: Windows = field(default_factory=dict)
 
     @property
     def clusters(self) -> tuple[str, ...]:
         """All of them."""
-        return tuple(sorted({*self.whole, *self.topics}))
+        return tuple(sorted({*self.whole, *self.topics, *self.windows}))
 
     def rows_of(self, table: str) -> str:
         """Condition of the rows of a table that are rebuilt, or read to rebuild others."""
+        if self.windows and table in BEGINS:
+            return f"{self._of_clusters(self.whole)} OR {rows_in(self.windows, table)}"
         if table not in BY_TOPIC:
             return self._of_clusters(self.clusters)
         return self._of_topics("topic IS NULL" if table == "verdicts" else "")
@@ -71,7 +79,7 @@ class Scope:
     @property
     def events(self) -> str:
         """Condition of the events that the rows of BY_TOPIC are made of."""
-        return self._of_topics(f"topic IS NULL OR event_type IN ({_literals(CONTEXT_EVENTS)})")
+        return self._of_topics(f"topic IS NULL OR event_type IN ({text_literals(CONTEXT_EVENTS)})")
 
     def widened(self, clusters: Iterable[str]) -> Scope:
         """The same with these clusters as a whole."""
@@ -79,24 +87,20 @@ class Scope:
         return Scope(tuple(sorted(whole)), {name: topics for name, topics in self.topics.items() if name not in whole})
 
     def _of_clusters(self, names: Sequence[str]) -> str:
-        return f"cluster IN ({_literals(names)})" if names else "false"
+        return f"cluster IN ({text_literals(names)})" if names else "false"
 
     def _of_topics(self, others: str) -> str:
         also = f" OR {others}" if others else ""
         by_topic = [
-            f"cluster = {_literals([cluster])} AND ({f'topic IN ({_literals(names)})' if names else 'false'}{also})"
+            f"cluster = {text_literals([cluster])} AND ({_is_topic(names)}{also})"
             for cluster, names in sorted(self.topics.items())
         ]
         return " OR ".join([self._of_clusters(self.whole), *by_topic])
 
 
-def _literals(texts: Iterable[str]) -> str:
-    """Texts as SQL.
-
-    >>> print(_literals(["a-1", "it's", "b\\\\"]))
-    'a-1', 'it\\'s', 'b\\\\'
-    """
-    return ", ".join("'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'" for text in texts)
+def _is_topic(names: Sequence[str]) -> str:
+    """Condition of the rows of some topics."""
+    return f"topic IN ({text_literals(names)})" if names else "false"
 
 
 # ---- what tables showed before the new events ------------------------------------------------------------------------
@@ -149,6 +153,30 @@ def _by_cluster(rows: DataFrame, clusters: Iterable[str]) -> dict[str, list[Row]
     return by_cluster
 
 
+def since_coverage_changed(warehouse: Warehouse, since: Mapping[str, datetime]) -> dict[str, datetime]:
+    """By cluster the time of its first new event; where a node's log of some kind is covered now and was not before,
+    new events begin."""
+    old_periods, new_periods = (
+        _covered(rows, since) for rows in (warehouse.read("log_coverage"), warehouse.newest("log_coverage"))
+    )
+    changed = {}
+    for cluster, at in since.items():
+        old, new = old_periods.get(cluster, {}), new_periods.get(cluster, {})
+        changes = [first_difference(old.get(log, []), new.get(log, [])) for log in {*old, *new}]
+        changed[cluster] = min([at, *(change for change in changes if change is not None)])
+    return changed
+
+
+def _covered(log_coverage: DataFrame, clusters: Iterable[str]) -> dict[str, dict[Log, list[Period]]]:
+    """By cluster and log when it is there."""
+    periods: dict[str, dict[Log, list[Period]]] = {}
+    for cluster, rows in _by_cluster(log_coverage, clusters).items():
+        by_log = periods.setdefault(cluster, defaultdict(list))
+        for row in sorted(rows, key=lambda row: row["since"]):
+            by_log[row["node_id"], row["kind"]].append((row["since"], row["until"]))
+    return periods
+
+
 def _any(conditions: Iterable[Column]) -> Column:
     return reduce(or_, conditions, F.lit(False))
 
@@ -185,8 +213,14 @@ class AppendedClusters:
         Takes the new rows of CLOCK_OFFSETS, CONTROLLER_TIMELINE and BROKER_TIMELINE.
         """
         names = tuple(sorted({*clusters}))
+        self.compare_evidence(offsets, controllers, brokers)
+        topics = self._topics() if self._left else {}
+        return Scope(tuple(name for name in names if name not in topics), topics)
+
+    def compare_evidence(self, offsets: DataFrame, controllers: DataFrame, brokers: DataFrame) -> None:
+        """Find the `reasons`: what the new rows show of the time before the new events must be what it was."""
         if self.since:
-            self._compare_coverage()
+            self.since = since_coverage_changed(self.warehouse, self.since)
             self._compare_clocks(offsets)
             self._compare_lives()
         if self._left:
@@ -196,8 +230,6 @@ class AppendedClusters:
         for compare in (self._compare_levels, self._compare_elr, self._compare_removals, self._compare_releases):
             if self._left:
                 compare()
-        topics = self._topics() if self._left else {}
-        return Scope(tuple(name for name in names if name not in topics), topics)
 
     @property
     def _left(self) -> dict[str, datetime]:
@@ -208,25 +240,6 @@ class AppendedClusters:
         """Clusters are rebuilt as a whole."""
         for name in clusters:
             self.reasons.setdefault(name, reason)
-
-    def _compare_coverage(self) -> None:
-        """Where a node's log of some kind is covered now and was not before, new events begin."""
-        old_periods, new_periods = (
-            self._covered(rows) for rows in (self.warehouse.read("log_coverage"), self.warehouse.newest("log_coverage"))
-        )
-        for cluster in self.since:
-            old, new = old_periods.get(cluster, {}), new_periods.get(cluster, {})
-            changes = [first_difference(old.get(log, []), new.get(log, [])) for log in {*old, *new}]
-            self.since[cluster] = min([self.since[cluster], *(at for at in changes if at is not None)])
-
-    def _covered(self, log_coverage: DataFrame) -> dict[str, dict[Log, list[Period]]]:
-        """By cluster and log when it is there."""
-        periods: dict[str, dict[Log, list[Period]]] = {}
-        for cluster, rows in _by_cluster(log_coverage, self.since).items():
-            by_log = periods.setdefault(cluster, defaultdict(list))
-            for row in sorted(rows, key=lambda row: row["since"]):
-                by_log[row["node_id"], row["kind"]].append((row["since"], row["until"]))
-        return periods
 
     def _compare_clocks(self, offsets: DataFrame) -> None:
         """A correction moves times of old events."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from jobs.nightly.incremental import Scope
+from jobs.nightly.window_events import events_in
+from jobs.nightly.windows import Windows
 from jobs.session import checkpointed, checkpointed_if_few
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
@@ -29,6 +31,8 @@ class DerivationInputs:
     clusters: tuple[str, ...]
     measures_clocks: bool
     """Whether this run measures the clocks; otherwise they are corrected as by `clock_offsets`."""
+    windows: Windows = field(default_factory=dict)
+    """Of clusters of which only a window of history is worked out: their events are those that it needs."""
 
     @cached_property
     def are_all_clusters(self) -> bool:
@@ -49,7 +53,11 @@ class DerivationInputs:
     @cached_property
     def logged_events(self) -> DataFrame:
         """EVENTS, `at` on the clock of the node that logged them."""
-        return checkpointed_if_few(with_written_order(self.all_rows("events"), self.odd_formats))
+        events = self.all_rows("events")
+        if self.windows:
+            needed = events_in(self.windows, events, self.warehouse)
+            return with_written_order(needed, self.odd_formats).persist()
+        return checkpointed_if_few(with_written_order(events, self.odd_formats))
 
     @cached_property
     def odd_formats(self) -> dict[str, str]:

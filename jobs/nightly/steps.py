@@ -34,9 +34,11 @@ from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
-from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope
+from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope, since_coverage_changed
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
+from jobs.nightly.window_check import WindowTooShort, differing_clusters, going_on
+from jobs.nightly.windows import BEGINS, Windows, choose_windows, since_horizon
 from jobs.progress import SILENT, Progress
 from jobs.session import checkpointed, with_settings
 from jobs.settings import Settings
@@ -76,13 +78,24 @@ class Work:
         """All rows of the clusters of a table as it was written last."""
         return self.inputs.all_rows(name) if self.scope.topics else self.table(name)
 
+    def with_sealed(self, name: str, made_of_it: str) -> DataFrame:
+        """All rows of the clusters of a table, as far as they matter to another one that has an earlier seal of its
+        own: of a window sealed ones, and those after."""
+        windows = self.scope.windows
+        if not windows:
+            return self.whole(name)
+        sealed = self.warehouse.read(name).where(since_horizon(windows, name, made_of_it))
+        rows_in_scope = self.scope.rows_of(name)
+        return sealed.where(f"NOT ({rows_in_scope})").unionByName(self.table(name).where(rows_in_scope))
+
     def _rows(self, name: str) -> DataFrame:
         rows = self.warehouse.newest(name)
         return rows if self._is_all(name) else rows.where(self.scope.rows_of(name))
 
     def _is_all(self, name: str) -> bool:
         """Whether all rows of a table are in scope."""
-        return self.inputs.are_all_clusters and not (self.scope.topics and name in BY_TOPIC)
+        is_partial = (self.scope.topics and name in BY_TOPIC) or (self.scope.windows and name in BEGINS)
+        return self.inputs.are_all_clusters and not is_partial
 
     @cached_property
     def events(self) -> DataFrame:
@@ -101,9 +114,16 @@ class Work:
         return replace(self, scope=scope, _tables=tables)
 
     def write(self, frames: Mapping[str, DataFrame]) -> None:
-        """Write derived tables, several at once: of each, the rows in scope are replaced."""
+        """Write derived tables, several at once: of each, the rows in scope are replaced.
+
+        What later steps see of a window are all rows that its events give, also of the time before the seal.
+        """
         if self.inputs.odd_formats:
             frames = {name: with_lines(rows) for name, rows in frames.items()}
+        if self.scope.windows:
+            for name, rows in frames.items():
+                self._tables[name] = going_on(name, rows, self.warehouse, self.scope.windows)
+            frames = {name: self._tables[name].where(self.scope.rows_of(name)) for name in frames}
         with ThreadPoolExecutor(WRITERS) as pool:
             writes = {
                 name: pool.submit(
@@ -111,13 +131,21 @@ class Work:
                     BY_NAME[name],
                     rows,
                     replace=None if self._is_all(name) else self.scope.rows_of(name),
-                    cache=True,
+                    cache=not self.scope.windows,
+                    is_computed=bool(self.scope.windows),
                 )
                 for name, rows in frames.items()
             }
             for name, write in writes.items():
-                if (cached := write.result()) is not None:
+                if (cached := write.result()) is not None and not self.scope.windows:
                     self._tables[name] = cached
+
+    def compare(self) -> None:
+        """Raises WindowTooShort if a window gave other rows of the hours before its seal than are published."""
+        rows = {name: rows for name, rows in self._tables.items() if name in BEGINS}
+        if differing := differing_clusters(self.warehouse, rows, self.scope.windows):
+            reasons = {name: f"{table} changed for times before the new events" for name, table in differing.items()}
+            raise WindowTooShort(reasons)
 
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -148,12 +176,40 @@ def derive(
     say: Callable[[str], None],
     progress: Progress = SILENT,
 ) -> None:
-    """Do the steps of a plan, each within its stage."""
+    """Do the steps of a plan, each within its stage; once more where a window turns out to be too short."""
     if not plan.clusters:
         return
+    windows = choose_windows(warehouse, since_coverage_changed(warehouse, plan.appended_since))
+    for cluster, window in sorted(windows.items()):
+        say(f"{cluster}: rows that ended before {window.seal:%F %H:%M} stay, with new events since then")
+    while True:
+        try:
+            _derive(warehouse, plan, settings, windows, stage, say, progress)
+            return
+        except WindowTooShort as too_short:
+            for cluster, reason in sorted(too_short.reasons.items()):
+                say(f"{cluster} is rebuilt as a whole: {reason}")
+            windows = {name: window for name, window in windows.items() if name not in too_short.reasons}
+            # rows of all of its topics are those of the window by now
+            left = {name: at for name, at in plan.appended_since.items() if name not in too_short.reasons}
+            plan = replace(plan, appended_since=left)
+            warehouse.spark.catalog.clearCache()
+
+
+def _derive(
+    warehouse: Warehouse,
+    plan: Plan,
+    settings: Settings,
+    windows: Windows,
+    stage: Callable[[str], AbstractContextManager[None]],
+    say: Callable[[str], None],
+    progress: Progress,
+) -> None:
+    """Do the steps of a plan. Raises WindowTooShort if a window gave other rows than are published."""
     measures_clocks = "timelines" in plan.steps or not warehouse.exists("clock_offsets")
-    inputs = DerivationInputs(warehouse, plan.clusters, measures_clocks)
-    work = Work(warehouse, settings, inputs, Scope(plan.clusters))
+    inputs = DerivationInputs(warehouse, plan.clusters, measures_clocks, windows)
+    whole = tuple(name for name in plan.clusters if name not in windows)
+    work = Work(warehouse, settings, inputs, Scope(whole, windows=windows))
     for name in plan.steps:
         tables = TABLES[name]
 
@@ -168,6 +224,9 @@ def derive(
                 write_findings(work)
             else:
                 write_verdicts(work)
+    if windows:
+        with stage("compare"):
+            work.compare()
     warehouse.spark.catalog.clearCache()
 
 
@@ -183,10 +242,15 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
         requests = clocks.requests_on_cluster_clock(requests, inputs.corrections)
     controllers = checkpointed(to_controller_timeline(inputs.events, inputs.life_starts))
     brokers = checkpointed(to_broker_timeline(inputs.events, controllers))
-    if appended_since:
-        appended = AppendedClusters(
-            work.warehouse, dict(appended_since), inputs.events, inputs.facts, inputs.life_starts
-        )
+    windows = work.scope.windows
+    since = {name: at for name, at in appended_since.items() if name in windows or not windows}
+    if since:
+        appended = AppendedClusters(work.warehouse, since, inputs.events, inputs.facts, inputs.life_starts)
+    if windows:
+        appended.compare_evidence(offsets, controllers, brokers)
+        if appended.reasons:
+            raise WindowTooShort(appended.reasons)
+    elif since:
         work = work.within(appended.scope(inputs.clusters, offsets, controllers, brokers))
         _say_scope(work.scope, appended, say)
     topics = to_topic_timeline(work.events, inputs.life_starts)
@@ -235,7 +299,12 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "offline_partitions": _outages_with_causes(work, stops),
-            "isr_churn": to_isr_churn(changes, elections, ends, work.settings),
+            "isr_churn": to_isr_churn(
+                work.with_sealed("isr_changes", "isr_churn"),
+                work.with_sealed("elections", "isr_churn"),
+                ends,
+                work.settings,
+            ),
         }
     )
     incidents = to_incidents(
@@ -253,7 +322,11 @@ def write_findings(work: Work) -> None:
         {
             "incidents": incidents,
             "topic_availability": to_topic_availability(
-                outages, work.whole("partition_timeline"), work.whole("topic_timeline"), ends, work.settings
+                work.with_sealed("offline_partitions", "topic_availability"),
+                work.with_sealed("partition_timeline", "topic_availability"),
+                work.whole("topic_timeline"),
+                ends,
+                work.settings,
             ),
             "preferred_replica_imbalance": to_preferred_replica_imbalance(assigned),
             "cluster_minutely": to_cluster_minutely(

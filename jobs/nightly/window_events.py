@@ -1,0 +1,98 @@
+"""Which events a window needs: those since its begin, and of the ones before the lines that its rows rest on."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.findings.activities import CONTEXT_EVENTS
+from jobs.nightly.sql_literals import time_literal
+from jobs.nightly.windows import BEGINS, LASTING, STORIES, Windows
+from jobs.timelines.cluster_facts import is_new_assignment, is_reassignment
+from jobs.warehouse.tables import Warehouse
+from udfs.rules.state_events import LISTED_STATE_EVENTS
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import Column, DataFrame
+
+_LINE = ["cluster", "file_id", "line"]
+_PARTITION = ["cluster", "topic", "partition"]
+ENDS = {**dict.fromkeys(LASTING, "until"), **STORIES}
+
+
+def events_in(windows: Windows, events: DataFrame, warehouse: Warehouse) -> DataFrame:
+    """EVENTS -> those that are needed, of clusters with a window; all of the others.
+
+    Of the events before a window's begin these are: lines that name no partition, for who was controller, which
+    brokers there were, and topics follow from all of them; assignments, for a partition keeps its own; the lines of
+    rows that last into the window; all lines about a partition since the leader began that leads it then, for
+    what a leader wrote is one chain, and since a reassignment began that lasts.
+    """
+    begins = {cluster: window.begin for cluster, window in windows.items()}
+    lines = _lines_of_lasting_rows(warehouse, begins)
+    changes = _begins_of_changes(warehouse, begins)
+    joined = events.join(F.broadcast(lines), _LINE, "left").join(F.broadcast(changes), _PARTITION, "left")
+    is_before = reduce(
+        lambda some, other: some | other,
+        ((F.col("cluster") == cluster) & (F.col("at") < F.lit(begin)) for cluster, begin in begins.items()),
+    )
+    is_kept = is_context() | F.col("is_of_lasting_row") | (F.col("at") >= F.col("changed_since"))
+    return joined.where(~F.coalesce(is_before, F.lit(False)) | F.coalesce(is_kept, F.lit(False))).select(
+        *events.columns
+    )
+
+
+def is_context() -> Column:
+    """Whether a line is needed however old it is."""
+    kind = F.col("event_type")
+    names_no_partition = F.col("partition").isNull() & (F.col("partitions").isNull() | ~kind.isin(*LISTED_STATE_EVENTS))
+    is_assignment = is_new_assignment() | is_reassignment()
+    return (
+        names_no_partition
+        | F.coalesce(is_assignment, F.lit(False))
+        | F.coalesce(kind.isin(*CONTEXT_EVENTS), F.lit(False))
+    )
+
+
+def _lasting(warehouse: Warehouse, table: str, begins: dict[str, datetime]) -> DataFrame:
+    """Published rows of a table that began before a window did, and had not ended by then."""
+    began, end = BEGINS[table], ENDS[table]
+    conditions = (
+        (F.col("cluster") == cluster)
+        & F.expr(f"{began} < {time_literal(begin)} AND coalesce({end} >= {time_literal(begin)}, true)")
+        for cluster, begin in begins.items()
+    )
+    return warehouse.read(table).where(reduce(lambda some, other: some | other, conditions))
+
+
+def _lines_of_lasting_rows(warehouse: Warehouse, begins: dict[str, datetime]) -> DataFrame:
+    """cluster, file_id, line, `is_of_lasting_row`: the lines in the evidence of rows that last into a window."""
+    frames = []
+    for table in ENDS:
+        rows = _lasting(warehouse, table, begins)
+        if "evidence" in rows.columns:
+            frames.append(rows.select("cluster", F.explode("evidence").alias("of")))
+    lines = reduce(lambda some, others: some.unionByName(others), frames)
+    return lines.select("cluster", "of.file_id", "of.line").distinct().withColumn("is_of_lasting_row", F.lit(True))
+
+
+def _begins_of_changes(warehouse: Warehouse, begins: dict[str, datetime]) -> DataFrame:
+    """cluster, topic, partition, `changed_since`: since when there is the leader epoch, or the reassignment, that lasts
+    into a window."""
+    begin = F.lit(None).cast("timestamp")
+    for cluster, time in begins.items():
+        begin = F.when(F.col("cluster") == cluster, F.lit(time)).otherwise(begin)
+    until = F.max(F.coalesce("until", F.timestamp_seconds(F.lit(253_402_300_799))))
+    epochs = (
+        warehouse.read("partition_timeline")
+        .where(F.col("cluster").isin(*begins))
+        .groupBy(*_PARTITION, "incarnation", "leader_epoch")
+        .agg(F.min("since").alias("since"), until.alias("until"))
+    )
+    lasting = epochs.where((F.col("since") < begin) & (F.col("until") >= begin)).select(*_PARTITION, "since")
+    reassigned = _lasting(warehouse, "reassignments", begins).select(*_PARTITION, "since")
+    return lasting.unionByName(reassigned).groupBy(*_PARTITION).agg(F.min("since").alias("changed_since"))

@@ -116,7 +116,7 @@ def shell(cluster: str | None, root: str) -> None:
 )
 @click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")
 def redact(to: str, key_file: str, root: str) -> None:
-    """Copy the published tables to the new folder TO, without names of topics, hosts, principals and clients.
+    """Copy the published tables to the new folder TO, without names of topics, hosts, principals, clients and folders.
 
     Each becomes a hash by the key, the same everywhere; all commands read TO as a warehouse.
     """
@@ -125,6 +125,6 @@ def redact(to: str, key_file: str, root: str) -> None:
 
     counts = copy(root, to, key_of(key_file))
     click.echo(
-        f"Wrote {to}: {counts['t']} topics, {counts['h']} hosts, {counts['p']} principals and {counts['c']} client ids"
-        " have other names there."
+        f"Wrote {to}: {counts['t']} topics, {counts['h']} hosts, {counts['p']} principals, {counts['c']} client ids"
+        f" and {counts['d']} folders have other names there."
     )

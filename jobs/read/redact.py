@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,19 +21,26 @@ from jobs.warehouse.location import is_remote, located, mounted
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput
-from udfs.redaction import Redaction, names_in
+from udfs.merge.redacted_record import redacted_logger
+from udfs.redaction import Redaction, kinds_of, names_in
+from udfs.rules.regex import late
 
 TEXTS = {
     "actual", "expected", "explanation", "contradiction", "detail", "fields", "findings", "inputs", "log_dir",
     "message", "missing_inputs", "partitions", "path", "also_seen_as", "raw", "reason", "signature", "steps", "story",
-    "subject", "title", "error", "channels",
+    "subject", "title", "error", "channels", "logger",
 }  # fmt: skip
 """Columns that hold what a log says, or words about it; all others have words of our own, numbers or ids."""
-NAMES = {"topic"}
-"""Columns, also of structs, whose values are names of topics."""
+NAMES = {"topic": "t", "log_dir": "d"}
+"""Columns, also of structs, whose values are names -> their kind."""
+VALUES_OF_RULES = {
+    "t": r"topics$", "p": r"^user$", "h": r"^(?:\w+_)?(?:host|rack)$", "d": r"^(?:log_)?dir$",
+}  # fmt: skip
+"""Kind -> which values of rules, by their keys in `events.fields`, are names, of topics also several."""
 SAID_BY_LOGS = {"events": ("message", "detail"), "rejects": ("raw",)}
-"""Columns in which hosts, principals and clients are looked for."""
+"""Columns in which names are looked for by the forms of `udfs.redaction`."""
 STEP = "redact"
+_WORDS = late(r"[\w.-]+(?![\w.(-])")
 
 
 def redact(root: str, to: str, key: bytes) -> dict[str, int]:
@@ -56,7 +64,7 @@ def redact(root: str, to: str, key: bytes) -> dict[str, int]:
     except BaseException:
         shutil.rmtree(to, ignore_errors=True)
         raise
-    return {kind: sum(of == kind for of in names.values()) for kind in "thpc"}
+    return {kind: sum(of == kind for of in names.values()) for kind in "thpcd"}
 
 
 def _tables(published: Published, name: str) -> pa.RecordBatchReader:
@@ -81,23 +89,41 @@ def _names(published: Published) -> dict[str, str]:
             for column in columns:
                 for text in pc.unique(batch[column]).to_pylist() if column in batch.schema.names else ():
                     names |= {name: kind for kind, name in names_in(text or "")}
+    topics: set[str] = set()
+    folders: set[str] = set()
     for table in published.versions:
         for batch in _tables(published, table):
             for field in batch.schema:
-                names |= dict.fromkeys(_topics(batch[field.name], field.name), "t")
-    return names
+                topics |= _values(batch[field.name], field.name, "t")
+                folders |= _values(batch[field.name], field.name, "d")
+            if table == "events":
+                fields = batch["fields"]
+                topics |= {
+                    word for text in _of_rules(fields, "t") for word in _WORDS.findall(text) if not word.isdigit()
+                }
+                folders |= _of_rules(fields, "d")
+                names |= {user.removeprefix("User:"): "p" for user in _of_rules(fields, "p")}
+                names |= {name: kind for host in _of_rules(fields, "h") for kind, name in names_in(f"host={host}")}
+    names |= {name: kind for folder in folders for kind, name in names_in(f"dir={folder}")}
+    return kinds_of(((kind, name) for name, kind in names.items()), topics)
 
 
-def _topics(column: Any, name: str) -> set[str]:
-    """Names of topics in a column."""
+def _of_rules(fields: Any, kind: str) -> set[str]:
+    """What rules read as names of a kind, from the column `fields`."""
+    is_name = pc.match_substring_regex(fields.keys, VALUES_OF_RULES[kind])
+    return {value for value in pc.unique(fields.items.filter(is_name)).to_pylist() if value}
+
+
+def _values(column: Any, name: str, kind: str) -> set[str]:
+    """Names of a kind in a column."""
     if pa.types.is_list(column.type):
-        return _topics(column.flatten(), name)
+        return _values(column.flatten(), name, kind)
     if pa.types.is_struct(column.type):
         fields = (column.type.field(i).name for i in range(column.type.num_fields))
-        return {topic for field in fields for topic in _topics(column.field(field), field)}
-    if name not in NAMES or not _is_text(column.type):
+        return {value for field in fields for value in _values(column.field(field), field, kind)}
+    if NAMES.get(name) != kind or not _is_text(column.type):
         return set()
-    return {topic for topic in pc.unique(column).to_pylist() if topic}
+    return {value for value in pc.unique(column).to_pylist() if value}
 
 
 def _is_text(type_: Any) -> bool:
@@ -133,10 +159,17 @@ def _redacted(column: Any, name: str, is_said: bool, redaction: Redaction) -> An
         return pa.ListArray.from_arrays(_offsets(column), _redacted(column.values, name, is_said, redaction), type=kind)
     if not _is_text(kind) or not (name in NAMES or is_said):
         return column
-    replace: Callable[[str], str] = redaction.name if name in NAMES else redaction.text
+    replace: Callable[[str], str] = redaction.name if name == "topic" else redaction.text
+    if name == "logger":
+        replace = partial(_new_logger, redaction)
     encoded = column.dictionary_encode()
     words = [None if word is None else replace(word) for word in encoded.dictionary.to_pylist()]
     return pa.array(words, kind).take(encoded.indices)
+
+
+def _new_logger(redaction: Redaction, logger: str) -> str:
+    """What a logger becomes: itself if it is one of Kafka's; what a line ends in may be anything."""
+    return logger if redacted_logger(logger) == logger else redaction.text(logger)
 
 
 def _offsets(column: Any) -> Any:

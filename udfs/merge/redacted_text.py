@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from udfs.merge.kept_words import KEPT_KEYS, KEPT_WORDS
-from udfs.redaction import names_in, pseudonym
+from udfs.redaction import kinds_of, names_in, pseudonym, pseudonyms
 from udfs.rules.drift import RuleMatch, find_match
 from udfs.rules.parsing import read_message, split_prefix
 from udfs.rules.regex import late
@@ -34,7 +34,6 @@ _NUMBER = late(
 )
 _PARTITION = late(r"(?P<topic>.+)(?P<number>-\d+)(?P<rest>(?:\.[0-9a-f]{32}-(?:delete|future|stray))?)")
 _ID = late(r"[\w-]{22}")
-_IP_6 = late(r"(?<![\w:.])(?=[0-9a-fA-F:]*::|(?:[0-9a-fA-F]+:){4})[0-9a-fA-F:]*[0-9a-fA-F](?![\w:])")
 _KEY = late(r"""["']?\s?[=:(]""")  # what follows the name of a field, or of a class
 CODE = (
     r"(?:org\.apache\.(?:kafka|zookeeper|log4j)|org\.I0Itec|org\.eclipse\.jetty|com\.yammer\.metrics|io\.netty"
@@ -129,14 +128,14 @@ def _text(data: bytes) -> str:
 def _names(key: bytes, event: Mapping[str, Any], text: str) -> _Names:
     """Names that the record's rule reads, and those that their form shows. A topic that is called like a host is a
     topic."""
-    kinds = {name: kind for kind, name in names_in(text) if name not in KEPT_WORDS and name not in KEPT_KEYS}
-    kinds |= {m[0]: "h" for m in _IP_6.finditer(text) if m[0] != "::"}
     states = [event, *event.get("partitions", ()), *_results(event.get("results", "[]"))]
-    kinds |= {str(state["topic"]): "t" for state in states if state.get("topic")}
+    forms = ((kind, name) for kind, name in names_in(text) if name not in KEPT_WORDS and name not in KEPT_KEYS)
+    topics = (str(state["topic"]) for state in states if state.get("topic"))
+    kinds = kinds_of(((kind, name) for kind, name in forms if kind != "d"), topics)  # of paths each word is looked at
     ids = (str(state.get("topic_id")) for state in states)
     return _Names(
         key,
-        {name: pseudonym(key, kind, name) for name, kind in kinds.items()},
+        pseudonyms(key, kinds),
         frozenset(topic_id for topic_id in ids if _ID.fullmatch(topic_id)),
     )
 

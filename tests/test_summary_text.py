@@ -250,6 +250,22 @@ def test_what_is_new_since_the_last_run() -> None:
     assert text.startswith("OK: nothing is wrong in 1 cluster, and nothing went wrong since 2026-11-21 10:01:00.000\n")
 
 
+SHUTDOWNS = {  # open outages, those by a shutdown, of which brokers -> the end of the first sentence
+    "the whole cluster": (28, 28, [0, 1, 2], " All of them lost their leaders because brokers 0, 1, 2 were shut down."),
+    "some": (28, 3, [1], " 3 of them lost their leaders because broker 1 was shut down."),
+    "one": (1, 1, [1], " It lost its leader because broker 1 was shut down."),
+    "none": (28, 0, [], ""),
+}
+
+
+@pytest.mark.parametrize("case", SHUTDOWNS)
+def test_partitions_of_brokers_that_were_shut_down(case: str) -> None:
+    summary = a_cluster()
+    summary.open_outages, summary.open_by_shutdown, summary.shut_down, end = SHUTDOWNS[case]
+    first = next(line for line in summary_text([summary], "/w").splitlines() if "no leader at the end" in line)
+    assert first.endswith(f"2 partitions under-replicated.{end}")
+
+
 STATUSES: dict[str, tuple[dict[str, Any], str]] = {  # what differs from a cluster with nothing wrong -> the first line
     "nothing": ({}, "OK: nothing is wrong in 1 cluster"),
     "an open outage": ({"open_outages": 2, "new_outages": 2}, "CRITICAL: 2 partitions without a leader"),

@@ -26,12 +26,24 @@ def _leaders_now(summary: ClusterSummary) -> str:
         which = f"{', '.join(map(name_of, without))}{more}"
         partitions = plural(summary.open_outages, "partition")
         have = f"{verb} no leader at the end of the logs"
-        return f"{partitions} of {summary.current_partitions:,} {have}: {which}{besides}."
+        return f"{partitions} of {summary.current_partitions:,} {have}: {which}{besides}.{_why_shut_down(summary)}"
     if OUTAGES in summary.cannot_be_told:
         return f"Whether partitions are without a leader {summary.cannot_be_told[OUTAGES]}{besides}."
     if not summary.current_partitions:
         return "No state of a partition is in the logs."
     return f"Each of {plural(summary.current_partitions, 'partition')} has a leader at the end of the logs{besides}."
+
+
+def _why_shut_down(summary: ClusterSummary) -> str:
+    """That brokers were shut down, as those of a whole cluster are, where partitions have no leader because of that."""
+    if not summary.shut_down:
+        return ""
+    brokers, were = ("broker", "was") if len(summary.shut_down) == 1 else ("brokers", "were")
+    because = f"because {brokers} {ids(summary.shut_down)} {were} shut down."
+    if summary.open_outages == 1:
+        return f" It lost its leader {because}"
+    which = "All" if summary.open_by_shutdown == summary.open_outages else f"{summary.open_by_shutdown:,}"
+    return f" {which} of them lost their leaders {because}"
 
 
 def _what_happened(summary: ClusterSummary, names: Names) -> str:

@@ -87,6 +87,10 @@ QUERIES: Mapping[str, str] = {
         ) FROM ({_first(OUTAGES, OUTAGE_ORDER, by="cluster, ended_before IS NULL")}) UNION ALL BY NAME
         SELECT cluster, count_if(NOT is_deletion) AS total,
             count_if(NOT is_deletion AND ended_before IS NULL) AS open_total,
+            count_if(NOT is_deletion AND ended_before IS NULL AND cause = 'controlled_shutdown') AS shutdown_total,
+            list_sort(list(DISTINCT cause_broker) FILTER (
+                NOT is_deletion AND ended_before IS NULL AND cause = 'controlled_shutdown' AND cause_broker IS NOT NULL
+            )) AS shutdown_brokers,
             count_if(NOT is_deletion AND is_new) AS new_total, count_if(is_deletion AND is_new) AS deletion_total
         FROM outages GROUP BY cluster""",
     "incidents": f"""

@@ -62,6 +62,9 @@ class ClusterSummary:
     outage_count: int | None = 0
     """None: none is logged, but the logs cannot tell. So are the next ones. Without those of deletions."""
     open_outages: int = 0
+    open_by_shutdown: int = 0
+    """Those of them whose leader was shut down, and `shut_down` the brokers."""
+    shut_down: list[int] = field(default_factory=list)
     new_outages: int = 0
     """Those that are open or ended after `known_until`."""
     deletion_outages: int = 0
@@ -155,6 +158,7 @@ def _summary(
         if row["nth"] is None:
             summary.outage_count, summary.open_outages = row["total"] or 0, row["open_total"] or 0
             summary.new_outages, summary.deletion_outages = row["new_total"] or 0, row["deletion_total"] or 0
+            summary.open_by_shutdown, summary.shut_down = row["shutdown_total"] or 0, row["shutdown_brokers"] or []
     for row in summary.churn[:1]:
         summary.churning_followers, summary.isr_changes = int(row["churning_total"] or 0), int(row["changes"] or 0)
     unjudged = sum(r["total"] for r in counts if r["succeeded"] and r["unclean"] is None)

@@ -139,9 +139,13 @@ def _outages(offline_partitions: DataFrame) -> DataFrame:
         is_deletion.alias("is_deletion"),
     )
     is_counted = ~F.col("is_deletion")
+    is_open = is_counted & F.col("ended_before").isNull()
+    is_shutdown = is_open & (F.col("cause") == "controlled_shutdown")
     counts = rows.groupBy("cluster").agg(
         _sum(is_counted).alias("total"),
-        _sum(is_counted & F.col("ended_before").isNull()).alias("open_total"),
+        _sum(is_open).alias("open_total"),
+        _sum(is_shutdown).alias("shutdown_total"),
+        F.array_sort(F.collect_set(F.when(is_shutdown, F.col("cause_broker")))).alias("shutdown_brokers"),
         _sum(is_counted & F.col("is_new")).alias("new_total"),
         _sum(~is_counted & F.col("is_new")).alias("deletion_total"),
     )

@@ -156,6 +156,8 @@ def _by_cluster(rows: DataFrame, clusters: Iterable[str]) -> dict[str, list[Row]
 def since_coverage_changed(warehouse: Warehouse, since: Mapping[str, datetime]) -> dict[str, datetime]:
     """By cluster the time of its first new event; where a node's log of some kind is covered now and was not before,
     new events begin."""
+    if not since:
+        return {}
     old_periods, new_periods = (
         _covered(rows, since) for rows in (warehouse.read("log_coverage"), warehouse.newest("log_coverage"))
     )

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.nightly.sql_literals import text_literals, time_literal
-from jobs.nightly.windows import BEGINS, LASTING, STORIES, Window, Windows
+from jobs.nightly.sql_literals import time_literal
+from jobs.nightly.windows import BEGINS, LASTING, STORIES, Window, Windows, any_window
 from jobs.session import checkpointed
 from jobs.timelines.requests import REQUEST_KEY
 from jobs.timelines.topics import INCARNATION
@@ -106,11 +106,7 @@ def _is_lasting(table: str, window: Window) -> str:
 
 
 def _any_window(windows: Windows, condition: Callable[[Window], str]) -> Column:
-    """Whether a row meets the condition of its cluster's window."""
-    conditions = (
-        f"cluster = {text_literals([cluster])} AND ({condition(window)})" for cluster, window in sorted(windows.items())
-    )
-    return F.expr(" OR ".join(conditions))
+    return F.expr(any_window(windows, condition))
 
 
 # ---- rows that are compared ------------------------------------------------------------------------------------------

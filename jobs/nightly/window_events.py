@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.activities import CONTEXT_EVENTS
-from jobs.nightly.sql_literals import time_literal
-from jobs.nightly.windows import BEGINS, LASTING, STORIES, Windows
+from jobs.nightly.windows import BEGINS, ENDS, Windows, time_of_cluster
 from jobs.timelines.cluster_facts import is_new_assignment, is_reassignment
 from jobs.warehouse.tables import Warehouse
 from udfs.rules.state_events import LISTED_STATE_EVENTS
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 _LINE = ["cluster", "file_id", "line"]
 _PARTITION = ["cluster", "topic", "partition"]
-ENDS = {**dict.fromkeys(LASTING, "until"), **STORIES}
 
 
 def events_in(windows: Windows, events: DataFrame, warehouse: Warehouse) -> DataFrame:
@@ -36,10 +34,7 @@ def events_in(windows: Windows, events: DataFrame, warehouse: Warehouse) -> Data
     lines = _lines_of_lasting_rows(warehouse, begins)
     changes = _begins_of_changes(warehouse, begins)
     joined = events.join(F.broadcast(lines), _LINE, "left").join(F.broadcast(changes), _PARTITION, "left")
-    is_before = reduce(
-        lambda some, other: some | other,
-        ((F.col("cluster") == cluster) & (F.col("at") < F.lit(begin)) for cluster, begin in begins.items()),
-    )
+    is_before = F.col("at") < time_of_cluster(begins)
     is_kept = is_context() | F.col("is_of_lasting_row") | (F.col("at") >= F.col("changed_since"))
     return joined.where(~F.coalesce(is_before, F.lit(False)) | F.coalesce(is_kept, F.lit(False))).select(
         *events.columns
@@ -60,13 +55,8 @@ def is_context() -> Column:
 
 def _lasting(warehouse: Warehouse, table: str, begins: dict[str, datetime]) -> DataFrame:
     """Published rows of a table that began before a window did, and had not ended by then."""
-    began, end = BEGINS[table], ENDS[table]
-    conditions = (
-        (F.col("cluster") == cluster)
-        & F.expr(f"{began} < {time_literal(begin)} AND coalesce({end} >= {time_literal(begin)}, true)")
-        for cluster, begin in begins.items()
-    )
-    return warehouse.read(table).where(reduce(lambda some, other: some | other, conditions))
+    begin, began, ended = time_of_cluster(begins), F.expr(BEGINS[table]), F.col(ENDS[table])
+    return warehouse.read(table).where((began < begin) & F.coalesce(ended >= begin, F.lit(True)))
 
 
 def _lines_of_lasting_rows(warehouse: Warehouse, begins: dict[str, datetime]) -> DataFrame:
@@ -83,9 +73,7 @@ def _lines_of_lasting_rows(warehouse: Warehouse, begins: dict[str, datetime]) ->
 def _begins_of_changes(warehouse: Warehouse, begins: dict[str, datetime]) -> DataFrame:
     """cluster, topic, partition, `changed_since`: since when there is the leader epoch, or the reassignment, that lasts
     into a window."""
-    begin = F.lit(None).cast("timestamp")
-    for cluster, time in begins.items():
-        begin = F.when(F.col("cluster") == cluster, F.lit(time)).otherwise(begin)
+    begin = time_of_cluster(begins)
     until = F.max(F.coalesce("until", F.timestamp_seconds(F.lit(253_402_300_799))))
     epochs = (
         warehouse.read("partition_timeline")

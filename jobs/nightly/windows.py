@@ -9,7 +9,7 @@ docs/decisions/0018 has the reasons and what lies beyond the horizon.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import reduce
@@ -71,8 +71,8 @@ LASTING = (
 """Tables of what lasts long, `until` its end: a row that lasts into a window is made of its own lines."""
 STORIES: Mapping[str, str] = {"offline_partitions": "ended_before", "log_dir_failures": "until", "incidents": "until"}
 """Tables of what seldom lasts long, and when a row of them ends: it is made of all that happened since its begin."""
-
-
+ENDS: Mapping[str, str] = {**dict.fromkeys(LASTING, "until"), **STORIES}
+"""By table whose rows last when a row ends."""
 FROM_SEALED = ("isr_churn", "topic_availability")
 """Tables made of rows of others, sealed ones among them: that their own seal is earlier makes no window longer."""
 
@@ -102,28 +102,30 @@ Windows = Mapping[str, Window]
 """By cluster."""
 
 
-def rows_in(windows: Windows, table: str) -> str:
-    """Condition of the rows of a derived table that are replaced, of clusters with a window."""
+def any_window(windows: Windows, condition: Callable[[Window], str]) -> str:
+    """Condition of the rows that meet the condition of their cluster's window."""
     conditions = [
-        f"cluster = {text_literals([cluster])} AND ({window.is_later(table)})"
-        for cluster, window in sorted(windows.items())
+        f"cluster = {text_literals([cluster])} AND ({condition(window)})" for cluster, window in sorted(windows.items())
     ]
     return " OR ".join(conditions) or "false"
+
+
+def rows_in(windows: Windows, table: str) -> str:
+    """Condition of the rows of a derived table that are replaced, of clusters with a window."""
+    return any_window(windows, lambda window: window.is_later(table))
 
 
 def since_horizon(windows: Windows, table: str, made_of_it: str) -> str:
     """Condition of the rows of a derived table that matter to one of FROM_SEALED: what an hour of absence from an ISR
     rests on is up to a week older, what a day is made of lasts into it."""
-    ends = {**dict.fromkeys(LASTING, "until"), **STORIES}
-    conditions = []
-    for cluster, window in sorted(windows.items()):
+
+    def matters(window: Window) -> str:
         own_seal = window.own_seals.get(made_of_it, window.seal)
-        if table in ends:
-            since = f"coalesce({ends[table]} >= {time_literal(own_seal)}, true)"
-        else:
-            since = f"{BEGINS[table]} >= {time_literal(own_seal - HORIZON)}"
-        conditions.append(f"cluster = {text_literals([cluster])} AND {since}")
-    return " OR ".join(conditions)
+        if table in ENDS:
+            return f"coalesce({ENDS[table]} >= {time_literal(own_seal)}, true)"
+        return f"{BEGINS[table]} >= {time_literal(own_seal - HORIZON)}"
+
+    return any_window(windows, matters)
 
 
 # ---- where a window begins -------------------------------------------------------------------------------------------
@@ -165,7 +167,7 @@ def _hour(time: datetime) -> datetime:
     return time.replace(minute=0, second=0, microsecond=0)
 
 
-def _by_cluster(times: Mapping[str, datetime]) -> Column:
+def time_of_cluster(times: Mapping[str, datetime]) -> Column:
     """The time of each row's cluster."""
     column = F.lit(None).cast("timestamp")
     for cluster, time in times.items():
@@ -176,7 +178,7 @@ def _by_cluster(times: Mapping[str, datetime]) -> Column:
 def _own_seals(warehouse: Warehouse, seals: Mapping[str, datetime]) -> dict[str, dict[str, datetime]]:
     """By cluster and table the seals that are earlier: before what had not ended by the seal began, within the
     horizon."""
-    seal = _by_cluster(seals)
+    seal = time_of_cluster(seals)
     lasting = reduce(lambda some, others: some.unionByName(others), [*_stories(warehouse), _losses(warehouse, seal)])
     has_not_ended = F.col("until").isNull() | (F.col("until") >= seal)
     absences = _absences(warehouse, seal)
@@ -230,14 +232,14 @@ def _absences(warehouse: Warehouse, seal: Column) -> DataFrame:
 
 def _last_events(warehouse: Warehouse, times: Mapping[str, datetime]) -> dict[str, datetime]:
     """By cluster the time of its last published event before a time; clusters without one are left out."""
-    events = warehouse.read("events").where(F.col("at") < _by_cluster(times))
+    events = warehouse.read("events").where(F.col("at") < time_of_cluster(times))
     last = events.groupBy("cluster").agg(F.max("at").alias("last"))
     return {row["cluster"]: row["last"] for row in last.collect()}
 
 
 def _worth(warehouse: Warehouse, windows: Windows) -> list[str]:
     """Clusters of which a window leaves out enough events."""
-    is_before = F.col("at") < _by_cluster({cluster: window.begin for cluster, window in windows.items()})
+    is_before = F.col("at") < time_of_cluster({cluster: window.begin for cluster, window in windows.items()})
     counts = (
         warehouse.newest("events")
         .where(F.col("cluster").isin(*windows))

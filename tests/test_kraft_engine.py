@@ -225,6 +225,31 @@ SILENT_REASSIGNMENT = [known(5, 2, 1, [2], 0, [1, 2]), known(6, 2, 1, None, 100)
 completes it, once 1 is in sync, takes 2 out."""
 
 
+def test_what_zookeeper_had_before_a_migration_is_no_history_of_the_controller() -> None:
+    """audit.events-v1-0 of 3.9.1: the controller takes it over at partition epoch 8, and shuts its leader down."""
+    in_zookeeper = [known(6, 4, 5, [4], -40), known(7, -1, 6, [4], 0)]
+    taken_over, lost, back = (
+        known(8, 4, 7, [4], 3.2, [4]),
+        KnownState(9, -1, 8, None, None, None, None, 246 * SECOND),
+        (known(10, 4, 9, [4], 246.4)),
+    )
+    creation = ControllerStep(4 * SECOND, 101, "c", 40, SHOWN, unassigned=[4], partition_epoch=8)
+    steps = [
+        creation,
+        step(234.3, CONTROLLED_SHUTDOWN, 4, 14),
+        step(236.4, FENCED, 4, 0),
+        step(246.2, UNFENCED, 4, 2),
+    ]
+    rows = [(*state, True, False) for state in (*in_zookeeper, taken_over, lost, back)]
+    logged = [(-20 * SECOND, 300 * SECOND)]
+    follows = following_rows(rows, steps, PartitionRules(True, None, False, None), [], logged, None)
+    assert follows is not None
+    assert follows[:3] == [(None, None)] * 3
+    shutdown, unfencing = (101, "c", 2343), (101, "c", 2462)
+    assert follows[3] == ((9, -1, 8, [4], None, 234_300_000, [shutdown]), None)
+    assert follows[4] == ((10, 4, 9, [4], None, 246_200_000, [unfencing]), None)
+
+
 def test_a_reassignment_may_have_begun_while_no_controller_log_is_there() -> None:
     rules = TELLS_DIRECTORIES
     assert explain(SILENT_REASSIGNMENT, [], rules, {}, LAST * SECOND, has_controller_log=False).states == {}

@@ -20,7 +20,6 @@ from udfs.reconstruct.kraft_records import (
     ACTIVE_AFTER,
     ASSIGNMENT_CHANGED,
     REPLICAS_REMOVED,
-    SHOWN,
     Activity,
     ControllerStep,
     KnownState,
@@ -157,10 +156,12 @@ class _Search:
             origin = origin._replace(unassigned=frozenset())
         elif not self.is_logged:
             origin = origin._replace(unassigned=None)
-        elif origin.partition_epoch == 0:
-            created = [step.unassigned for step in self.steps if step.kind == SHOWN and step.unassigned is not None]
+        else:
+            created = [
+                step for step in self.steps if step.is_creation and step.partition_epoch == first.partition_epoch
+            ]
             if created:
-                origin = origin._replace(unassigned=frozenset(created[0]))
+                origin = origin._replace(unassigned=frozenset(created[0].unassigned or ()))
         if origin.replicas is None:
             origin = origin._replace(replicas=self._likely_replicas())
         frontier: set[_Node] = set()

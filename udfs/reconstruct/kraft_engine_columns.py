@@ -61,7 +61,8 @@ def following_rows(
         coverage.setdefault(broker, []).append((since, end))
     states: dict[int, tuple[InferredState, ControllerStep | None]] = {}
     spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged)
-    for part in _without_contradictions(known):
+    first_epoch = max((step.partition_epoch or 0 for step in in_order if step.is_creation), default=0)
+    for part in _without_contradictions([row for row in known if row[0] >= first_epoch]):
         for since, end in spans:
             own_steps = [step for step in in_order if since <= step.at <= end]
             shown = {step.partition_epoch for step in own_steps if step.kind == SHOWN}
@@ -127,4 +128,5 @@ following = F.udf(following_rows, T.ArrayType(FOLLOWING), useArrow=False)
 These are in order. A state that only controllers show counts if the active one does: others replay all records as they
 start. Of its brokers and of itself: CONTROLLER_STEPs, COVERED spans; of its cluster: LOGGED spans, outside
 of which nothing follows, null if no controller's log is there; `until`: end of its topic, or null. Null if `rules` is.
+Nothing follows of what ZooKeeper had before a migration (KIP-866), whose first record has its last partition epoch.
 """

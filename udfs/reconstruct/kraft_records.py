@@ -70,6 +70,11 @@ class ControllerStep(NamedTuple):
     partition_epoch: int | None = None
     """Of a state that it printed."""
 
+    @property
+    def is_creation(self) -> bool:
+        """Whether it is the first record of a partition, at a partition epoch above 0 if ZooKeeper had it before."""
+        return self.kind == SHOWN and self.unassigned is not None
+
 
 class KnownState(NamedTuple):
     """What lines state of one partition epoch; None for what they do not. `at`: the first of them, in microseconds."""

@@ -29,7 +29,7 @@ from jobs.exits import (
 )
 from jobs.merge.command import merge
 from jobs.nightly.summary_command import summary
-from jobs.nightly.upkeep_command import optimize
+from jobs.nightly.upkeep_command import optimize, prune
 from jobs.read.commands import export, redact, shell, sql, tables
 from jobs.report.command import report
 
@@ -350,6 +350,7 @@ def replay(
 
 main.add_command(describe)
 main.add_command(optimize)
+main.add_command(prune)
 for answer in (*ANSWERS, *ADMIN_COMMANDS):
     main.add_command(answer)
 main.add_command(merge)

@@ -45,5 +45,11 @@ RUNS = table(
         "Clusters that the data gate refused, sorted: their rows are those of the last published run. Null in runs of "
         "releases that published all clusters or none.",
     ),
+    column(
+        "pruned",
+        MapOf(TEXT, TIME),
+        "By cluster the time before which events and rejects were pruned, but for lines that later rows rest on; "
+        "derived rows that ended before stay as they are. Null if none were.",
+    ),
     column("status", TEXT, "`published` or, if the gate left nothing to publish, `refused`."),
 )

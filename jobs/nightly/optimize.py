@@ -46,7 +46,7 @@ def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None])
     version needed in the last `keep_hours`, for whoever began to read then. Raises BadInput if nothing is published.
     """
     if not warehouse.versions:
-        raise BadInput(f"Nothing is published in {warehouse.root}; run `kafka-rewind nightly LOGS` first.")
+        raise nothing_published(warehouse)
     started = datetime.now(UTC).replace(tzinfo=None)
     for name in warehouse.roll_back():
         say(f"{name} was rolled back: an earlier run was not published")
@@ -55,10 +55,15 @@ def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None])
         compactions = list(pool.map(lambda name: _compacted(warehouse, name), names))
     versions = {**warehouse.versions, **warehouse.written}
     if versions != warehouse.versions:
-        _publish(warehouse, started, versions)
+        publish_upkeep(warehouse, STEP, started, versions, warehouse.rows)
     compactions.append(_compacted(warehouse, RUNS.name))
-    _vacuum(warehouse, [*names, RUNS.name], keep_hours)
+    vacuum(warehouse, [*names, RUNS.name], keep_hours)
     return compactions
+
+
+def nothing_published(warehouse: Warehouse) -> BadInput:
+    """The error of upkeep where there are no tables."""
+    return BadInput(f"Nothing is published in {warehouse.root}; run `kafka-rewind nightly LOGS` first.")
 
 
 def _compacted(warehouse: Warehouse, name: str) -> Compaction:
@@ -77,29 +82,31 @@ def _files(table: DeltaTable) -> int:
     return int(detail["numFiles"])
 
 
-def _publish(warehouse: Warehouse, started: datetime, versions: Mapping[str, int]) -> None:
-    """Let readers see the compacted versions: all else is as the last published run left it."""
+def publish_upkeep(
+    warehouse: Warehouse, step: str, started: datetime, versions: Mapping[str, int], rows: Mapping[str, int]
+) -> None:
+    """Let readers see what upkeep wrote: all else is as the last published run left it."""
     warehouse.publish(
         {
             "started_at": started,
             "finished_at": datetime.now(UTC).replace(tzinfo=None),
             "version": product_version(),
-            "steps": [STEP],
+            "steps": [step],
             "clusters": [],
             "refused": [],
             "inputs": [],
             "table_versions": versions,
-            "rows": warehouse.rows,
+            "rows": dict(rows),
             "expectations": {},
             "pending": warehouse.pending,
             "derived_with": warehouse.derived_with,
             "status": "published",
         }
     )
-    warehouse.versions = dict(versions)
+    warehouse.versions, warehouse.rows = dict(versions), dict(rows)
 
 
-def _vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
+def vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
     """Remove files that no version of the last hours has."""
     spark = warehouse.spark
     with with_settings(spark, _VACUUM):

@@ -37,8 +37,8 @@ from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope, since_coverage_changed
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
-from jobs.nightly.window_check import WindowTooShort, differing_clusters, going_on
-from jobs.nightly.windows import BEGINS, Windows, choose_windows, since_horizon
+from jobs.nightly.window_check import WindowTooShort, compare, going_on
+from jobs.nightly.windows import BEGINS, Windows, choose_windows, since_horizon, windows_of_pruned
 from jobs.progress import SILENT, Progress
 from jobs.session import checkpointed, with_settings
 from jobs.settings import Settings
@@ -140,12 +140,10 @@ class Work:
                 if (cached := write.result()) is not None and not self.scope.windows:
                     self._tables[name] = cached
 
-    def compare(self) -> None:
-        """Raises WindowTooShort if a window gave other rows of the hours before its seal than are published."""
+    def compare(self) -> list[str]:
+        """What was worked out of windows, compared with what is published: see `window_check.compare`."""
         rows = {name: rows for name, rows in self._tables.items() if name in BEGINS}
-        if differing := differing_clusters(self.warehouse, rows, self.scope.windows):
-            reasons = {name: f"{table} changed for times before the new events" for name, table in differing.items()}
-            raise WindowTooShort(reasons)
+        return compare(self.warehouse, rows, self.scope.windows)
 
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -179,17 +177,24 @@ def derive(
     """Do the steps of a plan, each within its stage; once more where a window turns out to be too short."""
     if not plan.clusters:
         return
-    windows = choose_windows(warehouse, since_coverage_changed(warehouse, plan.appended_since))
+    longest = windows_of_pruned(warehouse, plan.clusters)
+    chosen = choose_windows(warehouse, since_coverage_changed(warehouse, plan.appended_since))
+    windows = {
+        **chosen,
+        **{name: w for name, w in longest.items() if name not in chosen or chosen[name].begin < w.begin},
+    }
     for cluster, window in sorted(windows.items()):
-        say(f"{cluster}: rows that ended before {window.seal:%F %H:%M} stay, with new events since then")
+        why = "events before were pruned" if window.is_of_pruned else "with new events since then"
+        say(f"{cluster}: rows that ended before {window.seal:%F %H:%M} stay, {why}")
     while True:
         try:
             _derive(warehouse, plan, settings, windows, stage, say, progress)
             return
         except WindowTooShort as too_short:
             for cluster, reason in sorted(too_short.reasons.items()):
-                say(f"{cluster} is rebuilt as a whole: {reason}")
-            windows = {name: window for name, window in windows.items() if name not in too_short.reasons}
+                say(f"{cluster} is rebuilt {'since it was pruned' if cluster in longest else 'as a whole'}: {reason}")
+            others = {name: window for name, window in windows.items() if name not in too_short.reasons}
+            windows = others | {name: longest[name] for name in too_short.reasons if name in longest}
             # rows of all of its topics are those of the window by now
             left = {name: at for name, at in plan.appended_since.items() if name not in too_short.reasons}
             plan = replace(plan, appended_since=left)
@@ -226,7 +231,8 @@ def _derive(
                 write_verdicts(work)
     if windows:
         with stage("compare"):
-            work.compare()
+            for sentence in work.compare():
+                say(sentence)
     warehouse.spark.catalog.clearCache()
 
 
@@ -243,16 +249,17 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
     controllers = checkpointed(to_controller_timeline(inputs.events, inputs.life_starts))
     brokers = checkpointed(to_broker_timeline(inputs.events, controllers))
     windows = work.scope.windows
-    since = {name: at for name, at in appended_since.items() if name in windows or not windows}
+    chosen = [name for name, window in windows.items() if not window.is_of_pruned]
+    since = {name: at for name, at in appended_since.items() if name in chosen or not windows}
     if since:
         appended = AppendedClusters(work.warehouse, since, inputs.events, inputs.facts, inputs.life_starts)
-    if windows:
-        appended.compare_evidence(offsets, controllers, brokers)
-        if appended.reasons:
-            raise WindowTooShort(appended.reasons)
-    elif since:
-        work = work.within(appended.scope(inputs.clusters, offsets, controllers, brokers))
-        _say_scope(work.scope, appended, say)
+        if not windows:
+            work = work.within(appended.scope(inputs.clusters, offsets, controllers, brokers))
+            _say_scope(work.scope, appended, say)
+        else:
+            appended.compare_evidence(offsets, controllers, brokers)
+            if appended.reasons:
+                raise WindowTooShort(appended.reasons)
     topics = to_topic_timeline(work.events, inputs.life_starts)
     first = {
         "clock_offsets": offsets,

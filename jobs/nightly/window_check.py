@@ -110,6 +110,22 @@ def _any_window(windows: Windows, condition: Callable[[Window], str]) -> Column:
 
 
 # ---- rows that are compared ------------------------------------------------------------------------------------------
+def compare(warehouse: Warehouse, tables: Mapping[str, DataFrame], windows: Windows) -> list[str]:
+    """Sentences on clusters whose rows of the hours before the seal would be others by now, and stay, for their events
+    were pruned. Raises WindowTooShort if there are such rows of clusters that have their events.
+    """
+    differing = differing_clusters(warehouse, tables, windows)
+    if short := {name: table for name, table in differing.items() if not windows[name].is_of_pruned}:
+        raise WindowTooShort(
+            {name: f"{table} changed for times before the new events" for name, table in short.items()}
+        )
+    return [
+        f"{name}: {table} would be others from before {windows[name].seal:%F %H:%M} by what was logged since; they "
+        "stay, for the events before were pruned"
+        for name, table in sorted(differing.items())
+    ]
+
+
 def differing_clusters(warehouse: Warehouse, tables: Mapping[str, DataFrame], windows: Windows) -> dict[str, str]:
     """By cluster the first table whose rows of a window are not the published ones, as far as both have them.
 

@@ -9,8 +9,8 @@ docs/decisions/0018 has the reasons and what lies beyond the horizon.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import TYPE_CHECKING
@@ -86,6 +86,8 @@ class Window:
     seal: datetime
     own_seals: Mapping[str, datetime] = field(default_factory=dict)
     """Seals of tables that have one of their own, before `seal`: a row of theirs can change later."""
+    is_of_pruned: bool = False
+    """Whether events before it were pruned, so that no more than this window can be worked out."""
 
     def seal_of(self, table: str) -> str:
         """The seal of a derived table, as SQL."""
@@ -141,18 +143,29 @@ def choose_windows(warehouse: Warehouse, since: Mapping[str, datetime]) -> dict[
     corrected = {row["cluster"] for row in offsets.collect()}
     # after a silence, what was logged just before it is understood by what comes after
     seals = {
-        cluster: _hour(min(last, since[cluster]) - MARGIN)
+        cluster: hour_of(min(last, since[cluster]) - MARGIN)
         for cluster, last in _last_events(warehouse, since).items()
         if cluster not in corrected
     }
+    windows = windows_before(warehouse, seals)
+    return {cluster: windows[cluster] for cluster in _worth(warehouse, windows)} if windows else {}
+
+
+def windows_of_pruned(warehouse: Warehouse, clusters: Iterable[str]) -> dict[str, Window]:
+    """The longest window of each cluster whose older events were pruned: what stands for all of its history."""
+    seals = {cluster: warehouse.pruned[cluster] for cluster in clusters if cluster in warehouse.pruned}
+    return {name: replace(window, is_of_pruned=True) for name, window in windows_before(warehouse, seals).items()}
+
+
+def windows_before(warehouse: Warehouse, seals: Mapping[str, datetime]) -> dict[str, Window]:
+    """The window of each cluster with a seal, but of those without an event before it."""
     if not seals:
         return {}
     own_seals = _own_seals(warehouse, seals)
-    windows = {
+    return {
         cluster: window_before(seals[cluster], last, own_seals.get(cluster, {}))
         for cluster, last in _last_events(warehouse, seals).items()
     }
-    return {cluster: windows[cluster] for cluster in _worth(warehouse, windows)}
 
 
 def window_before(seal: datetime, last_event: datetime, own_seals: Mapping[str, datetime]) -> Window:
@@ -163,7 +176,8 @@ def window_before(seal: datetime, last_event: datetime, own_seals: Mapping[str, 
     return Window(min([end - WARM_UP, *firsts]), end - COMPARED, seal, {**own_seals, **by_day})
 
 
-def _hour(time: datetime) -> datetime:
+def hour_of(time: datetime) -> datetime:
+    """The hour that a time is in: its begin."""
     return time.replace(minute=0, second=0, microsecond=0)
 
 
@@ -192,7 +206,7 @@ def _own_seals(warehouse: Warehouse, seals: Mapping[str, datetime]) -> dict[str,
     own: dict[str, dict[str, datetime]] = {}
     for row in firsts.collect():
         tables = STORIES if row["what"] == "stories" else (row["what"],)
-        own.setdefault(row["cluster"], {}).update(dict.fromkeys(tables, _hour(row["since"])))
+        own.setdefault(row["cluster"], {}).update(dict.fromkeys(tables, hour_of(row["since"])))
     return own
 
 

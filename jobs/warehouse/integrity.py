@@ -37,6 +37,7 @@ class Pins:
     rows: Mapping[str, int] = field(default_factory=dict)
     pending: Mapping[str, list[str]] = field(default_factory=dict)
     derived_with: Mapping[str, str] = field(default_factory=dict)
+    pruned: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_pins(root: str, pins: Pins) -> None:
@@ -82,6 +83,8 @@ class Damage:
             how = f"only logs can restore that: run {command} with all logs that it was made of"
         else:
             how = f"{command} restores it from the events that are there"
+            if self.pins is not None and self.pins.pruned:
+                how += ", but for rows from before they were pruned"
             how += ", but for the list of earlier runs" if RUNS.name in self.tables else ""
         return f"The warehouse {self.root} is damaged: {what}; {how}."
 
@@ -95,7 +98,7 @@ class Damage:
             shutil.rmtree(f"{self.root}/{name}", ignore_errors=True)
         pins = self.pins or Pins(0, {})
         versions = {name: version for name, version in pins.table_versions.items() if name not in removed}
-        return Pins(pins.run_id, versions, pins.rows, pins.pending, pins.derived_with)
+        return replace(pins, table_versions=versions)
 
 
 def find_damage(root: str) -> Damage | None:

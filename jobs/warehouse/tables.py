@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from delta.exceptions import DeltaConcurrentModificationException
@@ -66,6 +67,8 @@ class Warehouse:
     """By step the clusters whose rows it has yet to bring up to date."""
     derived_with: dict[str, str] = field(default_factory=dict)
     """By cluster a digest of the code and settings that made its derived rows."""
+    pruned: dict[str, datetime] = field(default_factory=dict)
+    """By cluster the time before which its events were pruned; rows that ended before cannot be made anew."""
     last_run: int = 0
     """Number of the last run, published or not; 0 before the first."""
     written: dict[str, int] = field(default_factory=dict)
@@ -253,7 +256,7 @@ class Warehouse:
         if not self.is_held() or any(self.version(table) != known for table, known in self._known_versions.items()):
             # what this run read may be the other run's
             raise Overtaken
-        row = {**run, "run_id": str(self.last_run + 1)}
+        row = {**run, "run_id": str(self.last_run + 1), "pruned": self.pruned or None}
         rows = self.spark.createDataFrame([tuple(row.get(name) for name in RUNS.columns)], RUNS.schema)
         options = {"txnAppId": "kafka-rewind", "txnVersion": row["run_id"], "mergeSchema": "true"}
         try:
@@ -269,7 +272,8 @@ class Warehouse:
         self.last_run += 1
         if row["status"] == "published":
             names = ("table_versions", "rows", "pending", "derived_with")
-            write_pins(self.root, Pins(self.last_run, **{name: row.get(name) or {} for name in names}))
+            pruned = {cluster: before.isoformat() for cluster, before in self.pruned.items()}
+            write_pins(self.root, Pins(self.last_run, **{name: row.get(name) or {} for name in names}, pruned=pruned))
 
 
 def _times_of(table: Table) -> list[str]:
@@ -292,7 +296,7 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool
     warehouse._known_versions[RUNS.name] = warehouse.version(RUNS.name)
     if warehouse.exists(RUNS.name):
         number = F.col("run_id").cast("long")
-        state = F.struct("table_versions", "rows", "pending", "derived_with")
+        state = F.struct("table_versions", "rows", "pending", "derived_with", "pruned")
         is_published = F.col("status") == "published"
         runs = warehouse._load(RUNS.name, warehouse._known_versions[RUNS.name]).agg(
             F.max(number).alias("number"), F.max_by(state, F.when(is_published, number)).alias("published")
@@ -304,12 +308,17 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool
             warehouse.versions, warehouse.rows = dict(published["table_versions"]), dict(published["rows"])
             warehouse.pending = {step: list(names) for step, names in (published["pending"] or {}).items()}
             warehouse.derived_with = dict(published["derived_with"] or {})
+            warehouse.pruned = dict(published["pruned"] or {})
     elif not create:
         raise no_warehouse(root)
     if pins is not None:
         warehouse.versions = dict(pins.table_versions)
         if not warehouse.last_run:
             warehouse.last_run, warehouse.rows = pins.run_id, dict(pins.rows)
+            warehouse.pruned = {name: datetime.fromisoformat(before) for name, before in pins.pruned.items()}
+        if damage is not None and damage.needs_logs:
+            # all that comes from logs is read again
+            warehouse.pruned = {}
     return warehouse
 
 

@@ -1,0 +1,55 @@
+"""`prune`: what it refuses, and what it says; `tests.test_windowed_nights` has the nights after it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jobs.nightly.prune import Pruned, Pruning, prune, pruning_text
+from jobs.warehouse.integrity import Pins, find_damage, read_pins
+from jobs.warehouse.tables import open_warehouse
+from udfs.errors import BadInput
+from udfs.merge.times import Moment, moment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def asked(text: str) -> Moment:
+    at = moment(text)
+    assert at is not None
+    return at
+
+
+def test_what_cannot_be_pruned(spark: SparkSession, tmp_path: Path) -> None:
+    empty = open_warehouse(spark, str(tmp_path / "w"), create=True)
+    with pytest.raises(BadInput, match="Nothing is published"):
+        prune(empty, asked("-1d"), None, 168, print)
+    empty.versions, empty.pending = {"events": 0}, {"replay": ["eu"]}
+    with pytest.raises(BadInput, match="Tables of eu are out of date"):
+        prune(empty, asked("-1d"), None, 168, print)
+
+
+def test_a_damaged_warehouse_says_what_a_rebuild_cannot_restore(tmp_path: Path) -> None:
+    (tmp_path / ".published.json").write_text(
+        '{"run_id": 3, "table_versions": {"elections": 1}, "pruned": {"c": "2026-03-02T00:00:00"}}'
+    )
+    assert read_pins(str(tmp_path)) == Pins(3, {"elections": 1}, pruned={"c": "2026-03-02T00:00:00"})
+    damage = find_damage(str(tmp_path))
+    assert damage is not None
+    assert "from the events that are there, but for rows from before they were pruned" in damage.sentence
+
+
+def test_the_text() -> None:
+    times = {"us": datetime(2026, 8, 21, 4)}
+    tables = (Pruned("events", 1_204_331, 88_012), Pruned("rejects", 12, 0))
+    assert pruning_text(Pruning(times, tables, {"eu": "it has no event from before"})) == (
+        "Pruned:\n"
+        "  us: before 2026-08-21 04:00\n"
+        "  events       1,204,331 rows are 88,012 now\n"
+        "  rejects             12 rows are 0 now\n"
+        "eu stays as it is: it has no event from before."
+    )

@@ -143,7 +143,7 @@ def test_an_incident_with_its_symptoms() -> None:
     assert incident["leaderless_partition_minutes"] == pytest.approx((0.1 + 13) / 60)
     assert incident["story"] == (
         "Broker 3 crashed after 2026-11-21 12:00:10.000, its last line; a controller noticed at 12:00:19.000 that it "
-        "was gone, and started anew at 12:00:30.000 with nothing of a shutdown logged before [1]. "
+        "was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown logged before [1]. "
         "Node 3 was the controller (epoch 7): node 1 took over at 12:00:19.050 [2]. "
         "2 partitions of 2 topics were without a leader from 12:00:19.100 on [3], 13.1 s summed over them. "
         "The longest was b-0, for 13.0 s, ended by the return of broker 3 [4]. "
@@ -188,6 +188,53 @@ def test_severity(case: str) -> None:
     facts, expected = SEVERITIES[case]
     incidents = [f"{row['severity']} {row['root_cause']}" for row in incidents_of(facts)]
     assert incidents == ([] if expected is None else [expected])
+
+
+def told(*facts: dict[str, Any]) -> dict[str, Any]:
+    """The incident of some facts."""
+    incident = incident_of(symptoms_of("c", facts))
+    assert incident is not None
+    return incident
+
+
+def test_each_line_of_a_crash_stands_where_it_proves_something() -> None:
+    """The first line of the evidence is the controller's notice, the second the next start."""
+    lines = [{"node_id": node, "file_id": "f", "line": line} for node, line in ((1, 7), (3, 8), (1, 9))]
+    incident = told({**CRASH, "evidence": lines})
+    assert "that it was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown" in incident["story"]
+    assert "logged before [2]." in incident["story"]
+    assert [line["line"] for line in incident["evidence"]] == [7, 8, 9]
+    unseen = told({**CRASH, "at": at(30), "noticed_at": None, "evidence": lines[1:]})
+    assert "crashed after 2026-11-21 12:00:10.000, its last line, and started anew at" in unseen["story"]
+    assert "logged before [1]." in unseen["story"]
+
+
+STILL = {  # outages -> the sentence about what is open
+    "the only one": ([("a", None)], "Partition a-0 was without a leader from 12:00:19.000 on [2], and is so still"),
+    "all of them": ([("a", None), ("b", None)], ", 1 min 22 s summed over them, and are so still at the end of the"),
+    "some of them": ([("a", None), ("b", 21), ("c", None)], " summed over them; 2 of them are so still at the end of"),
+    "one of them": ([("a", None), ("b", 21)], " summed over them; 1 of them is so still at the end of the logs."),
+}
+
+
+@pytest.mark.parametrize("case", STILL)
+def test_what_is_open_is_said_once(case: str) -> None:
+    outages, expected = STILL[case]
+    story = told(CRASH, *(outage(topic, 19, until, until and "broker_return") for topic, until in outages))["story"]
+    assert expected in story
+    assert story.count("at the end of the logs") == 1
+
+
+def test_how_long_a_crash_lasted_that_nobody_noticed_has_bounds() -> None:
+    """Its last line is of 12:00:10, its next start of 12:00:30, and it was ready at 12:00:32."""
+    unseen = {**CRASH, "role": "controller", "node": 101, "at": at(30), "noticed_at": None, "ended_by": None}
+    incident = told(unseen)
+    assert incident["title"] == "Controller 101 crashed, back after 2.0 s to 22.0 s"
+    assert "Controller 101 was back at 12:00:32.000, after 2.0 s to 22.0 s [1]." in incident["story"]
+    assert told(CRASH)["title"] == "Broker 3 crashed, back after 13.0 s"
+    taken_over = told(unseen, fact("controller", 14, node=101, other=102, count=7))
+    assert taken_over["title"] == "Controller 101 crashed, back after 18.0 s"
+    assert told({**unseen, "began_after": None})["title"] == "Controller 101 crashed, back after 2.0 s"
 
 
 def test_lost_records_are_summed_where_they_are_bounded() -> None:

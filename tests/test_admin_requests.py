@@ -92,8 +92,8 @@ def test_how_far_a_plan_is() -> None:
 
 
 def test_a_plan_is_read() -> None:
-    plan = read_plan('{"version":1,"partitions":[{"topic":"a","partition":0,"replicas":[1,2]}]}')
-    assert plan == {("a", 0): [1, 2]}
-    for text in ("", "[]", '{"partitions":[{"topic":"a"}]}'):
+    read = read_plan(b'{"version":1,"partitions":[{"topic":"a","partition":0,"replicas":[1,2]}]}')
+    assert read == {("a", 0): [1, 2]}
+    for plan in (b"", b"[]", b'{"partitions":[{"topic":"a"}]}', b"\xff\xfe", b"\x80{}"):
         with pytest.raises(BadInput):
-            read_plan(text)
+            read_plan(plan)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from jobs.answers.listing import Listing, in_columns
+from jobs.describe.describe import matching
 from jobs.nightly.wording import date_time, plural
+from jobs.nightly.words import listed
+from jobs.read.published import nearest
 from udfs.describe.kafka_topics import DescribedPartition
 from udfs.describe.snapshot import Snapshot, iso
 from udfs.errors import BadInput
@@ -29,10 +31,17 @@ def controller_of(snapshot: Snapshot) -> Controller:
 
 
 def partitions_of(snapshot: Snapshot, topic: str | None) -> tuple[list[Partition], list[str]]:
-    """The partitions whose state is known at a moment, of topics that match, and the names of the others."""
+    """The partitions whose state is known at a moment, of topics that match, and the names of the others.
+
+    Raises BadInput if no topic of that moment matches.
+    """
     known, unknown = [], []
+    names = {described.name for described in snapshot.state.topics}
+    wanted = names if topic is None else matching(topic, names)
+    if topic is not None and not wanted:
+        raise BadInput(f"There is no topic {topic} at {date_time(snapshot.at)} UTC; {nearest(topic, names)}")
     for described in snapshot.state.topics:
-        if topic is not None and not re.fullmatch(topic, described.name):
+        if described.name not in wanted:
             continue
         for partition in described.partitions:
             if (whole := _partition(described.name, partition)) is None:
@@ -97,10 +106,10 @@ def generate_text(snapshot: Snapshot, topic: str | None, brokers: Sequence[int],
     return f"Current partition replica assignment\n{current}\n\nProposed partition reassignment configuration\n{plan}\n"
 
 
-def read_plan(text: str) -> Plan:
+def read_plan(plan: bytes) -> Plan:
     """A plan in the tool's JSON: by topic and partition the target. Raises BadInput for what is none."""
     try:
-        entries = json.loads(text)["partitions"]
+        entries = json.loads(plan)["partitions"]
         return {(str(e["topic"]), int(e["partition"])): [int(r) for r in e["replicas"]] for e in entries}
     except (ValueError, KeyError, TypeError):
         raise BadInput(
@@ -133,7 +142,7 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
         f"Asked for at {date_time(snapshot.at)} UTC, the controller would have taken these steps for "
         f"{plural(len(data), 'partition')}.",
         lines,
-        _unknown(snapshot, [name for name in unknown if _is_planned(plan, name)]),
+        [*_not_there(snapshot, plan), *_unknown(snapshot, [name for name in unknown if _is_planned(plan, name)])],
         {"at": iso(snapshot.at), "reassignments": data},
     )
 
@@ -152,6 +161,13 @@ def verify_text(snapshot: Snapshot, plan: Plan) -> str:
         else:
             lines.append(verify(whole, target, is_reassigning=p.reassigning or bool(p.adding or p.removing)))
     return "\n".join(lines) + "\n"
+
+
+def _not_there(snapshot: Snapshot, plan: Plan) -> list[str]:
+    """Which partitions of a plan the logs do not show at its moment, in a sentence."""
+    there = {(topic.name, p.partition) for topic in snapshot.state.topics for p in topic.partitions}
+    names = [f"{topic}-{number}" for topic, number in plan if (topic, number) not in there]
+    return [f"What it would have done to {listed(names, 3)}: not there at that moment."] if names else []
 
 
 def _is_planned(plan: Plan, name: str) -> bool:

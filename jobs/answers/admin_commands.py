@@ -71,7 +71,7 @@ def execute(plan: Path, form: str, when: str, engine: str, cluster: str | None, 
     from jobs.answers.admin import execute_answer, read_plan
     from jobs.answers.listing import print_answer
 
-    wanted = read_plan(plan.read_text(encoding="utf-8"))
+    wanted = read_plan(plan.read_bytes())
     print_answer(execute_answer(_snapshot(when, engine, cluster, root), wanted), form)
 
 
@@ -83,7 +83,7 @@ def verify(plan: Path, when: str, engine: str, cluster: str | None, root: str) -
     from jobs.answers.admin import read_plan, verify_text
     from jobs.read.output import write_text
 
-    wanted = read_plan(plan.read_text(encoding="utf-8"))
+    wanted = read_plan(plan.read_bytes())
     write_text([verify_text(_snapshot(when, engine, cluster, root), wanted)], None)
 
 

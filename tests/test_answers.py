@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.cli import main
-from tests.answers_warehouse import CONTROLLER, moment, night, partition, proof, row, state, tables
+from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -
 def test_the_problem_child_comes_first(warehouse: Path) -> None:
     answer = data(warehouse, "brokers")
     assert answer["answer"] == (
-        "The problem child is broker 1: away 1 time (5 min 0 s); 1 outage for it, 60.0 s of partition time, the longest of "
+        "The problem child is broker 1: away 1 time (5 min 0 s); 1 outage because of it, 60.0 s of partition time, the longest of "
         "pay-in-0 for 60.0 s. At the end of the logs broker 1 was gone."
     )
     assert [(one["broker"], one["left_isr"], one["state"]) for one in answer["brokers"]] == [
@@ -104,7 +104,11 @@ def test_loss_answers_yes_no_or_perhaps(warehouse: Path, tmp_path: Path) -> None
     assert (answer["lost_records_min"], answer["lost_records_max"]) == (5, 9)
     unknown = {**tables()["elections"][1], "lost_records_min": None, "lost_records_max": None}
     root = night(tmp_path / "perhaps", {"elections": [unknown]})
-    assert data(root, "loss")["answer"].startswith("Perhaps: 1 unclean election of pay-in-0")
+    assert data(root, "loss")["answer"] == (
+        f"Perhaps: 1 unclean election of pay-in-0 {SPAN}; how many records it lost is not known."
+    )
+    empty = night(tmp_path / "empty", {"elections": [{**unknown, "isr_before": []}]})
+    assert "in leader epoch 2, the ISR was empty\n" in run(empty, "loss").stdout
     clean = {**unknown, "unclean": False}
     assert data(night(tmp_path / "no", {"elections": [clean]}), "loss")["answer"].startswith("No: 1 election")
     unjudged = {**unknown, "unclean": None}
@@ -157,6 +161,22 @@ def test_incidents_are_told_worst_first_and_planned_ones_on_demand(tmp_path: Pat
     page = (tmp_path / "r.html").read_text()
     assert '<span class="badge critical">critical</span>\n<h3>Broker 1 crashed</h3>' in page
     assert "1 partition without a leader, 1 min 0 s of partition time" in page
+
+
+def test_an_incident_of_one_moment(tmp_path: Path) -> None:
+    text = run(night(tmp_path / "w", {"incidents": [{**INCIDENT, "until": INCIDENT["since"]}]}), "incidents").stdout
+    assert "\n    at 2026-11-21 10:05:00.000 UTC\n" in text
+
+
+def test_the_line_of_an_outage_is_one_that_shows_its_cause(tmp_path: Path) -> None:
+    """The first line of an inferred state may be of its neighbour, long before."""
+    lines = {"evidence": proof((STATE, 10), (STATE, 41)), "cause_evidence": proof((CONTROLLER, 30), (STATE, 41))}
+    outage = {**tables()["offline_partitions"][0], **lines}
+    root = night(tmp_path / "w", {"offline_partitions": [outage]})
+    assert "pay-in-0  (broker-3/state-change.log:41)" in run(root, "outages").stdout
+    outage["cause_evidence"] = proof((CONTROLLER, 30))
+    root = night(tmp_path / "o", {"offline_partitions": [outage]})
+    assert "pay-in-0  (broker-3/state-change.log:10)" in run(root, "outages").stdout
 
 
 # ---- what-if --------------------------------------------------------------------------------------------------------

@@ -190,7 +190,7 @@ def test_severity(case: str) -> None:
     assert incidents == ([] if expected is None else [expected])
 
 
-def told(*facts: dict[str, Any]) -> dict[str, Any]:
+def incident_with(*facts: dict[str, Any]) -> dict[str, Any]:
     """The incident of some facts."""
     incident = incident_of(symptoms_of("c", facts))
     assert incident is not None
@@ -200,11 +200,11 @@ def told(*facts: dict[str, Any]) -> dict[str, Any]:
 def test_each_line_of_a_crash_stands_where_it_proves_something() -> None:
     """The first line of the evidence is the controller's notice, the second the next start."""
     lines = [{"node_id": node, "file_id": "f", "line": line} for node, line in ((1, 7), (3, 8), (1, 9))]
-    incident = told({**CRASH, "evidence": lines})
+    incident = incident_with({**CRASH, "evidence": lines})
     assert "that it was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown" in incident["story"]
     assert "logged before [2]." in incident["story"]
     assert [line["line"] for line in incident["evidence"]] == [7, 8, 9]
-    unseen = told({**CRASH, "at": at(30), "noticed_at": None, "evidence": lines[1:]})
+    unseen = incident_with({**CRASH, "at": at(30), "noticed_at": None, "evidence": lines[1:]})
     assert "crashed after 2026-11-21 12:00:10.000, its last line, and started anew at" in unseen["story"]
     assert "logged before [1]." in unseen["story"]
 
@@ -220,7 +220,9 @@ STILL = {  # outages -> the sentence about what is open
 @pytest.mark.parametrize("case", STILL)
 def test_what_is_open_is_said_once(case: str) -> None:
     outages, expected = STILL[case]
-    story = told(CRASH, *(outage(topic, 19, until, until and "broker_return") for topic, until in outages))["story"]
+    story = incident_with(CRASH, *(outage(topic, 19, until, until and "broker_return") for topic, until in outages))[
+        "story"
+    ]
     assert expected in story
     assert story.count("at the end of the logs") == 1
 
@@ -228,13 +230,13 @@ def test_what_is_open_is_said_once(case: str) -> None:
 def test_how_long_a_crash_lasted_that_nobody_noticed_has_bounds() -> None:
     """Its last line is of 12:00:10, its next start of 12:00:30, and it was ready at 12:00:32."""
     unseen = {**CRASH, "role": "controller", "node": 101, "at": at(30), "noticed_at": None, "ended_by": None}
-    incident = told(unseen)
+    incident = incident_with(unseen)
     assert incident["title"] == "Controller 101 crashed, back after 2.0 s to 22.0 s"
     assert "Controller 101 was back at 12:00:32.000, after 2.0 s to 22.0 s [1]." in incident["story"]
-    assert told(CRASH)["title"] == "Broker 3 crashed, back after 13.0 s"
-    taken_over = told(unseen, fact("controller", 14, node=101, other=102, count=7))
+    assert incident_with(CRASH)["title"] == "Broker 3 crashed, back after 13.0 s"
+    taken_over = incident_with(unseen, fact("controller", 14, node=101, other=102, count=7))
     assert taken_over["title"] == "Controller 101 crashed, back after 18.0 s"
-    assert told({**unseen, "began_after": None})["title"] == "Controller 101 crashed, back after 2.0 s"
+    assert incident_with({**unseen, "began_after": None})["title"] == "Controller 101 crashed, back after 2.0 s"
 
 
 def test_lost_records_are_summed_where_they_are_bounded() -> None:

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
 from jobs.cli import main
-from tests.answers_warehouse import moment, night, partition, row, tables
+from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, tables
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +95,60 @@ def test_a_broker(warehouse: Path) -> None:
     assert data(warehouse, "broker", "2")["answer"] == "Broker 2 was never seen away in these logs."
 
 
+CRASH = row(
+    incident_id="i", severity="major", title="Broker 1 crashed", since="10:04:59", until="10:10:00", story="",
+    root_cause="broker_crash", root_broker=1, steps=[], evidence=[],
+)  # fmt: skip
+
+
+def test_a_broker_of_which_an_incident_says_that_it_crashed(tmp_path: Path) -> None:
+    """Its controller saw a session end; what the broker logged itself shows more."""
+    root = night(tmp_path / "w", {"incidents": [CRASH]})
+    assert "to the end of the logs (crashed): 1 partition had no leader" in data(root, "broker", "1")["answer"]
+    assert "broker 1 gone: crashed" in [step["text"] for step in data(root, "pay-in-0", "--at", "10:05:30")["steps"]]
+    other = night(tmp_path / "o", {"incidents": [{**CRASH, "root_broker": 2}]})
+    assert "(session with ZooKeeper expired)" in data(other, "broker", "1")["answer"]
+    earlier = night(tmp_path / "e", {"incidents": [{**CRASH, "since": moment("10:01"), "until": moment("10:02")}]})
+    assert "(session with ZooKeeper expired)" in data(earlier, "broker", "1")["answer"]
+
+
+def test_a_topic_may_be_called_broker(tmp_path: Path) -> None:
+    states = [{**one, "topic": "broker"} for one in tables()["partition_timeline"]]
+    root = night(tmp_path / "w", {"partition_timeline": states})
+    assert data(root, "broker-1")["subject"] == "broker-1"
+
+
+def test_the_line_of_an_inferred_state_is_the_one_of_its_time(tmp_path: Path) -> None:
+    """Its evidence begins with a line of its neighbour, nine minutes before."""
+    states = [dict(one) for one in tables()["partition_timeline"]]
+    states[-1]["evidence"] = proof((STATE, 10), (STATE, 50))
+    root = night(tmp_path / "w", {"partition_timeline": states})
+    assert "broker-3/state-change.log:50  pay-in-1 has leader -1" in why(root, "pay-in-1")
+    steps = data(root, "pay-in-1")["steps"]
+    assert [line["place"][-2:] for line in steps[-1]["lines"]] == ["10", "50"]
+
+
+def test_a_cause_and_the_line_that_shows_it_are_one_step(tmp_path: Path) -> None:
+    outages = [dict(one) for one in tables()["offline_partitions"]]
+    line = proof((SERVER, 21))
+    outages[0] |= {"cause": "controlled_shutdown", "cause_at": moment("10:05:30"), "cause_evidence": line}
+    steps = data(night(tmp_path / "w", {"offline_partitions": outages}), "pay-in-0", "--at", "10:05:30")["steps"]
+    assert [step["text"] for step in steps if step["at"].endswith("10:05:30.000Z")] == ["broker 1 was shut down"]
+
+
 def test_the_controller(warehouse: Path) -> None:
+    assert data(warehouse, "controller")["others"] == []
     assert data(warehouse, "controller")["answer"] == (
         "At the end of the logs node 3 was controller (epoch 1), since 2026-11-21 10:00:00.000 UTC; the controller did "
         "not change in these logs."
+    )
+
+
+def test_no_controller_at_the_end(tmp_path: Path) -> None:
+    term = {**tables()["controller_timeline"][0], "until": moment("10:09"), "ended_by": "resigned"}
+    assert data(night(tmp_path / "w", {"controller_timeline": [term]}), "controller")["answer"].startswith(
+        "At the end of the logs no controller is known: node 3 (epoch 1), the last one, resigned at 2026-11-21 "
+        "10:09:00.000 UTC; "
     )
 
 
@@ -110,6 +160,10 @@ def test_the_controller(warehouse: Path) -> None:
         ("pay-inn-0",): "There is no topic pay-inn in the logs; did you mean pay-in?",
         ("broker", "9"): "There is no broker 9 in the logs; there are 1, 2, 3.",
         ("nonsense",): "'nonsense' is no partition; give one such as orders-3, or `broker 3`, or `controller`.",
+        ("broker-1",): "'broker-1' is no partition; of a broker ask `why broker 1`.",
+        ("Node", "1"): "'Node 1' is no partition; of a broker ask `why broker 1`.",
+        ("controller", "3"): "'controller 3' is no partition; ask `why controller`, with --at for the one of that "
+        "time.",
         ("pay-in-0", "--at", "2026-11-20"): "The logs are from 2026-11-21T10:00:00.000Z to 2026-11-21T10:10:00.000Z: "
         "nothing is known about 2026-11-20T00:00:00.000Z.",
     }.items(),

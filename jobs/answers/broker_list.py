@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_deletion
@@ -15,7 +16,7 @@ from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import name_of
 
 BROKER_LIST_TABLES = (
-    "broker_timeline", "offline_partitions", "isr_changes", "isr_churn", "log_dir_failures", "partition_timeline",
+    *ABSENCE_TABLES, "offline_partitions", "isr_changes", "isr_churn", "log_dir_failures", "partition_timeline",
 )  # fmt: skip
 
 
@@ -54,7 +55,8 @@ def _sentence(brokers: Sequence[Row]) -> str:
         parts.append(f"away {plural(worst['absences'], 'time')} ({duration(worst['away_ms'])})")
     if worst["outages"]:
         parts.append(
-            f"{plural(worst['outages'], 'outage')} for it, {duration(worst['leaderless_ms'])} of partition time, "
+            f"{plural(worst['outages'], 'outage')} because of it, "
+            f"{duration(worst['leaderless_ms'])} of partition time, "
             f"the longest of {worst['worst_partition']} for {duration(worst['worst_ms'])}"
         )
     if worst["left_isr"]:
@@ -71,7 +73,7 @@ def _sentence(brokers: Sequence[Row]) -> str:
 
 def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     """All brokers with their counts, worst first."""
-    registrations = _by(opened.table("broker_timeline", order="broker, since"), "broker")
+    registered = _by(registrations(opened), "broker")
     outages = _by(opened.table("offline_partitions", "cause_broker IS NOT NULL", "since"), "cause_broker")
     left = _counts(
         opened, "isr_changes", "SELECT b, count(*) AS n FROM (SELECT unnest(removed) AS b FROM isr_changes) GROUP BY b"
@@ -81,8 +83,8 @@ def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     replicas = opened.rows(
         "SELECT DISTINCT b FROM (SELECT unnest(replicas) AS b FROM partition_timeline WHERE replicas IS NOT NULL)"
     )
-    ids = sorted({*registrations, *outages, *left, *(row["b"] for row in replicas)})
-    brokers = [_facts(b, registrations.get(b, []), outages.get(b, []), opened.last) for b in ids]
+    ids = sorted({*registered, *outages, *left, *(row["b"] for row in replicas)})
+    brokers = [_facts(b, registered.get(b, []), outages.get(b, []), opened.last) for b in ids]
     for row in brokers:
         broker = row["broker"]
         row |= {"left_isr": left.get(broker, 0), "flaps": flaps.get(broker, 0), "log_dir_failures": dirs.get(broker, 0)}
@@ -95,19 +97,19 @@ def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     )
 
 
-def _facts(broker: int, registrations: Sequence[Row], outages: Sequence[Row], logs_end: datetime) -> dict[str, Any]:
-    ended = [row for row in registrations if row["until"] is not None]
+def _facts(broker: int, registered: Sequence[Row], outages: Sequence[Row], logs_end: datetime) -> dict[str, Any]:
+    ended = [row for row in registered if row["until"] is not None]
     away_ms = 0
-    for number, row in enumerate(registrations):
+    for number, row in enumerate(registered):
         if row["until"] is not None:
-            back = registrations[number + 1]["since"] if number + 1 < len(registrations) else logs_end
+            back = registered[number + 1]["since"] if number + 1 < len(registered) else logs_end
             away_ms += max(0, int((back - row["until"]).total_seconds() * 1000))
     worst = max(outages, key=lambda row: row["at_least_ms"] or 0, default=None)
     last = ended[-1] if ended else None
     return {
         "broker": broker,
-        "state": "unknown" if not registrations else "alive" if registrations[-1]["until"] is None else "gone",
-        "registrations": len(registrations),
+        "state": "unknown" if not registered else "alive" if registered[-1]["until"] is None else "gone",
+        "registrations": len(registered),
         "absences": len(ended),
         "away_ms": away_ms,
         "last_gone": last["until"] if last else None,

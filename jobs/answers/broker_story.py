@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
+from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster, places
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
@@ -12,14 +13,14 @@ from jobs.answers.partition_steps import broker_steps as comings_and_goings
 from jobs.answers.story import Step, Story
 from jobs.answers.words import ENDS, span_text
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.wording import date_time, duration, first_proof, plural
 from jobs.nightly.words import cause_text, listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
 from udfs.errors import BadInput
 
 BROKER_TABLES = (
-    "events", "broker_timeline", "controller_timeline", "partition_timeline", "offline_partitions", "elections",
+    *ABSENCE_TABLES, "events", "controller_timeline", "partition_timeline", "offline_partitions", "elections",
     "isr_changes", "log_dir_failures",
 )  # fmt: skip
 MARGIN = timedelta(seconds=5)
@@ -30,31 +31,31 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
 
     Raises BadInput for a broker that no table has.
     """
-    registrations = opened.table("broker_timeline", f"broker = {broker}", "since")
-    if not registrations and not _is_replica(opened, broker):
+    registered = registrations(opened, f"broker = {broker}", "since")
+    if not registered and not _is_replica(opened, broker):
         known = [row["broker"] for row in opened.rows("SELECT DISTINCT broker FROM broker_timeline ORDER BY 1")]
         raise BadInput(f"There is no broker {broker} in the logs; there are {listed(known, 12) or 'none'}.")
     outages = opened.table("offline_partitions", f"coalesce(cause_broker, last_leader) = {broker}", "since, topic")
-    absences = list(_absences(registrations, opened.last))
+    absences = list(_absences(registered, opened.last))
     absence = _absence_at(absences, outages, at)
     if absence is not None:
         since, until = absence["since"] - MARGIN, absence["until"] + MARGIN
     else:
         since, until = (at or opened.last) - timedelta(minutes=1), (at or opened.last) + MARGIN
-    steps = _steps(opened, broker, registrations, outages, since, until)
+    steps = _steps(opened, broker, registered, outages, since, until)
     shown = steps[:most]
     begin, end = max(min([since, *(s.at for s in shown)]), opened.first), min(until, opened.last)
     during = [row for row in outages if since <= row["since"] <= until]
     lanes = [
-        *broker_lanes(registrations, begin, opened.last), *_outage_lane(during, opened.last),
+        *broker_lanes(registered, begin, opened.last), *_outage_lane(during, opened.last),
         controller_lane(opened.table("controller_timeline", order="since"), begin, opened.last),
     ]  # fmt: skip
-    answer = _answer(broker, absence, absences, outages, registrations, at, opened)
+    answer = _answer(broker, absence, absences, outages, registered, at, opened)
     others = list(_others(opened, broker, absences, absence, outages))
     facts = {"broker": broker, "absences": len(absences), "partitions_without_leader": len(outages)}
     return Story(
         opened.cluster, f"broker {broker}", answer, begin, end, at, [lane for lane in lanes if lane.stretches], shown,
-        len(steps) - len(shown), others, list(_unknown(opened, registrations, absence, at)), facts,
+        len(steps) - len(shown), others, list(_unknown(opened, registered, absence, at)), facts,
     )  # fmt: skip
 
 
@@ -62,11 +63,11 @@ def _is_replica(opened: OpenedCluster, broker: int) -> bool:
     return bool(opened.rows(f"SELECT 1 FROM partition_timeline WHERE list_contains(replicas, {broker}) LIMIT 1"))
 
 
-def _absences(registrations: Sequence[Row], logs_end: datetime) -> Iterator[Row]:
-    """Times between two registrations; the last one may not have ended."""
-    for number, row in enumerate(registrations):
+def _absences(registered: Sequence[Row], logs_end: datetime) -> Iterator[Row]:
+    """Times between two registered; the last one may not have ended."""
+    for number, row in enumerate(registered):
         if row["until"] is not None:
-            back = registrations[number + 1]["since"] if number + 1 < len(registrations) else None
+            back = registered[number + 1]["since"] if number + 1 < len(registered) else None
             yield {
                 "since": row["until"], "until": back or logs_end, "is_open": back is None, "ended_by": row["ended_by"]
             }  # fmt: skip
@@ -87,7 +88,7 @@ def _during(outages: Sequence[Row], absence: Row) -> list[Row]:
 def _steps(
     opened: OpenedCluster,
     broker: int,
-    registrations: Sequence[Row],
+    registered: Sequence[Row],
     outages: Sequence[Row],
     since: datetime,
     until: datetime,
@@ -107,7 +108,7 @@ def _steps(
     back = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
     lost = [row for row in outages if since <= row["since"] <= until]
     steps = [
-        *comings_and_goings(registrations),
+        *comings_and_goings(registered),
         *process_steps(events),
         *_gathered(lost, "since", "lost their leader", "lost its leader", 20, "outage"),
         *_gathered(elections, "at", "got another leader", "got another leader", 30, "election"),
@@ -127,12 +128,16 @@ def _gathered(rows: Sequence[Row], time: str, verb: str, verb_of_one: str, rank:
             if len(group) > 1:
                 text = f"{plural(len(group), 'partition')} {verb}: {names}"
             cause = cause_text(group[0]) if "cause" in group[0] else None
-            yield Step(
-                group[0][time], f"{text}; {cause}" if cause else text, places(group[0]["evidence"], 1), rank, kind
-            )
+            yield Step(group[0][time], f"{text}; {cause}" if cause else text, places(_proof(group[0]), 1), rank, kind)
             group = []
         if row is not None:
             group.append(row)
+
+
+def _proof(row: Row) -> list[Row]:
+    """The line that proves a row best, if there is one."""
+    line = first_proof(row)
+    return [] if line is None else [line]
 
 
 def _outage_lane(outages: Sequence[Row], logs_end: datetime) -> list[Lane]:
@@ -144,12 +149,12 @@ def _outage_lane(outages: Sequence[Row], logs_end: datetime) -> list[Lane]:
 
 
 def _answer(
-    broker: int, absence: Row | None, absences: Sequence[Row], outages: Sequence[Row], registrations: Sequence[Row],
+    broker: int, absence: Row | None, absences: Sequence[Row], outages: Sequence[Row], registered: Sequence[Row],
     at: datetime | None, opened: OpenedCluster,
 ) -> str:  # fmt: skip
     if absence is None:
         if at is not None:
-            alive = [row for row in registrations if row["since"] <= at and (row["until"] is None or row["until"] > at)]
+            alive = [row for row in registered if row["since"] <= at and (row["until"] is None or row["until"] > at)]
             if alive:
                 return f"Broker {broker} was alive at {date_time(at)} UTC, since {date_time(alive[-1]['since'])}."
             return f"Whether broker {broker} was alive at {date_time(at)} UTC is in no line."
@@ -185,9 +190,9 @@ def _others(
 
 
 def _unknown(
-    opened: OpenedCluster, registrations: Sequence[Row], absence: Row | None, at: datetime | None
+    opened: OpenedCluster, registered: Sequence[Row], absence: Row | None, at: datetime | None
 ) -> Iterator[str]:
-    if not registrations:
+    if not registered:
         yield "When it was alive: no controller's log shows it."
     if absence is not None and absence["ended_by"] is None:
         yield "Why it went."

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.partition_steps import (
@@ -24,7 +25,7 @@ from jobs.nightly.words import listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
 
-CONTROLLER_TABLES = ("events", "controller_timeline", "broker_timeline", "offline_partitions")
+CONTROLLER_TABLES = (*ABSENCE_TABLES, "events", "controller_timeline", "offline_partitions")
 MARGIN = timedelta(seconds=5)
 LINES = {
     "zk_session_expired": "node {node}: its session with ZooKeeper expired",
@@ -52,7 +53,7 @@ def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> S
         since, until = opened.first, opened.last
     since, until = max(since, opened.first), min(until, opened.last)
     steps = _steps(opened, terms, since, until, with_lines=change is not None)
-    brokers = opened.table("broker_timeline", order="broker, since")
+    brokers = registrations(opened)
     controllers = {row["controller_id"] for row in terms}
     outages = opened.table("offline_partitions", order="since, topic, partition")
     stretches = [
@@ -92,7 +93,7 @@ def _steps(
     """Changes of controllers in a time; around one change also what nodes wrote about it."""
     steps = [*controller_steps(terms)]
     controllers = {row["controller_id"] for row in terms}
-    brokers = opened.table("broker_timeline", order="broker, since")
+    brokers = registrations(opened)
     steps += broker_steps(row for row in brokers if row["broker"] in controllers)
     if with_lines:
         kinds = ", ".join(map(literal, LINES))
@@ -115,7 +116,7 @@ def _answer(opened: OpenedCluster, terms: Sequence[Row], at: datetime | None) ->
         now = f"{when} node {row['controller_id']} was controller (epoch {row['controller_epoch']})"
         now += f", since {date_time(row['since'])} UTC"
     else:
-        now = f"{when} no controller is known"
+        now = f"{when} no controller is known{_last_known(terms, moment)}"
     if len(terms) == 1:
         return f"{now}; the controller did not change in these logs."
     failovers = [row["failover_ms"] for row in terms if row["failover_ms"] is not None]
@@ -123,6 +124,19 @@ def _answer(opened: OpenedCluster, terms: Sequence[Row], at: datetime | None) ->
     longest = max(_gaps(terms), default=None)
     gap = f"; from a resignation to the next one being ready it took up to {duration(longest)}" if longest else ""
     return f"{now}; the controller changed {plural(len(terms) - 1, 'time')}{slowest}{gap}."
+
+
+def _last_known(terms: Sequence[Row], moment: datetime) -> str:
+    """`: node 4 (epoch 5), the last one, resigned at ...`; empty before the first term."""
+    over = [row for row in terms if row["since"] <= moment]
+    if not over:
+        return ""
+    row = over[-1]
+    how = "resigned" if row["ended_by"] == "resigned" else "ended"
+    return (
+        f": node {row['controller_id']} (epoch {row['controller_epoch']}), the last one, {how} at"
+        f" {date_time(row['until'])} UTC"
+    )
 
 
 def _gaps(terms: Sequence[Row]) -> Iterator[int]:
@@ -136,7 +150,7 @@ def _gaps(terms: Sequence[Row]) -> Iterator[int]:
 
 def _others(opened: OpenedCluster, terms: Sequence[Row], shown: Row | None) -> Iterator[tuple[str, str]]:
     for row in terms[-8:]:
-        if row is not shown:
+        if row is not shown and len(terms) > 1:
             end = f"to {date_time(row['until'])}" if row["until"] else "to the end of the logs"
             how = f", {ENDS.get(row['ended_by'], row['ended_by'])}" if row["ended_by"] else ""
             term = f"controller {row['controller_id']}, epoch {row['controller_epoch']}"

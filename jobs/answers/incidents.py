@@ -12,7 +12,7 @@ from jobs.answers.story import wrapped
 from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
-from jobs.nightly.wording import plural
+from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed
 from schemas.incidents import SEVERITIES
 
@@ -76,7 +76,8 @@ def _sentence(opened: OpenedCluster, incidents: list[dict[str, object]], shown: 
 def incident_lines(opened: OpenedCluster, row: Row) -> Iterator[str]:
     """An incident: its title, when, its story, and the first lines that prove it."""
     yield f"{str(row['severity']).upper()}  {row['title']}"
-    yield f"    {span_text(row['since'], row['until'])}"
+    is_moment = row["since"] == row["until"]
+    yield f"    at {date_time(row['since'])} UTC" if is_moment else f"    {span_text(row['since'], row['until'])}"
     yield from (f"    {text}" for text in wrapped(row["story"] or "", 96))
     proofs = [opened.names.line(line) for line in row["evidence"] or ()]
     if proofs:

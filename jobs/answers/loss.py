@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts
-from jobs.answers.words import brokers_text, span_text
+from jobs.answers.words import isr_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
@@ -75,12 +75,14 @@ def _sentence(opened: OpenedCluster, unclean: Sequence[Row], is_unknown: bool) -
         return f"Yes: {elections} lost {f'at least {least:,}' if most != least else f'{least:,}'} records {span}."
     if most == 0:
         return f"No: {elections} {span}, but the new leaders had all records."
-    up_to = f"up to {plural(most, 'record')}" if most is not None else "how many records is not known"
-    return f"Perhaps: {elections} {span}, {up_to}."
+    lost = (
+        f"they lost up to {plural(most, 'record')}" if most is not None else "how many records they lost is not known"
+    )
+    return f"Perhaps: {elections} {span}; {lost.replace('they', 'it') if len(unclean) == 1 else lost}."
 
 
 def _lines(opened: OpenedCluster, row: Row) -> list[str]:
-    before = f"the ISR was {brokers_text(row['isr_before'])}" if row["isr_before"] is not None else "ISR before unknown"
+    before = "the ISR before is in no line" if row["isr_before"] is None else isr_text(row["isr_before"])
     return [
         f"{date_time(row['at'])}  {name_of(row)}: broker {row['leader']} became leader in leader epoch "
         f"{row['leader_epoch']}, {before}",

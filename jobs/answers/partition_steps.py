@@ -55,7 +55,8 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
         (
             step
             for step in steps
-            if since <= step.at <= until and not (step.kind == "broker" and (step.at, step.lines[:1]) in causes)
+            if since <= step.at <= until
+            and not (step.kind in ("broker", "process") and (step.at, step.lines[:1]) in causes)
         ),
         key=lambda step: (step.at, step.rank, step.text),
     )

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
 from jobs.answers.story import Step, Story
-from jobs.answers.words import brokers_text, span_text
+from jobs.answers.words import brokers_text, isr_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, lost_text
@@ -21,7 +22,7 @@ from udfs.errors import BadInput
 
 TABLES = (
     "events", "topic_timeline", "partition_timeline", "offline_partitions", "elections", "isr_changes", "reassignments",
-    "verdicts", "broker_timeline", "controller_timeline", "log_dir_failures",
+    "verdicts", *ABSENCE_TABLES, "controller_timeline", "log_dir_failures",
 )  # fmt: skip
 BEFORE, AFTER = 6, 4
 """States before and after what is asked about that belong to its story, if none in full sync ends it sooner."""
@@ -75,7 +76,7 @@ def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> Partit
         opened.table("reassignments", one, "since"),
         opened.table("verdicts", f"{one} AND verdict = 'violated'", '"at", rule'),
         topics,
-        opened.table("broker_timeline", of_brokers, "broker, since"),
+        registrations(opened, of_brokers),
         opened.table("controller_timeline", order="since, controller_epoch"),
     )
 
@@ -178,10 +179,10 @@ def _outage_answer(name: str, outage: Row, rows: PartitionRows) -> str:
     if cause and lost is not None and last_isr == [lost]:
         cause += ", the only replica in sync"
     elif cause and last_isr is not None:
-        cause += f" (the ISR was {brokers_text(last_isr)})"
+        cause += f" ({isr_text(last_isr)})"
     if not cause:
         known = [f"broker {outage['last_leader']} led before"] if outage["last_leader"] is not None else []
-        known += [f"the ISR was {brokers_text(last_isr)}"] if last_isr is not None else []
+        known += [isr_text(last_isr)] if last_isr is not None else []
         cause = "the cause is not known" + (f" ({'; '.join(known)})" if known else "")
     return f"{begin}: {cause}{_ending(outage, rows)}."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from jobs.answers.lanes import Lane, Paint, lane_lines, plain
@@ -16,6 +16,8 @@ from udfs.printable import printable
 QUOTED_LINES = 2
 """Lines that the quotation of a record may have, unless all of it was asked for."""
 WIDTH = 78
+OF_ITS_TIME = timedelta(seconds=3)
+"""A line that is at most so far from a step is of its time."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def step_lines(step: Step, lines: Mapping[Place, LogLine], width: int, paint: Pa
     first, *rest = wrapped(step.text, width - 14) or [""]
     colour = COLOURS.get(step.kind)
     texts = [f"{clock}  {paint(first, colour)}", *(f"{'':<14}{paint(text, colour)}" for text in rest)]
-    for place in step.lines if whole else step.lines[:1]:
+    for place in step.lines if whole else most_telling(step, lines):
         line = lines.get(place)
         if line is None:
             continue
@@ -105,6 +107,19 @@ def step_lines(step: Step, lines: Mapping[Place, LogLine], width: int, paint: Pa
             continue
         texts += _quote(line, max(width, 100) - 14, whole, paint)
     return texts
+
+
+def most_telling(step: Step, lines: Mapping[Place, LogLine]) -> tuple[Place, ...]:
+    """The first of a step's lines that is of its time, else the nearest: none where it has none.
+
+    An inferred state's lines are those of its neighbours, too, and may be of minutes before.
+    """
+
+    def distance(place: Place) -> timedelta:
+        at = lines[place].at if place in lines else None
+        return timedelta.max if at is None else max(abs(at - step.at), OF_ITS_TIME)
+
+    return (min(step.lines, key=distance),) if step.lines else ()
 
 
 def _quote(line: LogLine, width: int, whole: bool, paint: Paint) -> list[str]:

@@ -66,10 +66,13 @@ def _moment(opened: OpenedCluster, asked: Moment | None) -> datetime | None:
 def _story(opened: OpenedCluster, subject: str, at: datetime | None, most: int) -> Story:
     if subject == "controller":
         return controller_story(opened, at, most)
-    if match := re.fullmatch(r"broker (\d+)", subject):
+    if match := re.fullmatch(r"broker (\d{1,9})", subject, re.ASCII):
         return broker_story(opened, int(match[1]), at, most)
     topic, dash, partition = subject.rpartition("-")
-    if dash and re.fullmatch(r"\d{1,9}", partition, re.ASCII):
+    is_partition = bool(dash and re.fullmatch(r"\d{1,9}", partition, re.ASCII))
+    if (hint := _hint(subject)) and not (is_partition and _is_topic(opened, topic)):
+        raise BadInput(hint)
+    if is_partition:
         return partition_story(opened, topic, int(partition), at, most)
     known = opened.rows(
         f"SELECT DISTINCT partition AS p FROM partition_timeline WHERE topic = {literal(subject)} ORDER BY 1"
@@ -78,6 +81,19 @@ def _story(opened: OpenedCluster, subject: str, at: datetime | None, most: int) 
         names = listed((f"{subject}-{row['p']}" for row in known), 3)
         raise BadInput(f"{subject} is a topic; name one of its partitions: {names}.")
     raise BadInput(f"{subject!r} is no partition; give one such as orders-3, or `broker 3`, or `controller`.")
+
+
+def _hint(subject: str) -> str | None:
+    """How to ask for what looks like a broker or controller; None for what does not."""
+    if match := re.fullmatch(r"(?:broker|node)[ -]?(\d{1,9})", subject, re.ASCII | re.IGNORECASE):
+        return f"{subject!r} is no partition; of a broker ask `why broker {match[1]}`."
+    if re.fullmatch(r"controller[ -]?\d{1,9}", subject, re.ASCII | re.IGNORECASE):
+        return f"{subject!r} is no partition; ask `why controller`, with --at for the one of that time."
+    return None
+
+
+def _is_topic(opened: OpenedCluster, topic: str) -> bool:
+    return bool(opened.rows(f"SELECT 1 FROM partition_timeline WHERE topic = {literal(topic)} LIMIT 1"))
 
 
 def painter() -> Paint:

@@ -13,8 +13,9 @@ ENDS = {
     "fenced": "fenced by the controller",
     "bounced": "restarted",
     "broker_crash": "crashed",
+    "broker_halted": "halted after an error",
 }
-"""Values of `broker_timeline.ended_by`."""
+"""Values of `broker_timeline.ended_by`, and of `incidents.root_cause` that name the same better."""
 
 
 def span_text(since: datetime, until: datetime | None, open_text: str = "the end of the logs") -> str:
@@ -23,6 +24,11 @@ def span_text(since: datetime, until: datetime | None, open_text: str = "the end
         return f"from {date_time(since)} UTC to {open_text}"
     end = date_time(until)
     return f"from {date_time(since)} to {end[11:] if since.date() == until.date() else end} UTC"
+
+
+def isr_text(isr: Sequence[int]) -> str:
+    """`the ISR was 1,2`; `the ISR was empty`."""
+    return f"the ISR was {brokers_text(isr) if isr else 'empty'}"
 
 
 def brokers_text(brokers: Sequence[int] | None) -> str:

@@ -104,9 +104,18 @@ class Names:
         return f"{self.stream(place['file_id'])}:{place['line']}"
 
     def proof(self, row: Row) -> str:
-        """The first line that proves a row."""
-        evidence = row.get("evidence") or []
-        return self.line(evidence[0]) if evidence else "no line"
+        """The line that proves a row best."""
+        line = first_proof(row)
+        return "no line" if line is None else self.line(line)
+
+
+def first_proof(row: Row) -> Row | None:
+    """The first line of a row's evidence; of an outage the first that also shows its cause.
+
+    An inferred state's other lines are those of its neighbours, and may be of minutes before.
+    """
+    evidence, of_cause = row.get("evidence") or [], row.get("cause_evidence") or []
+    return next((line for line in evidence if line in of_cause), evidence[0] if evidence else None)
 
 
 def labelled(label: str, sentences: Sequence[str], details: Sequence[str] = ()) -> list[str]:

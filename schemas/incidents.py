@@ -47,9 +47,10 @@ INCIDENTS = table(
     column(
         "severity",
         TEXT,
-        "`critical`: an unclean election, or partitions that are without a leader still; `major`: partitions were "
-        "without a leader for 1 s or more because something failed; `minor`: something failed, and every partition "
-        "kept its leader or got another one at once, or a shutdown left partitions without a leader for 1 s or more; "
+        "`critical`: an unclean election, or partitions that are without a leader still because something failed; "
+        "`major`: they were for 1 s or more because something failed; `minor`: something failed, and every partition "
+        "kept its leader or got another one at once, or a shutdown left partitions without a leader for 1 s or more, "
+        "or still; "
         "`info`: done on purpose, with nothing of that.",
     ),
     column("title", TEXT, "The incident in one line."),

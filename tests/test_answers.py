@@ -70,6 +70,19 @@ def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -
     ]
 
 
+def test_an_outage_that_a_crash_began_counts_though_a_deletion_ended_it(tmp_path: Path) -> None:
+    """Its partition was missed until somebody deleted the topic; one that waited for the deletion was not."""
+    crash = {**tables()["offline_partitions"][0], "cause": "broker_crash", "healed_by": "topic_deletion"}
+    root = night(tmp_path / "w", {"offline_partitions": [crash]})
+    assert data(root, "outages")["answer"].startswith("All have ended: 1 outage of 1 partition")
+    assert [topic["outages"] for topic in data(root, "availability")["topics"]] == [1]
+    assert json.loads(run(root, "summary", "--format", "json").stdout)[0]["deletion_outages"] == 0
+    waiting = night(tmp_path / "o", {"offline_partitions": [{**crash, "cause": "topic_deletion"}]})
+    assert data(waiting, "outages")["answer"].startswith("No partition was without a leader")
+    assert [topic["outages"] for topic in data(waiting, "availability")["topics"]] == [0]
+    assert json.loads(run(waiting, "summary", "--format", "json").stdout)[0]["deletion_outages"] == 1
+
+
 def test_the_problem_child_comes_first(warehouse: Path) -> None:
     answer = data(warehouse, "brokers")
     assert answer["answer"] == (
@@ -189,6 +202,22 @@ def test_what_would_go_down(warehouse: Path) -> None:
     assert answer["answer"] == (
         "Had brokers 1,3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
         "move; the controller would change, too."
+    )
+
+
+def test_what_had_gone_already(warehouse: Path, tmp_path: Path) -> None:
+    """Broker 1 left at 10:05, pay-in-1 has had no leader since 10:08."""
+    answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:07")["answer"]
+    assert answer.endswith("; broker 1 was away already.")
+    answer = data(warehouse, "what-if", "--at", "10:09")["answer"]
+    assert answer.endswith(" 1 partition had no leader already: pay-in-1.")
+    gone = [{**one, "until": moment("10:08:30")} for one in tables()["broker_timeline"]]
+    states = [{**one, "until": one.get("until") or moment("10:08:30")} for one in tables()["partition_timeline"][:4]]
+    lost = state(0, 4, -1, 3, [], replicas=[1, 2], since="10:08:30", availability="Offline", evidence=[])
+    changes = {"broker_timeline": gone, "partition_timeline": [*states, lost]}
+    assert data(night(tmp_path / "w", changes), "what-if")["answer"] == (
+        "At 2026-11-21 10:10:00.000 UTC 1 partition had no leader, and no broker with a replica is known to be alive: "
+        "brokers 1,2,3 had gone."
     )
 
 

@@ -229,6 +229,12 @@ def test_a_cluster_in_words() -> None:
     assert all("--warehouse /w" in line for line in lines[-3:])
 
 
+def test_of_many_unclean_elections_it_says_that_these_are_the_first() -> None:
+    summary = a_cluster()
+    summary.new_unclean, summary.elections = 21, {**summary.elections, "unclean": 21}
+    assert "  unclean      21 unclean elections, the 5 first:\n" in summary_text([summary], "/w")
+
+
 def test_what_is_new_since_the_last_run() -> None:
     """What an earlier run has named is only counted; what is open is said again."""
     summary = a_cluster()
@@ -513,7 +519,7 @@ def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
     assert "nodes 0, 1, 2, 3, 4, 100, 101, 102" in text
     assert "nothing rejected" in text
     assert "4 terms: 100 (epoch 2) 11:50:02.109" in text
-    assert "  unclean      7 unclean elections:" in text
+    assert "  unclean      7 unclean elections, the 5 first:" in text
     assert "1 cancelled, 11 completed" in text
     assert ", 0 do not," in text
 

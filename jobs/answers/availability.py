@@ -8,7 +8,7 @@ from jobs.answers.listing import Listing, in_columns
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts
 from jobs.answers.words import span_text
-from jobs.nightly.summary_facts import Row
+from jobs.nightly.summary_facts import IS_DELETION, Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import duration, plural
 from jobs.read.create_views import time_literal
@@ -65,7 +65,7 @@ def _query(opened: OpenedCluster) -> str:
                 sum(coalesce(at_most_ms, epoch_ms(coalesce(ended_before, {end}))
                     - epoch_ms(coalesce(began_after, since)), at_least_ms))::BIGINT AS most
             FROM offline_partitions
-            WHERE NOT contains(concat_ws(' ', cause, healed_by), 'deletion') GROUP BY topic
+            WHERE NOT {IS_DELETION} GROUP BY topic
         )
         SELECT topics.topic, partitions, known_ms, coalesce(outages, 0) AS outages,
             coalesce(least, 0) AS leaderless_at_least_ms, greatest(coalesce(most, 0), coalesce(least, 0))

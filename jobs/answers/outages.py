@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.words import span_text
-from jobs.nightly.summary_facts import Row
+from jobs.nightly.summary_facts import DELETION, Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact
 from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, name_of
@@ -75,8 +75,8 @@ def _cause_key(row: Row) -> tuple[object, ...]:
 
 
 def is_deletion(row: Row) -> bool:
-    """Whether nobody misses the partition: its topic was being deleted."""
-    return "deletion" in (row["cause"] or "") or "deletion" in (row["healed_by"] or "")
+    """Whether nobody misses the partition: its topic was being deleted. The same as IS_DELETION."""
+    return bool((row["cause"] or row["healed_by"]) == DELETION)
 
 
 def outages_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:

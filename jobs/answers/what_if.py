@@ -35,11 +35,16 @@ class Losses:
     untouched: int = 0
 
 
+def gone_brokers(snapshot: Snapshot) -> set[int]:
+    """Brokers that were away at the moment."""
+    return {broker.broker for broker in snapshot.state.brokers if broker.state not in ALIVE}
+
+
 def losses_of(snapshot: Snapshot, lost: Collection[int]) -> Losses:
     """What becomes of each partition if brokers are lost at once. Unclean elections do not count."""
     losses = Losses()
     state = snapshot.state
-    gone = {broker.broker for broker in state.brokers if broker.state not in ALIVE}
+    gone = gone_brokers(snapshot)
     for topic in state.topics:
         for partition in topic.partitions:
             _judge(snapshot, topic, partition, {*lost}, gone, losses)
@@ -130,7 +135,9 @@ def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
         parts.append(f"{plural(len(losses.already_offline), 'partition')} had none already")
     term = snapshot.state.term
     controller = "; the controller would change, too" if term.controller_id in lost else ""
-    return f"Had {brokers} been lost at {date_time(snapshot.at)} UTC: {', '.join(parts)}{controller}."
+    gone = sorted({*lost} & gone_brokers(snapshot))
+    was = f"; broker {brokers_text(gone)} {'was' if len(gone) == 1 else 'were'} away already" if gone else ""
+    return f"Had {brokers} been lost at {date_time(snapshot.at)} UTC: {', '.join(parts)}{controller}{was}."
 
 
 def _lines(losses: Losses) -> list[str]:
@@ -175,8 +182,7 @@ def _data(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> dict[str, 
 
 def _single_points(snapshot: Snapshot) -> Listing:
     """For each broker what would go down if it alone were lost, the worst first."""
-    gone = {broker.broker for broker in snapshot.state.brokers if broker.state not in ALIVE}
-    brokers = sorted(_replicas(snapshot) - gone)
+    brokers = sorted(_replicas(snapshot) - gone_brokers(snapshot))
     alone = {broker: losses_of(snapshot, [broker]) for broker in brokers}
     order = sorted(brokers, key=lambda b: (-len(alone[b].offline), -len(alone[b].under_min_isr), b))
     rows = []
@@ -187,13 +193,31 @@ def _single_points(snapshot: Snapshot) -> Listing:
     head = ["lost broker", "no leader", "below min ISR", "leaders move", "partitions that live on it alone"]
     when = date_time(snapshot.at)
     worst = order[0] if order else None
+    offline = losses_of(snapshot, []).already_offline
     if worst is None:
-        sentence = f"No partition is known at {when} UTC."
+        sentence = _nothing_to_lose(snapshot, len(offline))
     elif alone[worst].offline:
         count = plural(len(alone[worst].offline), "partition")
         sentence = f"At {when} UTC {count} lived on broker {worst} alone: {listed(alone[worst].offline)}."
     else:
         sentence = f"At {when} UTC no partition lived on one broker alone."
+    if worst is not None and offline:
+        sentence += f" {plural(len(offline), 'partition')} had no leader already: {listed(offline)}."
     data = {"at": iso(snapshot.at), "brokers": [{"broker": b, **_data(snapshot, [b], alone[b])} for b in order]}
     unknown = _unknown(snapshot, Losses(unknown=alone[worst].unknown if worst is not None else []))
-    return Listing(snapshot.cluster, sentence, in_columns(head, rows, (1, 2, 3)), unknown, data)
+    lines = in_columns(head, rows, (1, 2, 3)) if rows else []
+    return Listing(snapshot.cluster, sentence, lines, unknown, data)
+
+
+def _nothing_to_lose(snapshot: Snapshot, offline: int) -> str:
+    """Of a moment at which no broker is known that holds a replica and is alive: what is known instead."""
+    when = f"{date_time(snapshot.at)} UTC"
+    total = sum(len(topic.partitions) for topic in snapshot.state.topics)
+    if not total:
+        return f"No partition is known at {when}."
+    gone = sorted(gone_brokers(snapshot))
+    away = f": broker{'s' if len(gone) > 1 else ''} {brokers_text(gone)} had gone" if gone else ""
+    none = "no leader" if offline == total else f"no leader of {total:,}"
+    return (
+        f"At {when} {plural(offline, 'partition')} had {none}, and no broker with a replica is known to be alive{away}."
+    )

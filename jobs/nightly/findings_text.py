@@ -123,7 +123,8 @@ def _unclean_text(summary: ClusterSummary) -> str:
     older = (summary.elections.get("unclean") or 0) - summary.new_unclean
     besides = f"; {older:,} before it" if older else ""
     if summary.new_unclean:
-        return f"{plural(summary.new_unclean, 'unclean election')}{besides}:"
+        first = f", the {MOST} first" if summary.new_unclean > MOST else ""
+        return f"{plural(summary.new_unclean, 'unclean election')}{besides}{first}:"
     none = "none since the last run" if summary.known_until else "no unclean elections"
     return f"{_none_of(summary, UNCLEAN, none)}{besides}"
 

@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from jobs.nightly.summary_facts import MOST, NOTHING_KNOWN, STREAM_COLUMNS, ClusterSummary, Row, summaries_of
+from jobs.nightly.summary_facts import (
+    IS_DELETION,
+    MOST,
+    NOTHING_KNOWN,
+    STREAM_COLUMNS,
+    ClusterSummary,
+    Row,
+    summaries_of,
+)
 from jobs.nightly.summary_text import summaries_as_json, summary_text
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
@@ -82,7 +90,7 @@ QUERIES: Mapping[str, str] = {
     "offline_partitions": f"""
         WITH outages AS (
             SELECT *, coalesce(ended_before > {KNOWN_UNTIL}, true) AS is_new,
-                coalesce('topic_deletion' IN (cause, healed_by), false) AS is_deletion
+                {IS_DELETION} AS is_deletion
             FROM offline_partitions
         ) FROM ({_first(OUTAGES, OUTAGE_ORDER, by="cluster, ended_before IS NULL")}) UNION ALL BY NAME
         SELECT cluster, count_if(NOT is_deletion) AS total,

@@ -19,6 +19,11 @@ from udfs.logs.coverage import CoverageSpan, coverage_gaps
 Row = Mapping[str, Any]
 MOST = 5
 """Findings of one kind that are listed; of the others only the number is given."""
+DELETION = "topic_deletion"
+"""Value of `offline_partitions.cause` and `healed_by`."""
+IS_DELETION = f"coalesce(cause = '{DELETION}', healed_by = '{DELETION}', false)"
+"""Of OFFLINE_PARTITIONS, in SQL: nobody misses the partition, for its topic was being deleted. One that lost its leader
+for another reason is missed until somebody deletes its topic."""
 NOTHING_KNOWN: Mapping[str, datetime] = {}
 """`known_until` of clusters that no run saw before."""
 

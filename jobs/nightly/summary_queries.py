@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.nightly.summary_facts import (
+    IS_DELETION,
     MOST,
     NOTHING_KNOWN,
     STREAM_COLUMNS,
@@ -132,7 +133,7 @@ def _elections(elections: DataFrame) -> DataFrame:
 
 def _outages(offline_partitions: DataFrame) -> DataFrame:
     """The first outages that are open, the first that are new and ended, and, with `nth` null, how many there are."""
-    is_deletion = F.expr("coalesce('topic_deletion' IN (cause, healed_by), false)")
+    is_deletion = F.expr(IS_DELETION)
     rows = offline_partitions.select(
         "*",
         F.coalesce(F.col("ended_before") > F.col("known_until"), F.lit(True)).alias("is_new"),

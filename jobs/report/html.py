@@ -16,7 +16,7 @@ from jobs.answers.incidents import single_points
 from jobs.answers.loss import loss_answer
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts, outages_answer
-from jobs.nightly.summary_facts import node_roles
+from jobs.nightly.summary_facts import IS_DELETION, node_roles
 from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
 from jobs.nightly.wording import date_time, duration, plural
 from jobs.nightly.words import listed
@@ -127,7 +127,7 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
     alone = [(row["broker"], len(row["partitions"])) for row in single_points(opened)]
     outages = opened.rows(
         "SELECT count(*) AS n, coalesce(max(at_least_ms), 0) AS longest FROM offline_partitions"
-        " WHERE NOT contains(concat_ws(' ', cause, healed_by), 'deletion')"
+        f" WHERE NOT {IS_DELETION}"
     )[0]
     elections = opened.rows(
         "SELECT count(*) FILTER (WHERE unclean) AS unclean, count(*) FILTER (WHERE succeeded) AS total FROM elections"

@@ -209,7 +209,7 @@ def test_each_line_of_a_crash_stands_where_it_proves_something() -> None:
     assert "logged before [1]." in unseen["story"]
 
 
-STILL = {  # outages -> the sentence about what is open
+STILL: dict[str, tuple[list[tuple[str, float | None]], str]] = {  # outages -> the sentence about what is open
     "the only one": ([("a", None)], "Partition a-0 was without a leader from 12:00:19.000 on [2], and is so still"),
     "all of them": ([("a", None), ("b", None)], ", 1 min 22 s summed over them, and are so still at the end of the"),
     "some of them": ([("a", None), ("b", 21), ("c", None)], " summed over them; 2 of them are so still at the end of"),
@@ -220,9 +220,9 @@ STILL = {  # outages -> the sentence about what is open
 @pytest.mark.parametrize("case", STILL)
 def test_what_is_open_is_said_once(case: str) -> None:
     outages, expected = STILL[case]
-    story = incident_with(CRASH, *(outage(topic, 19, until, until and "broker_return") for topic, until in outages))[
-        "story"
-    ]
+    story = incident_with(
+        CRASH, *(outage(topic, 19, until, "broker_return" if until else None) for topic, until in outages)
+    )["story"]
     assert expected in story
     assert story.count("at the end of the logs") == 1
 

@@ -64,7 +64,7 @@ def _is_replica(opened: OpenedCluster, broker: int) -> bool:
 
 
 def _absences(registered: Sequence[Row], logs_end: datetime) -> Iterator[Row]:
-    """Times between two registered; the last one may not have ended."""
+    """Times between two registrations; the last one may not have ended."""
     for number, row in enumerate(registered):
         if row["until"] is not None:
             back = registered[number + 1]["since"] if number + 1 < len(registered) else None

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from jobs.nightly.prune import Pruned, Pruning, prune, pruning_text
+from jobs.nightly.run import check_order
 from jobs.warehouse.integrity import Pins, find_damage, read_pins
 from jobs.warehouse.tables import open_warehouse
+from schemas.ledger import STEPS
 from udfs.errors import BadInput
 from udfs.merge.times import Moment, moment
 
@@ -31,6 +34,17 @@ def test_what_cannot_be_pruned(spark: SparkSession, tmp_path: Path) -> None:
     empty.versions, empty.pending = {"events": 0}, {"replay": ["eu"]}
     with pytest.raises(BadInput, match="Tables of eu are out of date"):
         prune(empty, asked("-1d"), None, 168, print)
+
+
+def test_single_steps_do_not_go_on_from_there() -> None:
+    pruned: Any = SimpleNamespace(root="/w", pruned={"eu": datetime(2026, 3, 2)}, versions={"events": 0}, pending={})
+    with pytest.raises(
+        BadInput, match="Events of eu were pruned: single steps do not go on from there, run `kafka-rew"
+    ):
+        check_order(pruned, ("detect",))
+    check_order(pruned, STEPS)
+    pruned.pruned = {}
+    check_order(pruned, ("detect",))
 
 
 def test_a_damaged_warehouse_says_what_a_rebuild_cannot_restore(tmp_path: Path) -> None:

@@ -131,9 +131,17 @@ def _clusters(warehouse: Warehouse) -> DataFrame:
 
 
 def check_order(warehouse: Warehouse, steps: Sequence[str]) -> None:
-    """Raises BadInput if the first of the steps reads what is not there or out of date."""
+    """Raises BadInput if the first of the steps reads what is not there or out of date.
+
+    Also for single steps over pruned clusters: what a step reads of a window is what the one before worked out.
+    """
     if steps[0] == "ingest":
         return
+    if warehouse.pruned:
+        raise BadInput(
+            f"Events of {', '.join(sorted(warehouse.pruned))} were pruned: single steps do not go on from there, run "
+            f"`kafka-rewind nightly --warehouse {warehouse.root}`."
+        )
     at = f"--warehouse {warehouse.root}"
     if not warehouse.versions:
         raise BadInput(f"Nothing was ever published in {warehouse.root}; run `kafka-rewind ingest LOGS {at}` first.")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.describe.command import moment_option_value
 from jobs.read.commands import COPIED, engine_option, reading_options
+from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
     from udfs.merge.times import Moment

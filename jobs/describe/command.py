@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from jobs.read.commands import COPIED, engine_option
+from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
     from udfs.describe.snapshot import Snapshot
-    from udfs.merge.times import Moment
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -78,19 +78,6 @@ def describe(
     with open_views(root, only=TABLES, naive=True, engine=engine) as views:
         snapshot = snapshot_at(views, asked, settings, cluster, topic, with_controller=view in ("brokers", "context"))
     _print(snapshot, view, only, form)
-
-
-def moment_option_value(text: str, option: str = "--at") -> Moment:
-    """The time that an option means. Raises UsageError."""
-    from udfs.merge.times import TIME_EXAMPLES, moment
-
-    try:
-        asked = moment(text)
-    except ValueError as error:
-        raise click.UsageError(f"{option} {error}.") from None
-    if asked is None:
-        raise click.UsageError(f"{option} {text!r} is no time; give one such as {TIME_EXAMPLES}.")
-    return asked
 
 
 def _only_one(flags: Mapping[str, bool], names: Iterable[str], kind: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from jobs.describe.command import moment_option_value
+from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
     from jobs.progress import Progress

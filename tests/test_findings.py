@@ -44,7 +44,7 @@ def states(frame: Frame, text: str, table: Table = PARTITION_TIMELINE) -> DataFr
 # All of partition 0, incarnation 0. The first state of a partition is no election.
 STATES = """
 topic     | partition | incarnation | leader | leader_epoch | partition_epoch | isr   | elr | replicas | since    | until    | made_by | controller_epoch
-# another leader out of the ISR: clean; the old one was lost for 2 s
+# another leader out of the ISR: clean; the old one was lost for 3 s, in two states
 clean     | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2,3    | 10:00:00 | 10:00:01 |         | 1
 clean     | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2,3    | 10:00:01 | 10:00:02 |         | 1
 clean     | 0         | 0           | -1     | 2            | 2               | 2     |     | 1,2,3    | 10:00:02 | 10:00:04 |         | 1
@@ -56,6 +56,13 @@ unclean   | 0         | 0           | 2      | 2            | 2               | 
 # out of the eligible leader replicas (KIP-966): clean
 elr       | 0         | 0           | -1     | 1            | 1               | []    | 2   | 1,2      | 10:00:01 | 10:00:02 |         |
 elr       | 0         | 0           | 2      | 2            | 2               | 2     | []  | 1,2      | 10:00:02 |          |         |
+# while there was no leader, the eligible leader replicas changed twice: it was lost with the first of these states
+waits     | 0         | 0           | 1      | 0            | 0               | 1     | []  | 1,2      | 10:00:00 | 10:00:01 |         |
+waits     | 0         | 0           | -1     | 1            | 1               | []    | 1   | 1,2      | 10:00:01 | 10:00:03 |         |
+waits     | 0         | 0           | -1     | 1            | 2               | []    | 1,2 | 1,2      | 10:00:03 | 10:00:04 |         |
+waits     | 0         | 0           | 2      | 2            | 3               | 2     | 1   | 1,2      | 10:00:04 | 10:00:05 |         |
+waits     | 0         | 0           | -1     | 3            | 4               | []    | 2   | 1,2      | 10:00:05 | 10:00:06 |         |
+waits     | 0         | 0           | 2      | 4            | 5               | 2     | []  | 1,2      | 10:00:06 |          |         |
 # a reassignment brings its own leader into the ISR and elects it in one step: clean; unknown without an assignment
 step      | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
 step      | 0         | 0           | 3      | 1            | 1               | 3     |     | 3        | 10:00:01 |          |         |
@@ -135,7 +142,7 @@ unclean   | 0           |          | 10:00:00 |
 """
 HELD = """
 topic   | at         | succeeded | previous_leader | leader | leader_epoch | isr_before | unclean | latency_ms | strategy | trigger        | live_brokers
-clean   | 10:00:04   | true      | -1              | 2      | 3            | 2          | false   | 2000       | offline  | broker_failure | 1,2,3
+clean   | 10:00:04   | true      | -1              | 2      | 3            | 2          | false   | 3000       | offline  | broker_failure | 1,2,3
 unclean | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
 unclean | 10:00:01.5 | false     |                 |        |              |            |         |            | offline  | broker_failure | 1,2,3
 # only the offline election says that no replica is alive
@@ -143,6 +150,8 @@ unclean | 10:00:01.7 | false     |                 |        |              |    
 unclean | 10:00:01.8 | false     |                 |        |              | 1,4        |         |            | offline  | broker_failure | 2,3
 begun   | 10:00:01.8 | false     |                 |        |              | 1,4        |         |            | controlled_shutdown | broker_failure | 1,2,3
 elr     | 10:00:02   | true      | -1              | 2      | 2            | []         | false   | 1000       |          |                |
+waits   | 10:00:04   | true      | -1              | 2      | 2            | []         | false   | 3000       |          |                |
+waits   | 10:00:06   | true      | -1              | 2      | 4            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
 unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |

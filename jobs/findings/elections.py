@@ -79,7 +79,8 @@ def _committed_elections(states: DataFrame) -> DataFrame:
     def lag(name: str) -> Column:
         return F.lag(name).over(order)
 
-    elected = states.withColumns(
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    compared = states.withColumns(
         {
             "epoch_before": lag("leader_epoch"),
             "leader_before": lag("leader"),
@@ -92,14 +93,13 @@ def _committed_elections(states: DataFrame) -> DataFrame:
                 lag("replicas").alias("replicas"),
                 lag("evidence").alias("evidence"),
             ),
-            "last_leader": F.last(F.when(F.col("leader") >= 0, F.col("leader")), ignorenulls=True).over(
-                order.rowsBetween(Window.unboundedPreceding, -1)
-            ),
-            "lost_at": F.last(F.when((F.col("leader") == -1), F.col("since")), ignorenulls=True).over(
-                order.rowsBetween(Window.unboundedPreceding, -1)
-            ),
+            "last_leader": F.last(F.when(F.col("leader") >= 0, F.col("leader")), ignorenulls=True).over(before),
+            "loses_leader": (F.col("leader") == -1) & ~lag("leader").eqNullSafe(F.lit(-1)),
         }
-    ).where("leader >= 0 AND leader_epoch > coalesce(epoch_before, 0)")
+    )
+    # without a leader other things change too, as eligible leader replicas: the first of such states lost the leader
+    lost_at = F.last(F.when(F.col("loses_leader"), F.col("since")), ignorenulls=True).over(before)
+    elected = compared.withColumn("lost_at", lost_at).where("leader >= 0 AND leader_epoch > coalesce(epoch_before, 0)")
     is_next_epoch = _is_next_epoch()
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
     return elected.select(

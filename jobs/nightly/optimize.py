@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from delta.tables import DeltaTable
 
+from jobs.read.published import nothing_published
 from jobs.session import with_settings
 from jobs.version import product_version
 from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
-from udfs.errors import BadInput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +46,7 @@ def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None])
     version needed in the last `keep_hours`, for whoever began to read then. Raises BadInput if nothing is published.
     """
     if not warehouse.versions:
-        raise nothing_published(warehouse)
+        raise nothing_published(warehouse.root)
     started = datetime.now(UTC).replace(tzinfo=None)
     for name in warehouse.roll_back():
         say(f"{name} was rolled back: an earlier run was not published")
@@ -59,11 +59,6 @@ def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None])
     compactions.append(_compacted(warehouse, RUNS.name))
     vacuum(warehouse, [*names, RUNS.name], keep_hours)
     return compactions
-
-
-def nothing_published(warehouse: Warehouse) -> BadInput:
-    """The error of upkeep where there are no tables."""
-    return BadInput(f"Nothing is published in {warehouse.root}; run `kafka-rewind nightly LOGS` first.")
 
 
 def _compacted(warehouse: Warehouse, name: str) -> Compaction:

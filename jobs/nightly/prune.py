@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.nightly.optimize import nothing_published, publish_upkeep, vacuum
+from jobs.nightly.optimize import publish_upkeep, vacuum
 from jobs.nightly.sql_literals import time_literal
 from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows, any_window, hour_of, windows_before
+from jobs.read.published import nothing_published
 from jobs.timelines.clocks import time_of
 from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, REJECTS
@@ -57,7 +58,7 @@ def prune(
     no such cluster, or the time is after all events.
     """
     if not warehouse.versions:
-        raise nothing_published(warehouse)
+        raise nothing_published(warehouse.root)
     if late := sorted({name for names in warehouse.pending.values() for name in names}):
         raise BadInput(f"Tables of {', '.join(late)} are out of date; run a `nightly` over the warehouse first.")
     started = datetime.now(UTC).replace(tzinfo=None)
@@ -112,23 +113,25 @@ def _left(warehouse: Warehouse, clusters: Iterable[str], before: datetime) -> di
 
 def _prune_events(warehouse: Warehouse, windows: Windows) -> Pruned:
     """Delete the events that the windows do without."""
-    events = warehouse.read("events")
-    is_old = any_window(windows, lambda window: f"at < {time_literal(window.begin)}")
-    needed = events_in(windows, events.where(is_old), warehouse)
-    total, old = events.count(), events.where(is_old).count()
-    warehouse.write(EVENTS, needed, replace=is_old)
-    return Pruned("events", total, total - old + warehouse.newest("events").where(is_old).count())
+    events, is_old = warehouse.read("events"), _before(windows, "at")
+    before = events.count()
+    warehouse.write(EVENTS, events_in(windows, events.where(is_old), warehouse), replace=is_old)
+    return Pruned("events", before, warehouse.newest("events").count())
 
 
 def _prune_rejects(warehouse: Warehouse, windows: Windows) -> Pruned:
     """Delete the rejects from before the windows, and those without a time of streams that ended before."""
-    total = warehouse.read("rejects").count()
-    begins = any_window(windows, lambda window: f"at < {time_literal(window.begin)}")
-    ended = any_window(windows, lambda window: f"last_at < {time_literal(window.begin)}")
-    if total:
-        warehouse.delete(REJECTS, begins)
-        warehouse.delete_rows(REJECTS, warehouse.read("log_files").where(ended).select("cluster", "file_id"))
-    return Pruned("rejects", total, warehouse.newest("rejects").count() if total else 0)
+    before = warehouse.read("rejects").count()
+    if before:
+        ended = warehouse.read("log_files").where(_before(windows, "last_at"))
+        warehouse.delete(REJECTS, _before(windows, "at"))
+        warehouse.delete_rows(REJECTS, ended.select("cluster", "file_id"))
+    return Pruned("rejects", before, warehouse.newest("rejects").count() if before else 0)
+
+
+def _before(windows: Windows, column: str) -> str:
+    """Condition: rows of the windows' clusters whose time in a column is before their window."""
+    return any_window(windows, lambda window: f"{column} < {time_literal(window.begin)}")
 
 
 def pruning_text(pruning: Pruning) -> str:

@@ -159,21 +159,6 @@ def line(number: int) -> dict[str, Any]:
     return {"node_id": 1, "file_id": "f", "line": number}
 
 
-def test_a_comparison_of_two_states_rests_on_a_line_of_each() -> None:
-    """The state's own lines come first; of the one before one line is enough."""
-    states = [
-        {**state(10, 1, 3, 7, 2, [1, 2], None, None), "evidence": [line(1), line(2)]},
-        {**state(20, 1, 3, 8, 2, [1], None, None), "evidence": [line(3), line(4)], "made_by": "leader"},
-    ]
-    lines = {
-        row["rule"]: [line["line"] for line in row["evidence"]]
-        for row in state_verdicts(states, RELEASES)
-        if row["at"] == 20
-    }
-    assert lines["isr_change"] == lines["epoch_increments"] == lines["one_leader_per_leader_epoch"] == [3, 4, 1]
-    assert lines["leader_in_isr"] == lines["isr_within_replicas"] == [3, 4]
-
-
 def test_a_completed_reassignment_rests_on_a_state_with_all_in_sync() -> None:
     states = [{"isr": isr, "lines": [line(number)], "leader": 1} for number, isr in ((7, [1]), (8, [1, 2]), (9, [2]))]
     row = {

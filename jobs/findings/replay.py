@@ -19,6 +19,7 @@ from jobs.findings.other_decisions import (
     to_silent_outages,
     with_clean_exit,
 )
+from jobs.findings.printed_facts import with_printed
 from jobs.findings.refusals import to_refusals
 from jobs.findings.request_lines import to_requests_by_partition
 from jobs.session import checkpointed
@@ -78,15 +79,15 @@ def to_verdicts(
     takeovers = kraft_takeovers(controllers)
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
     of_term = F.broadcast(term_releases)
+    printed = checkpointed(with_printed(states, events))
     elections = with_clean_exit(elections, events, brokers)
     elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
-    inputs = checkpointed(
-        to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, *before)
-    )
+    known_by = to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, *before)
+    inputs = checkpointed(known_by.join(_first_of_epochs(printed), [*INCARNATION, "leader_epoch"], "left"))
     rules = F.broadcast(kraft_clusters.select("cluster", "raises_epoch_of_shrink"))
     judged = (
-        states.join(of_cluster, "cluster", "left")
+        printed.join(of_cluster, "cluster", "left")
         .join(rules, "cluster", "left")
         .join(of_term, ["cluster", "controller_epoch"], "left")
     )
@@ -107,6 +108,20 @@ def to_verdicts(
         .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
         .unionByName(map_rows(registrations, broker_verdicts, VERDICTS.schema))
     )
+
+
+def _first_of_epochs(states: DataFrame) -> DataFrame:
+    """States with `printed` -> INCARNATION, leader_epoch, `state_evidence`, `printed`, `partition_epoch` of the first
+    state of each leader epoch."""
+    first = F.min_by(F.struct("evidence", "printed", "partition_epoch"), "ordinal").alias("first")
+    return (
+        states.groupBy(*INCARNATION, "leader_epoch")
+        .agg(first)
+        .select(
+            *INCARNATION, "leader_epoch", F.col("first.evidence").alias("state_evidence"), "first.printed",
+            "first.partition_epoch",
+        )
+    )  # fmt: skip
 
 
 def _by_release(judged: Mapping[Callable[..., Any], DataFrame], releases: Releases) -> DataFrame:

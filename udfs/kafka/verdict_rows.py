@@ -18,6 +18,7 @@ from udfs.kafka.creation_verdicts import judge_creation
 from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
+from udfs.kafka.proof_lines import ELECTION, proof_lines
 from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
@@ -51,6 +52,7 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
         if is_kraft is None:
             continue
         lowest, elr_enabled = algorithm_release(_of_terms([row], release), is_kraft, row["shows_elr"])
+        proven = _with_fewest_lines(row)
         verdict = judge_election(row, lowest, is_kraft=is_kraft, elr_enabled=elr_enabled)
         if elr_enabled and row["elr_before"] is None:
             verdict = without_elr(verdict)
@@ -61,9 +63,20 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
             decision = f"leader epoch {row['leader_epoch']}"
         else:
             decision = f"failed at {_EPOCH + timedelta(microseconds=row['at']):%F %H:%M:%S.%f}"
-        yield _verdict_row(row, verdict, f"{_incarnation(row)} {decision}", row["at"])
+        yield _verdict_row(proven, verdict, f"{_incarnation(row)} {decision}", row["at"])
         if not is_kraft and (left := judge_shutdown(row)) is not None:
-            yield _verdict_row(row, left, f"{_incarnation(row)} {decision}", row["at"])
+            yield _verdict_row(proven, left, f"{_incarnation(row)} {decision}", row["at"])
+
+
+def _with_fewest_lines(election: VerdictRow) -> VerdictRow:
+    """An election as evidence: of the lines of the state that it made (`state_evidence`, which print `printed`) the
+    fewest, and the others."""
+    of_state = election.get("state_evidence")
+    if not of_state:
+        return election
+    chosen = proof_lines({**election, "evidence": of_state}, ELECTION)
+    others = [line for line in election["evidence"] if line not in of_state]
+    return {**election, "evidence": [*chosen, *others]}
 
 
 def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
@@ -247,16 +260,15 @@ def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> I
         states = [*before, *part]
         for at, verdict in judge_states(cluster, states):
             if at >= len(before):
-                yield _with_line_before(states, at, verdict.rule), verdict
+                yield _with_proof(states, at, verdict.rule), verdict
 
 
-def _with_line_before(states: Sequence[VerdictRow], at: int, rule: str) -> VerdictRow:
-    """A state as evidence for a rule: with a line of the state before, if the rule compares the two."""
-    row = states[at]
-    if not at or rule not in COMPARING:
-        return row
-    lines, earlier = row["evidence"] or [], (states[at - 1]["evidence"] or [])[:1]
-    return {**row, "evidence": [*lines, *(line for line in earlier if line not in lines)]}
+def _with_proof(states: Sequence[VerdictRow], at: int, rule: str) -> VerdictRow:
+    """A state as evidence for a rule: with the fewest lines that print what it goes by and, if the rule compares the
+    state with the one before, those of that."""
+    lines = proof_lines(states[at], rule)
+    before = proof_lines(states[at - 1], rule) if at and rule in COMPARING else []
+    return {**states[at], "evidence": [*lines, *(line for line in before if line not in lines)]}
 
 
 def _metadata_version(row: VerdictRow) -> ProtocolVersion | None:

@@ -200,7 +200,7 @@ def test_what_would_go_down(warehouse: Path) -> None:
     assert (answer["offline"], answer["new_leaders"], answer["last_replica"]) == ([], {"2": ["pay-in-0"]}, ["pay-in-0"])
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--lose-broker", "3", "--at", "10:02")
     assert answer["answer"] == (
-        "Had brokers 1,3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
+        "Had brokers 1, 3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
         "move; the controller would change, too."
     )
 
@@ -217,14 +217,14 @@ def test_what_had_gone_already(warehouse: Path, tmp_path: Path) -> None:
     changes = {"broker_timeline": gone, "partition_timeline": [*states, lost]}
     assert data(night(tmp_path / "w", changes), "what-if")["answer"] == (
         "At 2026-11-21 10:10:00.000 UTC 1 partition had no leader, and no broker with a replica is known to be alive: "
-        "brokers 1,2,3 had gone."
+        "brokers 1, 2, 3 had gone."
     )
 
 
 def test_a_broker_that_is_not_there_cannot_be_lost(warehouse: Path) -> None:
     result = CliRunner().invoke(main, ["what-if", "--lose-broker", "9", "--at", "10:02", "--warehouse", str(warehouse)])
     assert result.exit_code == 2
-    assert result.stderr == "kafka-rewind: There is no broker 9 at 2026-11-21 10:02:00.000 UTC; there are 1,2,3.\n"
+    assert result.stderr == "kafka-rewind: There is no broker 9 at 2026-11-21 10:02:00.000 UTC; there are 1, 2, 3.\n"
 
 
 def test_who_is_a_single_point(warehouse: Path) -> None:

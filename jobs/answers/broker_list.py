@@ -10,7 +10,7 @@ from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_deletion
-from jobs.answers.words import ENDS, brokers_text
+from jobs.answers.words import ENDS, brokers_in_words, was_or_were
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import name_of
@@ -66,14 +66,13 @@ def _sentence(brokers: Sequence[Row]) -> str:
             f"No broker stands out: none of {len(brokers):,} was away, caused an outage or left an ISR in these logs."
         )
     gone = sorted(row["broker"] for row in brokers if row["state"] == "gone")
-    verb = f"brokers {brokers_text(gone)} were" if len(gone) > 1 else f"broker {brokers_text(gone)} was"
-    still = f" At the end of the logs {verb} gone." if gone else ""
+    still = f" At the end of the logs {brokers_in_words(gone)} {was_or_were(gone)} gone." if gone else ""
     return f"The problem child is broker {worst['broker']}: {'; '.join(parts)}.{still}"
 
 
 def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     """All brokers with their counts, worst first."""
-    registered = _by(registrations(opened), "broker")
+    spans = _by(registrations(opened), "broker")
     outages = _by(opened.table("offline_partitions", "cause_broker IS NOT NULL", "since"), "cause_broker")
     left = _counts(
         opened, "isr_changes", "SELECT b, count(*) AS n FROM (SELECT unnest(removed) AS b FROM isr_changes) GROUP BY b"
@@ -83,8 +82,8 @@ def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     replicas = opened.rows(
         "SELECT DISTINCT b FROM (SELECT unnest(replicas) AS b FROM partition_timeline WHERE replicas IS NOT NULL)"
     )
-    ids = sorted({*registered, *outages, *left, *(row["b"] for row in replicas)})
-    brokers = [_facts(b, registered.get(b, []), outages.get(b, []), opened.last) for b in ids]
+    ids = sorted({*spans, *outages, *left, *(row["b"] for row in replicas)})
+    brokers = [_facts(b, spans.get(b, []), outages.get(b, []), opened.last) for b in ids]
     for row in brokers:
         broker = row["broker"]
         row |= {"left_isr": left.get(broker, 0), "flaps": flaps.get(broker, 0), "log_dir_failures": dirs.get(broker, 0)}
@@ -97,19 +96,19 @@ def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     )
 
 
-def _facts(broker: int, registered: Sequence[Row], outages: Sequence[Row], logs_end: datetime) -> dict[str, Any]:
-    ended = [row for row in registered if row["until"] is not None]
+def _facts(broker: int, spans: Sequence[Row], outages: Sequence[Row], logs_end: datetime) -> dict[str, Any]:
+    ended = [row for row in spans if row["until"] is not None]
     away_ms = 0
-    for number, row in enumerate(registered):
+    for number, row in enumerate(spans):
         if row["until"] is not None:
-            back = registered[number + 1]["since"] if number + 1 < len(registered) else logs_end
+            back = spans[number + 1]["since"] if number + 1 < len(spans) else logs_end
             away_ms += max(0, int((back - row["until"]).total_seconds() * 1000))
     worst = max(outages, key=lambda row: row["at_least_ms"] or 0, default=None)
     last = ended[-1] if ended else None
     return {
         "broker": broker,
-        "state": "unknown" if not registered else "alive" if registered[-1]["until"] is None else "gone",
-        "registrations": len(registered),
+        "state": "unknown" if not spans else "alive" if spans[-1]["until"] is None else "gone",
+        "registrations": len(spans),
         "absences": len(ended),
         "away_ms": away_ms,
         "last_gone": last["until"] if last else None,

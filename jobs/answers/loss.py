@@ -18,8 +18,7 @@ LOSS_TABLES = ("elections", "offline_partitions", "control_requests")
 
 def loss_answer(opened: OpenedCluster) -> Listing:
     """All unclean elections, those that surely lost records first."""
-    unclean = opened.table("elections", "unclean", '"at", topic, partition')
-    unclean.sort(key=lambda row: -(row["lost_records_min"] or 0))
+    unclean = unclean_elections(opened)
     unjudged = opened.rows("SELECT count(*) AS n FROM elections WHERE succeeded AND unclean IS NULL")[0]["n"]
     missing = missing_facts(opened)
     unknown = []
@@ -48,6 +47,11 @@ def loss_answer(opened: OpenedCluster) -> Listing:
     }
     sentence = _sentence(opened, unclean, UNCLEAN in missing or bool(unjudged))
     return Listing(opened.cluster, sentence, lines, unknown, data)
+
+
+def unclean_elections(opened: OpenedCluster) -> Sequence[Row]:
+    """Rows of unclean elections, those that surely lost most records first, then in order of time."""
+    return opened.table("elections", "unclean", 'coalesce(lost_records_min, 0) DESC, "at", topic, partition')
 
 
 def _sum(unclean: Sequence[Row]) -> int | None:

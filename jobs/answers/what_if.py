@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from jobs.answers.listing import Listing, in_columns
-from jobs.answers.words import brokers_text
+from jobs.answers.words import brokers_in_words, was_or_were
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed
 from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic
@@ -100,8 +100,8 @@ def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
     known = {*_replicas(snapshot), *(broker.broker for broker in snapshot.state.brokers)}
     if unknown := {*lost} - known:
         raise BadInput(
-            f"There is no broker {brokers_text(sorted(unknown))} at {date_time(snapshot.at)} UTC;"
-            f" there are {brokers_text(sorted(known)) or 'none'}."
+            f"There is no broker {listed(sorted(unknown))} at {date_time(snapshot.at)} UTC;"
+            f" there are {listed(sorted(known)) or 'none'}."
         )
     losses = losses_of(snapshot, lost)
     return Listing(
@@ -120,7 +120,6 @@ def _replicas(snapshot: Snapshot) -> set[int]:
 
 
 def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
-    brokers = f"broker{'s' if len(lost) > 1 else ''} {brokers_text(lost)}"
     total = sum(len(topic.partitions) for topic in snapshot.state.topics)
     down = f"{plural(len(losses.offline), 'partition')} of {total:,} would have no leader"
     if not losses.offline:
@@ -136,8 +135,10 @@ def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
     term = snapshot.state.term
     controller = "; the controller would change, too" if term.controller_id in lost else ""
     gone = sorted({*lost} & gone_brokers(snapshot))
-    was = f"; broker {brokers_text(gone)} {'was' if len(gone) == 1 else 'were'} away already" if gone else ""
-    return f"Had {brokers} been lost at {date_time(snapshot.at)} UTC: {', '.join(parts)}{controller}{was}."
+    was = f"; {brokers_in_words(gone)} {was_or_were(gone)} away already" if gone else ""
+    return (
+        f"Had {brokers_in_words(lost)} been lost at {date_time(snapshot.at)} UTC: {', '.join(parts)}{controller}{was}."
+    )
 
 
 def _lines(losses: Losses) -> list[str]:
@@ -216,7 +217,7 @@ def _nothing_to_lose(snapshot: Snapshot, offline: int) -> str:
     if not total:
         return f"No partition is known at {when}."
     gone = sorted(gone_brokers(snapshot))
-    away = f": broker{'s' if len(gone) > 1 else ''} {brokers_text(gone)} had gone" if gone else ""
+    away = f": {brokers_in_words(gone)} had gone" if gone else ""
     none = "no leader" if offline == total else f"no leader of {total:,}"
     return (
         f"At {when} {plural(offline, 'partition')} had {none}, and no broker with a replica is known to be alive{away}."

@@ -36,3 +36,13 @@ def brokers_text(brokers: Sequence[int] | None) -> str:
     if brokers is None:
         return "unknown"
     return ",".join(map(str, brokers)) or "none"
+
+
+def brokers_in_words(brokers: Sequence[int]) -> str:
+    """`broker 3`; `brokers 1, 2`: as a sentence has them."""
+    return f"broker{'s' if len(brokers) > 1 else ''} {', '.join(map(str, brokers))}"
+
+
+def was_or_were(brokers: Sequence[int]) -> str:
+    """The verb behind `brokers_in_words`."""
+    return "were" if len(brokers) > 1 else "was"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from jobs.answers.loss import unclean_elections
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OutageGroup, outage_groups
 from jobs.answers.words import brokers_text
@@ -228,7 +229,7 @@ def _add_elections(report: Report) -> None:
             "lost": lost_text(row),
             "refs": report.refs(row["evidence"]),
         }
-        for row in opened.table("elections", "unclean", '"at", topic, partition')[:MOST_ROWS]
+        for row in unclean_elections(opened)[:MOST_ROWS]
     ]
 
 

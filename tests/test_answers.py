@@ -221,6 +221,33 @@ def test_what_had_gone_already(warehouse: Path, tmp_path: Path) -> None:
     )
 
 
+# ---- plans of kafka-reassign-partitions -----------------------------------------------------------------------------
+def proposed(warehouse: Path, brokers: str) -> Result:
+    arguments = ["reassign", "generate", "--broker-list", brokers, "--at", "10:02", "--warehouse", str(warehouse)]
+    return CliRunner().invoke(main, arguments)
+
+
+def test_a_plan_leaves_out_brokers_that_are_not_there(warehouse: Path) -> None:
+    """Kafka's tool places replicas on those of its list that the cluster has."""
+    result = proposed(warehouse, "2,9,3,8")
+    plan = json.loads(result.stdout.splitlines()[-1])["partitions"]
+    assert {replica for partition in plan for replica in partition["replicas"]} == {2, 3}
+    assert result.stderr == "Brokers 8, 9 were not there, and left out.\n"
+    assert proposed(warehouse, "2,3").stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("brokers", "message"),
+    [
+        ("2,9", "Replication factor 2; expected 1 to 1, the number of brokers."),
+        ("2,3,2", "--broker-list names broker 2 twice."),
+    ],
+)
+def test_a_plan_that_the_tool_would_refuse(warehouse: Path, brokers: str, message: str) -> None:
+    result = proposed(warehouse, brokers)
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kafka-rewind: {message}\n")
+
+
 def test_a_broker_that_is_not_there_cannot_be_lost(warehouse: Path) -> None:
     result = CliRunner().invoke(main, ["what-if", "--lose-broker", "9", "--at", "10:02", "--warehouse", str(warehouse)])
     assert result.exit_code == 2

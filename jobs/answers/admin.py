@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jobs.answers.listing import Listing, in_columns
+from jobs.answers.words import brokers_in_words
 from jobs.describe.describe import matching
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed
@@ -90,20 +91,29 @@ def elect_answer(snapshot: Snapshot, election_type: str, topic: str | None) -> L
     )
 
 
-def generate_text(snapshot: Snapshot, topic: str | None, brokers: Sequence[int], start_index: int) -> str:
-    """What `kafka-reassign-partitions --generate` would have printed. Raises BadInput where it cannot."""
+def generate_text(
+    snapshot: Snapshot, topic: str | None, brokers: Sequence[int], start_index: int
+) -> tuple[str, Sequence[int]]:
+    """What `kafka-reassign-partitions --generate` would have printed, and the brokers that it would have left out
+    because they were not there. Raises BadInput where it cannot."""
     if snapshot.is_before:
         raise BadInput(_too_early(snapshot).sentence)
+    if twice := sorted({broker for broker in brokers if brokers.count(broker) > 1}):
+        raise BadInput(f"--broker-list names {brokers_in_words(twice)} twice.")
+    # who was there is in no line where no line names a broker
+    live = controller_of(snapshot).live if snapshot.state.brokers else brokers
+    absent = sorted({*brokers}.difference(live))
     partitions, unknown = partitions_of(snapshot, topic)
     if unknown:
         raise BadInput(f"The assignment of {', '.join(unknown[:3])} is in no line; name topics with --topic.")
     try:
-        proposed = generate(partitions, brokers, start_index)
+        proposed = generate(partitions, sorted({*brokers}.difference(absent)), start_index)
     except ValueError as error:
         raise BadInput(f"{error}.") from None
     release = snapshot.state.tool.release
     current, plan = (json.dumps(plan_json(release, p), separators=(",", ":")) for p in (partitions, proposed))
-    return f"Current partition replica assignment\n{current}\n\nProposed partition reassignment configuration\n{plan}\n"
+    text = f"Current partition replica assignment\n{current}\n\nProposed partition reassignment configuration\n{plan}\n"
+    return text, absent
 
 
 def read_plan(plan: bytes) -> Plan:

@@ -57,9 +57,13 @@ def generate(
     except ValueError:
         raise click.UsageError("--broker-list takes ids of brokers, such as 1,2,3.") from None
     from jobs.answers.admin import generate_text
+    from jobs.answers.words import brokers_in_words, was_or_were
     from jobs.read.output import write_text
 
-    write_text([generate_text(_snapshot(when, engine, cluster, root), topic, ids, start_index)], None)
+    text, absent = generate_text(_snapshot(when, engine, cluster, root), topic, ids, start_index)
+    write_text([text], None)
+    if absent:
+        click.echo(f"{brokers_in_words(absent).capitalize()} {was_or_were(absent)} not there, and left out.", err=True)
 
 
 @reassign.command(epilog=DONE_CODES)

@@ -28,6 +28,18 @@ def covers(names: tuple[str, ...], logger: str) -> bool:
     return any(logger == name or (name[-1] in ".$" and logger.startswith(name)) for name in names)
 
 
+def may_be(names: tuple[str, ...], logger: str) -> bool:
+    """Whether a logger is one of `names`, or one of their classes that a later release moved to another package.
+
+    >>> may_be(("kafka.utils.LoggingSignalHandler",), "org.apache.kafka.common.utils.internals.LoggingSignalHandler")
+    True
+    """
+    if covers(names, logger) or not logger.startswith("org.apache.kafka."):
+        return covers(names, logger)
+    class_name = logger.rpartition(".")[2]
+    return any(name.rpartition(".")[2] == class_name for name in names if name[-1] not in ".$")
+
+
 def is_wholly_scoped(logger: str) -> bool:
     """Whether every record of this logger must match a rule, else it is a reject."""
     return covers(WHOLE_LOGGERS, logger)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 
-from udfs.rules.logger_scopes import covers
+from udfs.rules.logger_scopes import covers, may_be
 from udfs.rules.rule import Rule
 from udfs.rules.subjects import SUBJECTS
 
@@ -28,7 +28,7 @@ def of_logger(logger: bytes) -> dict[bytes | None, tuple[Rule, ...]]:
     """
     name = logger.decode("utf-8", "backslashreplace")
     subjects = [subject for subject, loggers in SUBJECTS.items() if covers(loggers, name)]
-    mine = [rule for subject in subjects for rule in rules_about(subject) if covers(rule.loggers, name)]
+    mine = [rule for subject in subjects for rule in rules_about(subject) if may_be(rule.loggers, name)]
     by_word: dict[bytes | None, list[Rule]] = {None: []}
     for rule in mine:
         for word in rule.first_words or (None,):

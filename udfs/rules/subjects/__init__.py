@@ -24,7 +24,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {  # module -> loggers of its rules, o
     "kraft": ("org.apache.kafka.controller.",),
     "kraft_brokers": ("org.apache.kafka.controller.",),
     "kraft_events": ("org.apache.kafka.controller.", "org.apache.kafka.deferred."),
-    "kraft_metadata": ("kafka.server.metadata.", "org.apache.kafka.image.", "org.apache.kafka.metadata.publisher."),
+    "kraft_metadata": ("kafka.server.metadata.", "org.apache.kafka.image.", "org.apache.kafka.metadata."),
     "kraft_migration": (
         "org.apache.kafka.controller.", "org.apache.kafka.metadata.migration.", "org.apache.kafka.server.fault.",
     ),

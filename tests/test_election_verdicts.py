@@ -85,3 +85,33 @@ def test_why_a_refused_election_is_right() -> None:
     assert judged.explanation == (
         "offline_election holds: expected no leader, for ZooKeeper answered Session expired; logged no leader."
     )
+
+
+KRAFT: dict[str, Any] = {
+    **ELECTION, "strategy": None, "trigger": None, "previous_leader": 1, "isr_before": [0, 1, 3],
+    "replicas_before": [4, 0, 2, 1, 3], "replicas": [4, 0, 2], "live_brokers": [0, 1, 3, 4], "leader": 4, "isr": [0, 4],
+    "certainly_online": [0, 1, 3, 4], "possibly_online": [0, 1, 3, 4], "elr_before": [], "unclean_enabled": False,
+}  # fmt: skip
+"""[1, 2, 3] becomes [4, 0, 2]: 4 is the last added replica to be in sync, 2 lags."""
+CANCELLED = {
+    "previous_leader": 3, "leader": 3, "isr_before": [0, 2, 3], "isr": [3], "replicas_before": [2, 1, 0, 3, 4],
+    "replicas": [3, 4], "certainly_online": [0, 3], "possibly_online": [0, 2, 3],
+}  # fmt: skip
+"""A reassignment of [3, 4] is taken back while 4 is down."""
+
+
+@pytest.mark.parametrize(
+    ("release", "changes", "verdict"),
+    [
+        ("4.2", {}, "violated"),
+        ("4.3", {}, "holds"),
+        ("3.7", CANCELLED, "holds"),
+        ("3.9", CANCELLED, "holds"),
+        ("4.4", CANCELLED, "holds"),
+        ("4.2", {**CANCELLED, "isr": [0, 3]}, "violated"),
+    ],
+)
+def test_replicas_leave(release: str, changes: dict[str, Any], verdict: str) -> None:
+    """From 4.3 on a lagging target blocks no reassignment (KAFKA-19975); one that is cancelled waits for none."""
+    judged = judge_election({**KRAFT, **changes}, Release.parse(release), is_kraft=True, elr_enabled=True)
+    assert judged.verdict == verdict

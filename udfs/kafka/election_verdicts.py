@@ -133,7 +133,15 @@ def _judge(
                 return _kraft(row, release, online, ElectionKind(kind), elr_enabled)
             return _zk(_as_strategy(row, kind), release, online, is_allowed)
 
-        return check_choice(decide, logged, row["certainly_online"], row["possibly_online"])
+        def revert(online: Collection[int]) -> Outcome:
+            return _kraft(row, release, online, ElectionKind(kind), elr_enabled, is_cancelled=True)
+
+        online = row["certainly_online"], row["possibly_online"]
+        judgement = check_choice(decide, logged, *online)
+        if judgement.verdict == HOLDS or not is_kraft or set(row["replicas_before"]) <= set(row["replicas"]):
+            return judgement
+        cancelled = check_choice(revert, logged, *online)
+        return cancelled if cancelled.verdict == HOLDS else judgement
 
     if is_kraft:
         kinds: list[str] = [kind for kind in _KINDS if is_allowed or kind != ElectionKind.UNCLEAN]
@@ -187,12 +195,22 @@ def _zk(row: Row, release: Release, online: Collection[int], is_allowed: bool) -
     return (result.leader, result.isr) if isinstance(result, Elected) else None
 
 
-def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKind, elr_enabled: bool) -> Outcome:
+def _kraft(
+    row: Row,
+    release: Release,
+    online: Collection[int],
+    kind: ElectionKind,
+    elr_enabled: bool,
+    *,
+    is_cancelled: bool = False,
+) -> Outcome:
     """What the KRaft controller decides if just these brokers are acceptable.
 
     The ISR that a change asked for is not logged; it is taken to be what was written, or for an unclean outcome
-    what was there. Neither is which replicas a reassignment added; as it ended, all of them were in sync then. That can
-    excuse a wrong decision, never accuse a right one.
+    what was there. Neither is which replicas a reassignment added: as it ended, all of them were in sync then, so it is
+    taken to be all targets that were. That can excuse a wrong decision, never accuse a right one.
+
+    `is_cancelled`: replicas leave because their reassignment was cancelled; those that stay need not be in sync.
     """
     old, new, isr_before = row["replicas_before"], row["replicas"], row["isr_before"]
     leaving, after = [r for r in old if r not in new], tuple(row["isr"] or ())
@@ -200,7 +218,7 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKi
         replicas=tuple(old),
         isr=tuple(isr_before),
         leader=row["previous_leader"],
-        adding=tuple(r for r in new if r in after and r not in isr_before) if leaving else (),
+        adding=tuple(r for r in new if r in after) if leaving else (),
         removing=tuple(leaving),
         elr=tuple(row["elr_before"] or ()),
         last_known_elr=tuple(row.get("last_known_before") or ()),
@@ -208,6 +226,9 @@ def _kraft(row: Row, release: Release, online: Collection[int], kind: ElectionKi
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
     config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
     requested = RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
+    if is_cancelled:
+        remaining = tuple(r for r in isr_before if r in new)
+        requested = RequestedChange(isr=remaining or tuple(new[:1]), replicas=tuple(new), adding=(), removing=())
     done = apply_change(before, partition_change(config, before, online, kind, requested))
     return (done.leader, done.isr) if done.leader != NO_LEADER else None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from udfs.kafka.elections import Choice, elect_reassigned, online_replicas
-from udfs.kafka.releases import TRUNK, Release
+from udfs.kafka.releases import Release
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Completed:
 def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_isr: Sequence[int]) -> Completed | None:
     """The outcome if the reassignment is complete with that ISR, else None; tested on every change.
 
-    3.0-3.7 waits for the added replicas only, 3.8 on for all (KAFKA-15665). Relaxed after 4.1 (KAFKA-19975, merged
-    December 2025; here trunk only): a lagging replica that was there before blocks only a shrinking reassignment.
+    3.0-3.7 waits for the added replicas only, 3.8 on for all (KAFKA-15665). From 4.3 on (KAFKA-19975) a lagging
+    replica that was there before blocks only a shrinking reassignment.
 
     >>> kraft_reassign_complete(Release(3, 7), ReassignmentLists((4, 2, 1, 3), (4,), (3,)), target_isr=[1, 3, 4])
     Completed(replicas=(4, 2, 1), isr=(1, 4), unclean=False)
@@ -80,7 +80,7 @@ def kraft_reassign_complete(release: Release, lists: ReassignmentLists, target_i
     if not isr or not replicas:
         return None
     shrinks = len(lists.removing) > len(lists.adding)
-    only_added = release < Release(3, 8) or (release == TRUNK and not shrinks)
+    only_added = release < Release(3, 8) or (release >= Release(4, 3) and not shrinks)
     awaited = lists.adding if only_added else replicas
     return Completed(replicas, isr) if set(awaited) <= set(isr) else None
 

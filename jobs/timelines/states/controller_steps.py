@@ -187,9 +187,12 @@ def _with_counts(lines: DataFrame) -> DataFrame:
 
 def _without_directory() -> Column:
     """Replicas for which a new partition, or a new assignment, is printed with no directory; none if it has no
-    directories, as until 3.6."""
+    directories, as until 3.6; null if none are printed, for they stay as they were.
+
+    From 4.3 on a record is printed with the assignment before and after it, also where it keeps that."""
     directories = F.from_json(F.col("fields")["directories"], "array<string>")
     pairs = F.arrays_zip(F.col("replicas").alias("replica"), directories.alias("directory"))
     missing = F.transform(F.filter(pairs, lambda p: p["directory"].isin(*NO_DIRECTORY)), lambda p: p["replica"])
-    is_assignment = F.col("replicas").isNotNull() & F.col("event_type").isin(*ASSIGNING)
+    is_kept = directories.isNull() & F.col("fields")["old_replicas"].isNotNull()
+    is_assignment = F.col("replicas").isNotNull() & F.col("event_type").isin(*ASSIGNING) & ~is_kept
     return F.when(is_assignment, F.coalesce(missing, F.array()).cast("array<int>"))

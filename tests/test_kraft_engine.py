@@ -17,6 +17,7 @@ from udfs.reconstruct.kraft_records import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     FENCED,
+    REPLICAS_REMOVED,
     SHOWN,
     UNCLEAN_RESTART,
     UNFENCED,
@@ -99,6 +100,15 @@ CASES = {
         [known(17, 2, 1, [0, 1, 2], 0, [2, 0, 1]), known(19, 1, 3, [1], 30.1)],
         [step(10, FENCED, 2, 16), step(30, FENCED, 0, 6)],
         {18: (0, 2, [0, 1])},
+    ),
+    "orders-3 of 4.4.0: whatever reassignment only took replicas away, it was not of this one": Case(
+        [known(3, 3, 0, [0, 3, 4], 0, [3, 4, 0]), known(7, 4, 3, [4], 48.8, [3, 4, 0])],
+        [
+            step(8, REPLICAS_REMOVED, 0)._replace(broker=None), step(40, FENCED, 0), step(40.1, FENCED, 3),
+            step(43, FENCED, 4), step(48.6, UNFENCED, 4),
+        ],
+        {4: (3, 0, [3, 4]), 5: (4, 1, [4]), 6: (-1, 2, [])},
+        ELIGIBLE,
     ),
     "whoever follows is unknown where the assignment's order is": Case(
         [known(17, 2, 1, [0, 1, 2], 0), known(19, -1, 3, None, 60)],

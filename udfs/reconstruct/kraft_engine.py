@@ -78,13 +78,17 @@ def explain(
         if not known[start].is_complete:
             start += 1
             continue
-        passed = 0
+        passed, best = 0, Explanation()
         # where the controller's log explains nothing, it may be missing
         for is_logged in (True, False) if has_controller_log else (False,):
             part = Explanation()
             search = _Search(known[start:], steps, activity, rules, coverage, until, changes or {}, is_logged)
             reached = search.run(part)
             if reached > passed:
+                if passed:  # what the controller's log explains it does, though it may be missing later
+                    furthest = known[start + passed - 1].partition_epoch
+                    later = {epoch: state for epoch, state in part.states.items() if epoch > furthest}
+                    part.states, part.changes = best.states | later, best.changes
                 passed, best = reached, part
             if start + passed == len(known):
                 break

@@ -150,6 +150,8 @@ class PossibleState(NamedTuple):
         ):
             return None
         replicas = self.replicas if known.replicas is None else tuple(known.replicas)
+        if self.replicas is not None and replicas != self.replicas:
+            return None  # each record that adds replicas is logged, so none came back that were taken away
         is_unlogged = self.is_unlogged and known.isr is None
         shown = self._replace(replicas=replicas, is_unlogged=is_unlogged)
         if known.eligible is None:

@@ -66,7 +66,7 @@ def _started_terms(events: DataFrame) -> DataFrame:
     Controllers that use ZooKeeper and leaders of KRaft's quorum count their epochs apart, `mode` by `mode`: in a
     migration (KIP-866) both are there. `logged_since` is the first line about the term. A term is no younger than the
     first line about any later one, whatever clocks say: so is `since`. A leader of the quorum whose term ended before
-    another voter followed it is left out: it was no controller.
+    another voter followed it, or its first record was committed, is left out: it was no controller.
     """
     dumped = with_quorum_epoch(events).where("event_type = 'metadata_leader_change'")
     elected = (
@@ -87,10 +87,22 @@ def _started_terms(events: DataFrame) -> DataFrame:
             evidence().alias("evidence"),
             F.max(F.col("event_type") != "raft_leader_elected").alias("was_followed"),
         )
-        .where("controller_id IS NOT NULL AND was_followed")
+        .join(_committed(events), ["cluster", "mode", "controller_epoch"], "left")
+        .where("controller_id IS NOT NULL AND (was_followed OR is_committed)")
         .withColumns({"logged_since": F.col("since"), "since": F.min("since").over(and_later)})
         .withColumn("next_since", F.lead("since").over(order))
         .select(*TERM, "mode", "since", "logged_since", "next_since", "evidence")
+    )
+
+
+def _committed(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, mode, controller_epoch, `is_committed`: terms in which the leader of the quorum logs a high
+    watermark. It has none before its first record is committed, in a quorum of one at once."""
+    return (
+        events.where("event_type = 'raft_high_watermark_first_set' AND logger = 'org.apache.kafka.raft.LeaderState'")
+        .select("cluster", F.lit(KRAFT).alias("mode"), number_of("raft_epoch").alias("controller_epoch"))
+        .distinct()
+        .withColumn("is_committed", F.lit(True))
     )
 
 

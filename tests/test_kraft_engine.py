@@ -24,6 +24,7 @@ from udfs.reconstruct.kraft_records import (
     ControllerStep,
     KnownState,
     PartitionRules,
+    Shrink,
 )
 
 KEEPS = PartitionRules(True, False, False, False)
@@ -192,6 +193,31 @@ def test_what_follows(name: str) -> None:
     states = explained(case).states
     inferred = {epoch: state[1:4] for epoch, state in states.items() if epoch not in complete}
     assert inferred == case.expected
+
+
+@pytest.mark.parametrize(
+    ("shrinks", "is_sure"),
+    [
+        (None, False),
+        ([], True),
+        ([Shrink(2, 10 * SECOND, [3])], True),
+        ([Shrink(3, -60 * SECOND, [3])], True),
+        ([Shrink(3, 10 * SECOND, [3]), Shrink(3, 8 * SECOND, [2, 3])], False),
+    ],
+)
+def test_a_leader_says_that_it_shrinks(shrinks: list[Shrink] | None, *, is_sure: bool) -> None:
+    """orders-7 of 3.6.2: all replicas are fenced in turn. What the leader does not say first it did not ask for."""
+    states = explain(
+        [known(9, 3, 3, [2, 3, 4], 0, [2, 3, 4]), known(12, -1, 5, None, 69), known(13, 4, 6, [4], 119.4)],
+        [step(19.4, FENCED, 2), step(19.5, FENCED, 3), step(20.7, FENCED, 4), step(119, UNFENCED, 4)],
+        KEEPS._replace(raises_epoch_of_shrink=None),
+        {broker: [(FIRST * SECOND, LAST * SECOND)] for broker in (2, 3, 4)},
+        LAST * SECOND,
+        shrinks=shrinks,
+    ).states
+    between = {epoch: state[1:4] for epoch, state in states.items() if epoch < 13 and epoch > 9}
+    expected = {10: (3, 3, [3, 4]), 11: (4, 4, [4]), 12: (-1, 5, [4])}
+    assert (between == expected) is is_sure
 
 
 HOUR = 3600

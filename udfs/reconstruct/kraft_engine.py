@@ -25,6 +25,7 @@ from udfs.reconstruct.kraft_records import (
     KnownState,
     PartitionRules,
     PossibleState,
+    Shrink,
     records_of_nobody,
     records_of_step,
     records_unseen,
@@ -66,10 +67,12 @@ def explain(
     changes: Mapping[int, bool] | None = None,
     *,
     has_controller_log: bool = True,
+    shrinks: Sequence[Shrink] | None = None,
 ) -> Explanation:
     """What follows for one partition from `known` states, by partition epoch, and `steps`, in the controller's order.
 
-    `until`: end of the logs, or of the topic. `changes`: of steps, by index, whether they changed this partition.
+    `until`: end of the logs, or of the topic. `shrinks`: all that leaders log; None unknown. `changes`: of steps, by
+    index, whether they changed this partition.
     """
     result = Explanation()
     activity = _activity(steps)
@@ -82,7 +85,7 @@ def explain(
         # where the controller's log explains nothing, it may be missing
         for is_logged in (True, False) if has_controller_log else (False,):
             part = Explanation()
-            search = _Search(known[start:], steps, activity, rules, coverage, until, changes or {}, is_logged)
+            search = _Search(known[start:], steps, activity, rules, coverage, until, changes or {}, is_logged, shrinks)
             reached = search.run(part)
             if reached > passed:
                 if passed:  # what the controller's log explains it does, though it may be missing later
@@ -126,8 +129,9 @@ class _Search:
         until: int,
         changes: Mapping[int, bool],
         is_logged: bool,
+        shrinks: Sequence[Shrink] | None,
     ) -> None:
-        self.is_logged = is_logged
+        self.is_logged, self.shrinks = is_logged, shrinks
         self.written_at = {step.partition_epoch: step.at for step in steps if step.partition_epoch is not None}
         self.known, self.steps, self.activity = known, steps, activity
         self.rules, self.coverage, self.until, self.changes = rules, coverage, until, changes
@@ -242,7 +246,8 @@ class _Search:
             is_covered = self._covers(state.leader, epoch)
             if known is None and state.unassigned is None and epoch > self.last_epoch:
                 state = state._replace(unassigned=frozenset())
-            written = set(records_of_nobody(state, known, active, self.rules, is_covered=is_covered))
+            shrinks = self._shrinks(state.leader, begins, ends) if is_covered else None
+            written = set(records_of_nobody(state, known, active, self.rules, is_covered=is_covered, shrinks=shrinks))
             if not self.is_logged and not (known is not None and known.by_leader):
                 written.update(records_unseen(state, active, self.rules))
             for after in written:
@@ -335,6 +340,13 @@ class _Search:
         is_same = after is not None and after.leader_epoch in (None, before.leader_epoch)
         until = after.at if after is not None and is_same else before.at
         return any(start <= before.at and until <= end for start, end in self.coverage.get(leader, ()))
+
+    def _shrinks(self, leader: int, begins: int, ends: int) -> set[frozenset[int]] | None:
+        """The ISRs to which a leader says it shrinks, so that they may be written in a span of time; None unknown."""
+        if self.shrinks is None:
+            return None
+        since, until = begins - LOG_DELAY, ends + CLOCK_TOLERANCE
+        return {frozenset(one.isr) for one in self.shrinks if one.broker == leader and since <= one.at <= until}
 
     def _is_within_term(self, epoch: int) -> bool:
         """Whether the states that are known before and after a partition epoch are of one leader epoch.

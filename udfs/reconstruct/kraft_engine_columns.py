@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 from schemas.spark import EVIDENCE, FLAG, IDS, INT, LONG, TEXT, struct
 from udfs.reconstruct.kraft_engine import FOREVER, explain
 from udfs.reconstruct.kraft_explanations import InferredState
-from udfs.reconstruct.kraft_records import SHOWN, ControllerStep, KnownState, PartitionRules
+from udfs.reconstruct.kraft_records import SHOWN, ControllerStep, KnownState, PartitionRules, Shrink
 
 CONTROLLER_STEP = struct(
     at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS,
@@ -30,6 +30,8 @@ PARTITION_RULES = struct(
 """`udfs.reconstruct.kraft_records.PartitionRules`."""
 COVERED = struct(broker=INT, since=LONG, until=LONG)
 """A span in which a broker's own log is there."""
+SHRINK = struct(broker=INT, at=LONG, isr=IDS)
+"""`udfs.reconstruct.kraft_records.Shrink`."""
 LOGGED = struct(since=LONG, until=LONG)
 """A span in which the log of the active controller is there."""
 FAILOVER_US = 60_000_000
@@ -51,11 +53,13 @@ def following_rows(
     covered: list[Any] | None,
     logged: list[Any] | None,
     until: int | None,
+    shrinks: list[Any] | None = None,
 ) -> list[Any] | None:
     """See `following`; rows as tuples."""
     if not known or rules is None:
         return None
     in_order = sorted((ControllerStep(*step) for step in steps or ()), key=lambda step: (step.at, step.line))
+    told = None if shrinks is None else [Shrink(*one) for one in shrinks]
     coverage: dict[int, list[tuple[int, int]]] = {}
     for broker, since, end in covered or ():
         coverage.setdefault(broker, []).append((since, end))
@@ -73,8 +77,9 @@ def following_rows(
             ]
             ends = end if until is None else min(until, end)
             inferred = explain(
-                own_known, own_steps, PartitionRules(*rules), coverage, ends, has_controller_log=logged is not None
-            ).states
+                own_known, own_steps, PartitionRules(*rules), coverage, ends,
+                has_controller_log=logged is not None, shrinks=told,
+            ).states  # fmt: skip
             states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
     epochs = [row[0] for row in known]
     last, in_order_of_epochs = max((*epochs, *states)), sorted(states)
@@ -123,10 +128,11 @@ def _row(state: InferredState, step: ControllerStep | None, proven_at: int | Non
 
 
 following = F.udf(following_rows, T.ArrayType(FOLLOWING), useArrow=False)
-"""`following(known, steps, rules, covered, logged, until)` -> a FOLLOWING for each of one partition's KNOWN_STATEs.
+"""`following(known, steps, rules, covered, logged, until, shrinks)`: a FOLLOWING for each KNOWN_STATE of a partition.
 
 These are in order. A state that only controllers show counts if the active one does: others replay all records as they
 start. Of its brokers and of itself: CONTROLLER_STEPs, COVERED spans; of its cluster: LOGGED spans, outside
-of which nothing follows, null if no controller's log is there; `until`: end of its topic, or null. Null if `rules` is.
+of which nothing follows, null if no controller's log is there; `until`: end of its topic, or null; `shrinks`: SHRINKs
+of the partition, or null. Null if `rules` is.
 Nothing follows of what ZooKeeper had before a migration (KIP-866), whose first record has its last partition epoch.
 """

@@ -7,7 +7,7 @@ directories KIP-858.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
@@ -94,6 +94,14 @@ class KnownState(NamedTuple):
     def is_complete(self) -> bool:
         """Whether leader, leader epoch and ISR are known."""
         return self.leader is not None and self.leader_epoch is not None and self.isr is not None
+
+
+class Shrink(NamedTuple):
+    """A leader says that it will take replicas out of the ISR. `at` in microseconds."""
+
+    broker: int
+    at: int
+    isr: list[int]
 
 
 class PartitionRules(NamedTuple):
@@ -211,12 +219,18 @@ def records_of_step(
 
 
 def records_of_nobody(
-    state: PossibleState, known: KnownState | None, active: Activity, rules: PartitionRules, *, is_covered: bool
+    state: PossibleState,
+    known: KnownState | None,
+    active: Activity,
+    rules: PartitionRules,
+    *,
+    is_covered: bool,
+    shrinks: Collection[Ids] | None = None,
 ) -> Iterator[PossibleState]:
     """States that a record may make of one without any line of the controller at INFO; `known`: what lines show of it.
 
     `is_covered`: whether the leader's own log is there, so that it logs changes of the ISR but the last before it lost
-    its place.
+    its place. `shrinks`: the ISRs that it says it shrinks to about then, for it does before it asks; None: any.
     """
     by_leader = known is not None and known.by_leader
     if not state.is_unlogged and not by_leader:
@@ -227,6 +241,8 @@ def records_of_nobody(
     if by_leader or not is_covered or not state.is_unlogged:
         for isr in _isrs_by_leader(state, known, active):
             is_shrink = bool(state.isr - isr)
+            if is_shrink and not by_leader and shrinks is not None and isr not in shrinks:
+                continue
             if not is_shrink or rules.raises_epoch_of_shrink is not True:
                 yield state.written(isr=isr)._replace(is_unlogged=is_covered)
             # the leader takes the answer for one about a later term, and logs the next state that it learns of

@@ -16,6 +16,7 @@ from udfs.reconstruct.kraft_engine_columns import (
     FOLLOWING,
     KNOWN_STATE,
     PARTITION_RULES,
+    SHRINK,
     following,
 )
 
@@ -38,7 +39,7 @@ def with_following_states(states: DataFrame, topics: DataFrame, facts: ClusterFa
     # of other clusters nothing is given to the UDF, and nothing follows
     known = F.when(F.col("is_kraft"), _known())
     rules = F.struct(*PARTITION_RULES.names)
-    follows = following(known, "steps", rules, "covered", "logged", F.unix_micros("gone"))
+    follows = following(known, "steps", rules, "covered", "logged", F.unix_micros("gone"), "shrinks")
     searched = histories.withColumn("follows", F.coalesce(follows, F.array().cast(T.ArrayType(FOLLOWING))))
     rows = searched.select(
         HISTORY, *INCARNATION, "keeps_last_member", F.explode(F.arrays_zip("rows", "follows")).alias("both")
@@ -77,7 +78,9 @@ def _with_evidence(histories: DataFrame, topics: DataFrame, facts: ClusterFacts,
         .join(F.broadcast(_by_broker(spans, "span", "spans")), "cluster", "left")
         .join(F.broadcast(steps.logged), "cluster", "left")
         .join(F.broadcast(of_partition), INCARNATION, "left")
+        .join(F.broadcast(steps.shrinks), INCARNATION, "left")
         .join(F.broadcast(ends), ["cluster", "topic", "incarnation"], "left")
+        .withColumn("shrinks", F.coalesce("shrinks", F.array().cast(T.ArrayType(SHRINK))))
         .withColumn("of_partition", F.coalesce("of_partition", none))
         .withColumn("brokers", _brokers())
     )

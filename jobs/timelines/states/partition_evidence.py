@@ -51,6 +51,9 @@ class KraftEvidence:
     """Rows of EVENTS with `incarnation` and `step`: records of changed assignments, and states that they printed."""
     fencings: DataFrame
     """cluster, leader, `fencings`: when the broker was fenced, all times in order."""
+    shrinks: DataFrame
+    """INCARNATION, `shrinks`: SHRINKs of `udfs.reconstruct.kraft_engine_columns`, the ISRs that leaders say they shrink
+    to."""
     logged: DataFrame
     """cluster, `logged`: spans in which the active controller's log is there."""
 
@@ -129,6 +132,7 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
             fencings=steps.where(F.col("step.kind") == FENCED)
             .groupBy("cluster", F.col("step.broker").alias("leader"))
             .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
+            shrinks=_shrinks(events, incarnations),
             logged=to_logged_spans(facts.coverage, controllers),
         )
     if kinds.removals:
@@ -151,6 +155,14 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
     )
+
+
+def _shrinks(events: DataFrame, incarnations: DataFrame) -> DataFrame:
+    """`KraftEvidence.shrinks`."""
+    lines = events.where("event_type = 'isr_shrinking' AND isr IS NOT NULL AND node_id IS NOT NULL")
+    shrink = F.struct(F.col("node_id").alias("broker"), F.unix_micros("at").alias("at"), "isr")
+    of_partitions = with_incarnation(lines, incarnations).groupBy(*INCARNATION)
+    return of_partitions.agg(F.collect_list(shrink).alias("shrinks"))
 
 
 def _with_replayed(events: DataFrame, controllers: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from itertools import chain, combinations
 from typing import NamedTuple
 
 from tests.simulated_kraft import Evidence
-from udfs.reconstruct.kraft_records import ASSIGNMENT_CHANGED, UNFENCED, ControllerStep, KnownState
+from udfs.reconstruct.kraft_facts import ASSIGNMENT_CHANGED, UNFENCED, ControllerStep, KnownState
 
 SECOND = 1_000_000
 EARLY, LATE, SILENT = 1 * SECOND, 15 * SECOND, 30 * SECOND

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from udfs.reconstruct.kraft_engine import Coverage
-from udfs.reconstruct.kraft_records import (
+from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     FENCED,
@@ -22,6 +21,7 @@ from udfs.reconstruct.kraft_records import (
     KnownState,
     PartitionRules,
 )
+from udfs.reconstruct.kraft_shown import Coverage
 from udfs.rules.parsing import read_message
 
 CONTROLLER = 100

@@ -10,10 +10,10 @@ import pytest
 
 from tests.proofs.prove_simulated_kraft import count
 from udfs.reconstruct.kraft_counts import PartitionInput, explain_together
-from udfs.reconstruct.kraft_engine import SECOND, explain
+from udfs.reconstruct.kraft_engine import explain
 from udfs.reconstruct.kraft_engine_columns import following_rows
 from udfs.reconstruct.kraft_explanations import Explanation
-from udfs.reconstruct.kraft_records import (
+from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     FENCED,
@@ -26,6 +26,7 @@ from udfs.reconstruct.kraft_records import (
     PartitionRules,
     Shrink,
 )
+from udfs.reconstruct.kraft_shown import SECOND
 
 KEEPS = PartitionRules(True, False, False, False)
 """From 3.6 to 3.9: the last member stays in sync, and a shrink leaves the leader epoch alone."""

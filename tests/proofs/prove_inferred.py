@@ -20,7 +20,7 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from tests.proofs.prove_truth import ROOT, compare
 from udfs.reconstruct.kraft_engine import explain
-from udfs.reconstruct.kraft_records import (
+from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     FENCED,

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
-from udfs.reconstruct.kraft_engine import Coverage, explain
+from udfs.reconstruct.kraft_engine import explain
 from udfs.reconstruct.kraft_explanations import Explanation
-from udfs.reconstruct.kraft_records import ControllerStep, KnownState, PartitionRules
+from udfs.reconstruct.kraft_facts import ControllerStep, KnownState, PartitionRules
+from udfs.reconstruct.kraft_shown import Coverage
 
 Partition = TypeVar("Partition", bound=Hashable)
 StepKey = tuple[str | None, int]

@@ -9,46 +9,23 @@ of them agree, and its time is a step's only where all of them give it to that s
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
-from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.kraft_explanations import Explanation, InferredState
-from udfs.reconstruct.kraft_records import (
+from udfs.reconstruct.kraft_facts import (
     ACTIVE_AFTER,
     ASSIGNMENT_CHANGED,
-    REPLICAS_REMOVED,
-    Activity,
     ControllerStep,
     KnownState,
     PartitionRules,
-    PossibleState,
     Shrink,
-    records_of_nobody,
-    records_of_step,
-    records_unseen,
 )
+from udfs.reconstruct.kraft_records import Activity, PossibleState, records_of_nobody, records_of_step, records_unseen
+from udfs.reconstruct.kraft_shown import CLOCK_TOLERANCE, FOREVER, LOG_DELAY, SAME_EVENT, Coverage, ShownStates
 
-SECOND = 1_000_000
-FOREVER = 2**62
-CLOCK_TOLERANCE = 1 * SECOND
-"""A line may be dated so long before the step that made its state: clocks of two nodes, in microseconds."""
-LOG_DELAY = 15 * SECOND
-"""A line about a state comes at most so long after another took its place, and a new leader's so long after its
-election, in microseconds."""
-SAME_EVENT = SECOND // 10
-"""A record that the controller logs so near to a step belongs to it, in microseconds."""
-MOST_HIDDEN = 10
-"""Partition epochs in a row that no line mentions; more are taken as missing logs."""
 MOST_POSSIBLE = 400
 """Possible states at one moment; where there are more, nothing is inferred."""
-LEADS_SILENTLY = 30 * SECOND
-"""A broker that leads for longer logs that it does, if its log is there, in microseconds."""
-
-Coverage = Mapping[int, Sequence[tuple[int, int]]]
-"""Broker -> spans of time in which its own log is there."""
 
 
 class _Node(NamedTuple):
@@ -131,28 +108,11 @@ class _Search:
         is_logged: bool,
         shrinks: Sequence[Shrink] | None,
     ) -> None:
-        self.is_logged, self.shrinks = is_logged, shrinks
-        self.written_at = {step.partition_epoch: step.at for step in steps if step.partition_epoch is not None}
+        self.shown = ShownStates(known, steps, coverage, shrinks)
         self.known, self.steps, self.activity = known, steps, activity
-        self.rules, self.coverage, self.until, self.changes = rules, coverage, until, changes
-        self.by_epoch = {state.partition_epoch: state for state in known}
-        self.epochs = [state.partition_epoch for state in known]
-        self.lasting = list(accumulate((state.at for state in known), max))
-        """Of each known state, until when it lasted at least, but for LOG_DELAY: lines are about what is."""
-        self.leader_epochs = {state.leader_epoch for state in known}
-        self.last_epoch = known[-1].partition_epoch
-        self.latest = self._latest()
+        self.rules, self.until, self.changes, self.is_logged = rules, until, changes, is_logged
         self.before: dict[_Node, set[_Node]] = {}
         """Node -> those that it follows, since the last moment that all histories share."""
-
-    def _latest(self) -> dict[int, int]:
-        """Partition epoch -> when it was there at the latest: first line of it, or of any later one."""
-        latest: dict[int, int] = {}
-        soonest = FOREVER
-        for state in reversed(self.known):
-            soonest = min(soonest, state.at)
-            latest[state.partition_epoch] = soonest
-        return latest
 
     def run(self, result: Explanation) -> int:
         """Search, and add what follows; how many known states that explains, at least 1."""
@@ -171,7 +131,7 @@ class _Search:
             if created:
                 origin = origin._replace(unassigned=frozenset(created[0].unassigned or ()))
         if origin.replicas is None:
-            origin = origin._replace(replicas=self._likely_replicas())
+            origin = origin._replace(replicas=self.shown.likely_replicas())
         frontier: set[_Node] = set()
         passed = least = 0
         for position in range(len(self.steps) + 1):
@@ -179,12 +139,12 @@ class _Search:
             begins = self.steps[position - 1].at if position else -FOREVER
             ends = step.at if step is not None else FOREVER
             entering = frontier
-            if begins - CLOCK_TOLERANCE <= first.at and ends >= self._earliest(first):
+            if begins - CLOCK_TOLERANCE <= first.at and ends >= self.shown.earliest(first):
                 entering = frontier | {_Node(position, origin)}
             if not entering:
                 continue
             while passed < len(self.known) and (
-                step is None or self.latest[self.known[passed].partition_epoch] < ends - CLOCK_TOLERANCE
+                step is None or self.shown.latest[self.known[passed].partition_epoch] < ends - CLOCK_TOLERANCE
             ):
                 least = self.known[passed].partition_epoch
                 passed += 1
@@ -193,7 +153,7 @@ class _Search:
                 node
                 for node in reached
                 if node.state.partition_epoch >= least
-                and not (node in entering and self._would_be_logged(node.state, begins, min(ends, self.until)))
+                and not (node in entering and self.shown.would_be_logged(node.state, begins, min(ends, self.until)))
             }
             # of too many not all are there, also if few of them are left
             if not leaving or len(reached) > MOST_POSSIBLE:
@@ -207,15 +167,6 @@ class _Search:
             if len(frontier) == 1 and step.at - CLOCK_TOLERANCE > first.at:
                 self._conclude(frontier, result, is_end=False)
         return len(self.known)
-
-    def _likely_replicas(self) -> tuple[int, ...] | None:
-        """The assignment that lines show later, if it cannot have changed until then; else unknown."""
-        shown = next((state for state in self.known if state.replicas), None)
-        if shown is None or shown.replicas is None:
-            return None
-        moved = [step.at for step in self.steps if step.kind in (ASSIGNMENT_CHANGED, REPLICAS_REMOVED)]
-        is_kept = all(at < self.known[0].at - LOG_DELAY or at > shown.at for at in moved)
-        return tuple(shown.replicas) if is_kept else None
 
     def _give_up(self, nodes: set[_Node], result: Explanation) -> int:
         """How many known states some nodes have passed; what was concluded of later ones is taken back.
@@ -237,16 +188,16 @@ class _Search:
             node = open_nodes.pop()
             state, active = node.state, self.activity[node.position]
             epoch = state.partition_epoch + 1
-            known = self.by_epoch.get(epoch)
-            if not self._may_be_written(epoch, begins, ends) or self._is_hidden_too_long(epoch):
+            known = self.shown.by_epoch.get(epoch)
+            if not self.shown.may_be_written(epoch, begins, ends) or self.shown.is_hidden_too_long(epoch):
                 continue
             # what may be missing after the last line tells nothing
-            if not self.is_logged and epoch > self.last_epoch:
+            if not self.is_logged and epoch > self.shown.last_epoch:
                 continue
-            is_covered = self._covers(state.leader, epoch)
-            if known is None and state.unassigned is None and epoch > self.last_epoch:
+            is_covered = self.shown.covers(state.leader, epoch)
+            if known is None and state.unassigned is None and epoch > self.shown.last_epoch:
                 state = state._replace(unassigned=frozenset())
-            shrinks = self._shrinks(state.leader, begins, ends) if is_covered else None
+            shrinks = self.shown.shrinks_of(state.leader, begins, ends) if is_covered else None
             written = set(records_of_nobody(state, known, active, self.rules, is_covered=is_covered, shrinks=shrinks))
             if not self.is_logged and not (known is not None and known.by_leader):
                 written.update(records_unseen(state, active, self.rules))
@@ -279,9 +230,9 @@ class _Search:
                         continue
                     if node.state.is_unlogged and state.leader_epoch == node.state.leader_epoch:
                         continue
-                    if not self._may_be_written(state.partition_epoch, step.at, step.at):
+                    if not self.shown.may_be_written(state.partition_epoch, step.at, step.at):
                         continue
-                    known = self.by_epoch.get(state.partition_epoch)
+                    known = self.shown.by_epoch.get(state.partition_epoch)
                     if known is not None:
                         shown = None if known.by_leader and step.kind != ASSIGNMENT_CHANGED else state.shown_as(known)
                 elif self.changes.get(position) is True and not has_record:
@@ -298,80 +249,6 @@ class _Search:
         return any(
             self.steps[n].kind == ASSIGNMENT_CHANGED and abs(self.steps[n].at - step.at) <= SAME_EVENT for n in near
         )
-
-    def _may_be_written(self, epoch: int, begins: int, ends: int) -> bool:
-        """Whether a partition epoch can have been written in a span of time, by when lines show it."""
-        known = self.by_epoch.get(epoch)
-        following = bisect_left(self.epochs, epoch)
-        if following and ends < self.lasting[following - 1] - LOG_DELAY:
-            return False
-        if known is None:
-            return True
-        if epoch in self.written_at:
-            return begins - SAME_EVENT <= self.written_at[epoch] <= ends + SAME_EVENT
-        return begins <= self.latest[epoch] + CLOCK_TOLERANCE and ends >= self._earliest(known)
-
-    def _earliest(self, known: KnownState) -> int:
-        """When a state that lines show can have been written at the earliest.
-
-        Who leads a new leader epoch logs it soon, and its own changes of the ISR; other changes nobody may log until a
-        replica returns.
-        """
-        before = self.by_epoch.get(known.partition_epoch - 1)
-        is_new_epoch = (
-            before is not None
-            and before.leader_epoch is not None
-            and known.leader_epoch is not None
-            and before.leader_epoch < known.leader_epoch
-            and known.leader != NO_LEADER
-        )
-        is_soon = is_new_epoch or known.by_leader or known.partition_epoch == 0
-        return known.at - LOG_DELAY if is_soon else -FOREVER
-
-    def _is_hidden_too_long(self, epoch: int) -> bool:
-        """Whether more partition epochs in a row are hidden than are tried."""
-        return all(epoch - n not in self.by_epoch for n in range(MOST_HIDDEN + 1))
-
-    def _covers(self, leader: int, epoch: int) -> bool:
-        """Whether the leader's own log is there all the time around a partition epoch, while it leads."""
-        following = bisect_left(self.epochs, epoch)
-        before = self.known[max(following - 1, 0)]
-        after = self.known[following] if following < len(self.known) else None
-        is_same = after is not None and after.leader_epoch in (None, before.leader_epoch)
-        until = after.at if after is not None and is_same else before.at
-        return any(start <= before.at and until <= end for start, end in self.coverage.get(leader, ()))
-
-    def _shrinks(self, leader: int, begins: int, ends: int) -> set[frozenset[int]] | None:
-        """The ISRs to which a leader says it shrinks, so that they may be written in a span of time; None unknown."""
-        if self.shrinks is None:
-            return None
-        since, until = begins - LOG_DELAY, ends + CLOCK_TOLERANCE
-        return {frozenset(one.isr) for one in self.shrinks if one.broker == leader and since <= one.at <= until}
-
-    def _is_within_term(self, epoch: int) -> bool:
-        """Whether the states that are known before and after a partition epoch are of one leader epoch.
-
-        Who leads otherwise may have come by a reassignment, which can leave any leader with any ISR.
-        """
-        before = [state for state in self.known if state.partition_epoch < epoch and state.is_complete]
-        after = [state for state in self.known if state.partition_epoch > epoch and state.is_complete]
-        return bool(before and after) and before[-1].leader_epoch == after[0].leader_epoch
-
-    def _is_lost(self, epoch: int) -> bool:
-        """Whether lines show that an epoch has no leader, and all of the one before: that is no reassignment."""
-        state, before = self.by_epoch.get(epoch), self.by_epoch.get(epoch - 1)
-        return state is not None and state.leader == NO_LEADER and before is not None and before.is_complete
-
-    def _would_be_logged(self, state: PossibleState, begins: int, ends: int) -> bool:
-        """Whether lines would show a leader epoch, for its leader's log is there, and it led long.
-
-        Or a leader's own change of the ISR: it kept its place for so long that it logged the answer.
-        """
-        is_new = state.leader >= 0 and state.leader_epoch not in self.leader_epochs
-        silence = LEADS_SILENTLY if is_new else LOG_DELAY if state.is_unlogged else FOREVER
-        shown_by = begins + silence
-        covered = self.coverage.get(state.leader, ())
-        return shown_by <= ends and any(start <= begins and shown_by <= end for start, end in covered)
 
     def _conclude(self, last: set[_Node], result: Explanation, *, is_end: bool) -> None:
         """Add what all histories that end in some nodes share; they are forgotten."""
@@ -405,7 +282,7 @@ class _Search:
         alike = {(state.leader, state.leader_epoch, state.isr) for state in states}
         if len(alike) != 1 or epoch == self.known[0].partition_epoch or (epoch in result.states and not makers):
             return
-        if not (self.is_logged or self._is_within_term(epoch) or self._is_lost(epoch)):
+        if not (self.is_logged or self.shown.is_within_term(epoch) or self.shown.is_lost(epoch)):
             return
         leader, leader_epoch, isr = alike.pop()
         assignments = {state.replicas for state in states}

@@ -10,9 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from schemas.spark import EVIDENCE, FLAG, IDS, INT, LONG, TEXT, struct
-from udfs.reconstruct.kraft_engine import FOREVER, explain
+from udfs.reconstruct.kraft_engine import explain
 from udfs.reconstruct.kraft_explanations import InferredState
-from udfs.reconstruct.kraft_records import SHOWN, ControllerStep, KnownState, PartitionRules, Shrink
+from udfs.reconstruct.kraft_facts import SHOWN, ControllerStep, KnownState, PartitionRules, Shrink
+from udfs.reconstruct.kraft_shown import FOREVER
 
 CONTROLLER_STEP = struct(
     at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS,
@@ -59,7 +60,7 @@ def following_rows(
     if not known or rules is None:
         return None
     in_order = sorted((ControllerStep(*step) for step in steps or ()), key=lambda step: (step.at, step.line))
-    told = None if shrinks is None else [Shrink(*one) for one in shrinks]
+    leaders_shrinks = None if shrinks is None else [Shrink(*shrink) for shrink in shrinks]
     coverage: dict[int, list[tuple[int, int]]] = {}
     for broker, since, end in covered or ():
         coverage.setdefault(broker, []).append((since, end))
@@ -78,7 +79,7 @@ def following_rows(
             ends = end if until is None else min(until, end)
             inferred = explain(
                 own_known, own_steps, PartitionRules(*rules), coverage, ends,
-                has_controller_log=logged is not None, shrinks=told,
+                has_controller_log=logged is not None, shrinks=leaders_shrinks,
             ).states  # fmt: skip
             states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
     epochs = [row[0] for row in known]

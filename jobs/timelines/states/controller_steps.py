@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
-from udfs.reconstruct.kraft_records import (
+from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     DIRECTORY_LOST,

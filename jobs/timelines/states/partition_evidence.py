@@ -30,7 +30,7 @@ from jobs.timelines.topics import (
     with_incarnation,
     with_topic_name,
 )
-from udfs.reconstruct.kraft_records import ASSIGNMENT_CHANGED, FENCED, SHOWN
+from udfs.reconstruct.kraft_facts import ASSIGNMENT_CHANGED, FENCED, SHOWN
 from udfs.rules.state_events import STATE_CHANGE_EVENTS
 
 if TYPE_CHECKING:

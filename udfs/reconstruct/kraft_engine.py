@@ -156,13 +156,19 @@ class _Search:
                 and not (node in entering and self.shown.would_be_logged(node.state, begins, min(ends, self.until)))
             }
             # of too many not all are there, also if few of them are left
-            if not leaving or len(reached) > MOST_POSSIBLE:
+            is_too_much = len(reached) > MOST_POSSIBLE
+            # the first state may have been written only later
+            may_begin_later = step is not None and step.at - CLOCK_TOLERANCE <= first.at
+            if not leaving and not is_too_much and may_begin_later:
+                frontier = set()
+                continue
+            if not leaving or is_too_much:
                 return self._give_up(reached, result)
             if step is None:
                 self._conclude(leaving, result, is_end=True)
                 return len(self.known)
             frontier = self._after_step(leaving, position, step)
-            if not frontier:
+            if not frontier and not may_begin_later:
                 return self._give_up(leaving, result)
             if len(frontier) == 1 and step.at - CLOCK_TOLERANCE > first.at:
                 self._conclude(frontier, result, is_end=False)

@@ -89,7 +89,8 @@ def _completes(row: Row, release: Release, isr: list[int], *, is_kraft: bool) ->
         return set(target) <= set(isr)
     removing, adding = tuple(row["removing_replicas"] or ()), tuple(row["adding_replicas"] or ())
     lists = ReassignmentLists((*target, *(r for r in removing if r not in target)), adding, removing)
-    # from KAFKA-19975 on, which came with one of them, only the added replicas are awaited unless it shrinks
+    # from 4.3 on (KAFKA-19975) only the added replicas are awaited unless it shrinks; 4.2 may be no more than the
+    # lowest release that messages allow
     rules = [release, TRUNK] if release >= Release(4, 2) else [release]
     return any(kraft_reassign_complete(rule, lists, isr) is not None for rule in rules)
 

@@ -120,7 +120,7 @@ RULES: tuple[Rule, ...] = (
             "partition=<partition>, highWatermark=<high_watermark>, lastStableOffset=<_:int>, "
             "logStartOffset=<log_start_offset:int>, logEndOffset=<log_end_offset:int>): the <?current "
             "replica assignment <_:text> does not contain the local brokerId <broker_id>.?><?topicId "
-            "<_:uuid> does not exist in the metadata image?>"
+            "<_:uuid> does not exist in the metadata image<?.?>?>"
         ),
         sample=(
             "Found stray log dir Log(dir=/srv/kafka/d1/pay-in-3, topicId=L3mK9pQrSt2uVwXyZ0aBcD, "

@@ -484,7 +484,7 @@ RULES: tuple[Rule, ...] = (
             STRAY + "<?the current replica assignment <?[<replicas>]?><?[I@<_:word>?> does not contain the local "
             "brokerId <broker_id>.?><?this partition now exists with topic ID <new_topic_id:uuid> not "
             "<_:uuid>.?><?this partition does not exist in the new full LeaderAndIsrRequest.?><?the topicId "
-            "<_:uuid> does not exist in the metadata image?>"
+            "<_:uuid> does not exist in the metadata image<?.?>?>"
         ),
         sample=(
             "Found stray log dir Log(dir=/srv/kafka/a/pay-in-3, topicId=h5K2vX8bQ0-3mJtR_wYz1A, topic=pay-in, "

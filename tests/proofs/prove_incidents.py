@@ -20,8 +20,9 @@ from jobs.nightly.run import nightly
 from jobs.session import session
 from jobs.settings import Settings
 from jobs.warehouse.tables import open_warehouse
+from tests.proofs.captures import capture_folders
 from tests.proofs.injected import controller_steps, injected, is_deletion, match, read_actions
-from tests.proofs.prove_truth import ROOT, compare
+from tests.proofs.prove_truth import compare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,14 +89,8 @@ def main(arguments: list[str]) -> int:
     """0 if all actions are incidents."""
     keep = Path(arguments[arguments.index("--keep") + 1]) if "--keep" in arguments else None
     names = [name for name in arguments if not name.startswith("--") and (keep is None or name != str(keep))]
-    shared = ROOT.parent / "shared" / "captures"
-    captures = sorted(
-        path.parent
-        for path in (shared if shared.exists() else ROOT / "data").glob("*/truth.jsonl")
-        if not names or path.parent.name in names
-    )
     scorer, missing = compare(), 0
-    with session() as spark, tempfile.TemporaryDirectory() as passing:
+    with session() as spark, tempfile.TemporaryDirectory() as passing, capture_folders(names) as captures:
         for capture in captures:
             warehouse = warehouse_of(spark, capture, keep or Path(passing))
             missing += prove(warehouse, capture, scorer.Truth(str(capture)))

@@ -1,9 +1,9 @@
 """Every capture against its truth: `python tests/proofs/prove_truth.py [--keep DIR] [CAPTURE...]` prints the scores.
 
-Runs `nightly` over each capture of ../shared/captures (or data/, where that is absent), KRaft ones from their logs and
-again from their metadata dump alone. Fails if a table scores a precision below 1.0, if no rule matches a record of a
-logger wholly in scope, or if a decision of a proven release is called violated; those are printed. `--keep DIR` keeps
-the warehouses and scored tables there; those that are there already are scored as they are.
+Runs `nightly` over each capture (`tests.proofs.captures`), KRaft ones from their logs and again from their metadata
+dump alone. Fails if a table scores a precision below 1.0, if no rule matches a record of a logger wholly in scope, or
+if a decision of a proven release is called violated; those are printed. `--keep DIR` keeps the warehouses and scored
+tables there; those that are there already are scored as they are.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from jobs.nightly.run import nightly
 from jobs.session import session
 from jobs.settings import Settings
 from jobs.warehouse.tables import open_warehouse
+from tests.proofs.captures import capture_folders
 from tests.rows_as_json import as_text
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("partition_timeline", "elections", "offline_partitions", "controller_timeline", "broker_timeline")
-PROVEN = ("zk-2.4.1", "kraft-4.1.0")
+PROVEN = ("zk-2.4.1", "kraft-4.1.0", "kraft-3.6.2-combined-chaos", "kraft-3.8.1-1c-chaos", "kraft-4.4.0-chaos")
 """Captures of which no decision may be called violated."""
 
 
@@ -93,12 +94,9 @@ def main(arguments: list[str]) -> int:
     """Prove all captures, or those named."""
     keep = Path(arguments[1]) if arguments[:1] == ["--keep"] else None
     names = arguments[2:] if keep else arguments
-    shared = ROOT.parent / "shared" / "captures"
-    home = shared if shared.is_dir() else ROOT / "data"
-    captures = [home / name for name in names] or sorted(path.parent for path in home.glob("*/truth.jsonl"))
     scorer = compare()
     wrong: list[str] = []
-    with session({"spark.master": "local[2]"}) as spark:
+    with session({"spark.master": "local[2]"}) as spark, capture_folders(names) as captures:
         for capture in captures:
             wrong += prove(spark, capture, capture / "logs", scorer, keep)
             if (capture / "metadata-dump.txt").exists():

@@ -1,0 +1,32 @@
+"""The captures that proofs run over: those of ../shared/captures (or data/, where that is absent), and the packed ones
+of data/captures."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextmanager
+def capture_folders(names: Collection[str] = ()) -> Iterator[list[Path]]:
+    """Folders of the captures of these names, of all without any, in the order of their names. Packed ones are unpacked
+    for as long as this lasts. Raises ValueError for a name of none."""
+    shared = ROOT.parent / "shared" / "captures"
+    folders = {
+        path.parent.name: path.parent for path in (shared if shared.is_dir() else ROOT / "data").glob("*/meta.json")
+    }
+    packed = {path.name.removesuffix(".tar.xz"): path for path in (ROOT / "data" / "captures").glob("*.tar.xz")}
+    if unknown := {*names} - folders.keys() - packed.keys():
+        raise ValueError(f"no capture {', '.join(sorted(unknown))}; there are {', '.join(sorted(folders | packed))}")
+    with TemporaryDirectory() as scratch:
+        for name, archive in packed.items():
+            if not names or name in names:
+                with tarfile.open(archive) as files:
+                    files.extractall(scratch, filter="data")
+                folders[name] = Path(scratch) / name
+        yield [folders[name] for name in sorted(names or folders)]

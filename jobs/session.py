@@ -245,6 +245,8 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         if running is None:
             size_session(spark, size_bytes)
             spark.sparkContext.setLogLevel("ERROR" if is_hosted or os.environ.get(DEBUG) else "OFF")
+            if is_hosted:
+                warn_without_executors(spark)
             _cache_classes(spark)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # what a query did wrong is raised, too
         yield spark
@@ -301,6 +303,14 @@ def _use_utf8() -> None:
 def java_options(size_bytes: int) -> str:
     """Options of a JVM for so many bytes of logs: a short run does not repay what the second compiler costs."""
     return SETTINGS[JAVA_OPTIONS] + (FIRST_COMPILER if size_bytes < LARGE_BYTES else "")
+
+
+def warn_without_executors(spark: SparkSession) -> None:
+    """Let Spark say, every 15 s, that no executor takes the work: else a run on a full cluster waits without a word."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None  # a SparkContext that runs has one
+    log4j = jvm.org.apache.logging.log4j
+    log4j.core.config.Configurator.setLevel("org.apache.spark.scheduler.TaskSchedulerImpl", log4j.Level.WARN)
 
 
 def _cache_classes(spark: SparkSession) -> None:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from jobs.session import check_delta
+from jobs.session import check_delta, warn_without_executors
 from schemas.tables import BY_NAME
 from tests.conftest import published_rows
 from udfs.errors import NoSpark
@@ -36,18 +36,20 @@ ROOT = Path(__file__).resolve().parents[1]
 STARTED_S, RUN_S = 180, 900
 """Seconds to wait for a daemon, and for the run; a loaded machine takes several times the usual 10 and 60."""
 
-CLUSTERS_OWN = """
+CLUSTERS_OWN = r"""
 spark.driver.host             127.0.0.1
 spark.driver.bindAddress      127.0.0.1
 spark.driver.memory           2g
 spark.executor.memory         1g
 spark.ui.enabled              false
-spark.driver.extraJavaOptions    -XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:MetaspaceSize=400m -Xms1g
+spark.driver.extraJavaOptions    -XX:+UseParallelGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m \
+-XX:MetaspaceSize=400m -Xms1g
 spark.executor.extraJavaOptions  -XX:+UseParallelGC -XX:TieredStopAtLevel=1
 spark.sql.codegen.wholeStage     false
 spark.sql.codegen.factoryMode    NO_CODEGEN
 """
-"""The cluster's own settings; compiling queries costs more than these small logs do."""
+"""The cluster's own settings; compiling queries costs more than these small logs do. Java gives its first compiler
+alone 48 MB for its code, which a night's driver fills; then nothing more is compiled."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def daemon(command: list[str], env: Mapping[str, str], cwd: Path, log: Path) -> 
     """A process of ours, its output in a file; stopped with its children at the end, whatever happens."""
     with log.open("wb") as out:
         process = subprocess.Popen(
-            command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True, preexec_fn=_end_with_us
+            command, env=env, cwd=cwd, stdout=out, stderr=out, start_new_session=True, preexec_fn=end_with_us
         )
     try:
         yield log
@@ -102,7 +104,7 @@ def daemon(command: list[str], env: Mapping[str, str], cwd: Path, log: Path) -> 
         process.wait()
 
 
-def _end_with_us() -> None:
+def end_with_us() -> None:
     """Ask Linux to end this process with its parent: a test run that is killed leaves no daemon behind."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
@@ -243,3 +245,15 @@ def test_a_session_without_delta_is_told_what_it_lacks() -> None:
     bare = cast("SparkSession", SimpleNamespace(conf=SimpleNamespace(get=lambda key, default: default)))
     with pytest.raises(NoSpark, match=r"--properties-file conf/spark-submit\.properties"):
         check_delta(bare)
+
+
+def test_spark_says_that_no_executor_takes_the_work_and_warns_of_nothing_else(spark: SparkSession) -> None:
+    log4j = cast(Any, spark.sparkContext)._jvm.org.apache.logging.log4j
+    scheduler = "org.apache.spark.scheduler.TaskSchedulerImpl"
+    before = log4j.LogManager.getLogger(scheduler).getLevel()
+    warn_without_executors(spark)
+    try:
+        warns = [log4j.LogManager.getLogger(name).isWarnEnabled() for name in (scheduler, "org.apache.spark.SparkEnv")]
+        assert warns == [True, False]
+    finally:
+        log4j.core.config.Configurator.setLevel(scheduler, before)

@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -39,7 +40,6 @@ JARS = {
     ),
     "hdfs": (f"org.apache.hadoop:hadoop-client-minicluster:{HADOOP}",),
 }
-PORT = 5599
 KILLS = (9, 2, 16)
 """Commits after which a night is killed."""
 
@@ -94,14 +94,16 @@ def jars(store: str) -> str:
 
 
 @contextmanager
-def s3(scratch: Path) -> Iterator[Store]:
-    """moto's S3 server, with conditional writes."""
+def s3(scratch: Path, *, with_jars: bool = True) -> Iterator[Store]:
+    """moto's S3 server, with conditional writes; without jars only logs can be there."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(PORT)],
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
         stdout=(scratch / "moto.out").open("w"),
         stderr=subprocess.STDOUT,
     )
-    endpoint = f"http://127.0.0.1:{PORT}"
+    endpoint = f"http://127.0.0.1:{port}"
     environment = {
         "AWS_ACCESS_KEY_ID": "proof",
         "AWS_SECRET_ACCESS_KEY": "proof",
@@ -111,7 +113,8 @@ def s3(scratch: Path) -> Iterator[Store]:
     }
     os.environ |= environment
     settings = {"endpoint": endpoint, "path.style.access": "true", "endpoint.region": "us-east-1"}
-    submit = ["--jars", jars("s3"), *(f"--conf spark.hadoop.fs.s3a.{k}={v}" for k, v in settings.items())]
+    arguments = ["--jars", jars("s3")] if with_jars else []
+    submit = [*arguments, *(f"--conf spark.hadoop.fs.s3a.{k}={v}" for k, v in settings.items())]
     try:
         import boto3
 

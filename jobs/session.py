@@ -245,7 +245,7 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         if running is None:
             size_session(spark, size_bytes)
             spark.sparkContext.setLogLevel("ERROR" if is_hosted or os.environ.get(DEBUG) else "OFF")
-            if is_hosted:
+            if is_hosted and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
                 warn_without_executors(spark)
             _cache_classes(spark)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # what a query did wrong is raised, too

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import TextIO
@@ -55,6 +56,9 @@ def explain(error: Exception) -> str:
         return f'This command needs {package}, which is not installed; run `pip install "kafka-rewind[{extra}]"`.'
     if sentence := _of_worker(error)[1]:
         return sentence
+    if module := _module_of_worker(error):
+        see = f"docs/how-to-spark-submit.md lists what it needs {SEE_TRACE}"
+        return f"The Python of Spark's executors has no module {module}; {see}"
     if is_full_disk(error):
         where = f": {error.filename}" if isinstance(error, OSError) and error.filename else ""
         return f"The disk is full{where}; free some space on it and run it again {SEE_TRACE}"
@@ -86,6 +90,14 @@ def _of_worker(error: Exception) -> tuple[type[Exception] | None, str]:
             if sentence and name == f"{kind.__module__}.{kind.__name__}":
                 return kind, sentence
     return None, ""
+
+
+def _module_of_worker(error: Exception) -> str | None:
+    """The module that the Python of executors lacks, if that is what ended the work there; none of ours is lacking."""
+    if type(error).__name__ != "PythonException" and not is_from_spark(error):
+        return None
+    match = re.search(r"^ModuleNotFoundError: No module named '(?!jobs|schemas|udfs)([\w.]+)'", str(error), re.M)
+    return match[1] if match else None
 
 
 def is_full_disk(error: Exception) -> bool:

@@ -48,6 +48,11 @@ ENDINGS = {  # exception -> exit code, sentence
         FAILED,
         BUG.format("ValueError: seven"),
     ),
+    PythonException("Traceback\n  import numpy\nModuleNotFoundError: No module named 'numpy'\n SQLSTATE"): (
+        FAILED,
+        "The Python of Spark's executors has no module numpy; docs/how-to-spark-submit.md lists what it needs "
+        "(--debug shows the trace)",
+    ),
     KeyError("x"): (FAILED, BUG.format("KeyError 'x'")),
     AssertionError(): (FAILED, BUG.format("AssertionError")),
 }

@@ -6,17 +6,16 @@ JARS := .venv/jars
 export PYTHONPATH := $(CURDIR)
 export GX_ANALYTICS_ENABLED := false
 
-.PHONY: demo test prove bench lint format docs zip wheel clean
+.PHONY: demo test runs prove bench lint format docs zip wheel clean
 
 demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
-test: java $(JARS)  ## the whole suite: whole runs over clusters beside all other tests, for each keeps little more than one core busy
-	@mkdir -p build; \
-	$(BIN)/python -m pytest -m runs > build/runs.log 2>&1 & runs=$$!; \
-	trap 'kill $$runs 2>/dev/null' INT TERM; \
-	$(BIN)/python -m pytest -m "not runs"; others=$$?; \
-	wait $$runs; runs=$$?; echo "whole runs:"; cat build/runs.log; exit $$((runs || others))
+test: java $(JARS)  ## the suite, but whole runs over clusters
+	@$(BIN)/python -m pytest -m "not runs"
+
+runs: java $(JARS)  ## the rest of it: whole runs over clusters, and what reads their tables
+	@$(BIN)/python -m pytest -m runs
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,prove]'

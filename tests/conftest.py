@@ -32,11 +32,11 @@ TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "4g", "spark
 
 
 RUNS = {"zk", "kraft", "dump", "two_nights"}
-"""Fixtures that are whole runs; whoever asks for one belongs to the half of the suite that has them."""
+"""Fixtures that are whole runs; whoever asks for one belongs to the part of the suite that has them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of whole runs: `make test` runs them beside the others."""
+    """Mark the tests of whole runs, which `make runs` runs."""
     for item in items:
         if RUNS.intersection(getattr(item, "fixturenames", ())):
             item.add_marker("runs")

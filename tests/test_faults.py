@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.conftest import DATA
 from tests.proofs.faults import FAULTS
 from tests.proofs.prove_faults import logs_of, run
@@ -42,6 +44,7 @@ FAST = (
 """At most two nights each."""
 
 
+@pytest.mark.runs
 def test_each_record_is_read_once(spark: SparkSession, tmp_path: Path) -> None:
     logs = logs_of(DATA / "zk-2.4.1", 8_000, ("controller.log", "state-change.log"))
     assert len(logs) == 2

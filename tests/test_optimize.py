@@ -33,6 +33,7 @@ def files(root: Path, table: str = "rejects") -> int:
     return len(list((root / table).glob("*.parquet")))
 
 
+@pytest.mark.runs
 def test_many_nights_become_one_file(spark: SparkSession, frame: Frame, tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     rows: dict[str, Any] = {"started_at": AT, "finished_at": AT, "rows": {"rejects": 3}, "status": "published"}

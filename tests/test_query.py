@@ -292,6 +292,7 @@ def test_export_as_parquet(zk: Run, tmp_path: Path) -> None:
     assert (nothing.num_rows, nothing.column_names) == (0, list(BY_NAME["contradictions"].columns))
 
 
+@pytest.mark.runs
 def test_three_nights_with_a_refused_one_between(
     spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
 ) -> None:

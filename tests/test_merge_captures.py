@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "captures"
 CAPTURES = sorted(SHARED.iterdir()) if SHARED.exists() else []
 CLUSTERS = {path.name: path / "logs" for path in CAPTURES if path.is_dir()}
-OURS = {path.name: path / "logs" for path in (ROOT / "data").iterdir() if path.is_dir()}
+OURS = {path.parent.name: path for path in (ROOT / "data").glob("*/logs")}
 
 SOME = ("zk-0.10.2.2", "zk-3.3.2", "kraft-3.9.1")  # the others take longer than a test should
 

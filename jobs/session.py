@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
@@ -13,16 +12,14 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobs.work_folder import work_folder
 from udfs.errors import NoJava, NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-WORK, LOCK = "kafka-rewind-work-", ".lock"
-"""How the names of work folders begin, and the file in each that its process holds locked."""
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 NOT_NEEDED = (  # of Delta's dependencies only delta-storage is not in Spark's own jars (or needed here)
     "org.apache.*:*", "org.slf4j:*", "org.xerial.snappy:*", "org.roaringbitmap:*", "org.locationtech.jts:*",
@@ -40,6 +37,26 @@ over 28 MB takes 88 CPU seconds uncompiled and 104 compiled, one over 63 MB 141 
 ONE_TASK_BYTES = 4 << 20
 """Logs up to this size make one task of each stage: starting a task costs more than it does, and several tables are
 written at once."""
+ONE_TASK_SETTINGS: Mapping[str, str] = {
+    "spark.sql.maxSinglePartitionBytes": str(2**63 - 1),
+    "spark.sql.defaultSizeInBytes": "1",
+}
+"""Where a stage is one task: rows that are in one partition stay there, whatever Spark believes of their size."""
+RULES_WITHOUT_GAIN = ",".join(
+    f"org.apache.spark.sql.{name}"
+    for name in (
+        "catalyst.optimizer.FoldablePropagation",
+        "catalyst.optimizer.InferFiltersFromConstraints",
+        "catalyst.optimizer.OptimizeCsvJsonExprs",
+        "catalyst.optimizer.OptimizeOneRowRelationSubquery",
+        "catalyst.optimizer.PruneFilters",
+        "catalyst.optimizer.SimplifyBinaryComparison",
+        "delta.metric.OptimizeConditionalIncrementMetric",
+        "delta.optimizer.RangePartitionIdRewrite",
+    )
+)
+"""Rules of Spark's optimizer that make plans of small logs no cheaper to run: looking for what they might change takes
+3 of a night's 50 s."""
 SHUFFLE_BYTES = 64 << 20
 """Bytes of logs for each shuffle partition."""
 LARGE_BYTES = 256 << 20
@@ -64,6 +81,8 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # else each function of a column looks its caller up, in ten calls to the JVM
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # rows of a checkpoint are taken for the largest table there is, and each join with them got a filter of 1 MB
+    "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
     # 250 small jobs become 140; sizes are known here
     "spark.sql.adaptive.enabled": "false",
     # small tables are broadcast, but what they are made of may take long; Spark gives up after 300 s
@@ -127,6 +146,12 @@ def size_session(spark: SparkSession, size_bytes: int) -> None:
     cores = spark.sparkContext.defaultParallelism if size_bytes > ONE_TASK_BYTES else 1
     parts = max(cores, size_bytes // SHUFFLE_BYTES)
     spark.conf.set("spark.sql.shuffle.partitions", str(parts))
+    for name, value in ONE_TASK_SETTINGS.items():
+        if parts == 1:
+            spark.conf.set(name, value)
+        else:
+            spark.conf.unset(name)
+    spark.conf.set("spark.sql.optimizer.excludedRules", RULES_WITHOUT_GAIN if small else "")
     spark.conf.set("spark.sql.codegen.wholeStage", "false" if small else "true")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")
     spark.conf.set(MANY, "true" if size_bytes >= LARGE_BYTES else "false")
@@ -173,6 +198,19 @@ def expected_bytes(files: Iterable[str | os.PathLike[str]] | Mapping[str, int | 
     return total
 
 
+def in_one_task(rows: DataFrame) -> DataFrame:
+    """The same rows; in one partition, if each stage of this session is one task anyway: then they need no shuffle to
+    be joined, grouped or put in order."""
+    spark = rows.sparkSession
+    is_one_task = is_own(spark) and spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    return rows.coalesce(1) if is_one_task else rows
+
+
+def held(rows: DataFrame) -> DataFrame:
+    """The same rows, persisted when they are first asked for."""
+    return in_one_task(rows).persist()
+
+
 def checkpointed(rows: DataFrame) -> DataFrame:
     """The same rows, computed once, when they are first asked for, and held for whoever asks again.
 
@@ -181,13 +219,13 @@ def checkpointed(rows: DataFrame) -> DataFrame:
     computed again.
     """
     if is_own(rows.sparkSession):
-        return rows.localCheckpoint(eager=False)
+        return in_one_task(rows).localCheckpoint(eager=False)
     return rows.persist()
 
 
 def checkpointed_if_few(rows: DataFrame) -> DataFrame:
     """Events, persisted for whoever asks again, unless logs are many (`are_many`)."""
-    return rows if are_many(rows.sparkSession) else rows.persist()
+    return rows if are_many(rows.sparkSession) else held(rows)
 
 
 @contextmanager
@@ -266,28 +304,6 @@ def _in_folder(folder: str, settings: Mapping[str, str]) -> dict[str, str]:
         "spark.sql.warehouse.dir": settings.get("spark.sql.warehouse.dir", f"{folder}/tables"),
         JAVA_OPTIONS: settings[JAVA_OPTIONS] + ("" if " " in folder else f" -Djava.io.tmpdir={folder}"),
     }
-
-
-@contextmanager
-def work_folder() -> Iterator[str]:
-    """A folder for what a session writes besides tables, removed at its end.
-
-    Those of processes that were killed are removed first: each holds the lock of a file in its own.
-    """
-    for path in Path(tempfile.gettempdir()).glob(f"{WORK}*/{LOCK}"):
-        with suppress(OSError), open(path, "rb") as left:
-            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(path.parent, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix=WORK)
-    lock = os.open(f"{folder}/{LOCK}.new", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.rename(f"{folder}/{LOCK}.new", f"{folder}/{LOCK}")
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
 
 
 def _use_utf8() -> None:

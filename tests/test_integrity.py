@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from jobs.read.query import run_query
-from jobs.session import LOCK, WORK, work_folder
 from jobs.warehouse.integrity import Pins, find_damage, read_pins, write_pins
+from jobs.work_folder import LOCK, WORK, work_folder
 from tests.delta_warehouse import publish
 from udfs.errors import Failed
 

@@ -6,6 +6,7 @@ Spark joins the inputs; rows then stream through `udfs.kafka.verdict_rows` in th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from typing import Any
 
@@ -48,6 +49,8 @@ from udfs.kafka.verdicts_columns import doubt
 
 ALGORITHMS = Release(1, 1)
 """From here on elections are functions; the selectors before print more of what they go by."""
+PLANNERS = 3
+"""Threads that plan inputs of verdicts."""
 ONLINE = ("certainly_online", "possibly_online")
 
 
@@ -83,31 +86,39 @@ def to_verdicts(
     elections = with_clean_exit(elections, events, brokers)
     elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
-    known_by = to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, *before)
-    inputs = checkpointed(known_by.join(_first_of_epochs(printed), [*INCARNATION, "leader_epoch"], "left"))
-    rules = F.broadcast(kraft_clusters.select("cluster", "raises_epoch_of_shrink"))
-    judged = (
-        printed.join(of_cluster, "cluster", "left")
-        .join(rules, "cluster", "left")
-        .join(of_term, ["cluster", "controller_epoch"], "left")
-    )
-    caused = to_caused_states(judged, inputs, brokers, known_spans)
-    paths = to_transitions(events, topics).join(of_term, ["cluster", "controller_epoch"], "left")
-    requests = to_requests_by_partition(events, topics, brokers)
-    reassigned = _completed(reassignments.join(of_cluster, "cluster", "left"), states)
-    silent, created = to_silent_outages(outages, states, brokers, controllers, events), to_created_topics(states)
-    by_release = {
-        election_verdicts: inputs, state_verdicts: caused, reassignment_verdicts: reassigned,
-        transition_verdicts: paths, request_verdicts: requests,
-        refusal_verdicts: to_refusals(events, topics, states, brokers),
-        outage_verdicts: silent, creation_verdicts: created, rebalance_verdicts: to_rebalance_lines(events),
-    }  # fmt: skip
-    registrations = _registrations(brokers, controllers, takeovers)
+    rules = kraft_clusters.select("cluster", "raises_epoch_of_shrink")
+    judged = _with_facts(printed, of_cluster, F.broadcast(rules), of_term)
+    planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
+        transition_verdicts: lambda: to_transitions(events, topics).join(
+            of_term, ["cluster", "controller_epoch"], "left"
+        ),
+        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers),
+        reassignment_verdicts: lambda: _completed(reassignments.join(of_cluster, "cluster", "left"), states),
+        refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
+        outage_verdicts: lambda: to_silent_outages(outages, states, brokers, controllers, events),
+        creation_verdicts: lambda: to_created_topics(states),
+        rebalance_verdicts: lambda: to_rebalance_lines(events),
+    }
+    # what small logs cost is planning, so that is done side by side
+    with ThreadPoolExecutor(PLANNERS) as pool:
+        planned = {judge: pool.submit(plan) for judge, plan in planning.items()}
+        known_by = to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, *before)
+        inputs = checkpointed(known_by.join(_first_of_epochs(printed), [*INCARNATION, "leader_epoch"], "left"))
+        caused = to_caused_states(judged, inputs, brokers, known_spans)
+        registrations = _registrations(brokers, controllers, takeovers)
+        by_release = {election_verdicts: inputs, state_verdicts: caused}
+        by_release |= {judge: rows.result() for judge, rows in planned.items()}
     return (
         _by_release(by_release, releases)
         .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
         .unionByName(map_rows(registrations, broker_verdicts, VERDICTS.schema))
     )
+
+
+def _with_facts(states: DataFrame, of_cluster: DataFrame, rules: DataFrame, of_term: DataFrame) -> DataFrame:
+    """States with the facts of their cluster and controller term, where these are known."""
+    of_clusters = states.join(of_cluster, "cluster", "left").join(rules, "cluster", "left")
+    return of_clusters.join(of_term, ["cluster", "controller_epoch"], "left")
 
 
 def _first_of_epochs(states: DataFrame) -> DataFrame:

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from jobs.nightly.incremental import Scope
 from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows
-from jobs.session import checkpointed, checkpointed_if_few
+from jobs.session import checkpointed, checkpointed_if_few, held
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
@@ -48,7 +48,7 @@ class DerivationInputs:
     def _held_rows(self, name: str) -> DataFrame:
         """The same, persisted unless this run has them at hand."""
         rows = self.all_rows(name)
-        return rows if self.warehouse.is_cached(name) else rows.persist()
+        return rows if self.warehouse.is_cached(name) else held(rows)
 
     @cached_property
     def logged_events(self) -> DataFrame:
@@ -56,7 +56,7 @@ class DerivationInputs:
         events = self.all_rows("events")
         if self.windows:
             needed = events_in(self.windows, events, self.warehouse)
-            return with_written_order(needed, self.odd_formats).persist()
+            return held(with_written_order(needed, self.odd_formats))
         return checkpointed_if_few(with_written_order(events, self.odd_formats))
 
     @cached_property

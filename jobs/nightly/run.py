@@ -23,7 +23,7 @@ from jobs.nightly.summary_queries import frequent_rejects
 from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
 from jobs.version import product_version
-from jobs.warehouse.gate import REJECTED, Audit, WrittenStream, audit
+from jobs.warehouse.gate import REJECTED, Audit, WrittenStream, audit, prepare
 from jobs.warehouse.tables import WRITERS, Warehouse
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
@@ -110,6 +110,8 @@ def run(
     plan = make_plan(warehouse, steps, settings, new_input)
     for sentence in made_otherwise_sentences(plan):
         say(sentence)
+    if plan.clusters or new_input.clusters:
+        prepare()
     derive(warehouse, plan, settings, stage, say, progress)
     outcome.clusters = tuple(sorted({*new_input.clusters, *plan.clusters}))
     outcome.has_new_input = bool(outcome.clusters)

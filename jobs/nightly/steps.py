@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -34,116 +33,26 @@ from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
-from jobs.nightly.incremental import BY_TOPIC, AppendedClusters, Scope, since_coverage_changed
+from jobs.nightly.incremental import AppendedClusters, Scope, since_coverage_changed
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
-from jobs.nightly.window_check import WindowTooShort, compare, going_on
-from jobs.nightly.windows import BEGINS, Windows, choose_windows, since_horizon, windows_of_pruned
+from jobs.nightly.window_check import WindowTooShort
+from jobs.nightly.windows import Windows, choose_windows, windows_of_pruned
+from jobs.nightly.work import Work
 from jobs.progress import SILENT, Progress
-from jobs.session import checkpointed, with_settings
+from jobs.session import checkpointed, held, with_settings
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.kafka_releases import releases, to_term_releases
 from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans
-from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states, with_until
+from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.topics import to_topic_timeline
-from jobs.timelines.written_order import with_lines
-from jobs.warehouse.tables import WRITERS, Warehouse
-from schemas.tables import BY_NAME
+from jobs.warehouse.tables import Warehouse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-@dataclass(frozen=True)
-class Work:
-    """What a step works on: the inputs, and which rows are rebuilt. A step that changes the scope returns another."""
-
-    warehouse: Warehouse
-    settings: Settings
-    inputs: DerivationInputs
-    scope: Scope
-    _tables: dict[str, DataFrame] = field(default_factory=dict)  # by name, as `table` returned them
-
-    def table(self, name: str) -> DataFrame:
-        """The rows in scope of a table as it was written last; persisted for the next step that asks."""
-        if name not in self._tables:
-            rows = self._rows(name)
-            self._tables[name] = rows if self.warehouse.is_cached(name) else rows.persist()
-        return self._tables[name]
-
-    def whole(self, name: str) -> DataFrame:
-        """All rows of the clusters of a table as it was written last."""
-        return self.inputs.all_rows(name) if self.scope.topics else self.table(name)
-
-    def with_sealed(self, name: str, made_of_it: str) -> DataFrame:
-        """All rows of the clusters of a table, as far as they matter to another one that has an earlier seal of its
-        own: of a window sealed ones, and those after."""
-        windows = self.scope.windows
-        if not windows:
-            return self.whole(name)
-        sealed = self.warehouse.read(name).where(since_horizon(windows, name, made_of_it))
-        rows_in_scope = self.scope.rows_of(name)
-        return sealed.where(f"NOT ({rows_in_scope})").unionByName(self.table(name).where(rows_in_scope))
-
-    def _rows(self, name: str) -> DataFrame:
-        rows = self.warehouse.newest(name)
-        return rows if self._is_all(name) else rows.where(self.scope.rows_of(name))
-
-    def _is_all(self, name: str) -> bool:
-        """Whether all rows of a table are in scope."""
-        is_partial = (self.scope.topics and name in BY_TOPIC) or (self.scope.windows and name in BEGINS)
-        return self.inputs.are_all_clusters and not is_partial
-
-    @cached_property
-    def events(self) -> DataFrame:
-        """The events that the rows in scope are made of."""
-        return self.inputs.events.where(self.scope.events).persist() if self.scope.topics else self.inputs.events
-
-    @cached_property
-    def states(self) -> DataFrame:
-        """The partitions' states that are in events; not before topics and controller terms are written."""
-        topics, terms = self.table("topic_timeline"), self.table("controller_timeline")
-        return checkpointed(to_states(self.events, topics, terms, self.inputs.facts))
-
-    def within(self, scope: Scope) -> Work:
-        """The same with another scope."""
-        tables = {name: rows for name, rows in self._tables.items() if name not in BY_TOPIC}
-        return replace(self, scope=scope, _tables=tables)
-
-    def write(self, frames: Mapping[str, DataFrame]) -> None:
-        """Write derived tables, several at once: of each, the rows in scope are replaced.
-
-        What later steps see of a window are all rows that its events give, also of the time before the seal.
-        """
-        if self.inputs.odd_formats:
-            frames = {name: with_lines(rows) for name, rows in frames.items()}
-        if self.scope.windows:
-            for name, rows in frames.items():
-                self._tables[name] = going_on(name, rows, self.warehouse, self.scope.windows)
-            frames = {name: self._tables[name].where(self.scope.rows_of(name)) for name in frames}
-        with ThreadPoolExecutor(WRITERS) as pool:
-            writes = {
-                name: pool.submit(
-                    self.warehouse.write,
-                    BY_NAME[name],
-                    rows,
-                    replace=None if self._is_all(name) else self.scope.rows_of(name),
-                    cache=not self.scope.windows,
-                    is_computed=bool(self.scope.windows),
-                )
-                for name, rows in frames.items()
-            }
-            for name, write in writes.items():
-                if (cached := write.result()) is not None and not self.scope.windows:
-                    self._tables[name] = cached
-
-    def compare(self) -> list[str]:
-        """What was worked out of windows, compared with what is published: see `window_check.compare`."""
-        rows = {name: rows for name, rows in self._tables.items() if name in BEGINS}
-        return compare(self.warehouse, rows, self.scope.windows)
 
 
 TABLES: Mapping[str, tuple[str, ...]] = {
@@ -160,6 +69,8 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """By step the tables that it writes."""
 
 
+MAKERS = 8
+"""Tables made and saved at once: some are planned, some computed, and some wait for a commit."""
 WRAPPING = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.sizeOfNull": "false"}
 """A damaged line may print the largest number that there is as an epoch: what counts on from it wraps round, and is
 next to no other, where Spark would else end the night. The size of a list that is not there stays unknown; it is -1
@@ -214,25 +125,28 @@ def _derive(
     measures_clocks = "timelines" in plan.steps or not warehouse.exists("clock_offsets")
     inputs = DerivationInputs(warehouse, plan.clusters, measures_clocks, windows)
     whole = tuple(name for name in plan.clusters if name not in windows)
-    work = Work(warehouse, settings, inputs, Scope(whole, windows=windows))
-    for name in plan.steps:
-        tables = TABLES[name]
+    with ThreadPoolExecutor(MAKERS) as pool:
+        work = Work(warehouse, settings, inputs, Scope(whole, windows=windows), pool)
+        for name in plan.steps:
+            tables = TABLES[name]
 
-        def written(tables: Collection[str] = tables) -> int:
-            return sum(table in warehouse.written or warehouse.is_cached(table) for table in tables)
+            def written(tables: Collection[str] = tables) -> int:
+                return sum(table in warehouse.written or warehouse.is_cached(table) for table in tables)
 
-        wraps = with_settings(warehouse.spark, WRAPPING)
-        with wraps, stage(name), progress.step(name, len(tables), "tables", written):
-            if name == "timelines":
-                work = write_timelines(work, plan.appended_since, say)
-            elif name == "detect":
-                write_findings(work)
-            else:
-                write_verdicts(work)
-    if windows:
-        with stage("compare"):
-            for sentence in work.compare():
-                say(sentence)
+            wraps = with_settings(warehouse.spark, WRAPPING)
+            with wraps, stage(name), progress.step(name, len(tables), "tables", written):
+                if name == "timelines":
+                    work = write_timelines(work, plan.appended_since, say)
+                elif name == "detect":
+                    write_findings(work)
+                else:
+                    write_verdicts(work)
+                if name == plan.steps[-1]:
+                    work.finish()
+        if windows:
+            with stage("compare"):
+                for sentence in work.compare():
+                    say(sentence)
     warehouse.spark.catalog.clearCache()
 
 
@@ -260,17 +174,27 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
             appended.compare_evidence(offsets, controllers, brokers)
             if appended.reasons:
                 raise WindowTooShort(appended.reasons)
-    topics = to_topic_timeline(work.events, inputs.life_starts)
-    first = {
-        "clock_offsets": offsets,
-        "control_requests": requests,
-        "controller_timeline": controllers,
-        "broker_timeline": brokers,
-        "topic_timeline": topics.where(work.scope.rows_of("topic_timeline")) if work.scope.topics else topics,
-    }
-    work.write(first)
-    partitions = to_partition_timeline(work.states, work.table("topic_timeline"), work.settings)
-    work.write({"partition_timeline": partitions, "contradictions": to_contradictions(work.states)})
+
+    def topics() -> DataFrame:
+        rows = to_topic_timeline(work.events, inputs.life_starts)
+        return rows.where(work.scope.rows_of("topic_timeline")) if work.scope.topics else rows
+
+    work.write(
+        {
+            "clock_offsets": lambda: offsets,
+            "control_requests": lambda: requests,
+            "controller_timeline": lambda: controllers,
+            "broker_timeline": lambda: brokers,
+            "topic_timeline": topics,
+        }
+    )
+    states, written_topics = work.states, work.table("topic_timeline")
+    work.write(
+        {
+            "partition_timeline": lambda: to_partition_timeline(states, written_topics, work.settings),
+            "contradictions": lambda: to_contradictions(states),
+        }
+    )
     return work
 
 
@@ -290,54 +214,47 @@ def write_findings(work: Work) -> None:
     # a node's way is that of its cluster, whichever topics are rebuilt
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
     failures = to_log_dir_failures(work.inputs.events, stops)
-    elections = to_elections(partitions, events, topics, _known_spans(work, CONTROLLER_LOGS, "node_id"))
+    controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
     work.write(
         {
-            "elections": with_latency(elections, stops, failures),
-            "isr_changes": to_isr_changes(partitions, events, topics),
-            "reassignments": to_reassignments(events, partitions, topics, work.table("controller_timeline")),
-            "log_dir_failures": failures,
-            "controller_activity": to_controller_activity(work.inputs.events),
+            "elections": lambda: with_latency(
+                to_elections(partitions, events, topics, controller_logs), stops, failures
+            ),
+            "isr_changes": lambda: to_isr_changes(partitions, events, topics),
+            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers),
+            "log_dir_failures": lambda: failures,
+            "controller_activity": lambda: to_controller_activity(work.inputs.events),
         }
     )
     ends = work.inputs.events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
     # of all topics: who is out of sync is so until the logs end
     changes, elections = work.whole("isr_changes"), work.whole("elections")
+    left_by, led_by = (work.with_sealed(name, "isr_churn") for name in ("isr_changes", "elections"))
     work.write(
         {
-            "offline_partitions": _outages_with_causes(work, stops),
-            "isr_churn": to_isr_churn(
-                work.with_sealed("isr_changes", "isr_churn"),
-                work.with_sealed("elections", "isr_churn"),
-                ends,
-                work.settings,
-            ),
+            "offline_partitions": lambda: _outages_with_causes(work, stops),
+            "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, work.settings),
         }
     )
-    incidents = to_incidents(
-        stops,
-        work.table("log_dir_failures"),
-        work.table("offline_partitions"),
-        elections,
-        work.whole("reassignments"),
-        changes,
-        work.table("controller_timeline"),
+    outages, assigned = work.table("offline_partitions"), held(with_assignments(work.whole("partition_timeline")))
+    offline, states = (
+        work.with_sealed(name, "topic_availability") for name in ("offline_partitions", "partition_timeline")
     )
-    outages = work.table("offline_partitions")
-    assigned = with_assignments(work.whole("partition_timeline")).persist()
+    failed_dirs, reassignments, lives = (
+        work.table("log_dir_failures"),
+        work.whole("reassignments"),
+        work.whole("topic_timeline"),
+    )
+    coverage = work.inputs.facts.coverage
     work.write(
         {
-            "incidents": incidents,
-            "topic_availability": to_topic_availability(
-                work.with_sealed("offline_partitions", "topic_availability"),
-                work.with_sealed("partition_timeline", "topic_availability"),
-                work.whole("topic_timeline"),
-                ends,
-                work.settings,
+            "incidents": lambda: to_incidents(
+                stops, failed_dirs, outages, elections, reassignments, changes, controllers
             ),
-            "preferred_replica_imbalance": to_preferred_replica_imbalance(assigned),
-            "cluster_minutely": to_cluster_minutely(
-                outages, assigned, work.table("controller_timeline"), elections, changes, work.inputs.facts.coverage
+            "topic_availability": lambda: to_topic_availability(offline, states, lives, ends, work.settings),
+            "preferred_replica_imbalance": lambda: to_preferred_replica_imbalance(assigned),
+            "cluster_minutely": lambda: to_cluster_minutely(
+                outages, assigned, controllers, elections, changes, coverage
             ),
         }
     )
@@ -366,27 +283,34 @@ def write_verdicts(work: Work) -> None:
     shows_elr = showing_elr(work.whole("partition_timeline"))
     work = _with_changed_elr(work, shows_elr)
     by_cluster = releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions)
-    verdicts = to_verdicts(
-        work.table("elections"),
-        work.table("partition_timeline"),
-        work.table("controller_timeline"),
-        work.table("broker_timeline"),
-        work.table("reassignments"),
-        work.table("offline_partitions"),
-        work.table("topic_timeline"),
-        _known_spans(work, CONTROLLER_LOGS),
-        work.events,
-        shows_elr,
-        work.inputs.facts.kraft_clusters,
-        by_cluster,
-        to_term_releases(work.table("controller_timeline"), work.inputs.events, work.settings.kafka_versions),
-        work.settings,
-    )
-    # whatever topics are in scope, brokers are judged by all
-    caches = to_cache_verdicts(
-        work.inputs.events, work.whole("topic_timeline"), work.table("broker_timeline"), by_cluster
-    )
-    work.write({"verdicts": verdicts.unionByName(caches)})
+    terms, brokers = work.table("controller_timeline"), work.table("broker_timeline")
+    of_terms = to_term_releases(terms, work.inputs.events, work.settings.kafka_versions)
+    names = "elections", "partition_timeline", "reassignments", "offline_partitions", "topic_timeline"
+    elections, states, reassignments, outages, topics = map(work.table, names)
+    all_topics = work.whole("topic_timeline")
+    spans = _known_spans(work, CONTROLLER_LOGS)
+
+    def verdicts() -> DataFrame:
+        of_decisions = to_verdicts(
+            elections,
+            states,
+            terms,
+            brokers,
+            reassignments,
+            outages,
+            topics,
+            spans,
+            work.events,
+            shows_elr,
+            work.inputs.facts.kraft_clusters,
+            by_cluster,
+            of_terms,
+            work.settings,
+        )
+        # whatever topics are in scope, brokers are judged by all
+        return of_decisions.unionByName(to_cache_verdicts(work.inputs.events, all_topics, brokers, by_cluster))
+
+    work.write({"verdicts": verdicts})
 
 
 def _with_changed_elr(work: Work, shows_elr: DataFrame) -> Work:

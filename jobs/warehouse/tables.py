@@ -138,12 +138,14 @@ class Warehouse:
         append: bool = False,
         cache: bool = False,
         is_computed: bool = False,
+        when_cached: Callable[[DataFrame], None] = lambda rows: None,
     ) -> DataFrame | None:
         """Write rows in the table's columns and order: instead of all, of those that `replace` selects, or besides.
 
         `cache`: in a session of our own the rows stay cached for this run, and are returned. Reading a table for the
-        first time after it was written costs Delta three Spark jobs. `is_computed`: the caller holds them. If there are
-        none in either case, and the published table has none, nothing is written.
+        first time after it was written costs Delta three Spark jobs. `when_cached` is given them before they are saved,
+        for whoever goes on with them meanwhile. `is_computed`: the caller holds them. If there are none in either case,
+        and the published table has none, nothing is written.
         """
         is_new = not self.exists(table.name)
         replaces_some = replace is not None and not is_new
@@ -152,6 +154,7 @@ class Warehouse:
         if caches:
             # under column ids of their own: joined with what they were made of, Spark would confuse the two
             rows = checkpointed(rows.select(*(F.col(name).alias(name) for name in rows.columns)))
+            when_cached(rows)
         if (caches or is_computed) and self._is_published_empty(table.name) and rows.isEmpty():
             # a commit, and the gate's look at it, cost more than all of the night's work on such a table
             self._cached[table.name] = rows

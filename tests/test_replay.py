@@ -21,7 +21,7 @@ from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TI
 from udfs.kafka.decision_rules import INVARIANTS
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.releases import Release, lowest_release, printed_release
-from udfs.kafka.verdicts import Verdict, algorithm_release, without_elr
+from udfs.kafka.verdicts import Verdict, algorithm_release, without_input
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -36,8 +36,9 @@ ELR = {  # verdict without known eligible leader replicas -> the verdict that st
 @pytest.mark.parametrize("case", ELR)
 def test_nobody_is_accused_where_eligible_leader_replicas_are_unknown(case: str) -> None:
     (verdict, missing), expected = ELR[case]
-    verdict_without_elr = without_elr(
-        Verdict("unclean_leader_alone", verdict, "an unclean leader that is allowed", "leader 2", missing, "text")
+    verdict_without_elr = without_input(
+        Verdict("unclean_leader_alone", verdict, "an unclean leader that is allowed", "leader 2", missing, "text"),
+        "elr_before",
     )
     assert (verdict_without_elr.verdict, verdict_without_elr.missing) == expected
 

@@ -172,6 +172,45 @@ def test_a_completed_reassignment_rests_on_a_state_with_all_in_sync() -> None:
     assert (end["verdict"], [line["line"] for line in end["evidence"]]) == ("holds", [5, 6, 8])
 
 
+POSSIBLE = {  # releases that may have decided, ISRs while it lasted -> verdict, what it lacks
+    "a release that waits for all": ("4.1", [[2], [2, 3]], "violated", []),
+    "a release that waits for who is added": ("4.3", [[2], [2, 3]], "holds", []),
+    "either of them": ("4.1..", [[2], [2, 3]], "unknown", ["kafka_release"]),
+    "only those that wait for all": ("4.1..4.2.1", [[2], [2, 3]], "violated", []),
+    "no release completes it": ("4.1..", [[1], [1, 2]], "violated", []),
+    "each release completes it": ("4.1..", [[1, 2], [1, 2, 3]], "holds", []),
+}
+
+
+@pytest.mark.parametrize("case", POSSIBLE)
+def test_nobody_is_accused_whom_a_later_release_acquits(case: str) -> None:
+    """From 4.3 on a reassignment from 1, 2 to 2, 3, 1 waits for 3 alone (KAFKA-19975), before for all of them."""
+    release, isrs, verdict, missing = POSSIBLE[case]
+    row = {
+        "cluster": "c", "topic": "a", "partition": 0, "incarnation": 0, "since": 10, "until": 20, "shows_elr": None,
+        "original_replicas": [1, 2], "target_replicas": [2, 3, 1], "adding_replicas": [3], "removing_replicas": [],
+        "states": [{"isr": isr, "lines": [], "leader": isr[0]} for isr in isrs], "ends": None, "is_whole": True,
+        "evidence": [],
+    }  # fmt: skip
+    complete = next(iter(reassignment_verdicts([row], {"c": (release, True)})))
+    assert (complete["verdict"], complete["missing_inputs"]) == (verdict, missing)
+
+
+@pytest.mark.parametrize(
+    ("release", "verdict", "missing"),
+    [("3.5", "violated", []), ("3.4..3.5.2", "violated", []), ("3.5..", "unknown", ["kafka_release"])],
+)
+def test_a_state_that_a_later_release_would_make_is_unknown(release: str, verdict: str, missing: list[str]) -> None:
+    """Before 3.6 each shrink of the ISR raises the leader epoch in KRaft (KAFKA-15021)."""
+    shrinks = [state(10, 1, 3, 3, 1, [1, 2], None, None), state(20, 1, 3, 4, 1, [1], None, None)]
+    judged = [
+        (row["verdict"], row["missing_inputs"])
+        for row in state_verdicts(shrinks, {"c": (release, True)})
+        if (row["rule"], row["at"]) == ("epoch_increments", 20)
+    ]
+    assert judged == [(verdict, missing)]
+
+
 PASSED_OVER = {  # assignment, ISR, alive, maybe alive, shutting down, expected -> why others do not lead
     "the first leads": ([2, 3], [2, 3], [2, 3], [], [], "leader 2, ISR [2, 3]", ""),
     "one is not alive": ([2, 3], [2, 3], [3], [], [], "leader 3, ISR [3]", " (2 is not alive)"),

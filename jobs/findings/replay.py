@@ -30,7 +30,7 @@ from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import VERDICTS
 from udfs.kafka.election_verdicts import ASSIGNMENT_ORDER
-from udfs.kafka.releases import Release
+from udfs.kafka.releases import Release, first_release
 from udfs.kafka.verdict_rows import (
     Releases,
     broker_verdicts,
@@ -150,7 +150,7 @@ def _terms(controllers: DataFrame) -> DataFrame:
 
 def _zookeeper_before(release: Release, releases: Releases) -> list[str]:
     """Clusters that ran an earlier release, with ZooKeeper."""
-    return [name for name, (text, is_kraft) in releases.items() if not is_kraft and Release.parse(text) < release]
+    return [name for name, (text, is_kraft) in releases.items() if not is_kraft and first_release(text) < release]
 
 
 def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from udfs.kafka.releases import Release, lowest_release, printed_release
+from udfs.kafka.releases import Release, common_range, first_release, printed_release
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,7 +20,8 @@ KRAFT_ONLY = Release(4)
 def releases(
     log_files: DataFrame, events: DataFrame, configured: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, tuple[str, bool]]:
-    """By cluster the release whose algorithms it ran, and whether it ran KRaft; without those that show none.
+    """By cluster the release whose algorithms it ran, or the range of those that it may have run (`4.1..`), and whether
+    it ran KRaft; without those that show none.
 
     A release that is `configured` for a cluster counts before those that its brokers print when they start, and these
     before what messages allow.
@@ -37,15 +38,13 @@ def releases(
     starts = events.where("event_type = 'kafka_version' AND node_id IS NOT NULL")
     for row in starts.select("cluster", starts["fields"]["kafka_version"].alias("version")).distinct().collect():
         printed.setdefault(row["cluster"], []).append(row["version"])
-    lowest = {
-        cluster: Release.parse(configured[cluster])
-        if cluster in configured
-        else printed_release(printed.get(cluster, ())) or lowest_release(of_cluster)
+    known = {
+        cluster: configured.get(cluster) or printed_release(printed.get(cluster, ())) or common_range(of_cluster)
         for cluster, of_cluster in ranges.items()
     }
     return {
-        cluster: (str(release), cluster in kraft_clusters or release >= KRAFT_ONLY)
-        for cluster, release in lowest.items()
+        cluster: (str(release), cluster in kraft_clusters or first_release(str(release)) >= KRAFT_ONLY)
+        for cluster, release in known.items()
         if release is not None
     }
 

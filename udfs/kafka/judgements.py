@@ -17,6 +17,7 @@ INPUTS = {
     "live_brokers": "the live brokers",
     "metadata_version": "the metadata version",
     "min_isr": "min.insync.replicas",
+    "kafka_release": "the Kafka release",
     "online": "which brokers were online",
     "partition_epoch": "the partition epoch",
     "previous_leader": "the leader before",

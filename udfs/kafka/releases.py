@@ -60,14 +60,52 @@ def releases_between(first: Release, last: Release) -> Iterator[Release]:
     return (release for release in MINOR_RELEASES if first.line <= release <= last.line)
 
 
+def common_range(ranges: Iterable[str | None]) -> str | None:
+    """What version ranges (`2.4.0..`, `1.1.0..3.1.2`; None: any) leave; None if none names a release.
+
+    Ranges that exclude each other, as in a rolling upgrade, leave the lowest release that the latest one allows.
+
+    >>> [common_range(texts) for texts in (["1.1.0..3.1.2", "2.4.0..", None], ["2.4.0..2.8.1", "3.1.0.."])]
+    ['2.4..3.1.2', '3.1']
+    """
+    bounds = [text.partition("..")[::2] for text in ranges if text]
+    if not bounds:
+        return None
+    lowest = max(Release.parse(first) for first, _ in bounds)
+    highest = min((Release.parse(last) for _, last in bounds if last), default=None)
+    if highest is None:
+        return f"{lowest}.."
+    return f"{lowest}..{highest}" if highest > lowest else str(lowest)
+
+
 def lowest_release(ranges: Iterable[str | None]) -> Release | None:
-    """The lowest release that all version ranges allow (`2.4.0..`, `1.1.0..3.1.2`; None: any); None if none names one.
+    """The lowest release that all version ranges allow; None if none names one.
 
     >>> str(lowest_release(["1.1.0..3.1.2", "2.4.0..", None]))
     '2.4'
     """
-    lowest = [Release.parse(versions.split("..")[0]) for versions in ranges if versions]
-    return max(lowest) if lowest else None
+    versions = common_range(ranges)
+    return None if versions is None else first_release(versions)
+
+
+def first_release(versions: str) -> Release:
+    """The release of a text, or the first one of a range: `2.4.1`, `2.4..`, `2.4..3.1.2`."""
+    return Release.parse(versions.partition("..")[0])
+
+
+def possible_releases(versions: str, *, kraft: bool) -> list[Release]:
+    """The release of a text; of a range its first one and each later minor release, as far as they have a controller of
+    that kind (with ZooKeeper until 3.9).
+
+    >>> [str(release) for release in possible_releases("3.8.1..", kraft=False)]
+    ['3.8.1', '3.9']
+    """
+    lowest, (_, is_range, last) = first_release(versions), versions.partition("..")
+    if not is_range:
+        return [lowest]
+    highest = Release.parse(last) if last else MINOR_RELEASES[-1]
+    later = (release for release in releases_between(lowest, highest) if release > lowest)
+    return [lowest, *(release for release in later if kraft or release < Release(4))]
 
 
 _APACHE = re.compile(r"(?:0\.\d{1,2}|[1-4])(?:\.\d{1,2}){1,3}(?:-SNAPSHOT|-rc\d+)?")

@@ -1,14 +1,16 @@
 """Rows of the tables of elections, states and controllers -> rows of verdicts, as streams; no Spark.
 
 A row is a dict by column name, times in microseconds since 1970 UTC. `releases` gives by cluster the Kafka release
-whose algorithms it ran, and whether it ran KRaft; clusters without one are not judged. Rows stay in memory for one
-incarnation of a partition, or one cluster's controllers, at most.
+whose algorithms it ran, or the range of those that it may have run (`4.1..`), and whether it ran KRaft; clusters
+without one are not judged. A decision that the first release of a range would not have taken, but a later one would,
+is `unknown`. Rows stay in memory for one incarnation of a partition, or one cluster's controllers, at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -23,12 +25,12 @@ from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.refusal_verdicts import judge_refusal
-from udfs.kafka.releases import ProtocolVersion, Release, printed_release
+from udfs.kafka.releases import ProtocolVersion, Release, first_release, possible_releases, printed_release
 from udfs.kafka.request_verdicts import judge_requests
 from udfs.kafka.silence_verdicts import judge_cache, judge_shutdown, judge_silence
 from udfs.kafka.state_machines import is_known_legal
 from udfs.kafka.stored_state import Cluster
-from udfs.kafka.verdicts import Verdict, algorithm_release, judge_states, verdict_of, without_elr
+from udfs.kafka.verdicts import Verdict, algorithm_release, judge_states, verdict_of, without_input
 
 VerdictRow = dict[str, Any]
 Releases = Mapping[str, tuple[str, bool]]
@@ -51,14 +53,9 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
         is_kraft = ever_kraft and ran_kraft(row, row["at"])
         if is_kraft is None:
             continue
-        lowest, elr_enabled = algorithm_release(_of_terms([row], release), is_kraft, row["shows_elr"])
         proven = _with_fewest_lines(row)
-        verdict = judge_election(row, lowest, is_kraft=is_kraft, elr_enabled=elr_enabled)
-        if elr_enabled and row["elr_before"] is None:
-            verdict = without_elr(verdict)
-        elif elr_enabled and not row["isr_before"] and not row["elr_before"]:
-            # with both empty the last known leader may be elected
-            verdict = without_elr(verdict, "last_known_elr")
+        possible = _possible_releases([row], release, kraft=is_kraft)
+        verdict = _by_any(possible, partial(_judged_election, row, is_kraft))
         if row["succeeded"]:
             decision = f"leader epoch {row['leader_epoch']}"
         else:
@@ -66,6 +63,18 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
         yield _verdict_row(proven, verdict, f"{_incarnation(row)} {decision}", row["at"])
         if not is_kraft and (left := judge_shutdown(row)) is not None:
             yield _verdict_row(proven, left, f"{_incarnation(row)} {decision}", row["at"])
+
+
+def _judged_election(row: VerdictRow, is_kraft: bool, release: Release) -> Verdict:
+    """An election by the algorithm of a release."""
+    lowest, elr_enabled = algorithm_release(release, is_kraft, row["shows_elr"])
+    verdict = judge_election(row, lowest, is_kraft=is_kraft, elr_enabled=elr_enabled)
+    if elr_enabled and row["elr_before"] is None:
+        return without_input(verdict, "elr_before")
+    if elr_enabled and not row["isr_before"] and not row["elr_before"]:
+        # with both empty the last known leader may be elected
+        return without_input(verdict, "last_known_elr")
+    return verdict
 
 
 def _with_fewest_lines(election: VerdictRow) -> VerdictRow:
@@ -104,11 +113,13 @@ def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Release
         is_kraft = ever_kraft and ran_kraft(row, row["until"])
         if is_kraft is None:
             continue
-        lowest, _ = algorithm_release(Release.parse(release), is_kraft, row["shows_elr"])
+        possible = [
+            algorithm_release(one, is_kraft, row["shows_elr"])[0] for one in possible_releases(release, kraft=is_kraft)
+        ]
         began = _EPOCH + timedelta(microseconds=row["since"])
         subject = f"{_incarnation(row)} reassignment of {began:%F %H:%M:%S.%f}"
-        whole, ended = completing_state(row, lowest, is_kraft=is_kraft), ending_state(row)
-        verdict = judge_reassignment(row, lowest, is_kraft=is_kraft)
+        whole, ended = completing_state(row, possible[0], is_kraft=is_kraft), ending_state(row)
+        verdict = _by_any(possible, partial(judge_reassignment, row, is_kraft=is_kraft))
         yield _verdict_row(_with_line_of(row, whole), verdict, subject, row["until"])
         if (end := judge_end(row)) is not None:
             yield _verdict_row(_with_line_of(row, ended), end, subject, row["until"])
@@ -130,7 +141,7 @@ def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iter
     for row in paths:
         if row["cluster"] not in releases:
             continue
-        release = _of_terms([row], releases[row["cluster"]][0])
+        release = _possible_releases([row], *releases[row["cluster"]])[0]
         pairs = [(t["from_state"], t["to_state"]) for t in row["transitions"]]
         legal = [is_known_legal(release, *pair) for pair in pairs]
         illegal, damaged = ([at for at, is_so in enumerate(legal) if is_so is wrong] for wrong in (False, None))
@@ -154,7 +165,7 @@ def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterato
         if name not in releases:
             continue
         text, ever_kraft = releases[name]
-        release, rows = Release.parse(text), list(of_incarnation)
+        release, rows = first_release(text), list(of_incarnation)
         judged = [(j.verdict, j.about, j.lines) for j in judge_requests(rows, release, migrates=ever_kraft)]
         steps = [(j.verdict, j.about, j.lines) for j in judge_steps(rows)]
         for verdict, about, proof in (*judged, *steps, *judge_deletion(rows, release)):
@@ -206,7 +217,7 @@ def rebalance_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Itera
     for (name, node), of_node in groupby(lines, key=itemgetter("cluster", "node_id")):
         if name not in releases:
             continue
-        for verdict, about, proof in judge_rebalances(list(of_node), Release.parse(releases[name][0])):
+        for verdict, about, proof in judge_rebalances(list(of_node), first_release(releases[name][0])):
             row = {"cluster": name, "evidence": _evidence(proof)}
             yield _verdict_row(row, verdict, f"controller {node}, {about}", proof[0]["at"])
 
@@ -228,11 +239,24 @@ def broker_verdicts(registrations: Iterable[VerdictRow]) -> Iterator[VerdictRow]
             yield _verdict_row(rows[finding.at], verdict_of(finding), subject, rows[finding.at]["since"])
 
 
-def _of_terms(rows: Iterable[VerdictRow], release: str) -> Release:
-    """The lowest release that the controllers of rows printed (`term_release`), of those that printed none the
-    cluster's."""
-    printed = (printed_release([row.get("term_release")]) for row in rows)
-    return min(of_term or Release.parse(release) for of_term in printed)
+def _possible_releases(rows: Iterable[VerdictRow], release: str, kraft: bool) -> list[Release]:
+    """The releases by which the controllers of rows may have decided, the lowest first: the lowest that they printed
+    (`term_release`) or, if some printed none, those of the cluster."""
+    printed = [printed_release([row.get("term_release")]) for row in rows]
+    known = [of_term for of_term in printed if of_term is not None]
+    if known and len(known) == len(printed):
+        return [min(known)]
+    lowest, *later = possible_releases(release, kraft=kraft)
+    return [min([lowest, *known]), *later]
+
+
+def _by_any(possible: Sequence[Release], judge: Callable[[Release], Verdict]) -> Verdict:
+    """A decision by the first of the releases that may have taken it; unknown if that would not have, and another
+    would."""
+    verdict = judge(possible[0])
+    if verdict.verdict == VIOLATED and any(judge(release).verdict != VIOLATED for release in possible[1:]):
+        return without_input(verdict, "kafka_release")
+    return verdict
 
 
 def ran_kraft(row: VerdictRow, at: int | None) -> bool | None:
@@ -254,13 +278,32 @@ def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> I
     for is_kraft, part in ((False, rows[:first_kraft]), (True, rows[first_kraft:stop])):
         if not part:
             continue
-        lowest, elr_enabled = algorithm_release(_of_terms(part, release), is_kraft, part[0]["shows_elr"])
         before = [{**rows[first_kraft - 1], "controller_epoch": None}] if is_kraft and first_kraft else []
-        cluster = Cluster(lowest, is_kraft, _metadata_version(part[0]), elr_enabled=elr_enabled)
         states = [*before, *part]
-        for at, verdict in judge_states(cluster, states):
+        for at, verdict in _judged_states(states, _possible_releases(part, release, kraft=is_kraft), is_kraft):
             if at >= len(before):
                 yield _with_proof(states, at, verdict.rule), verdict
+
+
+def _judged_states(
+    states: Sequence[VerdictRow], possible: Sequence[Release], is_kraft: bool
+) -> Iterator[tuple[int, Verdict]]:
+    """Position and verdict of each rule, by the first of the releases that may have decided; see `_by_any`."""
+
+    def by(release: Release) -> Iterator[tuple[int, Verdict]]:
+        lowest, elr_enabled = algorithm_release(release, is_kraft, states[-1]["shows_elr"])
+        return judge_states(Cluster(lowest, is_kraft, _metadata_version(states[-1]), elr_enabled=elr_enabled), states)
+
+    judged = list(by(possible[0]))
+    suspects = {(at, verdict.rule) for at, verdict in judged if verdict.verdict == VIOLATED}
+    for release in possible[1:]:
+        if not suspects:
+            break
+        accused = {(at, verdict.rule) for at, verdict in by(release) if verdict.verdict == VIOLATED}
+        suspects &= accused
+    for at, verdict in judged:
+        is_certain = verdict.verdict != VIOLATED or (at, verdict.rule) in suspects
+        yield at, verdict if is_certain else without_input(verdict, "kafka_release")
 
 
 def _with_proof(states: Sequence[VerdictRow], at: int, rule: str) -> VerdictRow:

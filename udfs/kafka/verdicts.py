@@ -64,11 +64,12 @@ def algorithm_release(release: Release, is_kraft: bool, shows_elr: bool | None) 
     return release, is_kraft and release >= Release(4, 1)
 
 
-def without_elr(verdict: Verdict, missing: str = "elr_before") -> Verdict:
-    """The verdict where the logs lack the eligible leader replicas: a leader outside the ISR may have been one of them.
+def without_input(verdict: Verdict, missing: str) -> Verdict:
+    """The verdict where the logs lack an input by which a decision may be right, as the eligible leader replicas: a
+    leader outside the ISR may have been one of them.
 
     >>> verdict = Verdict("unclean_leader_alone", "violated", "a", "leader 3, ISR [3]", (), "b")
-    >>> without_elr(verdict).missing
+    >>> without_input(verdict, "elr_before").missing
     ('elr_before',)
     """
     if verdict.verdict != VIOLATED:
@@ -90,7 +91,7 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
         verdict = verdict_of(finding)
         lacks_elr = cluster.elr_enabled and finding.at > 0 and rows[finding.at - 1]["elr"] is None
         if lacks_elr and finding.rule in JUDGED_BY_ELR:
-            verdict = without_elr(verdict)
+            verdict = without_input(verdict, "elr_before")
         elif finding.rule == elr_disjoint_from_isr.__name__ and rows[finding.at]["elr"] is None:
             verdict = verdict_of(replace(finding, verdict=UNKNOWN, actual="", missing=("elr",)))
         yield finding.at, verdict

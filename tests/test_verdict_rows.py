@@ -176,7 +176,7 @@ POSSIBLE = {  # releases that may have decided, ISRs while it lasted -> verdict,
     "a release that waits for all": ("4.1", [[2], [2, 3]], "violated", []),
     "a release that waits for who is added": ("4.3", [[2], [2, 3]], "holds", []),
     "either of them": ("4.1..", [[2], [2, 3]], "unknown", ["kafka_release"]),
-    "only those that wait for all": ("4.1..4.2.1", [[2], [2, 3]], "violated", []),
+    "only those that wait for all": ("3.8..4.1.2", [[2], [2, 3]], "violated", []),
     "no release completes it": ("4.1..", [[1], [1, 2]], "violated", []),
     "each release completes it": ("4.1..", [[1, 2], [1, 2, 3]], "holds", []),
 }

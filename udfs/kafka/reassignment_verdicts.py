@@ -9,7 +9,7 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.judgements import UNKNOWN, Finding, judge, unknown
 from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
-from udfs.kafka.releases import Release
+from udfs.kafka.releases import TRUNK, Release
 from udfs.kafka.verdicts import Verdict, verdict_of
 
 Row = Mapping[str, Any]
@@ -89,7 +89,9 @@ def _completes(row: Row, release: Release, isr: list[int], *, is_kraft: bool) ->
         return set(target) <= set(isr)
     removing, adding = tuple(row["removing_replicas"] or ()), tuple(row["adding_replicas"] or ())
     lists = ReassignmentLists((*target, *(r for r in removing if r not in target)), adding, removing)
-    return kraft_reassign_complete(release, lists, isr) is not None
+    # from 4.3 on (KAFKA-19975) only the added replicas are awaited unless it shrinks; a patch release of 4.2 may do so
+    rules = [release, TRUNK] if release >= Release(4, 2) else [release]
+    return any(kraft_reassign_complete(rule, lists, isr) is not None for rule in rules)
 
 
 def _in_one_sentence(verdict: Verdict, row: Row) -> Verdict:

@@ -14,7 +14,7 @@ from jobs.timelines.observations import number_of, with_quorum_epoch
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 """Modes of a controller."""
@@ -205,28 +205,30 @@ def by_active_controller(rows: DataFrame, controllers: DataFrame, events: DataFr
     Standby controllers replay the same records, and a restarted one replays old ones as if they were new: also where
     it is the next controller itself, as the only one of a quorum always is.
     """
+    return with_active(rows, controllers, events).where("is_active").drop("is_active", "starts")
+
+
+def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> DataFrame:
+    """The same with `is_active`, whether the node was the active controller then, and `starts`, when its controller's
+    processes started, null if no line shows that."""
     starts = (
         events.where(F.col("event_type") == _STARTED)
         .groupBy("cluster", "node_id")
         .agg(F.collect_set("at").alias("starts"))
     )
-    terms = controllers.select(
-        "cluster",
-        F.col("controller_id").alias("node_id"),
-        F.coalesce("active_since", "since").alias("term_since"),
-        F.col("until").alias("term_until"),
-    ).join(starts, ["cluster", "node_id"], "left")
-    restarted_at = F.array_min(F.filter("starts", lambda at: at > F.col("term_since")))
-    is_active = (
-        (F.col("at") >= F.col("term_since"))
-        & (F.col("term_until").isNull() | (F.col("at") <= F.col("term_until")))
-        & (restarted_at.isNull() | (F.col("at") < restarted_at))
+    term = F.struct(F.coalesce("active_since", "since").alias("since"), "until")
+    terms = controllers.groupBy("cluster", F.col("controller_id").alias("node_id")).agg(
+        F.collect_list(term).alias("terms")
     )
-    return (
-        rows.join(F.broadcast(terms), ["cluster", "node_id"])
-        .where(is_active)
-        .drop("term_since", "term_until", "starts")
-    )
+
+    def is_within(term: Column) -> Column:
+        restarted_at = F.array_min(F.filter("starts", lambda at: at > term["since"]))
+        has_not_ended = term["until"].isNull() | (F.col("at") <= term["until"])
+        return (F.col("at") >= term["since"]) & has_not_ended & (restarted_at.isNull() | (F.col("at") < restarted_at))
+
+    spans = F.broadcast(terms.join(starts, ["cluster", "node_id"], "full"))
+    is_active = F.coalesce(F.exists("terms", is_within), F.lit(False))
+    return rows.join(spans, ["cluster", "node_id"], "left").withColumn("is_active", is_active).drop("terms")
 
 
 def standby_controllers(events: DataFrame, controllers: DataFrame) -> DataFrame:

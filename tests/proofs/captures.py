@@ -14,13 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @contextmanager
 def capture_folders(names: Collection[str] = ()) -> Iterator[list[Path]]:
-    """Folders of the captures of these names, of all without any, in the order of their names. Packed ones are unpacked
-    for as long as this lasts. Raises ValueError for a name of none."""
+    """Folders of the captures of these names, of all without any, in the order of their names; a name with a slash is
+    such a folder itself. Packed ones are unpacked for as long as this lasts. Raises ValueError for a name of none."""
     shared = ROOT.parent / "shared" / "captures"
     folders = {
         path.parent.name: path.parent for path in (shared if shared.is_dir() else ROOT / "data").glob("*/meta.json")
     }
     packed = {path.name.removesuffix(".tar.xz"): path for path in (ROOT / "data" / "captures").glob("*.tar.xz")}
+    folders |= {name: Path(name) for name in names if "/" in name and (Path(name) / "meta.json").exists()}
     if unknown := {*names} - folders.keys() - packed.keys():
         raise ValueError(f"no capture {', '.join(sorted(unknown))}; there are {', '.join(sorted(folders | packed))}")
     with TemporaryDirectory() as scratch:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.controllers import by_active_controller
+from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
@@ -56,6 +56,9 @@ RECORDS_US = 500_000
 """Records of accepted reassignments are logged within so many microseconds."""
 RESIGNED_US, REPLACED_US = 250_000, 3_000_000
 """What a controller did so shortly before it resigned, or another took its place, may never have been committed."""
+COMMITTED_US, STARTING_US = 30_000_000, 60_000_000
+"""Other controllers replay a record once it is committed: so long after it was written at most, and old ones, too, for
+so long after they started."""
 NO_DIRECTORY = ("AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAA")
 """Directory ids of replicas in no directory yet (KIP-858): UNASSIGNED and MIGRATING."""
 
@@ -66,7 +69,7 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
     `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`.
     """
     lines = events.where(F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS, *SHOWING))
-    named = _with_certainty(by_active_controller(lines, controllers, events), controllers).withColumns(
+    named = with_active(lines, controllers, events).withColumns(
         {
             "kind": _kind(),
             "context": F.col("fields")["context"],
@@ -74,7 +77,7 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
             "micros": F.unix_micros("at"),
         }
     )
-    steps = _with_counts(_without_twins(named)).where("kind IS NOT NULL")
+    steps = _with_counts(_without_twins(_with_certainty(named, controllers))).where("kind IS NOT NULL")
     of_record = F.col("kind").isin(ASSIGNMENT_CHANGED, SHOWN)
     step = F.struct(
         F.col("micros").alias("at"), "node_id", "file_id", "line", "kind",
@@ -116,14 +119,26 @@ def is_broker_step() -> Column:
 
 
 def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
-    """The same with `is_sure`: false of what was logged so late in a term that it may never have been committed."""
+    """Lines of active controllers with `is_sure`: false of what was logged so late in a term that it may never have
+    been committed, and that no other controller replays."""
     late = F.when(F.col("ended_by") == "resigned", RESIGNED_US).otherwise(REPLACED_US)
     ends = controllers.where("until IS NOT NULL").groupBy("cluster", F.col("controller_id").alias("node_id"))
     spans = ends.agg(F.collect_list(F.struct(F.unix_micros("until").alias("end"), late.alias("late"))).alias("ends"))
-    micros = F.unix_micros("at")
+    micros = F.col("micros")
     is_late = F.exists("ends", lambda end: (micros <= end["end"]) & (micros > end["end"] - end["late"]))
-    is_sure = ~F.coalesce(is_late, F.lit(False))
-    return lines.join(F.broadcast(spans), ["cluster", "node_id"], "left").withColumn("is_sure", is_sure).drop("ends")
+    own = Window.partitionBy("cluster", "broker", "kind").orderBy("micros")
+    is_starting = F.exists("starts", lambda at: micros.between(F.unix_micros(at), F.unix_micros(at) + STARTING_US))
+    is_committed = F.col("event_type").isin(*REPLAYS) & ~F.col("is_active") & ~F.coalesce(is_starting, F.lit(False))
+    committed_at = F.min(F.when(is_committed, micros)).over(own.rangeBetween(-NEAR_US, COMMITTED_US))
+    next_at = F.min(F.when(F.col("is_active"), micros)).over(own.rangeBetween(TWIN_US, COMMITTED_US))
+    is_replayed = F.col("broker").isNotNull() & (committed_at < F.coalesce(next_at, F.lit(2**62)))
+    return (
+        lines.withColumn("is_replayed", is_replayed)
+        .where("is_active")
+        .join(F.broadcast(spans), ["cluster", "node_id"], "left")
+        .withColumn("is_sure", ~F.coalesce(is_late, F.lit(False)) | F.coalesce("is_replayed", F.lit(False)))
+        .drop("ends", "is_active", "starts", "is_replayed")
+    )
 
 
 def _kind() -> Column:
@@ -165,12 +180,15 @@ def _with_counts(lines: DataFrame) -> DataFrame:
     )
     of_node = Window.partitionBy("cluster", "node_id")
     near = Window.partitionBy("cluster", "node_id", "step_context").orderBy("micros").rangeBetween(-NEAR_US, NEAR_US)
+    in_order = Window.partitionBy("cluster", "node_id", "step_context").orderBy("micros", "line")
     soon = of_node.orderBy("micros").rangeBetween(-NEAR_US, RECORDS_US)
     moves = ["adding_replicas", "removing_replicas"]
     is_move = (F.col("kind") == ASSIGNMENT_CHANGED) & (F.greatest(*(F.size(ids_of(name)) for name in moves)) > 0)
     counted = lines.withColumn("step_context", context).withColumns(
         {
             "near_steps": F.sum(is_step.cast("int")).over(near),
+            "near_requests": F.sum((is_step & F.col("event_type").isin(*REQUESTS)).cast("int")).over(near),
+            "next_count": F.lead(F.when(is_count, number_of("partition_count"))).over(in_order),
             "near_counts": F.sum(is_count.cast("int")).over(near),
             "count": F.max(F.when(is_count, number_of("partition_count"))).over(near),
             "counts": F.max(is_count).over(of_node),
@@ -180,6 +198,8 @@ def _with_counts(lines: DataFrame) -> DataFrame:
     changed = F.when(
         is_step & (F.col("near_steps") == 1),
         F.when(F.col("near_counts") == 1, F.col("count")).when((F.col("near_counts") == 0) & F.col("counts"), 0),
+    ).when(
+        is_step & (F.col("near_steps") == F.col("near_requests")) & F.col("counts"), F.coalesce("next_count", F.lit(0))
     )
     is_logged = (F.col("kind") == REPLICAS_REMOVED) & (F.col("moves") >= number_of("altered_count"))
     return counted.withColumn("changed", changed).where(~F.coalesce(is_logged, F.lit(False)))

@@ -17,6 +17,8 @@ alone     | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:0
 committed | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 again     | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 again     | 101           | 3                | 10:01:00 | 10:01:00     |          |
+taken     | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
+taken     | 101           | 3                | 10:01:00 | 10:01:02     |          |
 starting  | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 counts    | 100           | 2                | 10:00:00 | 10:00:00     |          |
 """
@@ -30,6 +32,8 @@ committed | 10:01:03     | 102     | kraft_broker_unfenced            | broker=1
 again     | 10:00:59     | 100     | kraft_broker_unfence_granted     | broker=1
 again     | 10:01:02     | 101     | kraft_broker_unfence_granted     | broker=1
 again     | 10:01:03     | 102     | kraft_broker_unfenced            | broker=1
+taken     | 10:00:59     | 100     | kraft_broker_unfence_granted     | broker=1
+taken     | 10:01:02     | 101     | kraft_broker_unfenced            | broker=1
 starting  | 10:00:59     | 100     | kraft_broker_unfence_granted     | broker=1
 starting  | 10:01:02     | 102     | kraft_controller_created         |
 starting  | 10:01:03     | 102     | kraft_broker_unfenced            | broker=1
@@ -40,7 +44,8 @@ def test_a_late_step_is_sure_once_another_controller_replays_its_record(frame: F
     """100 unfences broker 1 a second before another takes its place.
 
     Nobody replays it (`alone`; a record of another kind shows nothing); 102 does, which was there all the time
-    (`committed`); what 102 replays may be what 101 wrote after it (`again`), or be of any time, as 102 has just started
+    (`committed`); 101 does as it becomes active (`taken`);
+    what 102 replays may be what 101 wrote after it (`again`), or be of any time, as 102 has just started
     (`starting`).
     """
     same(
@@ -54,6 +59,7 @@ alone     | 10:00:59 | unfenced | false
 committed | 10:00:59 | unfenced | true
 again     | 10:00:59 | unfenced | false
 again     | 10:01:02 | unfenced | true
+taken     | 10:00:59 | unfenced | true
 starting  | 10:00:59 | unfenced | false
 """,
     )

@@ -224,7 +224,8 @@ def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> D
     def is_within(term: Column) -> Column:
         restarted_at = F.array_min(F.filter("starts", lambda at: at > term["since"]))
         has_not_ended = term["until"].isNull() | (F.col("at") <= term["until"])
-        return (F.col("at") >= term["since"]) & has_not_ended & (restarted_at.isNull() | (F.col("at") < restarted_at))
+        # as it becomes active it replays what others wrote, within the same millisecond
+        return (F.col("at") > term["since"]) & has_not_ended & (restarted_at.isNull() | (F.col("at") < restarted_at))
 
     spans = F.broadcast(terms.join(starts, ["cluster", "node_id"], "full"))
     is_active = F.coalesce(F.exists("terms", is_within), F.lit(False))

@@ -3,7 +3,8 @@
 Runs `nightly` over each capture (`tests.proofs.captures`), KRaft ones from their logs and again from their metadata
 dump alone. Fails if a table scores a precision below 1.0, if no rule matches a record of a logger wholly in scope, or
 if a decision of a proven release is called violated; those are printed. `--keep DIR` keeps the warehouses and scored
-tables there; those that are there already are scored as they are. A CAPTURE with a slash in it is a folder like those of data/.
+tables there; those that are there already are scored as they are. A CAPTURE with a slash in it is a folder like those
+of data/.
 """
 
 from __future__ import annotations

@@ -196,6 +196,24 @@ def test_what_follows(name: str) -> None:
     assert inferred == case.expected
 
 
+def test_a_lost_leader_is_sure_though_a_preferred_election_before_is_not() -> None:
+    """a-1-1 of 3.6.2, at 31:49.761 of its truth: both replicas are killed, and 2, which leads, is fenced first.
+
+    Either 4 follows it then, or had been elected before, as the preferred one; no line tells, and partition epoch 18 or
+    19 has no leader. While 4 is not fenced, or once it is back, somebody leads, in an epoch that nobody knows.
+    """
+    coverage = {n: [(FIRST, LAST * SECOND)] for n in (2, 4)}
+
+    def after(*steps: ControllerStep) -> dict[int, tuple[object, ...]]:
+        start = [known(16, 2, 6, [2, 4], 29, [4, 2])]
+        states = explain(start, steps, KEEPS, coverage, LAST * SECOND, shrinks=[]).states
+        return {epoch: (state.leader, state.leader_epoch, state.isr, state.step) for epoch, state in states.items()}
+
+    assert after(step(48.5, FENCED, 2), step(49.8, FENCED, 4)) == {19: (-1, None, None, 1)}
+    assert after(step(48.5, FENCED, 2)) == {}
+    assert after(step(48.5, FENCED, 2), step(49.8, FENCED, 4), step(60, UNFENCED, 4)) == {}
+
+
 @pytest.mark.parametrize(
     ("shrinks", "is_sure"),
     [

@@ -13,8 +13,9 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 
+from schemas.kafka_values import NO_LEADER
 from tests.kraft_oracle import Oracle, TooMany
-from tests.simulated_kraft import SimulatedCluster, evidence_of
+from tests.simulated_kraft import SimulatedCluster, State, evidence_of
 from udfs.reconstruct.kraft_counts import PartitionInput, explain_together
 
 HISTORIES, FAULTS, LEAST_RECALL = 1000, 12, 0.99
@@ -36,7 +37,17 @@ def count(seed: int) -> Counter[str]:
         complete = {state.partition_epoch for state in evidence.known[partition] if state.is_complete}
         counts["hidden"] += len(true.keys() - complete)
         values = {epoch: (truth.leader, truth.leader_epoch, list(truth.isr)) for epoch, truth in true.items()}
-        inferred = {epoch: state[1:4] for epoch, state in explanation.states.items() if epoch not in complete}
+        losses = [state for state in explanation.states.values() if state.isr is None]
+        inferred = {
+            epoch: state[1:4]
+            for epoch, state in explanation.states.items()
+            if epoch not in complete and state not in losses
+        }
+        last = cluster.history[partition][-1]
+        for loss in losses:
+            lost_at = evidence.steps[partition][loss.step].at if loss.step is not None else None
+            is_right = last.leader == NO_LEADER and lost_at == _lost_at(cluster.history[partition])
+            counts["losses" if is_right else "wrong"] += 1
         for epoch, value in inferred.items():
             counts["right" if values.get(epoch) == value else "wrong"] += 1
         try:
@@ -49,6 +60,12 @@ def count(seed: int) -> Counter[str]:
         counts["refuted"] += sum(values[epoch] != value for epoch, value in decidable.items())
         counts["inferred of decidable"] += sum(inferred.get(epoch) == value for epoch, value in decidable.items())
     return counts
+
+
+def _lost_at(history: Sequence[State]) -> int:
+    """When a partition without a leader lost it, in microseconds."""
+    last_led = max(n for n, state in enumerate(history) if state.leader != NO_LEADER)
+    return history[last_led + 1].at * 1000
 
 
 def main(names: Sequence[str]) -> int:
@@ -64,8 +81,8 @@ def main(names: Sequence[str]) -> int:
     recall = total["inferred of decidable"] / total["decidable"]
     print(
         f"{histories} histories: {total['hidden']} states that no line states, {total['right']} inferred rightly "
-        f"({total['right'] / total['hidden']:.4f}), {total['wrong']} wrongly; {total['decidable']} are decidable "
-        f"({oracle}), {recall:.4f} of them inferred"
+        f"({total['right'] / total['hidden']:.4f}), {total['wrong']} wrongly, {total['losses']} losses in unknown "
+        f"epochs; {total['decidable']} are decidable ({oracle}), {recall:.4f} of them inferred"
     )
     return 0 if not (total["wrong"] or total["refuted"]) and recall >= LEAST_RECALL else 1
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.kraft_explanations import Explanation, InferredState
 from udfs.reconstruct.kraft_facts import (
     ACTIVE_AFTER,
@@ -281,7 +282,34 @@ class _Search:
                 self._add(epoch, states, makers.get(epoch, set()), result)
         for position, answers in changed.items() if self.is_logged else ():
             result.changes[position] = answers.pop() if len(answers) == 1 else None
+        if is_end and self.is_logged:
+            self._add_loss(last, result)
         self.before = {node: set() for node in last}
+
+    def _add_loss(self, last: set[_Node], result: Explanation) -> None:
+        """Add that the partition has lost its leader, if all histories end so by the same step, though they differ in
+        how: whether there was a preferred election before is not logged."""
+        newest = max([self.known[-1].partition_epoch, *result.states])
+        if any(node.state.leader != NO_LEADER for node in last) or all(
+            node.state.partition_epoch <= newest for node in last
+        ):
+            return
+        losses: set[int | None] = set()
+        nodes, open_nodes = set(last), list(last)
+        while open_nodes:
+            node = open_nodes.pop()
+            before = self.before.get(node, set())
+            if not before:
+                return
+            for earlier in before:
+                if earlier.state.leader != NO_LEADER:
+                    losses.add(earlier.position if earlier.position < node.position else None)
+                elif earlier not in nodes:
+                    nodes.add(earlier)
+                    open_nodes.append(earlier)
+        if len(losses) == 1 and (step := losses.pop()) is not None:
+            epoch = max(node.state.partition_epoch for node in last)
+            result.states[epoch] = InferredState(epoch, NO_LEADER, None, None, None, step)
 
     def _add(self, epoch: int, states: set[PossibleState], makers: set[int | None], result: Explanation) -> None:
         """Add a state if all histories have it."""

@@ -7,12 +7,16 @@ from typing import NamedTuple
 
 
 class InferredState(NamedTuple):
-    """A state that all histories share; `step`: index of what made it, None where they differ about that."""
+    """A state that all histories share; `step`: index of what made it, None where they differ about that.
+
+    Where all end without a leader and differ in how, the last has neither leader epoch nor ISR, and the highest of
+    their partition epochs.
+    """
 
     partition_epoch: int
     leader: int
-    leader_epoch: int
-    isr: list[int]
+    leader_epoch: int | None
+    isr: list[int] | None
     replicas: list[int] | None
     step: int | None
 

@@ -290,9 +290,9 @@ class _Search:
         """Add that the partition has lost its leader, if all histories end so by the same step, though they differ in
         how: whether there was a preferred election before is not logged."""
         newest = max([self.known[-1].partition_epoch, *result.states])
-        if any(node.state.leader != NO_LEADER for node in last) or all(
-            node.state.partition_epoch <= newest for node in last
-        ):
+        newest_state = result.states.get(newest, self.known[-1])
+        is_newer = any(node.state.partition_epoch > newest for node in last)
+        if newest_state.leader == NO_LEADER or not is_newer or any(node.state.leader != NO_LEADER for node in last):
             return
         losses: set[int | None] = set()
         nodes, open_nodes = set(last), list(last)

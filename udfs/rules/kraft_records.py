@@ -90,9 +90,12 @@ def event(text: str) -> dict[str, Any]:
 
 
 def context(text: str) -> dict[str, Any]:
-    """Why a batch of changes is made: `handleBrokerFenced`, `enterControlledShutdown[2]`."""
-    broker = re.search(r"\[(\d+)\]$", text)
-    return {"context": text, **({"broker": broker[1]} if broker else {})}
+    """Why a batch of changes is made: `handleBrokerFenced`, `enterControlledShutdown[2]`, and from 3.7 on with the id
+    of a directory `handleDirectoriesOffline[2:nBNToeFsleI95dD_M4EufQ]`."""
+    about = re.search(r"\[(\d+)(?::([\w-]+))?\]$", text)
+    broker, directory = about.groups() if about else (None, None)
+    named = {"broker": broker, "directory": directory}
+    return {"context": text, **{name: value for name, value in named.items() if value is not None}}
 
 
 def fitting(read: Callable[[str], Mapping[str, Any]]) -> Callable[[str], Mapping[str, Any]]:
@@ -199,7 +202,7 @@ READERS: Mapping[str, tuple[str, Callable[[str], Mapping[str, Any]]]] = {  # kin
     "candidate_key": (r"\d+|ReplicaKey\(.*?\)", candidate_key),
     "controller_node": (r".*", controller_node),
     "event": (r"[\w-]+(?:\[[^\]]*\])?(?:\(\w+\))?", event),
-    "context": (r"[\w-]+(?:\[\d+\])?", context),
+    "context": (r"[\w-]+(?:\[[^\]]*\])?", context),
     "config_resource": (r"\(.*?\)", config_resource),
     "created_topics": (r"CreatableTopic\(.*", created_topics),
     "deleted_topics": (r"\{.*\}", deleted_topics),

@@ -264,8 +264,14 @@ RULES: tuple[Rule, ...] = (
         "kraft_partitions_changing_summary",
         REPLICATION,
         text="<context:context>: changing <partition_count:int> partition(s)",
-        sample="[QuorumController id=101] enterControlledShutdown[4]: changing 11 partition(s)",
-        reads={"controller_id": 101, "context": "enterControlledShutdown[4]", "broker": "4", "partition_count": "11"},
+        sample="[QuorumController id=101] handleDirectoriesOffline[4:EauAnREnKjtE2MBwlCxYfA]: changing 6 partition(s)",
+        reads={
+            "controller_id": 101,
+            "context": "handleDirectoriesOffline[4:EauAnREnKjtE2MBwlCxYfA]",
+            "broker": "4",
+            "directory": "EauAnREnKjtE2MBwlCxYfA",
+            "partition_count": "6",
+        },
         since="3.0.0",
     ),
     Rule(

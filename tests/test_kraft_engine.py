@@ -351,6 +351,15 @@ def test_nothing_follows_where_not_all_histories_are_tried(monkeypatch: pytest.M
     assert explained(case).states == {}
 
 
+def test_what_follows_before_there_are_too_many_histories_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 is fenced and returns, as in `orders-10`; then 2 and 3 come and go unseen, and who is left is anybody's guess."""
+    monkeypatch.setattr("udfs.reconstruct.kraft_engine.MOST_POSSIBLE", 4)
+    states = [known(11, 1, 3, [1], 0, [1, 2, 3]), known(13, 1, 5, [1], 20.1, [1, 2, 3])]
+    steps = [step(14, FENCED, 1), step(20, UNFENCED, 1), step(60, FENCED, 2), step(70, FENCED, 3)]
+    follows = explained(Case(states, steps, {})).states
+    assert {epoch: state[1:4] for epoch, state in follows.items()} == {12: (-1, 4, [1]), 13: (1, 5, [1])}
+
+
 def test_a_count_of_changed_partitions_tells_which_changed() -> None:
     """2 leads one partition; in the other it may have come into sync unseen, but only one changes when it is fenced."""
     steps = [step(1, UNFENCED, 2), step(30, FENCED, 2, 1), step(60, FENCED, 1, 2)]

@@ -26,7 +26,7 @@ from udfs.reconstruct.kraft_records import Activity, PossibleState, records_of_n
 from udfs.reconstruct.kraft_shown import CLOCK_TOLERANCE, FOREVER, LOG_DELAY, SAME_EVENT, Coverage, ShownStates
 
 MOST_POSSIBLE = 400
-"""Possible states at one moment; where there are more, nothing is inferred."""
+"""Possible states at one moment; where there are more, nothing is inferred behind it."""
 
 
 class _Node(NamedTuple):
@@ -163,6 +163,8 @@ class _Search:
             if not leaving and not is_too_much and may_begin_later:
                 frontier = set()
                 continue
+            if is_too_much:  # all histories are there until this step, though not behind it
+                self._conclude(entering, result, is_end=False)
             if not leaving or is_too_much:
                 return self._give_up(reached, result)
             if step is None:

@@ -352,8 +352,8 @@ def test_nothing_follows_where_not_all_histories_are_tried(monkeypatch: pytest.M
 
 
 def test_what_follows_before_there_are_too_many_histories_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1, alone in sync, is fenced and returns, as in `orders-10`. At first one of two replicas got its directory, 2 or 3,
-    so there are two histories all along; then replicas may have been removed, and there are too many."""
+    """1, alone in sync, is fenced and returns, as in `orders-10`. At first one of two replicas got its directory, so
+    there are two histories all along; then replicas may have been removed, and there are too many."""
     monkeypatch.setattr("udfs.reconstruct.kraft_engine.MOST_POSSIBLE", 12)
     created = ControllerStep(0, 101, "c", 0, SHOWN, None, 1, [1], [1, 2, 3], [2, 3], partition_epoch=0)
     removed = step(60, REPLICAS_REMOVED, 0)._replace(broker=None)

@@ -196,6 +196,20 @@ def test_a_rebalance_that_is_left_out_where_a_smaller_imbalance_is_mended() -> N
     assert rebalances(mended + left_out, Release(1, 1)) == [("holds", ()), ("unknown", ("live_brokers",))]
 
 
+def test_a_rebalance_asks_for_an_election_of_nobody_where_no_partition_may_move() -> None:
+    """As 2.2 does, which does not say who asked: `Starting preferred replica leader election for partitions `. One that
+    comes seconds later is an admin's."""
+
+    def nobody(after_s: float) -> list[dict[str, Any]]:
+        lines = [{**row, "at": row["at"] * SECOND} for row in one_pass(10, 0.3, [*TWO, "a-2"], None)]
+        asked = rebalance(13, "preferred_election_started", partitions=[])
+        return [*lines, {**asked, "at": int((12 + after_s) * SECOND)}]
+
+    mended = [{**row, "at": row["at"] * SECOND} for row in one_pass(0, 0.2, TWO, TWO)]
+    assert rebalances(mended + nobody(0.001), Release(2, 2)) == [("holds", ()), ("holds", ())]
+    assert rebalances(mended + nobody(5), Release(2, 2)) == [("holds", ()), ("violated", ())]
+
+
 def test_a_ratio_is_compared_with_the_assignments_of_its_own_pass_only() -> None:
     """The list of whom partitions prefer is not in the second pass."""
     second = [line for line in one_pass(10, 0.5, TWO, TWO) if line["event_type"] != "auto_rebalance_preferred_map"]

@@ -53,7 +53,7 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
     if evidence.unnumbered is not None:
         states = checkpointed(states)
-        states = with_unnumbered_states(states, evidence.unnumbered, evidence.incarnations, facts)
+        states = with_unnumbered_states(states, evidence.unnumbered, evidence.zk, evidence.incarnations, facts)
     states = with_assignments(states, evidence)
     if evidence.kraft is not None:
         states = checkpointed(states)

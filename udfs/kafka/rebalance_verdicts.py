@@ -27,6 +27,8 @@ LINES = (CHECK, PREFERRED, NOT_PREFERRED, RATIO, *STARTED)
 RULE = "auto_rebalance"
 THRESHOLD = 0.1
 """`leader.imbalance.per.broker.percentage`, by default 10."""
+AT_ONCE_US = 1_000_000
+"""An election that names nobody is one of the pass if it follows so soon: the rest of a pass takes milliseconds."""
 _SETTING = "leader.imbalance.per.broker.percentage"
 
 
@@ -95,10 +97,13 @@ def _checks(lines: Sequence[Line]) -> Iterator[_Check]:
 
 
 def _is_of(line: Line, check: _Check) -> bool:
-    """Whether an election is one that this pass may have asked for."""
+    """Whether an election is one that this pass may have asked for. From 2.0 on it asks for one of no partitions where
+    none may move: replicas that are offline, topics that go, any reassignment under way."""
     if line["is_auto"] is not None:
         return bool(line["is_auto"])
-    return bool(line["partitions"]) and set(line["partitions"]) <= (check.candidates or set())
+    if not line["partitions"]:
+        return bool(0 <= line["at"] - check.line["at"] <= AT_ONCE_US)
+    return set(line["partitions"]) <= (check.candidates or set())
 
 
 def _judge(check: _Check, release: Release, lowest_moved: float | None, highest_stayed: float | None) -> Verdict:

@@ -14,21 +14,26 @@ from jobs.timelines.cluster_facts import ClusterFacts, day_of, days, to_whole_co
 from jobs.timelines.evidence import MOST_EVIDENCE, evidence, line_as_evidence
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, to_ordered_states, to_rival_leaders
 from jobs.timelines.states.columns import ORDERED_STATES, first_assignment, is_complete, of_first_assignment
+from jobs.timelines.states.zookeeper import with_ordered_states_of_removals
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history_of_incarnation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from jobs.timelines.states.partition_evidence import UnnumberedEvidence
+    from jobs.timelines.states.partition_evidence import UnnumberedEvidence, ZkEvidence
 
 _OF_BEGINS = ("is_accepted", "inferred", "is_begin")
 
 
 def with_unnumbered_states(
-    numbered: DataFrame, unnumbered: UnnumberedEvidence, incarnations: DataFrame, facts: ClusterFacts
+    numbered: DataFrame,
+    unnumbered: UnnumberedEvidence,
+    zk: ZkEvidence | None,
+    incarnations: DataFrame,
+    facts: ClusterFacts,
 ) -> DataFrame:
     """States by partition epoch -> ORDERED_STATES: those of incarnations with lines that lack it are put in order
-    anew."""
+    anew, and what follows between them from replicas that went offline, if any did."""
     to_order, states = unnumbered.incarnations, unnumbered.observations
     complete = numbered.where(is_complete())
     if unnumbered.listed is not None:
@@ -38,10 +43,11 @@ def with_unnumbered_states(
     of_those = numbered.where(is_complete() | is_report).join(to_order, INCARNATION, "left_semi")
     rows = _epoch_observations(of_those, states, unnumbered.changes, begins)
     observations = checkpointed(_with_coverage(rows, facts))
-    in_order = to_ordered_states(observations, MOST_EVIDENCE).unionByName(
-        to_rival_leaders(observations, MOST_EVIDENCE), allowMissingColumns=True
-    )
-    by_steps = with_history_of_incarnation(in_order, incarnations)
+    in_order = with_history_of_incarnation(to_ordered_states(observations, MOST_EVIDENCE), incarnations)
+    if zk is not None:
+        in_order = with_ordered_states_of_removals(checkpointed(in_order), facts.coverage_by_leader, zk)
+    rivals = with_history_of_incarnation(to_rival_leaders(observations, MOST_EVIDENCE), incarnations)
+    by_steps = in_order.unionByName(rivals, allowMissingColumns=True)
     in_epoch = Window.partitionBy(HISTORY, "leader_epoch")
     of_one_term = by_steps.withColumn("controller_epoch", F.min("controller_epoch").over(in_epoch))
     by_number = numbered.join(to_order, INCARNATION, "left_anti")

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import MOST_EVIDENCE
 from jobs.timelines.observations import number_of
-from jobs.timelines.states.columns import NUMBERED_STATES, is_complete, with_inserted
+from jobs.timelines.states.columns import NUMBERED_STATES, ORDERED_STATES, is_complete, with_inserted
 from jobs.timelines.topics import HISTORY, INCARNATION
 from udfs.reconstruct.zk_inferred_columns import ZK_STATE, inferred_states
 
@@ -25,7 +25,23 @@ def with_states_of_removals(states: DataFrame, coverage: DataFrame, evidence: Zk
     After the last logged state they count while the topic is being deleted, if its leader's log is there all the time
     without a change. `coverage`: cluster, leader, `coverage`.
     """
-    with_candidates = _with_candidates(states, _removals(evidence))
+    return with_inserted(_with_reached(states, coverage, evidence, "partition_epoch"), NUMBERED_STATES)
+
+
+def with_ordered_states_of_removals(states: DataFrame, coverage: DataFrame, evidence: ZkEvidence) -> DataFrame:
+    """The same of ORDERED_STATES, numbered anew: where a leader's change that prints no partition epoch is between two
+    states, only these show which removals made one of the other."""
+    absent = {
+        field.name: F.lit(None).cast(field.dataType) for field in ORDERED_STATES if field.name not in states.columns
+    }
+    ordered = _with_reached(states.withColumns(absent), coverage, evidence, "ordinal")
+    order = Window.partitionBy(HISTORY).orderBy("ordinal", F.col("inferred").asc_nulls_first(), "partition_epoch")
+    return with_inserted(ordered, ORDERED_STATES).withColumn("ordinal", (F.row_number().over(order) - 1).cast("long"))
+
+
+def _with_reached(states: DataFrame, coverage: DataFrame, evidence: ZkEvidence, order_by: str) -> DataFrame:
+    """States of a history in an order -> the same, dated by removals, and with `inserted`."""
+    with_candidates = _with_candidates(states, _removals(evidence), order_by)
     with_coverage = with_candidates.join(F.broadcast(coverage), ["cluster", "leader"], "left")
     is_covered = F.exists(
         "coverage", lambda s: (s["covered_since"] <= F.col("at")) & (s["covered_until"] >= F.col("covered_to"))
@@ -35,7 +51,7 @@ def with_states_of_removals(states: DataFrame, coverage: DataFrame, evidence: Zk
     inferred = with_coverage.withColumn(
         "reached", inferred_states(_state(), F.unix_micros("at"), candidates, F.col("state_after"))
     )
-    return with_inserted(_dated(inferred), NUMBERED_STATES)
+    return _dated(inferred, order_by)
 
 
 def _removals(evidence: ZkEvidence) -> DataFrame:
@@ -63,22 +79,23 @@ def _state() -> Column:
     return F.struct(*ZK_STATE.names)
 
 
-def _with_candidates(states: DataFrame, removals: DataFrame) -> DataFrame:
+def _with_candidates(states: DataFrame, removals: DataFrame, order_by: str) -> DataFrame:
     """States with `state_after` (null if incomplete), `next_epoch`, and `candidates`: removals up to the next state.
 
     `covered_to`: until when the leader's log has to be there for them to count; null: it does not matter.
     """
-    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
+    order = Window.partitionBy(HISTORY).orderBy(order_by)
+    is_placed = is_complete() & F.col("partition_epoch").isNotNull()
     with_next = states.join(F.broadcast(removals), INCARNATION, "left").withColumns(
         {
             "next_epoch": F.lead("partition_epoch").over(order),
-            "state_after": F.lead(F.when(is_complete(), _state())).over(order),
+            "state_after": F.lead(F.when(is_placed, _state())).over(order),
             "next_at": F.unix_micros(F.lead("at").over(order)),
         }
     )
-    is_between = is_complete() & F.col("state_after").isNotNull()
-    is_last = is_complete() & F.col("next_epoch").isNull() & (F.size("deleting") > 0)
-    in_time = F.filter("removals", lambda r: r["at"].between(F.unix_micros("at"), F.col("next_at")))
+    is_between = is_placed & F.col("state_after").isNotNull()
+    is_last = is_placed & F.col("next_at").isNull() & (F.size("deleting") > 0)
+    in_time = F.filter("removals", lambda r: _is_after_first_proof(r) & (r["at"] <= F.col("next_at")))
     last_removal = F.try_element_at("deleting", F.lit(-1))
     return with_next.withColumns(
         {
@@ -88,14 +105,25 @@ def _with_candidates(states: DataFrame, removals: DataFrame) -> DataFrame:
     )
 
 
-def _dated(states: DataFrame) -> DataFrame:
+def _is_after_first_proof(removal: Column) -> Column:
+    """Whether a removal came after a state's first line, within a millisecond by the log that has both: it may be what
+    made that state."""
+    at, first = F.unix_micros("at"), F.try_element_at("evidence", F.lit(1))
+    is_made_by = (removal["file_id"] == first["file_id"]) & (removal["line"] <= first["line"])
+    return (removal["at"] > at) | ((removal["at"] == at) & ~F.coalesce(is_made_by, F.lit(False)))
+
+
+def _dated(states: DataFrame, order_by: str) -> DataFrame:
     """Rows with `reached` -> the same with `inserted`; a state logged late is as old as the removal that made it."""
-    order = Window.partitionBy(HISTORY).orderBy("partition_epoch")
+    order = Window.partitionBy(HISTORY).orderBy(order_by)
     only_between = F.filter(
         "reached", lambda s: F.col("next_epoch").isNull() | (s["partition_epoch"] < F.col("next_epoch"))
     )
     last = F.when(F.col("state_after").isNotNull(), F.try_element_at("reached", F.lit(-1))["made_by"])
-    both = states.withColumns({"inserted": F.transform(only_between, _row), "removal": F.lag(last).over(order)})
+    number = [F.col("ordinal")] if order_by == "ordinal" else []
+    both = states.withColumns(
+        {"inserted": F.transform(only_between, lambda s: _row(s, number)), "removal": F.lag(last).over(order)}
+    )
     removed_at = F.timestamp_micros("removal.at")
     line = F.struct("removal.node_id", "removal.file_id", "removal.line")
     with_line = F.slice(F.concat(F.array(line), F.col("evidence")), 1, MOST_EVIDENCE)
@@ -107,13 +135,14 @@ def _dated(states: DataFrame) -> DataFrame:
     )
 
 
-def _row(state: Column) -> Column:
-    """An inferred state as a row to insert."""
+def _row(state: Column, others: list[Column]) -> Column:
+    """An inferred state as a row to insert, and other columns of it."""
     removal = state["made_by"]
     line = F.struct(
         removal["node_id"].alias("node_id"), removal["file_id"].alias("file_id"), removal["line"].alias("line")
     )
     return F.struct(
+        *others,
         *(state[name].alias(name) for name in ZK_STATE.names),
         removal["controller_epoch"].alias("controller_epoch"),
         F.lit(True).alias("inferred"),

@@ -26,6 +26,18 @@ zk      | 10:06:00 | 0       | broker_set_changed              |           | add
 # 2 was the next controller, and died as such: the one after it does not find it, and sees it come back
 zk      | 10:07:00 | 1       | controller_context_live_brokers |           | live_brokers=Set(1)
 zk      | 10:08:00 | 1       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2
+# what brokers log themselves: 1 was gone while no controller looked, 2 a second before one noticed, 3 is noticed first
+own     | 09:59:00 | 1       | broker_registered_in_zk         |           | broker=1; broker_epoch=20
+own     | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2)
+own     | 10:00:01 | 0       | controller_context_broker_epochs |          | broker_epochs=Map(1 -> 20, 2 -> 21)
+own     | 10:01:00 | 0       | broker_set_changed              |           | added_brokers=3; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+own     | 10:01:00.05 | 3    | broker_registered_in_zk         |           | broker=3; broker_epoch=30
+own     | 10:05:00 | 1       | broker_registered_in_zk         |           | broker=1; broker_epoch=40
+own     | 10:06:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=50
+own     | 10:06:01 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=; bounced_brokers=2; live_brokers=1,2,3
+own     | 10:07:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=3; bounced_brokers=; live_brokers=1,2
+own     | 10:08:00 | 3       | broker_registered_in_zk         |           | broker=3
+own     | 10:08:01 | 0       | broker_set_changed              |           | added_brokers=3; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
 # KRaft: the active controller's word counts. 101 stands by until 10:10; 100 is restarted at 10:20 and reads its past again
 kraft   | 10:01:00 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true; kind=new
 kraft   | 10:01:01 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -131,6 +143,12 @@ zk      | 2      |       | 10:00:00 | 10:02:00 |            | session_expired
 zk      | 2      |       | 10:03:00 | 10:07:00 | returned   | session_expired
 zk      | 2      |       | 10:08:00 |          | returned   |
 zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdown
+own     | 1      | 20    | 10:00:00 | 10:05:00 |            | session_expired
+own     | 1      | 40    | 10:05:00 |          | returned   |
+own     | 2      | 21    | 10:00:00 | 10:06:01 |            | bounced
+own     | 2      | 50    | 10:06:01 |          | bounced    |
+own     | 3      | 30    | 10:01:00 | 10:07:00 | new        | session_expired
+own     | 3      |       | 10:08:01 |          | returned   |
 kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
 kraft   | 1      | 9     | 10:11:00 |          | returned   |
 kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown

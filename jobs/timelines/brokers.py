@@ -12,6 +12,7 @@ from jobs.session import checkpointed
 from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers, to_replay_spans
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import ids_of, number_of
+from jobs.timelines.zk_registrations import EPOCH_EVENTS, to_printed_epochs, with_registrations
 from schemas.timelines import BROKER_TIMELINE
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ _TRANSITION = ["cluster", "broker", "epoch", "at", "rank", "is_up", "how", "is_n
 `is_new`: whether the cluster did not know the broker before, as far as the controller of these logs can have seen; null
 unknown.
 """
+_ORDER = ["at", "rank", "node_id", "line", "file_id"]
 
 
 def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
@@ -66,7 +68,7 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """
     broker_events = checkpointed(
         events.where(
-            F.col("event_type").isin(*_ZK_EVENTS, *_CONTROLLER_EVENTS, *_DUMP_EVENTS, *_SHUTDOWN_EVENTS)
+            F.col("event_type").isin(*_ZK_EVENTS, *EPOCH_EVENTS, *_CONTROLLER_EVENTS, *_DUMP_EVENTS, *_SHUTDOWN_EVENTS)
             | _starts_dump()
         )
     )
@@ -108,7 +110,7 @@ def _of_deciding_mode(by_zookeeper: DataFrame, by_kraft: DataFrame, takeovers: D
 
 def _intervals(transitions: DataFrame) -> DataFrame:
     """_TRANSITION -> BROKER_TIMELINE, but `ended_by` is `how` of the transition that ended the interval."""
-    by_broker = Window.partitionBy("cluster", "broker").orderBy("at", "rank", "node_id", "line", "file_id")
+    by_broker = Window.partitionBy("cluster", "broker").orderBy(*_ORDER)
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     so_far = by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     was_up = F.coalesce("was_up", F.lit(False))
@@ -207,7 +209,11 @@ def _zk_transitions(events: DataFrame) -> DataFrame:
         .where(~F.array_contains("live", F.col("broker")))
     )
     absences = of_brokers(absent, F.col("broker"), 0, False, "session_expired")
-    return transitions.unionByName(absences).withColumn("is_new", F.lit(True)).select(*_TRANSITION)
+    counted = transitions.unionByName(absences).withColumn("is_new", F.lit(True)).select(*_TRANSITION)
+    printed = to_printed_epochs(events).withColumns(
+        {"is_up": F.lit(None).cast("boolean"), "is_new": F.lit(None).cast("boolean"), "rank": F.lit(2)}
+    )
+    return with_registrations(counted.unionByName(printed.select(*_TRANSITION)), [F.col(name) for name in _ORDER])
 
 
 def _dump_transitions(events: DataFrame) -> DataFrame:

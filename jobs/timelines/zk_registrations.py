@@ -1,0 +1,104 @@
+"""What brokers log of their own registrations with ZooKeeper: their epochs, and those that no controller noticed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.timelines.observations import number_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+REGISTERED = "broker_registered_in_zk"
+CACHED = ("controller_context_broker_epochs", "broker_epochs_updated")
+"""Controllers print the epochs of all live brokers, from 2.2 on."""
+EPOCH_EVENTS = (REGISTERED, *CACHED)
+LATE_US, NOTICED_US = 2_000_000, 60_000_000
+"""A broker logs its registration so much later than the controller notices it at most, and the controller notices that
+it is another one so much later."""
+_PRINTED_EPOCH = r"(\d+) -> (\d+)"
+
+
+def to_printed_epochs(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, broker, epoch, at, node_id, file_id, line, `how`: `registered` by the broker itself, its epoch
+    null until 2.1, or `cached` by a controller."""
+    place = ["cluster", "at", "node_id", "file_id", "line"]
+    own = events.where(F.col("event_type") == REGISTERED).select(
+        *place,
+        F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"),
+        F.col("fields")["broker_epoch"].try_cast("long").alias("epoch"),
+        F.lit("registered").alias("how"),
+    )
+    printed = F.col("fields")["broker_epochs"]
+    pairs = F.arrays_zip(*(F.regexp_extract_all(printed, F.lit(_PRINTED_EPOCH), n).alias(f"g{n}") for n in (1, 2)))
+    cached = events.where(F.col("event_type").isin(*CACHED)).select(*place, F.explode(pairs).alias("pair"))
+    of_controllers = cached.select(
+        *place,
+        F.col("pair.g1").try_cast("int").alias("broker"),
+        F.col("pair.g2").try_cast("long").alias("epoch"),
+        F.lit("cached").alias("how"),
+    )
+    return own.unionByName(of_controllers).where("broker IS NOT NULL")
+
+
+def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame:
+    """Rows of brokers that come up and go down, and of `to_printed_epochs` among them with `is_up` null -> the former,
+    with epochs that were printed.
+
+    A broker that registers while it counts as up had gone: it goes down and comes up then, unless the controller
+    notices it soon (`bounced`).
+    """
+    by_broker = Window.partitionBy("cluster", "broker").orderBy(*order)
+    before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
+    behind = by_broker.rowsBetween(1, Window.unboundedFollowing)
+    changes = F.col("is_up").isNotNull()
+    next_change = F.first(F.when(changes, F.struct("how", "at")), ignorenulls=True).over(behind)
+    marked = transitions.withColumns(
+        {
+            "was_up": F.last("is_up", ignorenulls=True).over(before),
+            "up_at": F.last(F.when(F.col("is_up"), F.col("at")), ignorenulls=True).over(before),
+            "next_change": next_change,
+        }
+    )
+    since_up = F.unix_micros("at") - F.unix_micros("up_at")
+    is_another = (F.col("how") == "registered") & F.col("was_up") & (since_up > LATE_US)
+    until_next = F.unix_micros("next_change.at") - F.unix_micros("at")
+    is_noticed = (F.col("next_change.how") == "bounced") & (until_next <= NOTICED_US)
+    marked = marked.withColumns(
+        {
+            "is_another": F.coalesce(is_another, F.lit(False)),
+            "is_noticed": F.coalesce(is_noticed, F.lit(False)),
+        }
+    )
+    down, up = (
+        F.struct(F.lit(is_up).alias("is_up"), F.lit(how).alias("how"), F.lit(rank).alias("rank"))
+        for is_up, how, rank in ((False, "session_expired", 0), (True, "added", 1))
+    )
+    as_it_is = F.struct("is_up", "how", "rank")
+    is_missed = F.col("is_another") & ~F.col("is_noticed")
+    rows = marked.withColumn("change", F.explode(F.when(is_missed, F.array(down, up)).otherwise(F.array(as_it_is))))
+    others = [name for name in transitions.columns if name not in ("is_up", "how", "rank")]
+    comes = F.col("is_another") & F.col("is_noticed")
+    return _with_epochs(rows.select(*others, "change.*", comes.alias("comes_later")), order).select(
+        *transitions.columns
+    )
+
+
+def _with_epochs(rows: DataFrame, order: list[Column]) -> DataFrame:
+    """Rows that come up and go down, with the largest epoch that was printed while it was so: each registration has a
+    larger one. One that `comes_later` is of the next time that the broker is up."""
+    so_far = (
+        Window.partitionBy("cluster", "broker")
+        .orderBy(*order)
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    downs = F.sum(F.coalesce(~F.col("is_up"), F.lit(False)).cast("int")).over(so_far)
+    stays = rows.withColumn("stay", downs + F.col("comes_later").cast("int"))
+    printed = F.max(F.when(F.col("is_up").isNull(), F.col("epoch"))).over(
+        Window.partitionBy("cluster", "broker", "stay")
+    )
+    own = F.when(F.col("is_up"), F.col("epoch"))
+    return stays.withColumn("epoch", F.coalesce(own, printed)).where("is_up IS NOT NULL")

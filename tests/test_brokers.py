@@ -87,6 +87,8 @@ granted | 10:03:00 | 101     | kraft_broker_registered         |           | bro
 granted | 10:03:01 | 101     | kraft_broker_unfence_granted    |           | broker=2; offset=60
 granted | 10:04:00 | 101     | kraft_broker_unfence_granted    |           | broker=3; offset=207
 granted | 10:04:01 | 101     | kraft_broker_unfenced           |           | broker=3; broker_epoch=206
+granted | 10:02:00 | 101     | kraft_broker_registered         |           | broker=5; broker_epoch=8; fenced=true; kind=new
+granted | 10:02:02 | 101     | kraft_broker_unfence_granted    |           | broker=5; offset=10
 granted | 10:08:00 | 101     | kraft_broker_unfence_granted    |           | broker=4; offset=300
 granted | 10:09:00 | 101     | kraft_broker_immediate_shutdown_granted |   | broker=4
 # a migration: KRaft knows 1 and fences it before it decides; from 10:05 on its word counts, and 1 is there
@@ -160,6 +162,7 @@ granted | 1      | 7     | 10:05:30 | 10:06:02 | returned   | controlled_shutdow
 granted | 1      | 95    | 10:07:01 |          | returned   |
 granted | 2      | 8     | 10:02:01 | 10:03:00 | new        | fenced
 granted | 2      | 60    | 10:03:01 |          | returned   |
+granted | 5      | 8     | 10:02:02 |          | new        |
 granted | 3      | 206   | 10:04:00 |          |            |
 granted | 4      | 300   | 10:08:00 | 10:09:00 |            | controlled_shutdown
 migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced

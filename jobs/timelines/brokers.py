@@ -50,6 +50,10 @@ _SHUTDOWN_EVENTS = (
 )
 """Events by which a controlled shutdown begins; a broker that leads nothing may go at once."""
 
+MOST_OF_BATCH = 100
+"""Records that a controller writes at once, at most. One that has replayed a registration takes the last offset of its
+batch for that of the registration (3.5.2 logs `register broker record 5` of a broker whose epoch is 4)."""
+
 _TRANSITION = ["cluster", "broker", "epoch", "at", "rank", "is_up", "how", "is_new", "node_id", "file_id", "line"]
 """A broker comes up or goes down, or is logged as either again.
 
@@ -115,11 +119,14 @@ def _intervals(transitions: DataFrame) -> DataFrame:
     so_far = by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     was_up = F.coalesce("was_up", F.lit(False))
     record_epoch = F.when(F.lead("is_up").over(by_broker), F.lead("epoch").over(by_broker))  # of what was decided
+    epoch_before = F.last("epoch", ignorenulls=True).over(before)
+    is_of_batch = (epoch_before <= F.col("epoch")) & (epoch_before > F.col("epoch") - MOST_OF_BATCH)
+    granted_epoch = F.coalesce(record_epoch, F.when(is_of_batch, epoch_before), "epoch")
     changes = transitions.withColumns(
         {
             "was_up": F.last("is_up").over(before),
             "was_new": F.first("is_new").over(so_far),
-            "epoch": F.when(F.col("how") == "granted", F.coalesce(record_epoch, "epoch")).otherwise(F.col("epoch")),
+            "epoch": F.when(F.col("how") == "granted", granted_epoch).otherwise(F.col("epoch")),
         }
     ).where((F.col("is_up") & ~was_up) | (~F.col("is_up") & was_up))
     ups = changes.withColumns(

@@ -133,7 +133,9 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
     (KIP-966): a replica that is printed as one, or the feature, proves them; a list of features without it that there
     are none. Until metadata version 3.6-IV0 (KAFKA-15021), and while ZooKeeper's brokers migrate, a record that takes a
     member out of the ISR names the leader; before release 3.8 also one that takes out nobody, for it is the last.
-    Directories are told from 3.7 on (KIP-858). What changed meanwhile, as in an upgrade, is unknown.
+    Directories are told from 3.7 on (KIP-858). What changed meanwhile, as in an upgrade, is unknown. A broker that
+    publishes offset 0 has not read the metadata yet, and prints 3.0-IV1; a cluster that never had ZooKeeper logs from
+    3.5 on that its migration's state is NONE.
     """
     event = F.col("event_type")
     features = F.when(event == "metadata_features_loaded", F.col("fields")["features"])
@@ -143,9 +145,14 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
     has_elr = (event.startswith("kraft") & (F.size(ids_of("elr")) > 0)) | is_on | features.rlike(f"{ELR_FEATURE}=[1-9]")
     release = _release(F.when(event == "kafka_version", F.col("fields")["kafka_version"]))
     level = number_of("metadata_version_level")
-    is_old = F.coalesce(
-        _release(F.col("fields")["metadata_version"]) < _number(3, 6), level < METADATA_VERSION_3_6
+    is_known = ~F.coalesce(F.col("fields")["metadata_offset"] == "0", F.lit(False))
+    is_old = F.when(
+        is_known,
+        F.coalesce(_release(F.col("fields")["metadata_version"]) < _number(3, 6), level < METADATA_VERSION_3_6),
     ).cast("int")
+    names = ("zk_migration_state", "from_state", "to_state")
+    states = F.array_distinct(F.array_compact(F.array(*(F.col("fields")[name] for name in names))))
+    migrates = event.contains("migration") & ~F.coalesce(states == F.array(F.lit("NONE")), F.lit(False))
     clusters = events.where(
         "event_type IN ('kafka_version', 'metadata_features_loaded', 'metadata_published') OR event_type LIKE 'kraft%'"
     ).groupBy("cluster")
@@ -157,7 +164,7 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
         F.max(release).alias("newest"),
         F.min(is_old).alias("least_old"),
         F.max(is_old).alias("most_old"),
-        F.max(event.contains("migration")).alias("migrates"),
+        F.max(migrates).alias("migrates"),
     ).where("is_kraft")
     raises = (
         F.when(F.col("migrates") | (F.col("newest") >= _number(3, 6)) & (F.col("least_old") != F.col("most_old")), None)

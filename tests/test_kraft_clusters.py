@@ -1,0 +1,47 @@
+"""What is known of KRaft clusters for what follows from their controllers' steps; a case is a cluster of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobs.timelines.cluster_facts import to_kraft_clusters
+from schemas.ingest import EVENTS
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+LINES = """
+cluster  | event_type                       | fields
+# 3.5 prints at each start that nothing migrates
+old      | kafka_version                    | kafka_version=3.5.2
+old      | kraft_controller_migration_state | zk_migration_state=NONE
+old      | kraft_migration_state_changed    | from_state=NONE; to_state=NONE
+migrates | kafka_version                    | kafka_version=3.5.2
+migrates | kraft_migration_state_changed    | from_state=NONE; to_state=PRE_MIGRATION
+driver   | kafka_version                    | kafka_version=3.9.1
+driver   | kraft_metadata_version_set       | metadata_version=3.9-IV0
+driver   | kraft_migration_driver_state     | from=INACTIVE
+# 3.6 publishes the lowest version there is before it has read any
+new      | kafka_version                    | kafka_version=3.6.2
+new      | kraft_metadata_version_set       | metadata_version=3.6-IV2
+new      | metadata_published               | metadata_offset=0; metadata_version=3.0-IV1
+upgraded | kafka_version                    | kafka_version=3.6.2
+upgraded | kraft_metadata_version_set       | metadata_version=3.5-IV2
+upgraded | metadata_published               | metadata_offset=9; metadata_version=3.6-IV2
+"""
+
+
+def test_what_raises_the_leader_epoch(frame: Frame, same: Same) -> None:
+    """Until metadata version 3.6-IV0 each record that takes a member out of the ISR; unknown in a migration and where
+    it changed meanwhile."""
+    same(
+        to_kraft_clusters(frame(EVENTS, LINES)),
+        """
+cluster  | raises_epoch_of_shrink | raises_epoch_of_last_member
+old      | true                   | true
+migrates |                        |
+driver   |                        | false
+new      | false                  | false
+upgraded |                        |
+""",
+    )

@@ -16,7 +16,9 @@ from udfs.reconstruct.kraft_explanations import Explanation
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
+    DIRECTORY_LOST,
     FENCED,
+    REPLICA_LOST,
     REPLICAS_REMOVED,
     SHOWN,
     UNCLEAN_RESTART,
@@ -315,6 +317,32 @@ def test_without_a_controller_log_states_of_one_leader_epoch_follow_if_the_leade
     states, own_log = [known(5, 2, 1, [2], 0), known(6, 2, 1, None, 20), joined], {2: [(FIRST, LAST * SECOND)]}
     follows = explain(states, [], KEEPS, own_log, LAST * SECOND, has_controller_log=False).states
     assert {epoch: state[1:4] for epoch, state in follows.items()} == {6: (2, 1, [2])}
+
+
+def test_a_replica_whose_directory_failed_cannot_lead_before_its_broker_is_back() -> None:
+    """payments-3 of 4.3.1: 4, alone in sync, loses the directory at 28:04.672; broker 0 returns, 4 is shut down, and as
+    it starts again it is not eligible any more, for its shutdown was unclean.
+
+    The controller names the directory only, the broker the partitions in it: without its line the loss may be of the
+    shutdown, and has no time.
+    """
+    states = [known(5, 4, 2, [4], 0, [4])._replace(eligible=[]), known(7, -1, 3, [], 200)]
+    steps = [
+        step(68, DIRECTORY_LOST, 4), step(130, UNFENCED, 0, 2), step(164, CONTROLLED_SHUTDOWN, 4, 12),
+        step(165, FENCED, 4, 0), step(198, UNCLEAN_RESTART, 4),
+    ]  # fmt: skip
+    line = ControllerStep(round(67.9 * SECOND), 4, "b", 679, REPLICA_LOST, 4)
+    rows = [(*state, True, False) for state in states]
+
+    def loss(*more: ControllerStep) -> tuple[object, ...]:
+        own_log = [(4, FIRST, LAST * SECOND)]
+        follows = following_rows(rows, [*steps, *more], ELIGIBLE, own_log, [(FIRST, LAST * SECOND)], None, [])
+        assert follows is not None
+        (state,) = follows[0][1]
+        return (*state[:4], state[5] if state[6] else None)
+
+    assert loss() == (6, -1, 3, [], None)
+    assert loss(line) == (6, -1, 3, [], 68 * SECOND)
 
 
 def test_a_state_is_as_old_as_the_step_that_made_it() -> None:

@@ -36,6 +36,8 @@ class EvidenceKinds:
     """Partitions that are reassigned."""
     listed: bool = True
     """Lists of states by ZooKeeper's controllers."""
+    lost_directories: bool = True
+    """Brokers that name the partitions of a log directory that failed."""
     zookeeper: bool = True
     """Leaders that write their ISR to ZooKeeper, or lines of controllers that use it."""
 
@@ -59,6 +61,7 @@ def evidence_kinds(events: DataFrame) -> EvidenceKinds:
         "assigned": is_new_assignment(),
         "reassigned": is_reassignment(),
         "listed": kind.isin(*LISTED_STATE_EVENTS),
+        "lost_directories": kind == DIRECTORY_PARTITIONS,
         "zookeeper": F.col("logger").startswith("kafka.controller.") | is_leader | is_change,
         "isr_reported": kind == "isr_updated",
     }
@@ -121,6 +124,8 @@ def is_replica_offline() -> Column:
     return (F.col("event_type") == "replica_state_change") & (F.col("fields")["to_state"] == "OfflineReplica")
 
 
+DIRECTORY_PARTITIONS = "log_dir_failure_partitions"
+"""Event by which a broker names the partitions of a log directory that failed."""
 METADATA_VERSION_3_6 = 12
 """Level of metadata version 3.6-IV0."""
 ELR_FEATURE = "eligible.leader.replicas.version"

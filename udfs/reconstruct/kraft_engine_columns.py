@@ -12,7 +12,15 @@ from pyspark.sql import types as T
 from schemas.spark import EVIDENCE, FLAG, IDS, INT, LONG, TEXT, struct
 from udfs.reconstruct.kraft_engine import explain
 from udfs.reconstruct.kraft_explanations import InferredState
-from udfs.reconstruct.kraft_facts import SHOWN, ControllerStep, KnownState, PartitionRules, Shrink
+from udfs.reconstruct.kraft_facts import (
+    DIRECTORY_LOST,
+    REPLICA_LOST,
+    SHOWN,
+    ControllerStep,
+    KnownState,
+    PartitionRules,
+    Shrink,
+)
 from udfs.reconstruct.kraft_shown import FOREVER
 
 CONTROLLER_STEP = struct(
@@ -37,6 +45,8 @@ LOGGED = struct(since=LONG, until=LONG)
 """A span in which the log of the active controller is there."""
 FAILOVER_US = 60_000_000
 """So long there may be no active controller, and a line may be before or after its log, in microseconds."""
+SAME_FAILURE_US = 15_000_000
+"""A broker and the controller log one failed directory within so many microseconds."""
 FOLLOWING_STATE = struct(
     partition_epoch=INT, leader=INT, leader_epoch=INT, isr=IDS, replicas=IDS, at=LONG, evidence=EVIDENCE
 )
@@ -59,7 +69,7 @@ def following_rows(
     """See `following`; rows as tuples."""
     if not known or rules is None:
         return None
-    in_order = sorted((ControllerStep(*step) for step in steps or ()), key=lambda step: (step.at, step.line))
+    in_order = _with_lost_replicas(ControllerStep(*step) for step in steps or ())
     leaders_shrinks = None if shrinks is None else [Shrink(*shrink) for shrink in shrinks]
     coverage: dict[int, list[tuple[int, int]]] = {}
     for broker, since, end in covered or ():
@@ -95,6 +105,21 @@ def following_rows(
         ]
         rows.append((own, [_row(*states[e], proven_at) for e in between] or None))
     return rows
+
+
+def _with_lost_replicas(steps: Iterable[ControllerStep]) -> list[ControllerStep]:
+    """Steps in order: a failed directory is one of this partition's where the broker's own line names it about then."""
+    in_order = sorted(steps, key=lambda step: (step.at, step.line))
+    named = [step for step in in_order if step.kind == REPLICA_LOST]
+
+    def is_named(step: ControllerStep) -> bool:
+        return any(line.broker == step.broker and abs(line.at - step.at) <= SAME_FAILURE_US for line in named)
+
+    return [
+        step._replace(kind=REPLICA_LOST) if step.kind == DIRECTORY_LOST and is_named(step) else step
+        for step in in_order
+        if step.kind != REPLICA_LOST
+    ]
 
 
 def _merged(logged: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -16,6 +16,7 @@ from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     DIRECTORY_LOST,
     REMOVALS,
+    REPLICA_LOST,
     REPLICAS_REMOVED,
     UNCLEAN_RESTART,
     UNFENCED,
@@ -49,6 +50,8 @@ class PossibleState(NamedTuple):
     """Replicas of which the controller knows no directory."""
     is_unlogged: bool
     """Whether it is a change that the leader made and did not live to log."""
+    without_directory: Ids = frozenset()
+    """Replicas that left the ISR with their directory: they cannot lead before their broker is back with another."""
 
     @classmethod
     def of(cls, known: KnownState) -> PossibleState:
@@ -120,18 +123,43 @@ def records_of_step(
     if step.kind == ASSIGNMENT_CHANGED:
         after = _as_recorded(state, step)
         return {after} if after.leader in (NO_LEADER, *after.isr) else set()
+    active = _without_lost_directories(state, active)
     if step.kind == REPLICAS_REMOVED:
         return {state, *_without_replicas(state, active)}
+    if step.kind == REPLICA_LOST and step.broker is not None:
+        return set(_with_lost_directory(state, step.broker, active, rules))
     if step.kind == DIRECTORY_LOST:
         lost = state.isr if step.broker is None else (step.broker,)
-        return {state}.union(*(_removed(state, broker, active, rules, is_unclean=False) for broker in lost))
+        return {state}.union(*(_with_lost_directory(state, broker, active, rules) for broker in lost))
     if step.broker is None:
         return {state}
     if step.kind == UNFENCED:
-        return set(_unfenced(state, step.broker, active))
+        if step.broker not in state.without_directory:
+            return set(_unfenced(state, step.broker, active))
+        mended = state._replace(without_directory=state.without_directory - {step.broker})
+        return {state, *_unfenced(mended, step.broker, active)}
     if step.kind in REMOVALS:
-        return set(_removed(state, step.broker, active, rules, is_unclean=step.kind == UNCLEAN_RESTART))
+        is_restart = step.kind == UNCLEAN_RESTART
+        left = state.without_directory - ({step.broker} if is_restart else frozenset())
+        removed = _removed(state, step.broker, active, rules, is_unclean=is_restart)
+        return {after._replace(without_directory=left) for after in removed}
     return {state}
+
+
+def _without_lost_directories(state: PossibleState, active: Activity) -> Activity:
+    """Who may lead the partition: nobody whose directory failed."""
+    if not state.without_directory:
+        return active
+    return {**active, **dict.fromkeys(state.without_directory, False)}
+
+
+def _with_lost_directory(
+    state: PossibleState, broker: int, active: Activity, rules: PartitionRules
+) -> Iterator[PossibleState]:
+    """The directory of a broker's replica failed: it is taken out of the ISR."""
+    for after in _removed(state, broker, active, rules, is_unclean=False):
+        was_in_sync = after.partition_epoch > state.partition_epoch
+        yield after._replace(without_directory=state.without_directory | {broker}) if was_in_sync else after
 
 
 def records_of_nobody(
@@ -149,6 +177,7 @@ def records_of_nobody(
     its place. `shrinks`: the ISRs that it says it shrinks to about then, for it does before it asks; None: any.
     """
     by_leader = known is not None and known.by_leader
+    active = _without_lost_directories(state, active)
     if not state.is_unlogged and not by_leader:
         yield from _with_directory(state, active)
     if state.leader == NO_LEADER:

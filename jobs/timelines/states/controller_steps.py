@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_facts import DIRECTORY_PARTITIONS
 from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
+from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
     DIRECTORY_LOST,
     FENCED,
+    REPLICA_LOST,
     REPLICAS_REMOVED,
     SHOWN,
     UNCLEAN_RESTART,
@@ -108,6 +111,31 @@ def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
         .where("span.since <= span.until")
         .groupBy("cluster")
         .agg(F.collect_list("span").alias("logged"))
+    )
+
+
+def to_lost_replicas(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, partition, topic_id, at, and `step`: a replica that its broker names among those of a
+    log directory that failed."""
+    lines = events.where((F.col("event_type") == DIRECTORY_PARTITIONS) & F.col("node_id").isNotNull())
+    step = F.struct(
+        *(
+            {
+                "at": F.unix_micros("at"),
+                "node_id": F.col("node_id"),
+                "file_id": F.col("file_id"),
+                "line": F.col("line"),
+                "kind": F.lit(REPLICA_LOST),
+                "broker": F.col("node_id"),
+                "is_sure": F.lit(True),
+            }.get(field.name, F.lit(None))
+            .cast(field.dataType)
+            .alias(field.name)
+            for field in CONTROLLER_STEP
+        )
+    )
+    return lines.select("cluster", "at", F.explode("partitions").alias("p"), step.alias("step")).select(
+        "cluster", "p.topic", "p.partition", "p.topic_id", "at", "step"
     )
 
 

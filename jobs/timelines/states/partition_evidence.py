@@ -22,7 +22,7 @@ from jobs.timelines.observations import (
     to_observations,
     to_unnumbered_observations,
 )
-from jobs.timelines.states.controller_steps import to_controller_steps, to_logged_spans
+from jobs.timelines.states.controller_steps import to_controller_steps, to_logged_spans, to_lost_replicas
 from jobs.timelines.topics import (
     INCARNATION,
     to_numbered_incarnations,
@@ -48,7 +48,8 @@ class KraftEvidence:
     broker_steps: DataFrame
     """Rows of EVENTS with `step`: what they did with brokers, and with partitions that no line names."""
     partition_steps: DataFrame
-    """Rows of EVENTS with `incarnation` and `step`: records of changed assignments, and states that they printed."""
+    """INCARNATION, `step`: records of changed assignments, states that they printed, and replicas in directories that
+    failed."""
     fencings: DataFrame
     """cluster, leader, `fencings`: when the broker was fenced, all times in order."""
     shrinks: DataFrame
@@ -126,9 +127,13 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
     if kinds.kraft:
         steps = to_controller_steps(events, controllers)
         is_of_partition = F.col("step.kind").isin(ASSIGNMENT_CHANGED, SHOWN)
+        of_partitions = with_incarnation(steps.where(is_of_partition), incarnations).select(*INCARNATION, "step")
+        if kinds.lost_directories:
+            lost = with_incarnation(to_lost_replicas(events), incarnations)
+            of_partitions = of_partitions.unionByName(lost.select(*INCARNATION, "step"))
         kraft = KraftEvidence(
             broker_steps=steps.where(~is_of_partition),
-            partition_steps=with_incarnation(steps.where(is_of_partition), incarnations),
+            partition_steps=of_partitions,
             fencings=steps.where(F.col("step.kind") == FENCED)
             .groupBy("cluster", F.col("step.broker").alias("leader"))
             .agg(F.array_sort(F.collect_set("at")).alias("fencings")),

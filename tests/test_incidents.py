@@ -38,6 +38,12 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
          ("broker_starting", 20, 11.5), ("clean_shutdown_found", 21), ("back", 22)],
         ["shut_down 10 22 11 20 None"],
     ),
+    # broker 1 of 2.2.2, which had been frozen before
+    "shut down, and its session ended meanwhile, so it registered once more": (
+        [("process_signalled", 10), ("zk_session_expired", 10.9), ("gone session_expired", 11, 10.9, 11.1),
+         ("back", 11.5), ("gone session_expired", 13, 12, 13.1), ("broker_starting", 60, 15), ("back", 61)],
+        ["shut_down 10 61 11 60 None"],
+    ),
     "crashed: it starts with nothing of a stop before": (
         [("gone session_expired", 19, 10, 30), ("broker_starting", 30, 10), ("unclean_shutdown_found", 31),
          ("back", 32)],

@@ -54,6 +54,8 @@ CRASHED, SHUT_DOWN, HALTED, LOG_DIR_FAILED, CUT_OFF = "crashed", "shut_down", "h
 """How a node went: without a word; by a signal or request; by its own decision after an error; because of its log
 directories; or its session ended while the process lived on. None: only its session is known to have ended."""
 
+LEAVING_US = 300_000_000
+"""So long a broker may take to shut down, in microseconds."""
 SLACK_US = 2_000_000
 """Microseconds by which lines of two nodes about one thing may be apart."""
 MOST_EVIDENCE = 6
@@ -101,6 +103,8 @@ class _Node:
         """Whether an earlier line shows that it ran."""
         self.logged_after: int | None = None
         """Its next own line after its session had ended."""
+        self.leaves_since: int | None = None
+        """When its own log says that it shuts down."""
 
     def read(self, row: Row) -> Iterator[NodeStop]:
         """Stops that are over with this line."""
@@ -116,7 +120,7 @@ class _Node:
             case "gone":
                 self._lose(row)
             case "back":
-                if self.stop is not None:
+                if self.stop is not None and not self._is_leaving(row):
                     yield self._return(row)
                 self.is_starting = False
             case "started":
@@ -134,11 +138,17 @@ class _Node:
                 self.stop.how = CUT_OFF
             yield self._end(self.ready_at)
 
+    def _is_leaving(self, row: Row) -> bool:
+        """Whether it registers anew only because its session ended while it shuts down: no new process has started."""
+        stop = self.stop
+        is_same_process = stop is not None and stop.started_at is None and self.leaves_since is not None
+        return is_same_process and row["at"] - (self.leaves_since or 0) <= LEAVING_US
+
     def _end(self, until: int | None) -> NodeStop:
         stop = self.stop
         assert stop is not None
         stop.until, stop.role = until, "broker" if self.is_broker else "controller"
-        self.stop, self.ready_at, self.logged_after, self.is_starting = None, None, None, False
+        self.stop, self.ready_at, self.logged_after, self.leaves_since, self.is_starting = None, None, None, None, False
         return stop
 
     def _open(self, row: Row, how: str | None) -> NodeStop:
@@ -170,6 +180,8 @@ class _Node:
             stop.how = CUT_OFF  # who shuts down lives
             yield self._end(None)
             stop = None
+        if row["line_node_id"] == row["node_id"] and self.leaves_since is None:
+            self.leaves_since = row["at"]
         if stop is None:
             self._open(row, how)
         elif stop.started_at is None:

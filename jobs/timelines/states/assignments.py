@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFrame:
     """ORDERED_STATES -> ASSIGNED_STATES, with what lines log of their assignments; `keeps_replicas` is still null."""
     new_replicas, reassigned = F.lit(None).cast("array<int>"), F.lit(False)
-    writes = F.lit(None).cast("array<timestamp>")
+    writes, before_writes = (F.lit(None).cast(ASSIGNED_STATES[name].dataType) for name in ("writes", "before_writes"))
     if evidence.new_assignments is not None:
         assigned = evidence.new_assignments.groupBy(*INCARNATION).agg(F.min_by("replicas", "at").alias("new_replicas"))
         states = states.join(F.broadcast(assigned), INCARNATION, "left")
         new_replicas = F.col("new_replicas")
     if evidence.reassignments is not None:
         states = states.join(F.broadcast(evidence.reassignments), ["cluster", "topic", "partition"], "left")
-        reassigned, writes = F.coalesce("reassigned", F.lit(False)), F.col("writes")
+        reassigned = F.coalesce("reassigned", F.lit(False))
+        writes, before_writes = F.col("writes"), F.col("before_writes")
     columns = {
         "new_replicas": new_replicas,
         "reassigned": reassigned,
         "writes": writes,
+        "before_writes": before_writes,
         "keeps_replicas": F.lit(None).cast("boolean"),
     }
     return states.withColumns(columns).select(*ASSIGNED_STATES.names)
@@ -42,8 +44,9 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
     What only controllers that started show goes: nobody knows when it was.
 
     It is as old as the first proof of it or of any later one. A partition that was never reassigned has one assignment;
-    of others only what is logged of a state counts. One of whose ISRs has other brokers was reassigned, too: the log of
-    the controller that did it is missing.
+    of one that ZooKeeper's controllers reassigned it is the one that they wrote last, or that it was created with; of
+    others only what is logged of a state counts. One of whose ISRs has other brokers, or with which lines print another
+    assignment, was reassigned, too: the log of the controller that did it is missing.
     """
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     of_partition = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
@@ -62,7 +65,29 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
     kept = F.when(~F.coalesce(is_elsewhere, F.lit(False)), F.col("of_partition"))
     first = F.when(_is_of_state(), F.col("replicas"))
     dated = timed.where(~F.coalesce("is_replayed", F.lit(False)))
-    return dated.withColumn("replicas", F.coalesce(first, kept)).select(*STATES.names)
+    chosen = dated.withColumns({"first": first, "kept": kept, "began": F.min("since").over(of_partition)})
+    return _with_written(chosen).withColumn("replicas", F.coalesce("written", "first", "kept")).select(*STATES.names)
+
+
+def _with_written(states: DataFrame) -> DataFrame:
+    """Rows with `first`, the assignment that is logged with a state, and `began`, when the partition did -> the same
+    with `written`, the one that ZooKeeper's controllers wrote last before it, or that the partition was created with.
+
+    Null if a line or an ISR until their next write shows another one. Until 2.3 lines print the next one shortly before
+    it is written: it is in the controller's cache by then.
+    """
+    written = F.filter("writes", lambda write: (write["at"] <= F.col("since")) & (write["at"] >= F.col("began")))
+    numbered = states.withColumn("write", F.greatest(F.coalesce(F.size(written), F.lit(0)), F.lit(0)))
+    between = Window.partitionBy(HISTORY, "write")
+    last = F.try_element_at(written, F.lit(-1))["replicas"]
+    before = F.when(F.col("reassigned"), F.coalesce("new_replicas", "before_writes"))
+    assigned = numbered.withColumn("written", F.when(F.col("write") > 0, last).otherwise(before))
+    coming = F.try_element_at(F.filter("writes", lambda write: write["at"] > F.col("since")), F.lit(1))["replicas"]
+    is_coming = F.coalesce(F.col("first") == coming, F.lit(False))
+    is_other = ((F.col("first") != F.col("written")) & ~is_coming) | (F.size(F.array_except("isr", "written")) > 0)
+    return assigned.withColumn("is_other", F.max(F.coalesce(is_other, F.lit(False))).over(between)).withColumn(
+        "written", F.when(~F.col("is_other"), F.col("written"))
+    )
 
 
 def _is_of_state() -> Column:
@@ -73,6 +98,6 @@ def _is_of_state() -> Column:
     over. So it must have been logged before the state was over, and before the first assignment written in it.
     """
     is_in_time = F.coalesce(F.col("replicas_at") <= F.col("next_since"), F.lit(True))
-    is_rewritten = F.exists("writes", lambda at: (at > F.col("since")) & (at <= F.col("replicas_at")))
+    is_rewritten = F.exists("writes", lambda w: (w["at"] > F.col("since")) & (w["at"] <= F.col("replicas_at")))
     is_kraft = F.col("keeps_replicas").isNotNull()
     return is_kraft | (is_in_time & ~F.coalesce(is_rewritten, F.lit(False)))

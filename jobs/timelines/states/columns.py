@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.topics import HISTORY, INCARNATION
-from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
+from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -40,12 +40,17 @@ NUMBERED_STATES = T.StructType(
 ORDERED_STATES = T.StructType([*NUMBERED_STATES, column("ordinal", LONG, "Orders the states of an incarnation.")])
 """The same, and states without partition epoch, one row per HISTORY and ordinal; in rows of contradictions null."""
 
+WRITE = struct(at=TIME, replicas=IDS)
+"""An assignment that a ZooKeeper controller wrote."""
 ASSIGNED_STATES = T.StructType(
     [
         *ORDERED_STATES,
         column("new_replicas", IDS, "Assignment that a ZooKeeper controller gave the new partition; null not logged."),
         column("reassigned", FLAG, "Whether any line shows the partition being reassigned."),
-        column("writes", T.ArrayType(TIME), "When ZooKeeper controllers wrote another assignment; null never."),
+        column(
+            "writes", T.ArrayType(WRITE), "When ZooKeeper controllers wrote which assignment, in order; null never."
+        ),
+        column("before_writes", IDS, "The assignment that the first of them replaced; null not logged."),
         column("keeps_replicas", FLAG, "KRaft: whether no replica can have been removed before; null for ZooKeeper."),
     ]
 )

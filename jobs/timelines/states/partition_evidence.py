@@ -18,6 +18,7 @@ from jobs.timelines.cluster_facts import (
 from jobs.timelines.controllers import to_replay_spans
 from jobs.timelines.leader_lines import is_begin, to_changes_by_leader, to_leader_lines, to_reported_states
 from jobs.timelines.observations import (
+    printed_ids,
     to_listed_observations,
     to_observations,
     to_unnumbered_observations,
@@ -100,7 +101,7 @@ class PartitionEvidence:
     new_assignments: DataFrame | None
     """Rows of EVENTS with `incarnation`: assignments that ZooKeeper's controllers gave new partitions."""
     reassignments: DataFrame | None
-    """cluster, topic, partition, `reassigned`, `writes`."""
+    """cluster, topic, partition, `reassigned`, `writes`, `before_writes`."""
 
 
 def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> PartitionEvidence:
@@ -186,10 +187,17 @@ def _with_replayed(events: DataFrame, controllers: DataFrame) -> DataFrame:
 def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:
     """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`.
 
-    `writes`: when a ZooKeeper controller had written an assignment.
+    `writes`: when a ZooKeeper controller had written which assignment, in order; `before_writes`: the one that it
+    replaced first (logged from 2.4 on).
     """
+    written = F.when(is_assignment_write(), F.struct("at", "replicas"))
+    replaced = printed_ids("old_replicas")
     return (
         with_topic_name(events.where(is_reassignment()), topics)
         .groupBy("cluster", "topic", "partition")
-        .agg(F.lit(True).alias("reassigned"), F.collect_set(F.when(is_assignment_write(), F.col("at"))).alias("writes"))
+        .agg(
+            F.lit(True).alias("reassigned"),
+            F.array_sort(F.collect_set(written)).alias("writes"),
+            F.min_by(replaced, F.when(replaced.isNotNull(), F.col("at"))).alias("before_writes"),
+        )
     )

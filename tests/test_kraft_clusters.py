@@ -25,6 +25,8 @@ driver   | kraft_migration_driver_state     | from=INACTIVE
 new      | kafka_version                    | kafka_version=3.6.2
 new      | kraft_metadata_version_set       | metadata_version=3.6-IV2
 new      | metadata_published               | metadata_offset=0; metadata_version=3.0-IV1
+early    | kafka_version                    | kafka_version=3.2.3
+early    | kraft_metadata_version_set       | metadata_version=3.2-IV0
 upgraded | kafka_version                    | kafka_version=3.6.2
 upgraded | kraft_metadata_version_set       | metadata_version=3.5-IV2
 upgraded | metadata_published               | metadata_offset=9; metadata_version=3.6-IV2
@@ -37,11 +39,12 @@ def test_what_raises_the_leader_epoch(frame: Frame, same: Same) -> None:
     same(
         to_kraft_clusters(frame(EVENTS, LINES)),
         """
-cluster  | raises_epoch_of_shrink | raises_epoch_of_last_member
-old      | true                   | true
-migrates |                        |
-driver   |                        | false
-new      | false                  | false
-upgraded |                        |
+cluster  | raises_epoch_of_shrink | raises_epoch_of_last_member | is_whole
+old      | true                   | true                        | true
+migrates |                        |                             | true
+driver   |                        | false                       | true
+new      | false                  | false                       | true
+early    | true                   | true                        | false
+upgraded |                        |                             | true
 """,
     )

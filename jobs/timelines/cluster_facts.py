@@ -38,6 +38,8 @@ class EvidenceKinds:
     """Lists of states by ZooKeeper's controllers."""
     lost_directories: bool = True
     """Brokers that name the partitions of a log directory that failed."""
+    begun_by_leaders: bool = True
+    """Leaders that begin a leader epoch and print no partition epoch: ZooKeeper, and KRaft until 3.2."""
     zookeeper: bool = True
     """Leaders that write their ISR to ZooKeeper, or lines of controllers that use it."""
 
@@ -70,6 +72,7 @@ def evidence_kinds(events: DataFrame) -> EvidenceKinds:
     kinds = {name: bool(row[name]) for name in conditions}
     # where there is no line of KRaft, leaders write to ZooKeeper
     is_reported, starts = kinds.pop("isr_reported"), kinds.pop("starts")
+    kinds["begun_by_leaders"] = starts
     kinds["zookeeper"] = kinds["zookeeper"] or ((is_reported or starts) and not kinds["kraft"])
     kinds["unnumbered"] = kinds["unnumbered"] or kinds["listed"] or (starts and kinds["zookeeper"])
     kinds["zookeeper"] = kinds["zookeeper"] or kinds["listed"]
@@ -138,9 +141,10 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
     (KIP-966): a replica that is printed as one, or the feature, proves them; a list of features without it that there
     are none. Until metadata version 3.6-IV0 (KAFKA-15021), and while ZooKeeper's brokers migrate, a record that takes a
     member out of the ISR names the leader; before release 3.8 also one that takes out nobody, for it is the last.
-    Directories are told from 3.7 on (KIP-858). What changed meanwhile, as in an upgrade, is unknown. A broker that
-    publishes offset 0 has not read the metadata yet, and prints 3.0-IV1; a cluster that never had ZooKeeper logs from
-    3.5 on that its migration's state is NONE.
+    `is_whole`: whether leaders print the partition epoch with which they begin, as from 3.3 on: else nothing is
+    inferred. Directories are told from 3.7 on (KIP-858). What changed meanwhile, as in an upgrade, is unknown. A broker
+    that publishes offset 0 has not read the metadata yet, and prints 3.0-IV1; a cluster that never had ZooKeeper logs
+    from 3.5 on that its migration's state is NONE.
     """
     event = F.col("event_type")
     features = F.when(event == "metadata_features_loaded", F.col("fields")["features"])
@@ -186,6 +190,7 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
         .when(F.col("raises") & (F.col("newest") < _number(3, 8)), True)
         .alias("raises_epoch_of_last_member"),
         F.when(F.col("newest") < _number(3, 7), False).alias("has_directories"),
+        F.coalesce(F.col("oldest") >= _number(3, 3), F.lit(True)).alias("is_whole"),
     )
 
 

@@ -70,7 +70,7 @@ def _with_evidence(histories: DataFrame, topics: DataFrame, facts: ClusterFacts,
     )
     of_partition = steps.partition_steps.groupBy(*INCARNATION).agg(F.collect_list("step").alias("of_partition"))
     ends = topics.select("cluster", "topic", "incarnation", F.col("until").alias("gone"))
-    rules = facts.kraft_clusters.withColumn("is_kraft", F.lit(True))
+    rules = facts.kraft_clusters.where("is_whole").withColumn("is_kraft", F.lit(True))
     none = F.array().cast(T.ArrayType(CONTROLLER_STEP))
     joined = (
         histories.join(F.broadcast(rules), "cluster", "left")

@@ -108,7 +108,7 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, kind by kind."""
     kinds = facts.kinds
     reassignments = _reassignments(events, topics)
-    has_leader_lines = kinds.zookeeper or kinds.unnumbered
+    has_leader_lines = kinds.zookeeper or kinds.unnumbered or kinds.begun_by_leaders
     if kinds.kraft:
         events = _with_replayed(events, controllers)
     observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)

@@ -54,7 +54,8 @@ PARTITION_TIMELINE = table(
     column(
         "replicas",
         IDS,
-        "Replica assignment when the state began, including replicas that are being added or removed.",
+        "Replica assignment when the state began, or written within a second, including replicas that are being added "
+        "or removed.",
         null="unknown",
     ),
     column("since", TIME, "Time of the first log line that shows the state, UTC."),

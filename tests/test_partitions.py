@@ -187,7 +187,13 @@ def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFra
 def test_evidence_that_is_not_there_may_be_left_out_of_the_plan(frame: Frame) -> None:
     """KRaft's lines, replicas taken offline and reassignments are among PARTITION_EVENTS; the rest is not."""
     assert evidence_kinds(frame(EVENTS, PARTITION_EVENTS)) == EvidenceKinds(
-        dumps=False, unnumbered=False, assigned=False, listed=False, zookeeper=False
+        dumps=False,
+        unnumbered=False,
+        assigned=False,
+        listed=False,
+        zookeeper=False,
+        lost_directories=False,
+        begun_by_leaders=False,
     )
 
 
@@ -315,13 +321,25 @@ kept      | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0   
 kept      | 10:00:04 | 1       | partition_state_change          | 1      | 1            | 1               | 1,2 | 1,2,3
 # ... but not if another was written in that state before it was logged,
 written   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
-written   | 10:00:02 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+written   | 10:00:02.5 | 1     | reassignment_assignment_updated |        |              |                 |     | 1,2,3
 written   | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
 # ... nor if the state was over: up to 1.1 a controller that begins a reassignment may send such ones of its cache
 over      | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
 over      | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   | 1,2
 over      | 10:00:03 | 2       | metadata_cache_updated          | 1      | 0            | 0               | 1,2 | 1,2,3
 over      | 10:00:04 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+# what controllers wrote last counts for all states until the next, at the end of a reassignment for the one just before
+done      | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
+done      | 10:00:05 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+done      | 10:00:06 | 1       | partition_state_change          | 1      | 1            | 1               | 1,2 |
+done      | 10:00:09 | 1       | partition_state_change          | 1      | 2            | 2               | 1,3 |
+done      | 10:00:09.2 | 1     | reassignment_assignment_updated |        |              |                 |     | 1,3
+done      | 10:00:20 | 1       | partition_state_change          | 1      | 3            | 3               | 1   |
+# ... unless an ISR has another broker
+holed     | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
+holed     | 10:00:05 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
+holed     | 10:00:06 | 1       | partition_state_change          | 1      | 1            | 1               | 1,2 |
+holed     | 10:00:20 | 1       | partition_state_change          | 1      | 2            | 2               | 1,4 |
 # a partition that was never reassigned has one, whenever it is logged
 unmoved   | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 |
 unmoved   | 10:00:02 | 1       | partition_state_change          | 1      | 1            | 1               | 1   |
@@ -338,6 +356,13 @@ kept      | 1            | 1,2,3
 written   | 0            |
 over      | 0            |
 over      | 1            | 1,2
+done      | 0            | 1,2
+done      | 1            | 1,2,3
+done      | 2            | 1,3
+done      | 3            | 1,3
+holed     | 0            | 1,2
+holed     | 1            |
+holed     | 2            |
 unmoved   | 0            | 1,2
 unmoved   | 1            | 1,2
 elsewhere | 0            | 1,2

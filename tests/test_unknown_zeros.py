@@ -50,6 +50,19 @@ MISSING: dict[str, tuple[set[str], str, bool, dict[str, str]]] = {  # kinds, rel
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("release", "expected"),
+    [
+        ("3.2.0..3.2.3", dict.fromkeys(LEADERS, "a metadata dump")),
+        ("3.3.0..3.3.2", {}),
+        ("3.0.0..", dict.fromkeys(LEADERS, "a metadata dump")),
+    ],
+)
+def test_leaders_of_kraft_until_3_2(release: str, expected: dict[str, str]) -> None:
+    assert missing_logs_by_fact(ALL, [release], has_requests=False, is_kraft=True) == expected
+    assert missing_logs_by_fact({*ALL, "metadata_dump"}, [release], has_requests=False, is_kraft=True) == {}
+
+
 @pytest.mark.parametrize("case", MISSING)
 def test_what_is_missing(case: str) -> None:
     kinds, releases, has_requests, expected = MISSING[case]

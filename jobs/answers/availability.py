@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.outages import missing_facts
+from jobs.answers.outages import MISSING_FACTS_TABLES, missing_facts
 from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import IS_DELETION, Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
@@ -14,7 +14,7 @@ from jobs.nightly.wording import duration, plural
 from jobs.read.create_views import time_literal
 from schemas.kafka_values import UNDER_REPLICATED_STATES
 
-AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", "control_requests")
+AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", *MISSING_FACTS_TABLES)
 
 
 def availability_answer(opened: OpenedCluster) -> Listing:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.outages import missing_facts
+from jobs.answers.outages import MISSING_FACTS_TABLES, missing_facts
 from jobs.answers.words import isr_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed, lost_text, name_of
 
-LOSS_TABLES = ("elections", "offline_partitions", "control_requests")
+LOSS_TABLES = ("elections", "offline_partitions", *MISSING_FACTS_TABLES)
 
 
 def loss_answer(opened: OpenedCluster) -> Listing:

@@ -14,7 +14,9 @@ from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_
 from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, name_of
 
-OUTAGE_TABLES = ("offline_partitions", "control_requests")
+MISSING_FACTS_TABLES = ("control_requests", "controller_timeline")
+"""Tables that `missing_facts` reads."""
+OUTAGE_TABLES = ("offline_partitions", *MISSING_FACTS_TABLES)
 TOGETHER = timedelta(seconds=5)
 """Partitions that lost their leader with one cause at most so long after each other went down together."""
 
@@ -99,7 +101,9 @@ def missing_facts(opened: OpenedCluster) -> dict[str, str]:
         "SELECT 1 FROM control_requests WHERE sent_at IS NOT NULL AND partitions IS NOT NULL LIMIT 1"
     )
     ranges = [row["kafka_versions"] for row in opened.streams]
-    return missing_logs_by_fact({span.kind for span in opened.coverage}, ranges, has_requests=bool(traced))
+    terms = opened.table("controller_timeline", "mode = 'kraft' AND until IS NULL")
+    kinds = {span.kind for span in opened.coverage}
+    return missing_logs_by_fact(kinds, ranges, has_requests=bool(traced), is_kraft=bool(terms))
 
 
 def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: bool) -> str:

@@ -190,6 +190,7 @@ def _mark_unknown_zeros(summary: ClusterSummary, kinds: Collection[str], unjudge
         kinds,
         [row["kafka_versions"] for row in summary.streams],
         has_requests=any(row["traced"] for row in summary.requests),
+        is_kraft=any(row["mode"] == "kraft" for row in summary.controller_terms[-1:]),
         unjudged_elections=unjudged_elections,
     )
     summary.cannot_be_told = {fact: cannot_be_told(what) for fact, what in missing.items()}

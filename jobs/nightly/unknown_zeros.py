@@ -1,7 +1,8 @@
 """What the logs of a cluster cannot tell: there a zero is no zero, but unknown. No queries.
 
 Changes of leaders are logged with ZooKeeper in state-change.log, from 1.1 to 2.5 at TRACE only; until 1.0 also in
-controller.log, where a leader is lost; from 2.6 on in state-change.log at INFO, by brokers of KRaft, too.
+controller.log, where a leader is lost; from 2.6 on in state-change.log at INFO, by brokers of KRaft, too. Until 3.2
+these print no partition epoch as they begin to lead, so that what was between two leaders does not follow.
 """
 
 from __future__ import annotations
@@ -14,19 +15,30 @@ ELECTED, FAILED, UNCLEAN = "elections.succeeded", "elections.failed", "elections
 OUTAGES, ISR_CHANGES, REASSIGNMENTS = "outages", "isr_changes", "reassignments"
 TRACE = "state-change.log at TRACE"
 """Up to 2.5 it has each change of a leader at this level only."""
+DUMP = "a metadata dump"
+"""Of KRaft until 3.2 only this has each change of a leader."""
 
 
 def missing_logs_by_fact(
-    kinds: Collection[str], ranges: Iterable[str | None], *, has_requests: bool, unjudged_elections: int = 0
+    kinds: Collection[str],
+    ranges: Iterable[str | None],
+    *,
+    has_requests: bool,
+    is_kraft: bool = False,
+    unjudged_elections: int = 0,
 ) -> dict[str, str]:
     """By fact what is missing from the logs to tell it; what they can tell is left out.
 
     `kinds`: of LOG_COVERAGE. `ranges`: `kafka_versions` of all streams. `has_requests`: whether lines show control
-    requests, which are logged at TRACE only. `unjudged_elections`: how many of them nobody can call clean or unclean.
+    requests, which are logged at TRACE only. `is_kraft`: whether KRaft's controllers are in charge at the end.
+    `unjudged_elections`: how many of them nobody can call clean or unclean.
     """
     if "metadata_dump" in kinds:
         return {}
-    leaders = None if has_requests else _missing_of_leaders(kinds, [one for one in ranges if one])
+    known = [one for one in ranges if one]
+    leaders = None if has_requests else _missing_of_leaders(kinds, known)
+    if is_kraft and not leaders and (release := lowest_release(known)) is not None and release < Release(3, 3):
+        leaders = DUMP
     missing = {
         ELECTED: leaders,
         OUTAGES: leaders,

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from jobs.timelines.states.partition_evidence import PartitionEvidence
 
+SOON = "INTERVAL 1 SECOND"
+"""An assignment that is written so soon after a state began, and before the next one, is that of the state."""
+
 
 def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFrame:
     """ORDERED_STATES -> ASSIGNED_STATES, with what lines log of their assignments; `keeps_replicas` is still null."""
@@ -71,18 +74,21 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
 
 def _with_written(states: DataFrame) -> DataFrame:
     """Rows with `first`, the assignment that is logged with a state, and `began`, when the partition did -> the same
-    with `written`, the one that ZooKeeper's controllers wrote last before it, or that the partition was created with.
+    with `written`, the one that ZooKeeper's controllers wrote last by then, or that the partition was created with.
+
+    Their last write of a reassignment follows the state that it leaves within milliseconds: it counts from that on.
 
     Null if a line or an ISR until their next write shows another one. Until 2.3 lines print the next one shortly before
     it is written: it is in the controller's cache by then.
     """
-    written = F.filter("writes", lambda write: (write["at"] <= F.col("since")) & (write["at"] >= F.col("began")))
+    by_then = F.least("next_since", F.col("since") + F.expr(SOON))
+    written = F.filter("writes", lambda write: (write["at"] <= by_then) & (write["at"] >= F.col("began")))
     numbered = states.withColumn("write", F.greatest(F.coalesce(F.size(written), F.lit(0)), F.lit(0)))
     between = Window.partitionBy(HISTORY, "write")
     last = F.try_element_at(written, F.lit(-1))["replicas"]
     before = F.when(F.col("reassigned"), F.coalesce("new_replicas", "before_writes"))
     assigned = numbered.withColumn("written", F.when(F.col("write") > 0, last).otherwise(before))
-    coming = F.try_element_at(F.filter("writes", lambda write: write["at"] > F.col("since")), F.lit(1))["replicas"]
+    coming = F.try_element_at(F.filter("writes", lambda write: write["at"] > by_then), F.lit(1))["replicas"]
     is_coming = F.coalesce(F.col("first") == coming, F.lit(False))
     is_other = ((F.col("first") != F.col("written")) & ~is_coming) | (F.size(F.array_except("isr", "written")) > 0)
     return assigned.withColumn("is_other", F.max(F.coalesce(is_other, F.lit(False))).over(between)).withColumn(

@@ -115,8 +115,8 @@ class _Search:
         self.before: dict[_Node, set[_Node]] = {}
         """Node -> those that it follows, since the last moment that all histories share."""
 
-    def run(self, result: Explanation) -> int:
-        """Search, and add what follows; how many known states that explains, at least 1."""
+    def _origin(self) -> PossibleState:
+        """The first known state, with what the cluster's rules and the creation of the partition tell of it."""
         first = self.known[0]
         origin = PossibleState.of(first)
         if self.rules.keeps_last_member:
@@ -133,6 +133,11 @@ class _Search:
                 origin = origin._replace(unassigned=frozenset(created[0].unassigned or ()))
         if origin.replicas is None:
             origin = origin._replace(replicas=self.shown.likely_replicas())
+        return origin
+
+    def run(self, result: Explanation) -> int:
+        """Search, and add what follows; how many known states that explains, at least 1."""
+        first, origin = self.known[0], self._origin()
         frontier: set[_Node] = set()
         passed = least = 0
         for position in range(len(self.steps) + 1):

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = ("partition_timeline", "elections", "offline_partitions", "controller_timeline", "broker_timeline")
-PROVEN = ("zk-2.4.1", "kraft-4.1.0", "kraft-3.6.2-combined-chaos", "kraft-3.8.1-1c-chaos", "kraft-4.4.0-chaos")
+PROVEN = (
+    "zk-2.4.1", "zk-2.2.2-chaos", "kraft-3.5.2-chaos", "kraft-3.6.2-combined-chaos", "kraft-3.8.1-1c-chaos",
+    "kraft-4.1.0", "kraft-4.3.1-chaos", "kraft-4.4.0-chaos",
+)  # fmt: skip
 """Captures of which no decision may be called violated."""
 
 

@@ -16,6 +16,7 @@ from udfs.reconstruct.kraft_explanations import Explanation
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
+    DIRECTORY_LISTED,
     DIRECTORY_LOST,
     FENCED,
     REPLICA_LOST,
@@ -342,6 +343,9 @@ def test_a_replica_whose_directory_failed_cannot_lead_before_its_broker_is_back(
         return (*state[:4], state[5] if state[6] else None)
 
     assert loss() == (6, -1, 3, [], None)
+    assert loss(line) == (6, -1, 3, [], 68 * SECOND)
+    steps[0] = steps[0]._replace(kind=DIRECTORY_LISTED)  # it names others: then 4 was lost as it shut down
+    assert loss() == (6, -1, 3, [], 164 * SECOND)
     assert loss(line) == (6, -1, 3, [], 68 * SECOND)
 
 

@@ -13,6 +13,7 @@ from schemas.spark import EVIDENCE, FLAG, IDS, INT, LONG, TEXT, struct
 from udfs.reconstruct.kraft_engine import explain
 from udfs.reconstruct.kraft_explanations import InferredState
 from udfs.reconstruct.kraft_facts import (
+    DIRECTORY_LISTED,
     DIRECTORY_LOST,
     REPLICA_LOST,
     SHOWN,
@@ -108,7 +109,8 @@ def following_rows(
 
 
 def _with_lost_replicas(steps: Iterable[ControllerStep]) -> list[ControllerStep]:
-    """Steps in order: a failed directory is one of this partition's where the broker's own line names it about then."""
+    """Steps in order: a failed directory is one of this partition's where the broker's own line names it about then,
+    and not where it names others only."""
     in_order = sorted(steps, key=lambda step: (step.at, step.line))
     named = [step for step in in_order if step.kind == REPLICA_LOST]
 
@@ -116,9 +118,9 @@ def _with_lost_replicas(steps: Iterable[ControllerStep]) -> list[ControllerStep]
         return any(line.broker == step.broker and abs(line.at - step.at) <= SAME_FAILURE_US for line in named)
 
     return [
-        step._replace(kind=REPLICA_LOST) if step.kind == DIRECTORY_LOST and is_named(step) else step
+        step._replace(kind=REPLICA_LOST) if step.kind in (DIRECTORY_LOST, DIRECTORY_LISTED) and is_named(step) else step
         for step in in_order
-        if step.kind != REPLICA_LOST
+        if step.kind != REPLICA_LOST and (step.kind != DIRECTORY_LISTED or is_named(step))
     ]
 
 

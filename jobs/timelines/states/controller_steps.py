@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 from jobs.timelines.cluster_facts import DIRECTORY_PARTITIONS
 from jobs.timelines.controllers import with_active
 from jobs.timelines.observations import ids_of, number_of, sorted_ids
-from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP
+from udfs.reconstruct.kraft_engine_columns import CONTROLLER_STEP, SAME_FAILURE_US
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     CONTROLLED_SHUTDOWN,
+    DIRECTORY_LISTED,
     DIRECTORY_LOST,
     FENCED,
     REPLICA_LOST,
@@ -112,6 +113,21 @@ def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
         .groupBy("cluster")
         .agg(F.collect_list("span").alias("logged"))
     )
+
+
+def with_listed_directories(steps: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of `to_controller_steps`, EVENTS -> the same, failed directories told apart whose broker lists what is in
+    them."""
+    listed = events.where((F.col("event_type") == DIRECTORY_PARTITIONS) & F.col("node_id").isNotNull())
+    times = listed.groupBy("cluster", F.col("node_id").alias("broker")).agg(
+        F.collect_set(F.unix_micros("at")).alias("listed_at")
+    )
+    is_listed = (F.col("step.kind") == DIRECTORY_LOST) & F.exists(
+        "listed_at", lambda at: F.abs(at - F.col("step.at")) <= SAME_FAILURE_US
+    )
+    kind = F.when(is_listed, DIRECTORY_LISTED).otherwise(F.col("step.kind"))
+    joined = steps.join(F.broadcast(times), ["cluster", "broker"], "left")
+    return joined.withColumn("step", F.col("step").withField("kind", kind)).drop("listed_at")
 
 
 def to_lost_replicas(events: DataFrame) -> DataFrame:

@@ -23,7 +23,12 @@ from jobs.timelines.observations import (
     to_observations,
     to_unnumbered_observations,
 )
-from jobs.timelines.states.controller_steps import to_controller_steps, to_logged_spans, to_lost_replicas
+from jobs.timelines.states.controller_steps import (
+    to_controller_steps,
+    to_logged_spans,
+    to_lost_replicas,
+    with_listed_directories,
+)
 from jobs.timelines.topics import (
     INCARNATION,
     to_numbered_incarnations,
@@ -126,21 +131,7 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         observations = observations.unionByName(states_of_lists.where("partition_epoch IS NOT NULL"))
         listed = with_incarnation(states_of_lists.where("partition_epoch IS NULL"), incarnations)
     if kinds.kraft:
-        steps = to_controller_steps(events, controllers)
-        is_of_partition = F.col("step.kind").isin(ASSIGNMENT_CHANGED, SHOWN)
-        of_partitions = with_incarnation(steps.where(is_of_partition), incarnations).select(*INCARNATION, "step")
-        if kinds.lost_directories:
-            lost = with_incarnation(to_lost_replicas(events), incarnations)
-            of_partitions = of_partitions.unionByName(lost.select(*INCARNATION, "step"))
-        kraft = KraftEvidence(
-            broker_steps=steps.where(~is_of_partition),
-            partition_steps=of_partitions,
-            fencings=steps.where(F.col("step.kind") == FENCED)
-            .groupBy("cluster", F.col("step.broker").alias("leader"))
-            .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
-            shrinks=_shrinks(events, incarnations),
-            logged=to_logged_spans(facts.coverage, controllers),
-        )
+        kraft = _kraft_evidence(events, controllers, facts, incarnations)
     if kinds.removals:
         offline_replicas = facts.without_result(events.where(is_replica_offline()))
         deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
@@ -160,6 +151,29 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         unnumbered=unnumbered,
         new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
+    )
+
+
+def _kraft_evidence(
+    events: DataFrame, controllers: DataFrame, facts: ClusterFacts, incarnations: DataFrame
+) -> KraftEvidence:
+    """What active KRaft controllers did."""
+    steps = to_controller_steps(events, controllers)
+    if facts.kinds.lost_directories:
+        steps = with_listed_directories(steps, events)
+    is_of_partition = F.col("step.kind").isin(ASSIGNMENT_CHANGED, SHOWN)
+    of_partitions = with_incarnation(steps.where(is_of_partition), incarnations).select(*INCARNATION, "step")
+    if facts.kinds.lost_directories:
+        lost = with_incarnation(to_lost_replicas(events), incarnations)
+        of_partitions = of_partitions.unionByName(lost.select(*INCARNATION, "step"))
+    return KraftEvidence(
+        broker_steps=steps.where(~is_of_partition),
+        partition_steps=of_partitions,
+        fencings=steps.where(F.col("step.kind") == FENCED)
+        .groupBy("cluster", F.col("step.broker").alias("leader"))
+        .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
+        shrinks=_shrinks(events, incarnations),
+        logged=to_logged_spans(facts.coverage, controllers),
     )
 
 

@@ -140,9 +140,9 @@ class _Node:
 
     def _is_leaving(self, row: Row) -> bool:
         """Whether it registers anew only because its session ended while it shuts down: no new process has started."""
-        stop = self.stop
-        is_same_process = stop is not None and stop.started_at is None and self.leaves_since is not None
-        return is_same_process and row["at"] - (self.leaves_since or 0) <= LEAVING_US
+        if self.stop is None or self.stop.started_at is not None or self.leaves_since is None:
+            return False
+        return bool(row["at"] - self.leaves_since <= LEAVING_US)
 
     def _end(self, until: int | None) -> NodeStop:
         stop = self.stop

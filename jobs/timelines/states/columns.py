@@ -83,12 +83,12 @@ def of_first_assignment() -> dict[str, Column]:
 def with_inserted(states: DataFrame, columns: T.StructType) -> DataFrame:
     """Rows with `inserted`, an array of structs -> `columns` of the rows and of what is inserted after them.
 
-    An inserted row has the keys of its row, and null for what its struct does not have. All in one pass: a union would
-    read (and plan) the rows twice.
+    An inserted row has the keys of its row, and its `ordinal`, if there is one; and null for what its struct does not
+    have. All in one pass: a union would read (and plan) the rows twice.
     """
     types = {field.name: field.dataType for field in states.schema}
     fields = cast("T.StructType", cast("T.ArrayType", types["inserted"]).elementType).fieldNames()
-    keys = {HISTORY, *INCARNATION, "topic_id"}
+    keys = {HISTORY, *INCARNATION, "topic_id", "ordinal"}
 
     def value(row: Column, name: str) -> Column:
         return row[name] if name in fields else F.col(name) if name in keys else F.lit(None).cast(types[name])

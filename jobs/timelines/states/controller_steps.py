@@ -118,9 +118,10 @@ def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
 def with_listed_directories(steps: DataFrame, events: DataFrame) -> DataFrame:
     """Rows of `to_controller_steps`, EVENTS -> the same, failed directories told apart whose broker lists what is in
     them."""
-    listed = events.where((F.col("event_type") == DIRECTORY_PARTITIONS) & F.col("node_id").isNotNull())
-    times = listed.groupBy("cluster", F.col("node_id").alias("broker")).agg(
-        F.collect_set(F.unix_micros("at")).alias("listed_at")
+    times = (
+        _directory_lists(events)
+        .groupBy("cluster", F.col("node_id").alias("broker"))
+        .agg(F.collect_set(F.unix_micros("at")).alias("listed_at"))
     )
     is_listed = (F.col("step.kind") == DIRECTORY_LOST) & F.exists(
         "listed_at", lambda at: F.abs(at - F.col("step.at")) <= SAME_FAILURE_US
@@ -133,7 +134,6 @@ def with_listed_directories(steps: DataFrame, events: DataFrame) -> DataFrame:
 def to_lost_replicas(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, topic, partition, topic_id, at, and `step`: a replica that its broker names among those of a
     log directory that failed."""
-    lines = events.where((F.col("event_type") == DIRECTORY_PARTITIONS) & F.col("node_id").isNotNull())
     step = F.struct(
         *(
             {
@@ -150,9 +150,13 @@ def to_lost_replicas(events: DataFrame) -> DataFrame:
             for field in CONTROLLER_STEP
         )
     )
-    return lines.select("cluster", "at", F.explode("partitions").alias("p"), step.alias("step")).select(
-        "cluster", "p.topic", "p.partition", "p.topic_id", "at", "step"
-    )
+    replicas = _directory_lists(events).select("cluster", "at", F.explode("partitions").alias("p"), step.alias("step"))
+    return replicas.select("cluster", "p.topic", "p.partition", "p.topic_id", "at", "step")
+
+
+def _directory_lists(events: DataFrame) -> DataFrame:
+    """EVENTS -> those by which a broker lists the partitions of a log directory that failed."""
+    return events.where((F.col("event_type") == DIRECTORY_PARTITIONS) & F.col("node_id").isNotNull())
 
 
 def is_broker_step() -> Column:

@@ -120,10 +120,7 @@ def _dated(states: DataFrame, order_by: str) -> DataFrame:
         "reached", lambda s: F.col("next_epoch").isNull() | (s["partition_epoch"] < F.col("next_epoch"))
     )
     last = F.when(F.col("state_after").isNotNull(), F.try_element_at("reached", F.lit(-1))["made_by"])
-    number = [F.col("ordinal")] if order_by == "ordinal" else []
-    both = states.withColumns(
-        {"inserted": F.transform(only_between, lambda s: _row(s, number)), "removal": F.lag(last).over(order)}
-    )
+    both = states.withColumns({"inserted": F.transform(only_between, _row), "removal": F.lag(last).over(order)})
     removed_at = F.timestamp_micros("removal.at")
     line = F.struct("removal.node_id", "removal.file_id", "removal.line")
     with_line = F.slice(F.concat(F.array(line), F.col("evidence")), 1, MOST_EVIDENCE)
@@ -135,14 +132,13 @@ def _dated(states: DataFrame, order_by: str) -> DataFrame:
     )
 
 
-def _row(state: Column, others: list[Column]) -> Column:
-    """An inferred state as a row to insert, and other columns of it."""
+def _row(state: Column) -> Column:
+    """An inferred state as a row to insert."""
     removal = state["made_by"]
     line = F.struct(
         removal["node_id"].alias("node_id"), removal["file_id"].alias("file_id"), removal["line"].alias("line")
     )
     return F.struct(
-        *others,
         *(state[name].alias(name) for name in ZK_STATE.names),
         removal["controller_epoch"].alias("controller_epoch"),
         F.lit(True).alias("inferred"),

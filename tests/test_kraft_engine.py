@@ -329,8 +329,8 @@ def test_a_replica_whose_directory_failed_cannot_lead_before_its_broker_is_back(
     """
     states = [known(5, 4, 2, [4], 0, [4])._replace(eligible=[]), known(7, -1, 3, [], 200)]
     steps = [
-        step(68, DIRECTORY_LOST, 4), step(130, UNFENCED, 0, 2), step(164, CONTROLLED_SHUTDOWN, 4, 12),
-        step(165, FENCED, 4, 0), step(198, UNCLEAN_RESTART, 4),
+        step(1, UNFENCED, 4), step(68, DIRECTORY_LOST, 4), step(130, UNFENCED, 0, 2),
+        step(164, CONTROLLED_SHUTDOWN, 4, 12), step(165, FENCED, 4, 0), step(198, UNCLEAN_RESTART, 4),
     ]  # fmt: skip
     line = ControllerStep(round(67.9 * SECOND), 4, "b", 679, REPLICA_LOST, 4)
     rows = [(*state, True, False) for state in states]
@@ -344,7 +344,7 @@ def test_a_replica_whose_directory_failed_cannot_lead_before_its_broker_is_back(
 
     assert loss() == (6, -1, 3, [], None)
     assert loss(line) == (6, -1, 3, [], 68 * SECOND)
-    steps[0] = steps[0]._replace(kind=DIRECTORY_LISTED)  # it names others: then 4 was lost as it shut down
+    steps[1] = steps[1]._replace(kind=DIRECTORY_LISTED)  # it names others: then 4 was lost as it shut down
     assert loss() == (6, -1, 3, [], 164 * SECOND)
     assert loss(line) == (6, -1, 3, [], 68 * SECOND)
 

@@ -12,6 +12,8 @@ from udfs.reconstruct.zk_inferred import ReplicaOffline, inferred_states
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tests.conftest import Frame, Same
+
 
 def removals(*offline: tuple[int, int]) -> list[ReplicaOffline]:
     return [ReplicaOffline(at, 0, "f", line, replica, 4) for line, (at, replica) in enumerate(offline, 1)]
@@ -78,3 +80,52 @@ def test_spark_and_python_agree(spark: SparkSession) -> None:
         before, offline, after, _ = CASES[name]
         expected = [(*state[:4], tuple(state.made_by)) for state in inferred_states(before, 10, offline, after)]
         assert [(*state[:4], tuple(state["made_by"])) for state in states or ()] == expected, name
+
+
+def test_removals_between_ordered_states(spark: SparkSession, frame: Frame, same: Same) -> None:
+    """orders-0 of 2.2.2: its leader's change to [0, 2] prints no partition epoch, then its topic is deleted. a-1-1: the
+    removal of 3 was logged before the state that it made, within a millisecond; the next one was made by another."""
+    from pyspark.sql import functions as F
+
+    from jobs.timelines.states.columns import ORDERED_STATES
+    from jobs.timelines.states.partition_evidence import ZkEvidence
+    from jobs.timelines.states.zookeeper import with_ordered_states_of_removals
+    from schemas.ingest import EVENTS
+    from schemas.timelines import PARTITION_TIMELINE
+
+    states = frame(
+        ORDERED_STATES,
+        """
+history | topic  | partition | ordinal | leader | leader_epoch | partition_epoch | isr | at           | evidence
+1       | orders | 0         | 0       | 2      | 3            | 8               | 0,2 | 10:00:00.767 | 2@s:818
+1       | orders | 0         | 1       | -1     | 5            | 10              | 0   | 10:00:28     | 2@f:2920
+2       | a-1    | 1         | 0       | -1     | 9            | 19              | 3   | 10:00:29.032 | 2@f:4986
+2       | a-1    | 1         | 1       | -1     | 10           | 20              | 3   | 10:01:09     | 1@f:4550
+""",
+    ).withColumn("incarnation", F.lit(0))
+    offline = frame(
+        EVENTS,
+        """
+topic  | partition | at           | node_id | line | fields
+orders | 0         | 10:00:01.331 | 2       | 1807 | replica=1
+orders | 0         | 10:00:01.352 | 2       | 2386 | replica=2
+orders | 0         | 10:00:01.358 | 2       | 2402 | replica=0
+a-1    | 1         | 10:00:29.032 | 2       | 4971 | replica=3
+""",
+    ).withColumn("incarnation", F.lit(0))
+    none = offline.limit(0)
+    coverage = spark.createDataFrame(
+        [], "cluster string, leader int, coverage array<struct<covered_since: timestamp, covered_until: timestamp>>"
+    )
+    follows = with_ordered_states_of_removals(states, coverage, ZkEvidence(offline, none))
+    same(
+        follows.select(*(name for name in ORDERED_STATES.names if name in PARTITION_TIMELINE.columns), "at"),
+        """
+topic  | ordinal | leader | leader_epoch | partition_epoch | isr | at           | inferred
+orders | 0       | 2      | 3            | 8               | 0,2 | 10:00:00.767 |
+orders | 1       | -1     | 4            | 9               | 0   | 10:00:01.352 | true
+orders | 2       | -1     | 5            | 10              | 0   | 10:00:01.358 |
+a-1    | 0       | -1     | 9            | 19              | 3   | 10:00:29.032 |
+a-1    | 1       | -1     | 10           | 20              | 3   | 10:01:09     |
+""",
+    )

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
-from jobs.timelines.cluster_facts import to_kraft_clusters
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.kafka_releases import to_term_releases
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS, REASSIGNMENTS
@@ -394,7 +394,7 @@ def verdicts(frame: Frame) -> DataFrame:
             DataFrame.unionByName, (frame(EVENTS, text) for text in (TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS))
         ),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
-        to_kraft_clusters(frame(EVENTS, "event_type\n")),
+        ClusterFacts(frame(EVENTS, "event_type\n"), frame(LOG_COVERAGE, COVERAGE), EvidenceKinds()),
         RELEASES,
         to_term_releases(frame(CONTROLLER_TIMELINE, TERMS), frame(EVENTS, STARTS)),
         SETTINGS,

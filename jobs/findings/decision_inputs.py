@@ -4,22 +4,21 @@ partition may have had, what the settings allow."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import reduce
-from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.findings.elections import states_then
-from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
+from jobs.findings.registered_brokers import registered
+from jobs.findings.switches import DECISION, configured_switch, with_printed_switch, with_topic_switch
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import day_of, days, is_new_assignment
+from jobs.timelines.cluster_facts import is_new_assignment
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
 from schemas.spark import IDS
-from udfs.kafka.verdicts_columns import doubt, unclean_enabled, was_certainly_so
+from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -39,6 +38,7 @@ def to_election_inputs(
     known_spans: DataFrame,
     events: DataFrame,
     settings: Settings,
+    kraft_clusters: DataFrame,
     old_clusters: Collection[str] = (),
     selector_clusters: Collection[str] = (),
 ) -> DataFrame:
@@ -69,13 +69,10 @@ def to_election_inputs(
     decisions = decisions.join(_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
-    by_topic = {
-        name: topic.unclean_leader_election_enable
-        for name, topic in settings.topics.items()
-        if topic.unclean_leader_election_enable is not None
-    }
     joined = decisions.join(
-        registered(decisions.withColumn("concerned", _concerned()), brokers, known_spans), DECISION, "left"
+        registered(decisions.withColumn("concerned", _concerned()), brokers, known_spans, kraft_clusters),
+        DECISION,
+        "left",
     ).join(_on_failed_directories(decisions, events), DECISION, "left")
     return joined.withColumns(
         {
@@ -86,9 +83,7 @@ def to_election_inputs(
                 F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)
             ),
             "shutting_down": F.coalesce("shutting_down", none),
-            "unclean_enabled": F.coalesce(
-                unclean_enabled(F.col("topic"), settings.unclean_leader_election_enable, by_topic), "printed_switch"
-            ),
+            "unclean_enabled": F.coalesce(configured_switch(settings), "printed_switch"),
         }
     )
 
@@ -253,53 +248,6 @@ def _on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame
         .where("marked_at <= at")
         .groupBy(*DECISION)
         .agg(F.collect_set("b").alias("on_failed_dir"))
-    )
-
-
-def registered(decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame) -> DataFrame:
-    """Rows with DECISION and `concerned` brokers, BROKER_TIMELINE, spans -> DECISION, `possible`, `certain`: those of
-    them that may have been registered then, and those that were.
-
-    A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
-    there or not. Elections are left out if nothing is known of any replica.
-    """
-    last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
-    of_broker = Window.partitionBy("cluster", "broker").orderBy("since")
-    times = brokers.select("cluster", "broker", "since", "until", F.lead("since").over(of_broker).alias("returned"))
-    stays = times.select("cluster", "broker", F.lit(True).alias("is_up"), "since", "until").unionByName(
-        times.where("until IS NOT NULL").select(
-            "cluster",
-            "broker",
-            F.lit(False).alias("is_up"),
-            F.col("until").alias("since"),
-            F.col("returned").alias("until"),
-        )
-    )
-    by_day = (
-        stays.withColumnsRenamed({"since": "begin", "until": "end"})
-        .join(last, "cluster")
-        .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
-        .drop("last")
-    )
-    is_same = [F.col(f"asked.{name}") == F.col(f"stays.{name}") for name in ("cluster", "broker", "day")]
-    was_so = was_certainly_so(F.col("begin"), F.col("end"), F.col("at"))
-    around = (
-        decisions.select(*DECISION, day_of("at").alias("day"), F.col("concerned").alias("replicas"))
-        .withColumn("broker", F.explode("replicas"))
-        .join(F.broadcast(known_spans), "cluster", "left")
-        .withColumn("known_since", span_around(F.col("at"))["since"])
-        .alias("asked")
-        .join(F.broadcast(by_day).alias("stays"), reduce(and_, [*is_same, was_so]), "left")
-        .select("asked.*", "is_up", "begin", "end")
-    )
-    is_known = F.col("begin") >= F.col("known_since")
-    known = around.groupBy(*DECISION).agg(
-        F.first("replicas").alias("replicas"),
-        F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("certain"),
-        F.collect_set(F.when(is_known & ~F.col("is_up"), F.col("broker"))).alias("gone"),
-    )
-    return known.where("size(certain) > 0 OR size(gone) > 0").select(
-        *DECISION, "certain", F.array_except("replicas", "gone").alias("possible")
     )
 
 

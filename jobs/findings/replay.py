@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from jobs.findings.decision_inputs import registered, to_election_inputs
+from jobs.findings.decision_inputs import to_election_inputs
 from jobs.findings.other_decisions import (
     to_created_topics,
     to_rebalance_lines,
@@ -22,9 +22,12 @@ from jobs.findings.other_decisions import (
 )
 from jobs.findings.printed_facts import with_printed
 from jobs.findings.refusals import to_refusals
+from jobs.findings.registered_brokers import registered
 from jobs.findings.request_lines import to_requests_by_partition
+from jobs.findings.state_inputs import with_state_inputs
 from jobs.session import checkpointed
 from jobs.settings import Settings
+from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.controllers import kraft_takeovers
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION, with_incarnation
@@ -65,7 +68,7 @@ def to_verdicts(
     known_spans: DataFrame,
     events: DataFrame,
     shows_elr: DataFrame,
-    kraft_clusters: DataFrame,
+    facts: ClusterFacts,
     releases: Releases,
     term_releases: DataFrame,
     settings: Settings,
@@ -74,9 +77,8 @@ def to_verdicts(
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
     `known_spans`: rows of `to_known_spans` by cluster, when comings and goings of brokers would have been logged;
-    `shows_elr`: see `showing_elr`; `kraft_clusters`: see `to_kraft_clusters`;
-    `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster without one stay unjudged.
-    `term_releases`: see `to_term_releases`; they count before `releases`.
+    `shows_elr`: see `showing_elr`; `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster
+    without one stay unjudged. `term_releases`: see `to_term_releases`; they count before `releases`.
     """
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)
@@ -86,8 +88,8 @@ def to_verdicts(
     elections = with_clean_exit(elections, events, brokers)
     elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
-    rules = kraft_clusters.select("cluster", "raises_epoch_of_shrink")
-    judged = _with_facts(printed, of_cluster, F.broadcast(rules), of_term)
+    known = with_state_inputs(printed, events, known_spans, facts, settings)
+    judged = _with_facts(known, of_cluster, facts.kraft_clusters, of_term)
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
         transition_verdicts: lambda: to_transitions(events, topics).join(
             of_term, ["cluster", "controller_epoch"], "left"
@@ -102,9 +104,11 @@ def to_verdicts(
     # what small logs cost is planning, so that is done side by side
     with ThreadPoolExecutor(PLANNERS) as pool:
         planned = {judge: pool.submit(plan) for judge, plan in planning.items()}
-        known_by = to_election_inputs(elections, states, brokers, topics, known_spans, events, settings, *before)
+        known_by = to_election_inputs(
+            elections, states, brokers, topics, known_spans, events, settings, facts.kraft_clusters, *before
+        )
         inputs = checkpointed(known_by.join(_first_of_epochs(printed), [*INCARNATION, "leader_epoch"], "left"))
-        caused = to_caused_states(judged, inputs, brokers, known_spans)
+        caused = to_caused_states(judged, inputs, brokers, known_spans, facts.kraft_clusters)
         registrations = _registrations(brokers, controllers, takeovers)
         by_release = {election_verdicts: inputs, state_verdicts: caused}
         by_release |= {judge: rows.result() for judge, rows in planned.items()}
@@ -116,7 +120,8 @@ def to_verdicts(
 
 
 def _with_facts(states: DataFrame, of_cluster: DataFrame, rules: DataFrame, of_term: DataFrame) -> DataFrame:
-    """States with the facts of their cluster and controller term, where these are known."""
+    """States with the facts of their cluster and controller term, where known; `rules`: `to_kraft_clusters`."""
+    rules = F.broadcast(rules.select("cluster", "raises_epoch_of_shrink"))
     of_clusters = states.join(of_cluster, "cluster", "left").join(rules, "cluster", "left")
     return of_clusters.join(of_term, ["cluster", "controller_epoch"], "left")
 
@@ -239,7 +244,9 @@ def showing_elr(states: DataFrame) -> DataFrame:
     return states.where("size(elr) > 0 OR size(last_known_elr) > 0").select("cluster").distinct()
 
 
-def to_caused_states(states: DataFrame, inputs: DataFrame, brokers: DataFrame, known_spans: DataFrame) -> DataFrame:
+def to_caused_states(
+    states: DataFrame, inputs: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
+) -> DataFrame:
     """PARTITION_TIMELINE, rows of `to_election_inputs`, BROKER_TIMELINE -> states in stored order, each with what it
     was decided by.
 
@@ -259,7 +266,8 @@ def to_caused_states(states: DataFrame, inputs: DataFrame, brokers: DataFrame, k
         *INCARNATION,
         "leader_epoch",
         trigger.alias("trigger"),
-        "unclean_enabled",
+        # what a line of the topic says excuses, and accuses nobody
+        F.coalesce("unclean_enabled", F.when(F.col("topic_switch"), F.lit(True))).alias("unclean_enabled"),
         F.when(is_known, F.when(is_listed, certain).otherwise(F.array_intersect(certain, "isr"))).alias(ONLINE[0]),
         F.when(is_known, F.when(is_listed, possible).otherwise(F.array_union(possible, "isr"))).alias(ONLINE[1]),
     )
@@ -272,9 +280,9 @@ def to_caused_states(states: DataFrame, inputs: DataFrame, brokers: DataFrame, k
     elected = causes.withColumnRenamed("leader_epoch", "elected_epoch")
     grown = rows.where("isr_before IS NULL OR size(array_except(isr, isr_before)) > 0").select(
         *INCARNATION, F.col("since").alias("at"), F.col("ordinal").alias("decision"), "replicas", "isr",
-        F.array_union(F.coalesce("replicas", "isr"), "isr").alias("concerned"),
+        F.array_union(F.coalesce("replicas", "isr"), "isr").alias("concerned"), "evidence",
     )  # fmt: skip
-    then = registered(grown, brokers, known_spans).select(
+    then = registered(grown, brokers, known_spans, kraft_clusters).select(
         *INCARNATION, F.col("decision").alias("ordinal"), "certain", "possible"
     )
     known = {

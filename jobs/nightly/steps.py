@@ -302,7 +302,7 @@ def write_verdicts(work: Work) -> None:
             spans,
             work.events,
             shows_elr,
-            work.inputs.facts.kraft_clusters,
+            work.inputs.facts,
             by_cluster,
             of_terms,
             work.settings,

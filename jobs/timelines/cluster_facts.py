@@ -131,6 +131,8 @@ DIRECTORY_PARTITIONS = "log_dir_failure_partitions"
 """Event by which a broker names the partitions of a log directory that failed."""
 METADATA_VERSION_3_6 = 12
 """Level of metadata version 3.6-IV0."""
+DUMP_LOGGER = "kafka-dump-log"
+METADATA_VERSION = "metadata.version"
 ELR_FEATURE = "eligible.leader.replicas.version"
 
 
@@ -149,30 +151,26 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
     event = F.col("event_type")
     features = F.when(event == "metadata_features_loaded", F.col("fields")["features"])
     is_on = (
-        (event == "kraft_feature_set") & (F.col("fields")["feature"] == ELR_FEATURE) & (number_of("feature_level") > 0)
+        event.isin("kraft_feature_set", "metadata_feature_level")
+        & (F.col("fields")["feature"] == ELR_FEATURE)
+        & (number_of("feature_level") > 0)
     )
     has_elr = (event.startswith("kraft") & (F.size(ids_of("elr")) > 0)) | is_on | features.rlike(f"{ELR_FEATURE}=[1-9]")
     release = _release(F.when(event == "kafka_version", F.col("fields")["kafka_version"]))
-    level = number_of("metadata_version_level")
-    is_known = ~F.coalesce(F.col("fields")["metadata_offset"] == "0", F.lit(False))
-    is_old = F.when(
-        is_known,
-        F.coalesce(_release(F.col("fields")["metadata_version"]) < _number(3, 6), level < METADATA_VERSION_3_6),
-    ).cast("int")
+    is_dumped = F.col("logger") == DUMP_LOGGER
     names = ("zk_migration_state", "from_state", "to_state")
     states = F.array_distinct(F.array_compact(F.array(*(F.col("fields")[name] for name in names))))
     migrates = event.contains("migration") & ~F.coalesce(states == F.array(F.lit("NONE")), F.lit(False))
-    clusters = events.where(
-        "event_type IN ('kafka_version', 'metadata_features_loaded', 'metadata_published') OR event_type LIKE 'kraft%'"
-    ).groupBy("cluster")
+    names_facts = event.isin("kafka_version", "metadata_features_loaded", "metadata_published")
+    clusters = events.where(names_facts | event.startswith("kraft") | is_dumped).groupBy("cluster")
     facts = clusters.agg(
-        F.max(event.startswith("kraft")).alias("is_kraft"),
+        F.max(event.startswith("kraft") | is_dumped).alias("is_kraft"),
         F.max(F.coalesce(has_elr, F.lit(False))).alias("has_elr"),
         F.max(~features.contains(ELR_FEATURE)).alias("lists_no_elr"),
         F.min(release).alias("oldest"),
         F.max(release).alias("newest"),
-        F.min(is_old).alias("least_old"),
-        F.max(is_old).alias("most_old"),
+        F.min(_is_before_3_6()).alias("least_old"),
+        F.max(_is_before_3_6()).alias("most_old"),
         F.max(migrates).alias("migrates"),
     ).where("is_kraft")
     raises = (
@@ -191,7 +189,19 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
         .alias("raises_epoch_of_last_member"),
         F.when(F.col("newest") < _number(3, 7), False).alias("has_directories"),
         F.coalesce(F.col("oldest") >= _number(3, 3), F.lit(True)).alias("is_whole"),
+        "migrates",
     )
+
+
+def _is_before_3_6() -> Column:
+    """1 if a line shows a metadata version before 3.6-IV0, 0 a later one; null: it shows none."""
+    is_version = (F.col("logger") == DUMP_LOGGER) & (F.col("fields")["feature"] == METADATA_VERSION)
+    level = F.coalesce(number_of("metadata_version_level"), F.when(is_version, number_of("feature_level")))
+    is_known = ~F.coalesce(F.col("fields")["metadata_offset"] == "0", F.lit(False))
+    return F.when(
+        is_known,
+        F.coalesce(_release(F.col("fields")["metadata_version"]) < _number(3, 6), level < METADATA_VERSION_3_6),
+    ).cast("int")
 
 
 def _number(major: int, minor: int) -> int:

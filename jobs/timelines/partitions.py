@@ -102,10 +102,7 @@ def to_contradictions(states: DataFrame) -> DataFrame:
 def availability(settings: Settings) -> Column:
     """KIP-427 ladder of a state; AtMinIsr and UnderMinIsr need `min.insync.replicas`, without it they are
     UnderReplicated."""
-    least = F.lit(settings.min_insync_replicas).cast("int")
-    for topic, overrides in settings.topics.items():
-        if overrides.min_insync_replicas is not None:
-            least = F.when(F.col("topic") == topic, overrides.min_insync_replicas).otherwise(least)
+    least = configured_min_isr(settings)
     # F.least alone would pass a null over
     least = F.when(least.isNotNull(), F.least(least, F.size("replicas")))
     in_sync = F.size("isr")
@@ -117,6 +114,15 @@ def availability(settings: Settings) -> Column:
         .when(in_sync < F.size("replicas"), "UnderReplicated")
         .otherwise("FullyInSync")
     )
+
+
+def configured_min_isr(settings: Settings) -> Column:
+    """A topic's `min.insync.replicas` as it is set for us; null unknown."""
+    least = F.lit(settings.min_insync_replicas).cast("int")
+    for topic, overrides in settings.topics.items():
+        if overrides.min_insync_replicas is not None:
+            least = F.when(F.col("topic") == topic, overrides.min_insync_replicas).otherwise(least)
+    return least
 
 
 def made_by() -> Column:

@@ -125,9 +125,9 @@ def preferred_leader_elected(cluster: Cluster, before: StoredState, after: Store
     )
 
 
-def elected_leader_online(_: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
-    """A new leader's replica was online. Not asked of the last known leader (3.7-4.0, KAFKA-19522)."""
-    if after.leader in (before.leader, NO_LEADER, LEADER_DURING_DELETE) or after.trigger == "last_known_leader":
+def elected_leader_online(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
+    """A new leader's replica was online. Not asked of the last known leader through 4.0 (KAFKA-19522)."""
+    if after.leader in (before.leader, NO_LEADER, LEADER_DURING_DELETE) or _may_be_offline(cluster, after):
         return None
     expected = "a new leader that is online"
     missing = gap(before, after) or (("online",) if after.online is None else ())
@@ -136,10 +136,15 @@ def elected_leader_online(_: Cluster, before: StoredState, after: StoredState) -
     return judge(after.leader in after.online, expected, f"leader {after.leader}, online were {sorted(after.online)}")
 
 
+def _may_be_offline(cluster: Cluster, after: StoredState) -> bool:
+    """Whether the last known leader leads again in a release that did not look whether it is there (KAFKA-19522)."""
+    return after.trigger == "last_known_leader" and cluster.release < Release(4, 1)
+
+
 def isr_joiner_online(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:
     """A broker that joins the ISR is online (3.3 on, KIP-841)."""
     joined = set(after.isr) - set(before.isr)
-    if cluster.release < Release(3, 3) or not joined or after.trigger == "last_known_leader":
+    if cluster.release < Release(3, 3) or not joined or _may_be_offline(cluster, after):
         return None
     expected = "only online brokers joining the ISR"
     missing = gap(before, after) or (("online",) if after.online is None else ())

@@ -315,9 +315,10 @@ def _with_proof(states: Sequence[VerdictRow], at: int, rule: str) -> VerdictRow:
 
 
 def _metadata_version(row: VerdictRow) -> ProtocolVersion | None:
-    """As much of KRaft's metadata version as counts: whether it is 3.6-IV0 or later (KAFKA-15021); None unknown."""
+    """The least metadata version that KRaft may have had: what counts is whether it is 3.6-IV0 or later (KAFKA-15021);
+    None unknown."""
     raises = row.get("raises_epoch_of_shrink")
-    return None if raises is None else ProtocolVersion.parse("3.5" if raises else "3.6")
+    return None if raises is None else ProtocolVersion.parse("3.0" if raises else "3.6")
 
 
 def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:

@@ -83,10 +83,12 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
     """Invariants, and decisions that states show, over one incarnation in stored order: position and verdict of each
     rule applied."""
     assigned: set[int] = set()
-    states = []
+    states: list[StoredState] = []
     for row in rows:
         assigned |= {*(row["replicas"] or ())}
-        states.append(_state(row, assigned))
+        state = _state(row, assigned)
+        is_last_known = cluster.kraft and bool(states) and _elects_last_known(states[-1], state)
+        states.append(replace(state, trigger="last_known_leader") if is_last_known else state)
     for finding in (*check_sequence(cluster, states), *check_decisions(cluster, states)):
         verdict = verdict_of(finding)
         lacks_elr = cluster.elr_enabled and finding.at > 0 and rows[finding.at - 1]["elr"] is None
@@ -95,6 +97,12 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
         elif finding.rule == elr_disjoint_from_isr.__name__ and rows[finding.at]["elr"] is None:
             verdict = verdict_of(replace(finding, verdict=UNKNOWN, actual="", missing=("elr",)))
         yield finding.at, verdict
+
+
+def _elects_last_known(before: StoredState, after: StoredState) -> bool:
+    """Whether the last known leader leads again where nobody is in sync or eligible (KIP-966), which comes before any
+    unclean election."""
+    return not before.isr and not before.elr and before.last_known_elr == (after.leader,)
 
 
 def _state(row: Row, assigned: Collection[int] = ()) -> StoredState:
@@ -121,6 +129,8 @@ def _state(row: Row, assigned: Collection[int] = ()) -> StoredState:
         online=frozenset(online) if online is not None else None,
         maybe_online=frozenset(possible or ()) - frozenset(online or ()),
         unclean_enabled=row.get("unclean_enabled"),
+        recovery=row.get("recovery"),
+        min_isr=row.get("min_isr"),
         elr=tuple(row["elr"] or ()),
         last_known_elr=tuple(row.get("last_known_elr") or ()),
         departing=frozenset(assigned).difference(replicas) if replicas is not None else frozenset(),

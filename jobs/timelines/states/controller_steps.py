@@ -173,19 +173,24 @@ def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
     ends = controllers.where("until IS NOT NULL").groupBy("cluster", F.col("controller_id").alias("node_id"))
     spans = ends.agg(F.collect_list(F.struct(F.unix_micros("until").alias("end"), late.alias("late"))).alias("ends"))
     micros = F.col("micros")
+    is_record = F.col("kind") == ASSIGNMENT_CHANGED
+    record = F.regexp_extract("message", r"PartitionChangeRecord\(.*", 0)
+    of_record = F.concat_ws(" ", "topic", "partition", record)
     is_late = F.exists("ends", lambda end: (micros <= end["end"]) & (micros > end["end"] - end["late"]))
-    own = Window.partitionBy("cluster", "broker", "kind").orderBy("micros")
+    own = Window.partitionBy("cluster", "subject", "kind").orderBy("micros")
     is_starting = F.exists("starts", lambda at: micros.between(F.unix_micros(at), F.unix_micros(at) + STARTING_US))
-    is_committed = F.col("event_type").isin(*REPLAYS) & ~F.col("is_active") & ~F.coalesce(is_starting, F.lit(False))
+    is_replay = F.col("event_type").isin(*REPLAYS) | is_record
+    is_committed = is_replay & ~F.col("is_active") & ~F.coalesce(is_starting, F.lit(False))
     committed_at = F.min(F.when(is_committed, micros)).over(own.rangeBetween(-NEAR_US, COMMITTED_US))
     next_at = F.min(F.when(F.col("is_active"), micros)).over(own.rangeBetween(TWIN_US, COMMITTED_US))
-    is_replayed = F.col("broker").isNotNull() & (committed_at < F.coalesce(next_at, F.lit(2**62)))
+    is_replayed = F.col("subject").isNotNull() & (committed_at < F.coalesce(next_at, F.lit(2**62)))
     return (
-        lines.withColumn("is_replayed", is_replayed)
+        lines.withColumn("subject", F.when(is_record, of_record).otherwise(F.col("broker").cast("string")))
+        .withColumn("is_replayed", is_replayed)
         .where("is_active")
         .join(F.broadcast(spans), ["cluster", "node_id"], "left")
         .withColumn("is_sure", ~F.coalesce(is_late, F.lit(False)) | F.coalesce("is_replayed", F.lit(False)))
-        .drop("ends", "is_active", "starts", "is_replayed")
+        .drop("ends", "is_active", "starts", "is_replayed", "subject")
     )
 
 

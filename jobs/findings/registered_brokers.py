@@ -1,0 +1,93 @@
+"""Which brokers were registered, in KRaft unfenced, when something was decided."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import and_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.findings.switches import DECISION
+from jobs.timelines.cluster_facts import day_of, days
+from jobs.timelines.known_spans import span_around
+from udfs.kafka.verdicts_columns import doubt, was_certainly_so
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+
+def registered(
+    decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
+) -> DataFrame:
+    """Rows with DECISION, `concerned` brokers and `evidence`, BROKER_TIMELINE, spans, rows of `to_kraft_clusters` ->
+    DECISION, `possible`, `certain`: those of them that may have been registered then, and those that were.
+
+    A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
+    there or not; likewise one that did so at about that time (`was_certainly_so`), unless lines tell that it was before
+    (`_follows`). Elections are left out if nothing is known of any replica.
+    """
+    last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
+    by_day = (
+        _stays(brokers)
+        .join(F.broadcast(kraft_clusters.select("cluster", F.lit(True).alias("is_kraft"))), "cluster", "left")
+        .join(last, "cluster")
+        .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
+        .drop("last")
+    )
+    is_same = [F.col(f"asked.{name}") == F.col(f"stays.{name}") for name in ("cluster", "broker", "day")]
+    begin, end, at = F.col("begin"), F.col("end"), F.col("at")
+    was_so = was_certainly_so(begin, end, at) | (_follows() & (end.isNull() | (end >= at + doubt())))
+    around = (
+        decisions.select(*DECISION, day_of("at").alias("day"), F.col("concerned").alias("replicas"), "evidence")
+        .withColumn("broker", F.explode("replicas"))
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumn("known_since", span_around(at)["since"])
+        .alias("asked")
+        .join(F.broadcast(by_day).alias("stays"), reduce(and_, [*is_same, was_so]), "left")
+        .select("asked.*", "is_up", "begin", "end")
+    )
+    is_known = F.col("begin") >= F.col("known_since")
+    known = around.groupBy(*DECISION).agg(
+        F.first("replicas").alias("replicas"),
+        F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("certain"),
+        F.collect_set(F.when(is_known & ~F.col("is_up"), F.col("broker"))).alias("gone"),
+    )
+    return known.where("size(certain) > 0 OR size(gone) > 0").select(
+        *DECISION, "certain", F.array_except("replicas", "gone").alias("possible")
+    )
+
+
+def _stays(brokers: DataFrame) -> DataFrame:
+    """BROKER_TIMELINE -> cluster, broker, `is_up`, `begin`, `end`, `begin_line` (as in evidence): when a broker was
+    registered, and when it was not, having been before."""
+    of_broker = Window.partitionBy("cluster", "broker").orderBy("since")
+    times = brokers.select(
+        "cluster", "broker", "since", "until", F.lead("since").over(of_broker).alias("returned"), "evidence"
+    )
+
+    def stays(rows: DataFrame, is_up: bool, begin: str, end: str) -> DataFrame:
+        line = F.try_element_at("evidence", F.lit(1 if is_up else 2))
+        return rows.select(
+            "cluster", "broker", F.lit(is_up).alias("is_up"), F.col(begin).alias("begin"), F.col(end).alias("end"),
+            line.alias("begin_line"),
+        )  # fmt: skip
+
+    gone = times.where("until IS NOT NULL")
+    return stays(times, True, "since", "until").unionByName(stays(gone, False, "until", "returned"))
+
+
+def _follows() -> Column:
+    """Whether a decision with `evidence` at `at` was taken after the line `begin_line` of `begin`, however shortly.
+
+    A dump has its records in order. A ZooKeeper controller works on one event at a time, by one clock, and logs what
+    it noticed before it decides on it. What KRaft decides may be logged later than what followed it.
+    """
+    line, is_kraft = F.col("begin_line"), F.coalesce("is_kraft", F.lit(False))
+    in_dump = F.exists(
+        "evidence", lambda e: e["node_id"].isNull() & (e["file_id"] == line["file_id"]) & (e["line"] > line["line"])
+    )
+    is_dump = is_kraft & line["node_id"].isNull() & (F.col("begin") <= F.col("at"))
+    by_controller = F.exists("evidence", lambda e: e["node_id"] == line["node_id"])
+    return (is_dump & in_dump) | (~is_kraft & (F.col("begin") < F.col("at")) & by_controller)

@@ -1,0 +1,109 @@
+"""What invariants of KRaft's states go by besides the states: recovery states (KIP-704), and `min.insync.replicas`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from jobs.findings.switches import OF_ONE_SETTING
+from jobs.settings import Settings
+from jobs.timelines.cluster_facts import ClusterFacts
+from jobs.timelines.known_spans import span_around
+from jobs.timelines.partitions import configured_min_isr
+from jobs.timelines.topics import INCARNATION
+from udfs.kafka.elections import RECOVERED
+from udfs.kafka.verdicts_columns import doubt
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+MIN_ISR = "min.insync.replicas"
+CREATED, CHANGED = "metadata_partition", "metadata_partition_change"
+"""Records of a dump that are states of a partition."""
+
+
+def with_state_inputs(
+    states: DataFrame, events: DataFrame, known_spans: DataFrame, facts: ClusterFacts, settings: Settings
+) -> DataFrame:
+    """PARTITION_TIMELINE, EVENTS -> states with `recovery` and `min_isr`; null unknown, and of ZooKeeper's states."""
+    if not (facts.kinds.kraft or facts.kinds.dumps):
+        return states.withColumns({"recovery": F.lit(None).cast("string"), "min_isr": F.lit(None).cast("int")})
+    return _with_min_isr(_with_recovery(states, events), events, known_spans, settings)
+
+
+def _with_recovery(states: DataFrame, events: DataFrame) -> DataFrame:
+    """States with `recovery`: the recovery state that a line of the evidence prints with the state's epoch.
+
+    Records of a dump print it if it changes, and a new partition's if it is not RECOVERED: there it goes on.
+    """
+    printed = F.col("fields")["leader_recovery_state"]
+    in_record = F.col("event_type").isin(CREATED, CHANGED)
+    lines = events.where(printed.isNotNull() | in_record).select(
+        "cluster",
+        "file_id",
+        "line",
+        F.col("partition_epoch").alias("printed_epoch"),
+        F.when(F.col("event_type") == CREATED, F.coalesce(printed, F.lit(RECOVERED))).otherwise(printed).alias("state"),
+        in_record.alias("in_record"),
+    )
+    key = [*INCARNATION, "ordinal"]
+    by_state = (
+        states.select(*key, "partition_epoch", F.explode("evidence").alias("proof"))
+        .select(*key, "partition_epoch", "proof.file_id", "proof.line")
+        .join(lines, ["cluster", "file_id", "line"])
+        .where(F.coalesce(F.col("printed_epoch") == F.col("partition_epoch"), F.lit(True)))
+        .groupBy(*key)
+        .agg(
+            F.when(F.min("state") == F.max("state"), F.max("state")).alias("printed_recovery"),
+            F.max("in_record").alias("in_record"),
+        )
+    )
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    is_next = F.coalesce(F.col("in_record"), F.lit(False)) & (F.col("missing_before") == 0)
+    in_run = Window.partitionBy(*INCARNATION, "run").orderBy("ordinal")
+    return (
+        states.join(by_state, key, "left")
+        .withColumn("run", F.sum(F.when(is_next, 0).otherwise(1)).over(order))
+        .withColumn("recovery", F.last("printed_recovery", ignorenulls=True).over(in_run))
+        .drop("printed_recovery", "in_record", "run")
+    )
+
+
+def _with_min_isr(states: DataFrame, events: DataFrame, known_spans: DataFrame, settings: Settings) -> DataFrame:
+    """States with `min_isr`: the topic's `min.insync.replicas`, as set for us or as the last line before has it.
+
+    KRaft logs each setting of a topic and of the whole cluster (the brokers' default, as far as it is in the metadata).
+    A topic that no line names has none of its own if its creation is logged. Where it changes at about that time, the
+    greatest counts.
+    """
+    name, kind = F.col("fields")["config_name"], F.col("fields")["config_resource_type"]
+    of_cluster = (kind == "BROKER") & F.coalesce(F.col("broker_id"), F.col("fields")["broker"].try_cast("int")).isNull()
+    lines = events.where(F.col("event_type").isin(*OF_ONE_SETTING) & (name == MIN_ISR))
+    setting = F.struct("at", F.col("fields")["config_value"].try_cast("int").alias("value"))
+    by_topic = lines.where((kind == "TOPIC") & F.col("topic").isNotNull()).groupBy("cluster", "topic")
+    own = by_topic.agg(F.array_sort(F.collect_set(setting)).alias("own"))
+    default = lines.where(of_cluster).groupBy("cluster").agg(F.array_sort(F.collect_set(setting)).alias("default"))
+    created = F.min(F.when(F.col("partition_epoch") == 0, F.col("since"))).over(Window.partitionBy(*INCARNATION))
+    own_since = F.greatest("known_since", F.col("created") - doubt())
+    by_lines = F.coalesce(
+        _greatest_around("own", own_since),
+        F.when(F.col("created") >= F.col("known_since"), _greatest_around("default", F.col("known_since"))),
+    )
+    return (
+        states.join(F.broadcast(own), ["cluster", "topic"], "left")
+        .join(F.broadcast(default), "cluster", "left")
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .withColumns({"known_since": span_around(F.col("since"))["since"], "created": created})
+        .withColumn("min_isr", F.coalesce(configured_min_isr(settings), by_lines))
+        .drop("own", "default", "spans", "known_since", "created")
+    )
+
+
+def _greatest_around(settings: str, known_since: Column) -> Column:
+    """The greatest of the values that a setting had when a state may have been decided; null if lines tell none."""
+    known = F.filter(settings, lambda line: line["at"] >= known_since)
+    before = F.try_element_at(F.filter(known, lambda line: line["at"] <= F.col("since") - doubt()), F.lit(-1))
+    around = F.filter(known, lambda line: line["at"].between(F.col("since") - doubt(), F.col("since") + doubt()))
+    return F.array_max(F.transform(F.concat(F.array(before), around), lambda line: line["value"]))

@@ -73,7 +73,7 @@ def instant(text: str) -> datetime:
 
 
 def cell(text: str, type_: T.DataType) -> Any:
-    """A cell's value: nothing is null, `[]` an empty list, `1,2` a list, `a=b; c=d` a map, `3@f:7` a line of evidence."""
+    """A cell's value: nothing is null, `[]` an empty list, `1,2` a list, `a=b; c=d` a map, `3@f:7` a line of evidence (`@f:7`: of no node)."""
     from pyspark.sql import types as T
 
     if text == "":
@@ -87,7 +87,7 @@ def cell(text: str, type_: T.DataType) -> Any:
     if isinstance(type_, T.StructType):
         node, _, place = text.partition("@")
         file_id, _, line = place.partition(":")
-        return (int(node), file_id, int(line))
+        return (int(node) if node else None, file_id, int(line))
     if isinstance(type_, T.BooleanType):
         return {"true": True, "false": False}[text]
     if isinstance(type_, T.TimestampType):

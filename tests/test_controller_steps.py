@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from jobs.timelines.states.controller_steps import to_controller_steps
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE
@@ -61,6 +63,29 @@ again     | 10:00:59 | unfenced | false
 again     | 10:01:02 | unfenced | true
 taken     | 10:00:59 | unfenced | true
 starting  | 10:00:59 | unfenced | false
+""",
+    )
+
+
+def test_a_late_record_of_a_partition_is_sure_once_another_controller_replays_it(frame: Frame, same: Same) -> None:
+    """100 moves an assignment a second before another takes its place; of `alone` 102 replays another record."""
+    lines = """
+cluster   | at       | node_id | topic | partition | message
+alone     | 10:00:59 | 100     | a     | 0         | [100] Replayed PartitionChangeRecord(isr=[1])
+alone     | 10:01:03 | 102     | a     | 0         | [102] Replayed PartitionChangeRecord(isr=[2])
+committed | 10:00:59 | 100     | a     | 0         | [100] Replayed PartitionChangeRecord(isr=[1])
+committed | 10:01:03 | 102     | a     | 1         | [102] Replayed PartitionChangeRecord(isr=[1])
+committed | 10:01:03 | 102     | a     | 0         | [102] Replayed PartitionChangeRecord(isr=[1])
+"""
+    same(
+        to_controller_steps(
+            frame(EVENTS, lines).withColumn("event_type", F.lit("kraft_partition_assignment_changed")),
+            frame(CONTROLLER_TIMELINE, TERMS),
+        ).select("cluster", "at", "is_sure"),
+        """
+cluster   | at       | is_sure
+alone     | 10:00:59 | false
+committed | 10:00:59 | true
 """,
     )
 

@@ -1,0 +1,72 @@
+"""Which brokers were registered when something was decided, shortly after lines about them; a case is a topic."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from jobs.findings.registered_brokers import registered
+from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
+from schemas.ingest import LOG_COVERAGE
+from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, LONG, PARTITION_KEY, TEXT, TIME, struct
+from schemas.timelines import BROKER_TIMELINE
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+DECISIONS = T.StructType([*PARTITION_KEY, *struct(at=TIME, decision=LONG, concerned=IDS), EVIDENCE_COLUMN])
+CLUSTERS = struct(cluster=TEXT, is_kraft=FLAG)
+COVERAGE = """
+cluster | node_id | kind          | since    | until
+zk      | 3       | controller    | 09:00:00 | 11:00:00
+kraft   | 100     | controller    | 09:00:00 | 11:00:00
+dump    |         | metadata_dump | 09:00:00 | 11:00:00
+"""
+BROKERS = """
+cluster | broker | since    | until      | evidence
+zk      | 1      | 10:00:00 |            | 3@f:5
+zk      | 2      | 09:59:00 | 10:00:00   | 3@f:1,3@f:5
+zk      | 5      | 10:00:00 | 10:00:00.5 | 3@f:5,3@f:8
+kraft   | 1      | 10:00:00 |            | 100@f:5
+dump    | 1      | 10:00:00 |            | @f:5
+dump    | 2      | 09:59:00 | 10:00:00   | @f:1,@f:7
+"""
+LINES = """
+cluster | topic    | at         | concerned | evidence
+# the controller itself logs it, 200 ms after what it says of 1 and 2
+zk      | by_it    | 10:00:00.2 | 1,2       | 3@g:9
+zk      | by_other | 10:00:00.2 | 1,2       | 4@g:9
+zk      | at_once  | 10:00:00   | 1         | 3@g:9
+# 5 goes 300 ms later: maybe the controller knew it
+zk      | goes     | 10:00:00.2 | 5         | 3@g:9
+# KRaft logs records up to 0.5 s late
+kraft   | late     | 10:00:00.2 | 1         | 100@f:9
+kraft   | certain  | 10:00:05   | 1         | 100@f:9
+# records of one batch have one time
+dump    | behind   | 10:00:00   | 1,2       | @f:6
+dump    | ahead    | 10:00:00   | 1         | @f:4
+dump    | other    | 10:00:00.2 | 1         | @g:6
+"""
+
+
+def test_lines_that_tell_the_order_leave_no_doubt(frame: Frame, same: Same) -> None:
+    """A decision of which nothing is known has no row; 2 may have been there or not in `behind`, as it goes then."""
+    decisions = frame(DECISIONS, LINES).withColumns(
+        {"partition": F.lit(0), "incarnation": F.lit(0), "decision": F.lit(1)}
+    )
+    spans = to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster")
+    kraft = frame(CLUSTERS, "cluster\nkraft\ndump\n")
+    same(
+        registered(decisions, frame(BROKER_TIMELINE, BROKERS), spans, kraft).withColumn(
+            "possible", F.array_sort("possible")
+        ),
+        """
+topic    | certain | possible
+by_it    | 1       | 1
+certain  | 1       | 1
+behind   | 1       | 1,2
+""",
+    )

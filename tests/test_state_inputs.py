@@ -1,0 +1,145 @@
+"""Recovery states and `min.insync.replicas` of KRaft's states, by lines; a case is a topic."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.findings.state_inputs import with_state_inputs
+from jobs.settings import Settings, TopicSettings
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
+from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
+from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.timelines import PARTITION_TIMELINE
+from udfs.kafka.releases import Release
+from udfs.kafka.stored_state import Cluster
+from udfs.kafka.verdicts import judge_states
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from tests.conftest import Frame, Same
+
+COVERAGE = """
+node_id | kind       | since    | until
+100     | controller | 10:00:00 | 11:00:00
+"""
+STATES = """
+topic   | partition_epoch | missing_before | since    | evidence
+# a dump: recovering from 2 on, until 4 says that it is over; before the hole nobody knows
+dumped  | 1               | 0              | 10:00:01 | @d:1
+dumped  | 2               | 0              | 10:00:02 | @d:2
+dumped  | 3               | 0              | 10:00:03 | @d:3
+dumped  | 4               | 0              | 10:00:04 | @d:4
+dumped  | 6               | 1              | 10:00:06 | @d:5
+born    | 0               | 0              | 10:00:01 | @d:6
+born    | 1               | 0              | 10:00:02 | @d:7
+# a log: what a line prints is of its state, and of no other
+logged  | 4               | 0              | 10:00:01 | 100@c:1
+logged  | 5               | 0              | 10:00:02 | 1@s:1
+logged  | 6               | 0              | 10:00:03 | 1@s:2
+"""
+LINES = """
+topic  | file_id | line | event_type                       | partition_epoch | fields
+dumped | d       | 1    | metadata_partition_change        |                 | offset=1
+dumped | d       | 2    | metadata_partition_change        |                 | leader_recovery_state=RECOVERING
+dumped | d       | 3    | metadata_partition_change        |                 | offset=3
+dumped | d       | 4    | metadata_partition_change        |                 | leader_recovery_state=RECOVERED
+dumped | d       | 5    | metadata_partition_change        |                 | offset=5
+born   | d       | 6    | metadata_partition               |                 | offset=6
+born   | d       | 7    | metadata_partition_change        |                 | offset=7
+logged | c       | 1    | kraft_partition_changed_unclean  | 4               | leader_recovery_state=RECOVERING
+logged | s       | 1    | leader_epoch_started             | 5               | high_watermark=0
+logged | s       | 2    | become_follower_skipped_same_leader | 7            | leader_recovery_state=RECOVERED
+"""
+RECOVERIES = """
+topic  | partition_epoch | recovery
+dumped | 1               |
+dumped | 2               | RECOVERING
+dumped | 3               | RECOVERING
+dumped | 4               | RECOVERED
+dumped | 6               |
+born   | 0               | RECOVERED
+born   | 1               | RECOVERED
+logged | 4               | RECOVERING
+logged | 5               |
+logged | 6               |
+"""
+SETTINGS = """
+topic   | partition_epoch | missing_before | since    | evidence
+created | 0               | 0              | 10:10:00 | 100@c:1
+created | 1               | 0              | 10:20:00 | 100@c:1
+old     | 7               | 0              | 10:10:00 | 100@c:1
+own     | 0               | 0              | 10:10:00 | 100@c:1
+own     | 1               | 0              | 10:20:01 | 100@c:1
+own     | 2               | 0              | 10:30:00 | 100@c:1
+own     | 3               | 0              | 10:40:00 | 100@c:1
+anew    | 0               | 0              | 10:10:00 | 100@c:1
+set     | 0               | 0              | 10:10:00 | 100@c:1
+"""
+LISTED = """
+topic | at       | event_type       | fields
+      | 10:00:10 | kraft_config_set | config_resource_type=BROKER; config_name=MIN; config_value=1
+      | 10:00:10 | kraft_config_set | config_resource_type=BROKER; broker=3; config_name=MIN; config_value=9
+own   | 10:10:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=3
+own   | 10:20:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=2
+own   | 10:35:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=null
+own   | 10:10:00 | kraft_config_set | config_resource_type=TOPIC; config_name=retention.ms; config_value=7
+anew  | 10:05:00 | kraft_config_set | config_resource_type=TOPIC; config_name=MIN; config_value=2
+""".replace("MIN", "min.insync.replicas")
+
+
+def inputs(frame: Frame, states: str, lines: str, settings: Settings) -> DataFrame:
+    events, coverage = frame(EVENTS, lines), frame(LOG_COVERAGE, COVERAGE)
+    known = to_known_spans(coverage, CONTROLLER_LOGS, timedelta(hours=1), "cluster")
+    rows = frame(PARTITION_TIMELINE, states).withColumns(
+        {"partition": F.lit(0), "incarnation": F.lit(0), "ordinal": F.col("partition_epoch").cast("long")}
+    )
+    return with_state_inputs(rows, events, known, ClusterFacts(events, coverage, EvidenceKinds(kraft=True)), settings)
+
+
+def test_recovery_states_are_those_that_lines_print(frame: Frame, same: Same) -> None:
+    same(inputs(frame, STATES, LINES, Settings()), RECOVERIES)
+
+
+def test_min_isr_is_what_lines_or_settings_say(frame: Frame, same: Same) -> None:
+    """The brokers' default holds of topics whose creation is logged; 3 was changed to 2 a second before the state of
+    `own`, and taken back at 10:35; of `anew` a line is of the topic that had the name before; `old` may have one."""
+    settings = Settings(topics={"set": TopicSettings(min_insync_replicas=4)})
+    same(
+        inputs(frame, SETTINGS, LISTED, settings),
+        """
+topic   | partition_epoch | min_isr
+created | 0               | 1
+created | 1               | 1
+old     | 7               |
+own     | 0               | 3
+own     | 1               | 3
+own     | 2               | 2
+own     | 3               | 1
+anew    | 0               | 1
+set     | 0               | 4
+""",
+    )
+
+
+def state(leader: int, epochs: tuple[int, int], isr: list[int], **further: object) -> dict[str, object]:
+    """A row of PARTITION_TIMELINE with inputs."""
+    row = dict.fromkeys(("controller_epoch", "made_by", "elr", "last_known_elr"))
+    return {**row, "leader": leader, "leader_epoch": epochs[0], "partition_epoch": epochs[1], "isr": isr,
+            "replicas": [1, 2, 3], **further}  # fmt: skip
+
+
+def test_the_last_known_leader_leads_again_uncleanly_and_may() -> None:
+    """With nobody in sync or eligible; another replica would have had to be allowed (KIP-966)."""
+    before = state(-1, (5, 9), [], elr=[], last_known_elr=[1])
+    cluster = Cluster(Release(4, 1), kraft=True, elr_enabled=True)
+
+    def verdict(leader: int, recovery: str | None) -> str:
+        after = state(leader, (6, 10), [leader], elr=[], last_known_elr=[], recovery=recovery)
+        return next(v.verdict for at, v in judge_states(cluster, [before, after]) if v.rule == "unclean_leader_alone")
+
+    assert verdict(1, "RECOVERING") == "holds"
+    assert verdict(2, "RECOVERING") == "unknown"

@@ -45,6 +45,11 @@ node_id | file_id | at          | logger              | event_type              
 0       | c       | 15:00:03    | kafka.controller    | controlled_shutdown_started     |                  | broker=3                                    | 3 leaves
 0       | s       | 15:00:03    | state.change.logger | partition_state_change          | 1                |                                             | for 3, too
 0       | c       | 15:00:04    | kafka.controller    | broker_removed_from_shutting_down |                | brokers=3                                   | 3 left
+# 3 bounces: it is listed as alive, fails, and starts
+0       | c       | 15:00:05    | kafka.controller    | broker_set_changed              |                  | live_brokers=1,3; bounced_brokers=3         | 3 bounces
+0       | c       | 15:00:06    | kafka.controller    | broker_failure                  |                  | brokers=3                                   | 3 fails
+0       | s       | 15:00:06    | state.change.logger | partition_state_change          | 1                |                                             | without 3
+0       | c       | 15:00:07    | kafka.controller    | broker_startup                  |                  | brokers=3                                   | 3 is back
 """
 COVERAGE = """
 node_id | kind         | since      | until
@@ -76,6 +81,10 @@ then           |                     |                     | 3     | []
 3 leaves       | controlled_shutdown | controlled_shutdown | 3     | 3
 for 3, too     | controlled_shutdown | controlled_shutdown | 3     | 3
 3 left         | controlled_shutdown | controlled_shutdown | 3     | []
+3 bounces      | controlled_shutdown | controlled_shutdown | 1,3   | []
+3 fails        | offline             | broker_failure      | 1     | []
+without 3      | offline             | broker_failure      | 1     | []
+3 is back      | offline             | broker_startup      | 1,3   | []
 """
 
 
@@ -97,5 +106,6 @@ def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) 
         after a hole |     |                     |       | []
         then    |          |                     | 3     | []
         for 3, too | controlled_shutdown | controlled_shutdown | 3 | 3
+        without 3  | offline | broker_failure   | 1     | []
         """,
     )

@@ -71,9 +71,12 @@ def trigger_of() -> Column:
 
 
 def _activity() -> Column:
-    """Strategy and trigger of an activity together: its trigger may not be known; null if the event is no activity."""
+    """Strategy and trigger of an activity together, with the brokers that it takes for dead: its trigger may not be
+    known; null if the event is no activity."""
     strategy = strategy_of()
-    return F.when(strategy.isNotNull(), F.struct(strategy.alias("strategy"), trigger_of().alias("trigger")))
+    failing = F.when(F.col("event_type") == "broker_failure", ids_of("brokers"))
+    of_activity = F.struct(strategy.alias("strategy"), trigger_of().alias("trigger"), failing.alias("failing"))
+    return F.when(strategy.isNotNull(), of_activity)
 
 
 def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: DataFrame) -> DataFrame:
@@ -133,7 +136,14 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
             }
         )
         .where(is_wanted)
-        .withColumns({"strategy": F.col("activity.strategy"), "trigger": F.col("activity.trigger")})
+        .withColumns(
+            {
+                "strategy": F.col("activity.strategy"),
+                "trigger": F.col("activity.trigger"),
+                # a bounced broker is among the live ones that are listed, but fails before it starts (2.2 on)
+                "alive": F.array_except("alive", F.coalesce("activity.failing", nobody)),
+            }
+        )
         .drop("rank", "listed", "move", "list_number", "known_since", "activity")
     )
 

@@ -217,21 +217,31 @@ def test_a_lost_leader_is_sure_though_a_preferred_election_before_is_not() -> No
     assert after(step(48.5, FENCED, 2), step(49.8, FENCED, 4), step(60, UNFENCED, 4)) == {}
 
 
+UNCLEAN = ControllerStep(round(119.05 * SECOND), 101, "c", 1191, SHOWN, partition_epoch=13)
+"""The controller logs that it wrote 13, as it does if the new leader was not in sync."""
+
+
 @pytest.mark.parametrize(
-    ("shrinks", "is_sure"),
+    ("shrinks", "line", "is_sure"),
     [
-        (None, False),
-        ([], True),
-        ([Shrink(2, 10 * SECOND, [3])], True),
-        ([Shrink(3, -60 * SECOND, [3])], True),
-        ([Shrink(3, 10 * SECOND, [3]), Shrink(3, 8 * SECOND, [2, 3])], False),
+        (None, [UNCLEAN], False),
+        ([], [UNCLEAN], True),
+        ([Shrink(2, 10 * SECOND, [3])], [UNCLEAN], True),
+        ([Shrink(3, -60 * SECOND, [3])], [UNCLEAN], True),
+        ([Shrink(3, 10 * SECOND, [3]), Shrink(3, 8 * SECOND, [2, 3])], [UNCLEAN], False),
+        (None, [], True),
     ],
 )
-def test_a_leader_says_that_it_shrinks(shrinks: list[Shrink] | None, *, is_sure: bool) -> None:
-    """orders-7 of 3.6.2: all replicas are fenced in turn. What the leader does not say first it did not ask for."""
+def test_a_leader_says_that_it_shrinks(
+    shrinks: list[Shrink] | None, line: list[ControllerStep], *, is_sure: bool
+) -> None:
+    """orders-7 of 3.6.2: all replicas are fenced in turn. What the leader does not say first it did not ask for.
+
+    Had 3 shrunk the ISR to itself, 4 would have been elected uncleanly: without the controller's line it was not.
+    """
     states = explain(
         [known(9, 3, 3, [2, 3, 4], 0, [2, 3, 4]), known(12, -1, 5, None, 69), known(13, 4, 6, [4], 119.4)],
-        [step(19.4, FENCED, 2), step(19.5, FENCED, 3), step(20.7, FENCED, 4), step(119, UNFENCED, 4)],
+        [step(19.4, FENCED, 2), step(19.5, FENCED, 3), step(20.7, FENCED, 4), step(119, UNFENCED, 4), *line],
         KEEPS._replace(raises_epoch_of_shrink=None),
         {broker: [(FIRST * SECOND, LAST * SECOND)] for broker in (2, 3, 4)},
         LAST * SECOND,

@@ -136,16 +136,20 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
             }
         )
         .where(is_wanted)
-        .withColumns(
-            {
-                "strategy": F.col("activity.strategy"),
-                "trigger": F.col("activity.trigger"),
-                # a bounced broker is among the live ones that are listed, but fails before it starts (2.2 on)
-                "alive": F.array_except("alive", F.coalesce("activity.failing", nobody)),
-            }
-        )
+        .withColumns(_of_activity())
         .drop("rank", "listed", "move", "list_number", "known_since", "activity")
     )
+
+
+def _of_activity() -> dict[str, Column]:
+    """Columns of a line by the activity that it belongs to.
+
+    A bounced broker is among the live ones that are listed, but the controller takes it for dead before it starts (2.2
+    on).
+    """
+    failing = F.coalesce("activity.failing", F.array().cast(IDS))
+    names = ("strategy", "trigger")
+    return {name: F.col(f"activity.{name}") for name in names} | {"alive": F.array_except("alive", failing)}
 
 
 def _after_move(shutting_down: Column, move: Column) -> Column:

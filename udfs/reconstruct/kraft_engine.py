@@ -212,7 +212,12 @@ class _Search:
             if known is None and state.unassigned is None and epoch > self.shown.last_epoch:
                 state = state._replace(unassigned=frozenset())
             shrinks = self.shown.shrinks_of(state.leader, begins, ends) if is_covered else None
-            written = set(records_of_nobody(state, known, active, self.rules, is_covered=is_covered, shrinks=shrinks))
+            written = set(
+                records_of_nobody(
+                    state, known, active, self.rules, is_covered=is_covered, shrinks=shrinks,
+                    may_be_unclean=not self.is_logged or epoch in self.shown.written_at,
+                )
+            )  # fmt: skip
             if not self.is_logged and not (known is not None and known.by_leader):
                 written.update(records_unseen(state, active, self.rules))
             for after in written:

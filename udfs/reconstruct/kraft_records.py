@@ -169,19 +169,21 @@ def records_of_nobody(
     rules: PartitionRules,
     *,
     is_covered: bool,
+    may_be_unclean: bool = True,
     shrinks: Collection[Ids] | None = None,
 ) -> Iterator[PossibleState]:
     """States that a record may make of one without any line of the controller at INFO; `known`: what lines show of it.
 
     `is_covered`: whether the leader's own log is there, so that it logs changes of the ISR but the last before it lost
-    its place. `shrinks`: the ISRs that it says it shrinks to about then, for it does before it asks; None: any.
+    its place. `may_be_unclean`: whether the record may be an unclean election, for the controller logs each (3.0 on).
+    `shrinks`: the ISRs that it says it shrinks to about then, for it does before it asks; None: any.
     """
     by_leader = known is not None and known.by_leader
     active = _without_lost_directories(state, active)
     if not state.is_unlogged and not by_leader:
         yield from _with_directory(state, active)
     if state.leader == NO_LEADER:
-        yield from _elected_by_request(state, known, active)
+        yield from _elected_by_request(state, known, active, may_be_unclean=may_be_unclean)
         return
     if by_leader or not is_covered or not state.is_unlogged:
         for isr in _isrs_by_leader(state, known, active):
@@ -248,10 +250,13 @@ def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Acti
             yield state.isr | {replica}
 
 
-def _elected_by_request(state: PossibleState, known: KnownState | None, active: Activity) -> Iterator[PossibleState]:
-    """An unclean election, which the controller logs: only where lines show it."""
+def _elected_by_request(
+    state: PossibleState, known: KnownState | None, active: Activity, *, may_be_unclean: bool
+) -> Iterator[PossibleState]:
+    """An election that an admin asks for, of one who leads by lines."""
     if known is not None and known.leader is not None and known.leader >= 0 and active.get(known.leader, True):
-        yield state.written(known.leader, frozenset({known.leader}))
+        if may_be_unclean:
+            yield state.written(known.leader, frozenset({known.leader}))
         if known.leader in state.isr:
             yield state.written(known.leader)
 

@@ -45,6 +45,8 @@ zk      | goes     | 10:00:00.2 | 5         | 3@g:9
 # KRaft logs records up to 0.5 s late
 kraft   | late     | 10:00:00.2 | 1         | 100@f:9
 kraft   | certain  | 10:00:05   | 1         | 100@f:9
+# it is the unfencing that made it
+kraft   | by_cause | 10:00:00.2 | 1         | 1@s:3,100@f:5
 # records of one batch have one time
 dump    | behind   | 10:00:00   | 1,2       | @f:6
 dump    | ahead    | 10:00:00   | 1         | @f:4
@@ -67,6 +69,7 @@ def test_lines_that_tell_the_order_leave_no_doubt(frame: Frame, same: Same) -> N
 topic    | certain | possible
 by_it    | 1       | 1
 certain  | 1       | 1
+by_cause | 1       | 1
 behind   | 1       | 1,2
 """,
     )

@@ -82,12 +82,14 @@ def _follows() -> Column:
     """Whether a decision with `evidence` at `at` was taken after the line `begin_line` of `begin`, however shortly.
 
     A dump has its records in order. A ZooKeeper controller works on one event at a time, by one clock, and logs what
-    it noticed before it decides on it. What KRaft decides may be logged later than what followed it.
+    it noticed before it decides on it. What KRaft decides may be logged later than what followed it, unless it is that
+    very line that made the decision.
     """
     line, is_kraft = F.col("begin_line"), F.coalesce("is_kraft", F.lit(False))
+    is_cause = F.exists("evidence", lambda e: (e["file_id"] == line["file_id"]) & (e["line"] == line["line"]))
     in_dump = F.exists(
         "evidence", lambda e: e["node_id"].isNull() & (e["file_id"] == line["file_id"]) & (e["line"] > line["line"])
     )
     is_dump = is_kraft & line["node_id"].isNull() & (F.col("begin") <= F.col("at"))
     by_controller = F.exists("evidence", lambda e: e["node_id"] == line["node_id"])
-    return (is_dump & in_dump) | (~is_kraft & (F.col("begin") < F.col("at")) & by_controller)
+    return is_cause | (is_dump & in_dump) | (~is_kraft & (F.col("begin") < F.col("at")) & by_controller)

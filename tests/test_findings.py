@@ -104,7 +104,7 @@ started   | 0         | 0           | 2      | 3            | 5               | 
 DECISIONS = """
 file_id | line | topic     | partition | at          | node_id | logger              | event_type                    | controller_epoch | leader | leader_epoch | fields                                                | detail
         |      |           |           | 10:00:00    | 9       | kafka.controller    | broker_set_changed            |                  |        |              | live_brokers=1,2,3                                    |
-        |      |           |           | 10:00:00    | 9       | kafka.controller    | broker_failure                |                  |        |              | brokers=1                                             |
+        |      |           |           | 10:00:00    | 9       | kafka.controller    | broker_failure                |                  |        |              | brokers=4                                             |
         |      | clean     | 0         | 10:00:04    | 9       | state.change.logger | partition_state_change        | 1                | 2      | 3            | from_state=OfflinePartition; to_state=OnlinePartition |
         |      | unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition | at kafka.controller.OfflinePartitionLeaderSelector
         |      | unclean   | 0         | 10:00:01.5  | 9       | state.change.logger | partition_state_change_failed | 1                |        |              | from_state=OfflinePartition; to_state=OnlinePartition |

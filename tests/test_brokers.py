@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.timelines.brokers import to_broker_timeline
+from jobs.timelines.cluster_facts import EvidenceKinds
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE
 
@@ -183,4 +184,4 @@ def test_broker_spans(frame: Frame, same: Same) -> None:
     other_offset = F.col("fields")["text"].isNotNull()
     message = F.when(other_offset, F.col("fields")["text"]).otherwise("the offset of its register broker record")
     events = frame(EVENTS, BROKER_EVENTS).withColumn("message", message)
-    same(to_broker_timeline(events, frame(CONTROLLER_TIMELINE, ACTIVE)), SPANS)
+    same(to_broker_timeline(events, frame(CONTROLLER_TIMELINE, ACTIVE), EvidenceKinds()), SPANS)

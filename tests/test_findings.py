@@ -16,6 +16,7 @@ from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.settings import Settings
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
 from schemas.incidents import LOG_DIR_FAILURES
@@ -634,6 +635,7 @@ def test_reassignments(frame: Frame, same: Same) -> None:
         states(frame, NOW),
         frame(TOPIC_TIMELINE, topics),
         frame(CONTROLLER_TIMELINE, terms),
+        EvidenceKinds(),
     ).persist()
     same(rows, MOVED)
     waits = {

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from jobs.findings.activities import with_activity
+from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_live_brokers
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.selectors import with_selector
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import milliseconds
-from jobs.timelines.observations import LEADER_STARTED, as_ids
+from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.spark import EVIDENCE, IDS
 
@@ -26,23 +29,32 @@ DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "l
 LATE_MS, EARLY_MS = 2000, 50
 """So long after a state was committed, and before, by the clock of another node, a line may show it."""
 
-_DECISION = [
-    "strategy", "trigger", "live_brokers", "shutting_down", "target_replicas", "live_evidence", "selected_unclean",
-]  # fmt: skip
+_DECISION: Mapping[str, T.DataType] = {
+    "strategy": T.StringType(),
+    "trigger": T.StringType(),
+    "live_brokers": IDS,
+    "shutting_down": IDS,
+    "target_replicas": IDS,
+    "live_evidence": EVIDENCE,
+    "selected_unclean": T.BooleanType(),
+}
 """What the controller that logged a decision was doing, which brokers it believed alive, by which line, and whether it
 said that it chose nobody of the ISR."""
 FROM_ISR = ("preferred", "controlled_shutdown")
 """Strategies that elect members of the ISR only, in each release."""
 
 
-def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them.
+def to_elections(
+    states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame, *, has_decisions: bool = True
+) -> DataFrame:
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them;
+    `has_decisions`: whether there may be lines of DECISION_EVENTS.
 
     A leader epoch that names a broker is an election, unless it is the partition's first. One of which no state before
     is known is an election if a line shows that it came then: it may have been there since before the logs. Strategy,
     trigger and live brokers are those of the controller that logged the transition; KRaft does not log them.
     """
-    decisions = checkpointed(with_selector(with_activity(events, DECISION_EVENTS, known_spans), events))
+    decisions = _decisions(events, known_spans) if has_decisions else None
     is_from_isr = F.when(F.col("strategy").isin(*FROM_ISR), False)
     committed = (
         _committed_elections(states)
@@ -53,17 +65,17 @@ def to_elections(states: DataFrame, events: DataFrame, topics: DataFrame, known_
         .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
         .drop("epoch_before", "is_new", "selected_unclean")
     )
-    failed = _failed_elections(decisions, topics)
-    failed = failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumn(
-        "replicas", F.coalesce("printed_replicas", "replicas")
-    )
-    failed = failed.withColumn("isr_before", F.coalesce("printed_isr", "isr_before"))
-    elections = (
-        committed.unionByName(failed, allowMissingColumns=True)
-        # the lines of the decision first, then those of what it was decided by
-        .withColumn("evidence", F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence"))))
-    )
-    return with_lost_records(elections, events)
+    elections = committed
+    if decisions is not None:
+        elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
+    # the lines of the decision first, then those of what it was decided by
+    lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
+    return with_lost_records(elections.withColumn("evidence", lines), events)
+
+
+def _decisions(events: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """EVENTS -> those of DECISION_EVENTS, with what the controller was doing and which selector chose."""
+    return checkpointed(with_selector(with_activity(events, DECISION_EVENTS, known_spans), events))
 
 
 def _or_none(*names: str) -> list[Column]:
@@ -174,9 +186,16 @@ def _new_terms(events: DataFrame) -> DataFrame:
     return events.where(is_new).select("cluster", "topic", "partition", "at", "leader_epoch")
 
 
-def _decisions_by_epoch(decisions: DataFrame, new_terms: DataFrame, topics: DataFrame, states: DataFrame) -> DataFrame:
-    """Rows of `with_activity`, of `_new_terms`, TOPIC_TIMELINE, PARTITION_TIMELINE -> INCARNATION, leader_epoch,
-    _DECISION: of each leader epoch the first; `is_new`: whether a line shows that it came then."""
+def _decisions_by_epoch(
+    decisions: DataFrame | None, new_terms: DataFrame, topics: DataFrame, states: DataFrame
+) -> DataFrame:
+    """Rows of `with_activity` (None: there are none), of `_new_terms`, TOPIC_TIMELINE, PARTITION_TIMELINE ->
+    INCARNATION, leader_epoch, _DECISION: of each leader epoch the first; `is_new`: whether a line shows that it came
+    then."""
+    if decisions is None:
+        of_none = {name: F.lit(None).cast(data_type) for name, data_type in _DECISION.items()}
+        begun = with_incarnation(new_terms, topics).select(*INCARNATION, "leader_epoch").distinct()
+        return begun.withColumns({**of_none, "is_new": F.lit(True)})
     online = decisions.where(
         "event_type = 'partition_state_change' AND fields['to_state'] = 'OnlinePartition' AND leader IS NOT NULL"
     )
@@ -257,8 +276,19 @@ def _with_leader_epoch(lines: DataFrame, states: DataFrame) -> DataFrame:
     )
 
 
-def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
-    """Rows of `with_activity`, TOPIC_TIMELINE -> ELECTIONS that a controller logged as failed.
+def _failed_elections(decisions: DataFrame, topics: DataFrame, states: DataFrame) -> DataFrame:
+    """Rows of `with_activity`, TOPIC_TIMELINE, PARTITION_TIMELINE -> ELECTIONS that a controller logged as failed."""
+    failed = _logged_failures(decisions, topics)
+    return failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumns(
+        {
+            "replicas": F.coalesce("printed_replicas", "replicas"),
+            "isr_before": F.coalesce("printed_isr", "isr_before"),
+        }
+    )
+
+
+def _logged_failures(decisions: DataFrame, topics: DataFrame) -> DataFrame:
+    """Rows of `with_activity`, TOPIC_TIMELINE -> failed elections with what their lines print.
 
     Its stack trace names the strategy (1.1 on).
     """
@@ -289,13 +319,13 @@ def _failed_elections(decisions: DataFrame, topics: DataFrame) -> DataFrame:
             F.max("controller_epoch").alias("controller_epoch"),
             F.lit(None).cast("int").alias("leader"),
             F.lit(None).cast("int").alias("leader_epoch"),
-            F.array_sort(F.coalesce(F.first(_printed_live_brokers(), ignorenulls=True), known)).alias("live_brokers"),
+            F.array_sort(F.coalesce(F.first(printed_live_brokers(), ignorenulls=True), known)).alias("live_brokers"),
             F.array_sort(F.first("shutting_down")).alias("shutting_down"),
             F.first(F.when(strategy == "reassign", F.col("target_replicas")), ignorenulls=True).alias(
                 "target_replicas"
             ),
-            F.first(_printed_ids("Assigned replicas are"), ignorenulls=True).alias("printed_replicas"),
-            F.array_sort(F.first(_printed_isr(), ignorenulls=True)).alias("printed_isr"),
+            F.first(printed_ids("Assigned replicas are"), ignorenulls=True).alias("printed_replicas"),
+            F.array_sort(F.first(printed_isr(), ignorenulls=True)).alias("printed_isr"),
             F.first("live_evidence", ignorenulls=True).alias("live_evidence"),
             F.lit(None).cast("boolean").alias("unclean"),
             F.lit(False).alias("succeeded"),
@@ -349,27 +379,3 @@ def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False)
             F.slice(F.min_by("state_evidence", "ordinal"), 1, 1).alias("state_evidence"),
         )
     )
-
-
-def _printed_live_brokers() -> Column:
-    """The live brokers that a failed election names in its exception, without those that shut down; null if it does
-    not."""
-    printed = F.regexp_extract("detail", r"Live brokers are: \[Set\(([\d, ]*)\)", 1)
-    is_printed = F.col("detail").contains("Live brokers are: [Set(")
-    return F.when(is_printed, as_ids(F.regexp_extract_all(printed, F.lit(r"(\d+)"))))
-
-
-def _printed_ids(words: str) -> Column:
-    """The brokers that a failed election names after these words in its exception (until 1.0), in their order; null if
-    it does not."""
-    printed = F.regexp_extract("detail", words + r": \[(?:List\()?([\d, ]+)\)?\]", 1)
-    return F.when(printed != "", as_ids(F.regexp_extract_all(printed, F.lit(r"(\d+)"))))
-
-
-def _printed_isr() -> Column:
-    """The ISR that a failed election names in its exception (until 1.0), but for those of which no replica is alive."""
-    left = F.regexp_extract("detail", r"No other replicas in ISR ([\d, ]+) for", 1)
-    state = r"Current leader and ISR: \[[^\]]*?(?:\"isr\":\[|,ISR:)(\d+(?:, ?\d+)*)"
-    printed = F.concat(left, F.regexp_extract("detail", state, 1))
-    ids = F.when(printed != "", F.regexp_extract_all(printed, F.lit(r"(\d+)")).cast(IDS))
-    return F.coalesce(_printed_ids("ISR brokers are"), ids)

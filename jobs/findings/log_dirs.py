@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.evidence import evidence
+from jobs.timelines.row_streams import no_rows
 from schemas.incidents import LOG_DIR_FAILURES
 
 if TYPE_CHECKING:
@@ -25,8 +27,10 @@ ONE_FAILURE = "INTERVAL 1 MINUTE"
 _DIR = ["cluster", "broker", "log_dir"]
 
 
-def to_log_dir_failures(events: DataFrame, stops: DataFrame) -> DataFrame:
+def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, NODE_STOPS -> LOG_DIR_FAILURES. A failed directory stays so until its broker starts anew."""
+    if not kinds.have(_EVENTS):
+        return no_rows(events.sparkSession, LOG_DIR_FAILURES.schema)
     lines = (
         events.where(F.col("event_type").isin(*_EVENTS))
         .withColumns({"broker": F.coalesce("node_id", "broker_id"), "log_dir": F.col("fields")["dir"]})

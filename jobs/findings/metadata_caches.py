@@ -13,6 +13,8 @@ from udfs.kafka.verdict_rows import Releases, cache_verdicts
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+LEARNED = "metadata_cache_updated"
+"""Event by which a broker logs that it learned a partition's state."""
 BUCKET_S = 10
 AROUND = 30
 """A broker logs what it learns if it did so within this many buckets of BUCKET_S seconds before and after."""
@@ -32,7 +34,7 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     was registered and logged others before and after. Topics that were deleted and created again are left out.
     """
     place = F.struct("at", "node_id", "file_id", "line")
-    lines = events.where("event_type = 'metadata_cache_updated' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
+    lines = events.where(f"event_type = '{LEARNED}' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
         "cluster", "topic", "node_id", place.alias("place"), F.floor(F.unix_seconds("at") / BUCKET_S).alias("bucket")
     )
     learned = lines.groupBy("cluster", "node_id", "topic", "bucket").agg(

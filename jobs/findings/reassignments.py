@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import printed_ids
 from jobs.timelines.order import EVENT_ORDER, with_rank
+from jobs.timelines.row_streams import no_rows
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
 from schemas.findings import REASSIGNMENTS
 from schemas.spark import EVIDENCE, IDS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 _EVENTS_FROM_2_4 = ("reassignment_assignment_updating", "reassignment_assignment_updated")
 _KRAFT_EVENTS = ("kraft_partition_assignment_changed", "kraft_partition_created")
 _DUMP_EVENTS = ("metadata_partition_change", "metadata_partition")
+_UNLISTED = "reassignment_removed_from_zk"
 _EVENTS_BEFORE_2_4 = (
     "reassignment_started",
     "reassignment_assignment_updated",
@@ -31,11 +35,18 @@ _EVENTS_BEFORE_2_4 = (
 )
 
 
-def to_reassignments(events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
+def to_reassignments(
+    events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds
+) -> DataFrame:
     """EVENTS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> REASSIGNMENTS."""
-    from_2_4 = _from_2_4(_assignments(events, topics, controllers), states)
-    all_eras = from_2_4.unionByName(_before_2_4(_reassignment_lines(events, topics), states))
-    return _with_waits(_until_deletion(all_eras, topics), states)
+    eras = []
+    if kinds.have((*_EVENTS_FROM_2_4, *_KRAFT_EVENTS, *_DUMP_EVENTS)):
+        eras.append(_from_2_4(_assignments(events, topics, controllers, kinds), states))
+    if kinds.have((*_EVENTS_BEFORE_2_4, _UNLISTED)):
+        eras.append(_before_2_4(_reassignment_lines(events, topics), states))
+    if not eras:
+        return no_rows(events.sparkSession, REASSIGNMENTS.schema)
+    return _with_waits(_until_deletion(reduce(DataFrame.unionByName, eras), topics), states)
 
 
 def _with_waits(reassignments: DataFrame, states: DataFrame) -> DataFrame:
@@ -103,18 +114,19 @@ def _phase(is_done: Column, is_in_sync: Column) -> Column:
 
 
 # ---- 2.4 and later ---------------------------------------------------------------------------------------------------
-def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame) -> DataFrame:
+def _assignments(events: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> changes of assignments with INCARNATION, replicas, adding,
     removing.
 
     Columns: those of EVENTS, `adding`, `removing`, `next_at`, `next_replicas`, `next_is_settled` (nobody is added or
     removed then), `next_evidence`: of the next change. A line or record that leaves a list out leaves it as it was.
     """
-    zk = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4))
-    dumped = events.where(F.col("event_type").isin(*_DUMP_EVENTS))
-    replayed = by_active_controller(events.where(F.col("event_type").isin(*_KRAFT_EVENTS)), controllers, events)
+    changes = events.where(F.col("event_type").isin(*_EVENTS_FROM_2_4, *_DUMP_EVENTS))
+    if kinds.have(_KRAFT_EVENTS):
+        replayed = events.where(F.col("event_type").isin(*_KRAFT_EVENTS))
+        changes = changes.unionByName(by_active_controller(replayed, controllers, events))
     lists = F.coalesce("replicas", printed_ids("adding_replicas"), printed_ids("removing_replicas"))
-    printed = zk.unionByName(dumped).unionByName(replayed).where(F.col("partition").isNotNull() & lists.isNotNull())
+    printed = changes.where(F.col("partition").isNotNull() & lists.isNotNull())
     lines = with_topic_name(printed, topics).where("topic IS NOT NULL")
     order = Window.partitionBy(*INCARNATION).orderBy(*EVENT_ORDER)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -262,14 +274,14 @@ def _reassignment_lines(events: DataFrame, topics: DataFrame) -> DataFrame:
         target.alias("target"),
     )
     listed = (
-        events.where("event_type = 'reassignment_removed_from_zk'")
+        events.where(kind == _UNLISTED)
         .select(*line, F.explode("partitions").alias("p"))
         .select(*line, F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"))
     )
     order = Window.partitionBy(*INCARNATION).orderBy("at", "line", "file_id")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    bound = F.when(is_start | (kind == "reassignment_removed_from_zk"), F.struct("event_type", "target"))
+    bound = F.when(is_start | (kind == _UNLISTED), F.struct("event_type", "target"))
     is_started_again = F.coalesce(
         (F.col("bound.event_type") == "reassignment_started") & (F.col("bound.target") == F.col("target")),
         F.lit(False),

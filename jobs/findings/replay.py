@@ -5,7 +5,7 @@ Spark joins the inputs; rows then stream through `udfs.kafka.verdict_rows` in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from typing import Any
@@ -23,15 +23,17 @@ from jobs.findings.other_decisions import (
 from jobs.findings.printed_facts import with_printed
 from jobs.findings.refusals import to_refusals
 from jobs.findings.registered_brokers import registered
-from jobs.findings.request_lines import to_requests_by_partition
+from jobs.findings.request_lines import ABOUT_REQUESTS, to_requests_by_partition
 from jobs.findings.state_inputs import with_state_inputs
 from jobs.session import checkpointed
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import ClusterFacts
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.controllers import kraft_takeovers
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import VERDICTS
+from udfs.kafka import rebalance_verdicts as rebalance_lines
+from udfs.kafka import refusal_verdicts as refusal_lines
 from udfs.kafka.election_verdicts import ASSIGNMENT_ORDER
 from udfs.kafka.releases import Release, first_release
 from udfs.kafka.verdict_rows import (
@@ -52,8 +54,16 @@ from udfs.kafka.verdicts_columns import doubt
 
 ALGORITHMS = Release(1, 1)
 """From here on elections are functions; the selectors before print more of what they go by."""
+TRANSITIONS = ("partition_state_change", "replica_state_change")
 PLANNERS = 3
 """Threads that plan inputs of verdicts."""
+JUDGED_LINES: Mapping[Callable[..., Any], Sequence[str]] = {
+    transition_verdicts: TRANSITIONS,
+    request_verdicts: ABOUT_REQUESTS,
+    refusal_verdicts: refusal_lines.LINES,
+    rebalance_verdicts: rebalance_lines.LINES,
+}
+"""Functions that judge lines of some types, each by itself: without any of them their rows are not planned."""
 ONLINE = ("certainly_online", "possibly_online")
 
 
@@ -103,7 +113,7 @@ def to_verdicts(
     }
     # what small logs cost is planning, so that is done side by side
     with ThreadPoolExecutor(PLANNERS) as pool:
-        planned = {judge: pool.submit(plan) for judge, plan in planning.items()}
+        planned = {judge: pool.submit(plan) for judge, plan in planning.items() if _may_judge(judge, facts.kinds)}
         known_by = to_election_inputs(
             elections, states, brokers, topics, known_spans, events, settings, facts.kraft_clusters, *before
         )
@@ -117,6 +127,11 @@ def to_verdicts(
         .unionByName(map_rows(_terms(controllers), controller_verdicts, VERDICTS.schema))
         .unionByName(map_rows(registrations, broker_verdicts, VERDICTS.schema))
     )
+
+
+def _may_judge(judge: Callable[..., Any], kinds: EvidenceKinds) -> bool:
+    """Whether there may be lines that a function judges."""
+    return judge not in JUDGED_LINES or kinds.have(JUDGED_LINES[judge])
 
 
 def _with_facts(states: DataFrame, of_cluster: DataFrame, rules: DataFrame, of_term: DataFrame) -> DataFrame:
@@ -207,7 +222,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
 def to_transitions(events: DataFrame, topics: DataFrame) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE -> of each partition and replica, and each ZooKeeper controller, `transitions`: the
     different ones that it logged, with the first line of each, in order of time. See `transition_verdicts`."""
-    is_transition = F.col("event_type").isin("partition_state_change", "replica_state_change")
+    is_transition = F.col("event_type").isin(*TRANSITIONS)
     lines = events.where(is_transition & F.expr("controller_epoch IS NOT NULL AND topic IS NOT NULL")).select(
         "cluster",
         "topic",

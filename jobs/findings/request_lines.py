@@ -21,6 +21,10 @@ _STARTS = ("broker_starting", "kafka_version", "broker_started")
 """Lines by which a process shows that it has started; a start counts once for each."""
 
 
+ABOUT_REQUESTS = (*LINES, *reassignment_steps.LINES, reassignment_steps.UNLISTED, REPLICA_CHANGE)
+"""Events of which all rows are made."""
+
+
 def to_requests_by_partition(events: DataFrame, topics: DataFrame, brokers: DataFrame) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, BROKER_TIMELINE -> INCARNATION and the columns of `Line`, those of one incarnation
     together in order of time."""

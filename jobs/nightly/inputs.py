@@ -13,11 +13,13 @@ from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows
 from jobs.session import checkpointed, checkpointed_if_few, held
 from jobs.timelines import clocks
-from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
 from jobs.timelines.requests import to_request_lines, to_requests
+from jobs.timelines.row_streams import no_rows
 from jobs.timelines.written_order import ODD_FORMATS, with_written_order
 from jobs.warehouse.tables import Warehouse
+from schemas.requests import CONTROL_REQUESTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -66,8 +68,15 @@ class DerivationInputs:
         return {row["file_id"]: row["format"] for row in streams.select("file_id", "format").collect()}
 
     @cached_property
+    def kinds(self) -> EvidenceKinds:
+        """Which kinds of evidence events hold."""
+        return evidence_kinds(self.logged_events)
+
+    @cached_property
     def requests(self) -> DataFrame:
         """What controllers asked of brokers, each time on the clock of the node that logged it."""
+        if not self.kinds.requests:
+            return no_rows(self.warehouse.spark, CONTROL_REQUESTS.schema)
         return checkpointed(to_requests(to_request_lines(self.logged_events)))
 
     @cached_property
@@ -75,7 +84,7 @@ class DerivationInputs:
         """How far the nodes' clocks are apart: a row for each node and hour, held by the driver."""
         if not self.measures_clocks:
             return self._held_rows("clock_offsets")
-        pairs = clocks.to_clock_pairs(self.requests, self.logged_events)
+        pairs = clocks.to_clock_pairs(self.requests if self.kinds.requests else None, self.logged_events)
         return clocks.to_clock_offsets(self.warehouse.spark, clocks.collect_skew_bounds(pairs))
 
     @cached_property
@@ -101,4 +110,4 @@ class DerivationInputs:
         coverage = self._held_rows("log_coverage")
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
-        return ClusterFacts(self.events, coverage, evidence_kinds(self.logged_events))
+        return ClusterFacts(self.events, coverage, self.kinds)

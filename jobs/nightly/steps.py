@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.controller_activity import to_controller_activity
-from jobs.findings.elections import to_elections
+from jobs.findings.elections import DECISION_EVENTS, to_elections
 from jobs.findings.gauges import (
     to_cluster_minutely,
     to_preferred_replica_imbalance,
@@ -27,7 +27,7 @@ from jobs.findings.gauges import (
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.log_dirs import to_log_dir_failures
-from jobs.findings.metadata_caches import to_cache_verdicts
+from jobs.findings.metadata_caches import LEARNED, to_cache_verdicts
 from jobs.findings.node_stops import to_node_stops
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
@@ -161,7 +161,7 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
     if inputs.corrections is not None:
         requests = clocks.requests_on_cluster_clock(requests, inputs.corrections)
     controllers = checkpointed(to_controller_timeline(inputs.events, inputs.life_starts))
-    brokers = checkpointed(to_broker_timeline(inputs.events, controllers))
+    brokers = checkpointed(to_broker_timeline(inputs.events, controllers, inputs.kinds))
     windows = work.scope.windows
     chosen = [name for name, window in windows.items() if not window.is_of_pruned]
     since = {name: at for name, at in appended_since.items() if name in chosen or not windows}
@@ -211,17 +211,19 @@ def _say_scope(scope: Scope, appended: AppendedClusters, say: Callable[[str], No
 def write_findings(work: Work) -> None:
     """What happened: elections, ISR changes, reassignments, then outages and churn, then what all of it comes to."""
     events, topics, partitions = work.events, work.table("topic_timeline"), work.table("partition_timeline")
+    kinds = work.inputs.kinds
     # a node's way is that of its cluster, whichever topics are rebuilt
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
-    failures = to_log_dir_failures(work.inputs.events, stops)
+    failures = to_log_dir_failures(work.inputs.events, stops, kinds)
     controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
+    has_decisions = kinds.have(DECISION_EVENTS)
     work.write(
         {
             "elections": lambda: with_latency(
-                to_elections(partitions, events, topics, controller_logs), stops, failures
+                to_elections(partitions, events, topics, controller_logs, has_decisions=has_decisions), stops, failures
             ),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics),
-            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers),
+            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, kinds),
             "log_dir_failures": lambda: failures,
             "controller_activity": lambda: to_controller_activity(work.inputs.events),
         }
@@ -307,6 +309,8 @@ def write_verdicts(work: Work) -> None:
             of_terms,
             work.settings,
         )
+        if not work.inputs.kinds.have([LEARNED]):
+            return of_decisions
         # whatever topics are in scope, brokers are judged by all
         return of_decisions.unionByName(to_cache_verdicts(work.inputs.events, all_topics, brokers, by_cluster))
 

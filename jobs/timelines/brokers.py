@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers, to_replay_spans
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import ids_of, number_of
@@ -16,7 +17,7 @@ from jobs.timelines.zk_registrations import EPOCH_EVENTS, to_printed_epochs, wit
 from schemas.timelines import BROKER_TIMELINE
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 _ZK_EVENTS = ("broker_set_changed", "controller_context_live_brokers")
 _KRAFT_EVENTS = (
@@ -64,7 +65,7 @@ unknown.
 _ORDER = ["at", "rank", "node_id", "line", "file_id"]
 
 
-def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
+def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, CONTROLLER_TIMELINE -> BROKER_TIMELINE: when the controller counted a broker as registered, or unfenced
     (KRaft).
 
@@ -76,14 +77,15 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
             | _starts_dump()
         )
     )
-    by_controllers = _kraft_transitions(
-        broker_events.where(F.col("event_type").isin(*_CONTROLLER_EVENTS)).withColumn("from_start", F.lit(False))
-    )
-    replayed = by_active_controller(by_controllers, controllers, events).unionByName(
-        _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
-    )
-    by_kraft = replayed.unionByName(_dump_transitions(broker_events))
-    transitions = _of_deciding_mode(_zk_transitions(broker_events), by_kraft, kraft_takeovers(controllers))
+    has_kraft = kinds.have((*_CONTROLLER_EVENTS, *_DUMP_EVENTS))
+    has_zookeeper = kinds.have((*_ZK_EVENTS, *EPOCH_EVENTS))
+    if has_kraft and has_zookeeper:
+        by_kraft = _by_kraft(broker_events, events, controllers, kinds)
+        transitions = _of_deciding_mode(_zk_transitions(broker_events), by_kraft, kraft_takeovers(controllers))
+    elif has_kraft:
+        transitions = _by_kraft(broker_events, events, controllers, kinds)
+    else:
+        transitions = _zk_transitions(broker_events)
     intervals = _intervals(transitions)
     shut_down = _with_controlled_shutdown(intervals, broker_events, to_replay_spans(events, controllers))
     return (
@@ -96,6 +98,19 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame) -> DataFrame:
         )
         .select(*BROKER_TIMELINE.columns)
     )
+
+
+def _by_kraft(broker_events: DataFrame, events: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
+    """EVENTS, CONTROLLER_TIMELINE -> _TRANSITION as KRaft's controllers logged them, or dumps have them."""
+    dumped = [_dump_transitions(broker_events)] if kinds.have(_DUMP_EVENTS) else []
+    if not kinds.have(_CONTROLLER_EVENTS):
+        return dumped[0]
+    by_controllers = _kraft_transitions(
+        broker_events.where(F.col("event_type").isin(*_CONTROLLER_EVENTS)).withColumn("from_start", F.lit(False))
+    )
+    by_standbys = _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
+    replayed = by_active_controller(by_controllers, controllers, events)
+    return reduce(DataFrame.unionByName, [replayed, by_standbys, *dumped])
 
 
 def _of_deciding_mode(by_zookeeper: DataFrame, by_kraft: DataFrame, takeovers: DataFrame) -> DataFrame:

@@ -4,15 +4,17 @@ are there and when, how KRaft keeps the last in sync, which controllers log what
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
 from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of, number_of
+from jobs.timelines.requests import is_about_request
 from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
 
 if TYPE_CHECKING:
@@ -42,6 +44,14 @@ class EvidenceKinds:
     """Leaders that begin a leader epoch and print no partition epoch: ZooKeeper, and KRaft until 3.2."""
     zookeeper: bool = True
     """Leaders that write their ISR to ZooKeeper, or lines of controllers that use it."""
+    requests: bool = True
+    """Requests of ZooKeeper's controllers, by them or by brokers."""
+    event_types: frozenset[str] | None = None
+    """All types that events have; None: any."""
+
+    def have(self, event_types: Iterable[str]) -> bool:
+        """Whether there may be an event of one of these types: plans of none are not worth making."""
+        return self.event_types is None or not self.event_types.isdisjoint(event_types)
 
 
 def evidence_kinds(events: DataFrame) -> EvidenceKinds:
@@ -66,17 +76,18 @@ def evidence_kinds(events: DataFrame) -> EvidenceKinds:
         "lost_directories": kind == DIRECTORY_PARTITIONS,
         "zookeeper": F.col("logger").startswith("kafka.controller.") | is_leader | is_change,
         "isr_reported": kind == "isr_updated",
+        "requests": is_about_request(),
     }
     any_row = [F.max(F.coalesce(condition, F.lit(False))).alias(name) for name, condition in conditions.items()]
-    row = events.agg(*any_row).collect()[0]
-    kinds = {name: bool(row[name]) for name in conditions}
+    row = events.agg(*any_row, F.collect_set("event_type").alias("event_types")).collect()[0]
+    kinds: dict[str, Any] = {name: bool(row[name]) for name in conditions}
     # where there is no line of KRaft, leaders write to ZooKeeper
     is_reported, starts = kinds.pop("isr_reported"), kinds.pop("starts")
     kinds["begun_by_leaders"] = starts
     kinds["zookeeper"] = kinds["zookeeper"] or ((is_reported or starts) and not kinds["kraft"])
     kinds["unnumbered"] = kinds["unnumbered"] or kinds["listed"] or (starts and kinds["zookeeper"])
     kinds["zookeeper"] = kinds["zookeeper"] or kinds["listed"]
-    return EvidenceKinds(**kinds)
+    return EvidenceKinds(**kinds, event_types=frozenset(row["event_types"]))
 
 
 @dataclass(frozen=True)

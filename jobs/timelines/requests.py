@@ -43,6 +43,12 @@ _line_values = itemgetter(*_LINE_COLUMNS)
 _LATENCIES = ("delivery_ms", "handling_ms", "round_trip_ms")
 
 
+def is_about_request() -> Column:
+    """Whether an event is about a request of a controller to a broker."""
+    names_both = F.col("controller_id").isNotNull() & F.col("node_id").isNotNull()
+    return F.col("event_type").isin(*REQUEST_EVENTS) & names_both
+
+
 def to_request_lines(events: DataFrame) -> DataFrame:
     """EVENTS -> REQUEST_KEY and the fields of `RequestLine`: lines about requests.
 
@@ -70,9 +76,8 @@ def to_request_lines(events: DataFrame) -> DataFrame:
         "stale_partition": is_stale_partition.cast("int"),
     }
     group = (*REQUEST_KEY, "side", "kind", "epoch", "id", "node", "file", "at", "place")
-    names_both = F.col("controller_id").isNotNull() & F.col("node_id").isNotNull()
     return (
-        _with_side_and_kind(events.where(F.col("event_type").isin(*REQUEST_EVENTS) & names_both))
+        _with_side_and_kind(events.where(is_about_request()))
         .select(
             "cluster", "controller_id", "side", "kind", "at", "line",
             *(column.alias(name) for name, column in columns.items()),

@@ -1,4 +1,4 @@
-"""Plain functions of `udfs` over streams of rows, in the workers: for what depends on the rows before."""
+"""Plain functions of `udfs` over streams of rows, in the workers: for what depends on the rows before. And no rows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import types as T
 
 ROWS_PER_BATCH = 4096
@@ -39,3 +40,9 @@ def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
             if pa.types.is_timestamp(field.type):
                 batch = batch.set_column(number, field.name, batch.column(number).cast(pa.int64()))
         yield from batch.to_pylist()
+
+
+def no_rows(spark: SparkSession, schema: T.StructType) -> DataFrame:
+    """No rows of a schema; Spark leaves out of a plan what is joined and grouped with them."""
+    columns = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema)
+    return spark.range(1).limit(0).select(*columns)

@@ -77,6 +77,14 @@ CASES = {
         [step(14, FENCED, 1, 5), step(20, UNFENCED, 1, 3)],
         {12: (-1, 4, [1])},
     ),
+    "a-1-3 of 3.3.1: five replicas are put in another order, which only brokers log": Case(
+        [
+            known(12, 1, 6, [1], 0, [3, 2, 0, 1, 4]), known(13, 1, 6, [1], 2.8, [2, 3, 0, 1, 4]),
+            known(15, 1, 8, [1], 20.1),
+        ],
+        [step(2.3, REPLICAS_REMOVED, 0)._replace(broker=None), step(14, FENCED, 1), step(20, UNFENCED, 1)],
+        {14: (-1, 7, [1])},
+    ),
     "payments-0 of 3.3.2: until 3.5 each step names nobody again": Case(
         [known(1, 1, 1, [1], 0, [1, 2]), known(6, 1, 6, [1], 103.3)],
         [

@@ -237,7 +237,9 @@ class _Search:
         active = self.activity[position]
         has_record = step.kind != ASSIGNMENT_CHANGED and self._has_record(position, step)
         for node in leaving:
-            after = records_of_step(node.state, step, active, self.rules)
+            following = self.shown.by_epoch.get(node.state.partition_epoch + 1)
+            shown_replicas = None if following is None else following.replicas
+            after = records_of_step(node.state, step, active, self.rules, shown_replicas)
             if not self.is_logged:
                 after = {state._replace(unassigned=node.state.unassigned) for state in after}
             if not step.is_sure or has_record:

@@ -7,7 +7,7 @@ directories KIP-858.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, permutations
 from typing import NamedTuple
 
@@ -29,7 +29,7 @@ MOST_IN_SYNC = 8
 """Larger ISRs lose or win one replica at a time in histories that are tried."""
 
 MOST_REPLICAS = 4
-"""Of larger assignments no removal is tried that no line shows."""
+"""Of larger assignments only what lines show of the next state is tried, and another order that nobody knows."""
 
 Ids = frozenset[int]
 
@@ -114,18 +114,23 @@ Activity = Mapping[int, bool]
 
 
 def records_of_step(
-    state: PossibleState, step: ControllerStep, active: Activity, rules: PartitionRules
+    state: PossibleState,
+    step: ControllerStep,
+    active: Activity,
+    rules: PartitionRules,
+    shown_replicas: Sequence[int] | None = None,
 ) -> set[PossibleState]:
     """States that a step may make of one; the same if it may write nothing about the partition.
 
-    `active`: before the step. None follows from a record that cannot be about the state: who leads is in sync.
+    `active`: before the step. `shown_replicas`: what lines show of the next partition epoch. None follows from a record
+    that cannot be about the state: who leads is in sync.
     """
     if step.kind == ASSIGNMENT_CHANGED:
         after = _as_recorded(state, step)
         return {after} if after.leader in (NO_LEADER, *after.isr) else set()
     active = _without_lost_directories(state, active)
     if step.kind == REPLICAS_REMOVED:
-        return {state, *_without_replicas(state, active)}
+        return {state, *_without_replicas(state, active, shown_replicas)}
     if step.kind == REPLICA_LOST and step.broker is not None:
         return set(_with_lost_directory(state, step.broker, active, rules))
     if step.kind == DIRECTORY_LOST:
@@ -345,20 +350,26 @@ def _last_removed(
             yield state.written(NO_LEADER)
 
 
-def _without_replicas(state: PossibleState, active: Activity) -> Iterator[PossibleState]:
+def _without_replicas(
+    state: PossibleState, active: Activity, shown_replicas: Sequence[int] | None
+) -> Iterator[PossibleState]:
     """Replicas are taken away, or put in another order; a leader that stays names itself again."""
     replicas = state.replicas or ()
-    if len(replicas) > MOST_REPLICAS:
-        return
-    for size in range(1, len(replicas) + 1):
-        for kept in permutations(replicas, size):
-            isr = state.isr & set(kept)
-            if kept == replicas or not isr:
-                continue
-            after = state._replace(replicas=kept)
-            if size == len(replicas):
-                yield after.written()
-            elif state.leader in isr or state.leader == NO_LEADER:
-                yield after.written(state.leader, isr)
-            else:
-                yield from (after.written(leader, isr) for leader in _candidates(after, isr, active))
+    tried: Iterable[tuple[int, ...]] = ()
+    if len(replicas) <= MOST_REPLICAS:
+        tried = chain.from_iterable(permutations(replicas, size) for size in range(1, len(replicas) + 1))
+    elif shown_replicas is None:
+        yield state.written()._replace(replicas=None)
+    elif set(shown_replicas) <= set(replicas):
+        tried = (tuple(shown_replicas),)
+    for kept in tried:
+        isr = state.isr & set(kept)
+        if kept == replicas or not isr:
+            continue
+        after = state._replace(replicas=kept)
+        if len(kept) == len(replicas):
+            yield after.written()
+        elif state.leader in isr or state.leader == NO_LEADER:
+            yield after.written(state.leader, isr)
+        else:
+            yield from (after.written(leader, isr) for leader in _candidates(after, isr, active))

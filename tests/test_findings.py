@@ -69,6 +69,9 @@ step      | 0         | 0           | 1      | 0            | 0               | 
 step      | 0         | 0           | 3      | 1            | 1               | 3     |     | 3        | 10:00:01 |          |         |
 unknown   | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
 unknown   | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
+# the same, but KRaft's controller logs that the partition recovers from then on
+recovers  | 0         | 0           | 1      | 0            | 0               | 1     |     | 3,1      | 10:00:00 | 10:00:01 |         |
+recovers  | 0         | 0           | 3      | 1            | 1               | 3     |     |          | 10:00:01 |          |         |
 # no new leader: the same one in a new epoch is an election too, a change of the ISR is none
 again     | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         |
 again     | 0         | 0           | 1      | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         |
@@ -131,9 +134,13 @@ c       | 8    | chosen    | 0         | 10:00:29    | 9       | kafka.controlle
 # a preferred election of other partitions was the last thing that the controller began; of this one no selector speaks
 c       | 6    |           |           | 10:00:30    | 9       | kafka.controller    | preferred_election_started    |                  |        |              |                                                       |
 s       | 7    | chosen    | 0         | 10:00:30    | 9       | state.change.logger | partition_state_change        | 1                | 2      |              | from_state=OnlinePartition; to_state=OnlinePartition  |
+q       | 1    | recovers  | 0         | 10:00:01    | 100     | o.a.k.controller    | kraft_partition_changed_unclean |                | 3      | 1            | leader_recovery_state=RECOVERING                      |
+q       | 2    | unknown   | 0         | 10:00:01    | 100     | o.a.k.controller    | kraft_partition_changed_unclean |                | 3      | 1            | elr=[]                                                |
 """
 TOPICS = """
 topic     | incarnation | topic_id | since    | until
+recovers  | 0           |          | 10:00:00 |
+unknown   | 0           |          | 10:00:00 |
 chosen    | 0           |          | 10:00:00 |
 begun     | 0           |          | 10:00:00 |
 started   | 0           |          | 10:00:00 |
@@ -155,6 +162,7 @@ waits   | 10:00:04   | true      | -1              | 2      | 2            | [] 
 waits   | 10:00:06   | true      | -1              | 2      | 4            | []         | false   | 1000       |          |                |
 step    | 10:00:01   | true      | 1               | 3      | 1            | 1          | false   |            |          |                |
 unknown | 10:00:01   | true      | 1               | 3      | 1            | 1          |         |            |          |                |
+recovers | 10:00:01  | true      | 1               | 3      | 1            | 1          | true    |            |          |                |
 again   | 10:00:01   | true      | 1               | 1      | 1            | 1,2        | false   |            |          |                |
 gap     | 10:00:01   | true      |                 | 2      | 3            |            |         |            |          |                |
 old     | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
@@ -177,8 +185,8 @@ decided | 10:00:02   | true      |                 | 2      | 3            |    
 def elections(frame: Frame) -> DataFrame:
     """ELECTIONS of STATES."""
     spans = known_spans(frame, "9 | controller | 10:00:00 | 10:01:00", "node_id")
-    rows = to_elections(states(frame, STATES), frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS), spans)
-    return rows.persist()
+    events, topics = frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS)
+    return to_elections(states(frame, STATES), events, topics, spans, EvidenceKinds()).persist()
 
 
 def test_elections(elections: DataFrame, same: Same) -> None:

@@ -14,17 +14,20 @@ from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.selectors import with_selector
 from jobs.session import checkpointed
-from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
+from jobs.timelines.cluster_facts import EvidenceKinds, day_of_or_open, days_or_open
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.spark import EVIDENCE, IDS
+from udfs.kafka.elections import RECOVERING
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
 DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "leader_epoch_updated")
 """Events by which a ZooKeeper controller logs what it decided about a partition."""
+CHANGED_UNCLEAN = "kraft_partition_changed_unclean"
+"""Event by which a KRaft controller logs a leader that was not in sync, be it that a reassignment brings it along."""
 
 LATE_MS, EARLY_MS = 2000, 50
 """So long after a state was committed, and before, by the clock of another node, a line may show it."""
@@ -45,16 +48,15 @@ FROM_ISR = ("preferred", "controlled_shutdown")
 
 
 def to_elections(
-    states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame, *, has_decisions: bool = True
+    states: DataFrame, events: DataFrame, topics: DataFrame, known_spans: DataFrame, kinds: EvidenceKinds
 ) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them;
-    `has_decisions`: whether there may be lines of DECISION_EVENTS.
+    """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ELECTIONS; `known_spans` as `with_activity` wants them.
 
     A leader epoch that names a broker is an election, unless it is the partition's first. One of which no state before
     is known is an election if a line shows that it came then: it may have been there since before the logs. Strategy,
     trigger and live brokers are those of the controller that logged the transition; KRaft does not log them.
     """
-    decisions = _decisions(events, known_spans) if has_decisions else None
+    decisions = _decisions(events, known_spans) if kinds.have(DECISION_EVENTS) else None
     is_from_isr = F.when(F.col("strategy").isin(*FROM_ISR), False)
     committed = (
         _committed_elections(states)
@@ -65,12 +67,28 @@ def to_elections(
         .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
         .drop("epoch_before", "is_new", "selected_unclean")
     )
+    if kinds.have([CHANGED_UNCLEAN]):
+        committed = (
+            committed.join(_recovering(events, topics), [*INCARNATION, "leader_epoch"], "left")
+            .withColumn("unclean", F.coalesce("unclean", "recovers"))
+            .drop("recovers")
+        )
     elections = committed
     if decisions is not None:
         elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
     return with_lost_records(elections.withColumn("evidence", lines), events)
+
+
+def _recovering(events: DataFrame, topics: DataFrame) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, `recovers`: elections of KRaft's controllers that leave the
+    partition recovering, as unclean ones do from 3.2 on (KIP-704), whatever else is not known of them."""
+    recovers = F.col("fields")["leader_recovery_state"] == RECOVERING
+    is_known = (F.col("event_type") == CHANGED_UNCLEAN) & F.col("topic").isNotNull() & F.col("leader_epoch").isNotNull()
+    lines = events.where(is_known & recovers).select("cluster", "topic", "partition", "at", "leader_epoch")
+    of_epoch = with_incarnation(lines, topics).select(*INCARNATION, "leader_epoch").distinct()
+    return F.broadcast(of_epoch.withColumn("recovers", F.lit(True)))
 
 
 def _decisions(events: DataFrame, known_spans: DataFrame) -> DataFrame:

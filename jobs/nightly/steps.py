@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.controller_activity import to_controller_activity
-from jobs.findings.elections import DECISION_EVENTS, to_elections
+from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
     to_cluster_minutely,
     to_preferred_replica_imbalance,
@@ -216,11 +216,10 @@ def write_findings(work: Work) -> None:
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
     controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
-    has_decisions = kinds.have(DECISION_EVENTS)
     work.write(
         {
             "elections": lambda: with_latency(
-                to_elections(partitions, events, topics, controller_logs, has_decisions=has_decisions), stops, failures
+                to_elections(partitions, events, topics, controller_logs, kinds), stops, failures
             ),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics),
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, kinds),

@@ -13,6 +13,8 @@ from tests.museum import EXHIBITS, Exhibit, write
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytestmark = pytest.mark.runs
+
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "museum.md").read_text(encoding="utf-8")
 
 

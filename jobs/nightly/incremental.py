@@ -276,7 +276,7 @@ class AppendedClusters:
                     self._rebuild([cluster], "the new events show that a log is at level INFO")
 
     def _compare_elr(self) -> None:
-        if self.facts.kinds.kraft:
+        if self.facts.kinds.kraft or self.facts.kinds.dumps:
             left = self._left
             before = _by_cluster(to_kraft_clusters(self.events.where(_older(left))), left)
             after = _by_cluster(self.facts.kraft_clusters, left)

@@ -567,6 +567,10 @@ kraft     | 0         | 10:30:00 | 101     | kraft_partition_assignment_changed 
 merged    | 0         | 10:00:00 | 100     | kraft_partition_created            | M        | 0,1,2     | adding_replicas=[]; removing_replicas=[]
 merged    | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | M        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
 merged    | 0         | 10:05:05 | 100     | kraft_partition_assignment_changed | M        | 2,3       | adding_replicas=[]; removing_replicas=[]
+# another request puts the target in another order, without a line: what ends is that one
+turned    | 0         | 10:04:00 | 100     | kraft_partition_created            | U        | 0,1,2     | adding_replicas=[]; removing_replicas=[]
+turned    | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | U        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
+turned    | 0         | 10:05:05 | 100     | kraft_partition_assignment_changed | U        | 3,2       | adding_replicas=[]; removing_replicas=[]
 # or a state, or nothing does
 state     | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | S        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
 nothing   | 0         | 10:05:00 | 100     | kraft_partition_assignment_changed | N        | 2,3,0,1   | adding_replicas=[3]; removing_replicas=[0,1]
@@ -617,6 +621,7 @@ open      | 10:00:00 |          | 2,1               | 3,2             | 3       
 stuck     | 10:00:00 |          | 2,1               | 3,2             | 3               | 1                 | waiting_for_isr | stuck       | 3
 kraft     | 10:00:00 | 10:00:05 | 1                 | 2,1             | 2               | []                | done            | completed   | []
 merged    | 10:05:00 | 10:05:05 | 0,1,2             | 2,3             | 3               | 0,1               | done            | completed   | []
+turned    | 10:05:00 | 10:05:05 | 0,1,2             | 2,3             | 3               | 0,1               | waiting_for_isr | cancelled   | []
 state     | 10:05:00 |          | 0,1,2             | 2,3             | 3               | 0,1               | waiting_for_isr | stuck       | 3
 nothing   | 10:05:00 |          |                   | 2,3             | 3               | 0,1               | waiting_for_isr | stuck       | 3
 at_once   | 10:05:00 | 10:05:00 | 0,1,2             | 2,0,1           | []              | []                | done            | completed   | []
@@ -630,7 +635,7 @@ older     | 10:00:00 |          | 2,1               | 3,2             | 3       
 
 
 def test_reassignments(frame: Frame, same: Same) -> None:
-    ids = {"kraft": "K", "merged": "M", "state": "S", "nothing": "N", "at_once": "O", "tail": "L"}
+    ids = {"kraft": "K", "merged": "M", "state": "S", "nothing": "N", "at_once": "O", "tail": "L", "turned": "U"}
     names = ("done", "cancelled", "replaced", "open", "stuck", "order", "old", "older", "deleted", *ids)
     topics = "topic | incarnation | topic_id | since | until" + "".join(
         f"\n{name} | 0 | {ids.get(name, '')} | 10:00:00 | {'10:30:00' if name == 'deleted' else ''}" for name in names

@@ -158,12 +158,13 @@ def _from_2_4(assignments: DataFrame, states: DataFrame) -> DataFrame:
     """Rows of `_assignments`, PARTITION_TIMELINE -> REASSIGNMENTS from an assignment with replicas to add or remove
     to one without, and in KRaft those of one step.
 
-    One whose target is the original again is cancelled, and so is one that another request replaces.
+    One whose target is the original again is cancelled, and so is one that another request replaces: in KRaft one that
+    only puts the target in another order leaves no line, but the one that ends has that order.
     """
     target = F.filter("replicas", lambda replica: ~F.array_contains("removing", replica))
     in_sync = states.groupBy(*INCARNATION).agg(F.max_by("isr", "ordinal").alias("last_isr"))
     is_open = F.col("until").isNull()
-    is_completed = F.col("next_is_settled") & (F.array_sort("next_replicas") == F.array_sort("target_replicas"))
+    is_completed = F.col("next_is_settled") & (F.col("next_replicas") == F.col("target_replicas"))
     open_state = F.when(F.size("missing") > 0, "stuck").otherwise("in_progress")
     begun = assignments.where((F.size("adding") > 0) | (F.size("removing") > 0)).withColumn("target_replicas", target)
     lasting = (

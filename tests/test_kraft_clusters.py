@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from jobs.timelines.cluster_facts import to_kraft_clusters
 from schemas.ingest import EVENTS
 
@@ -27,6 +29,10 @@ new      | kraft_metadata_version_set       | metadata_version=3.6-IV2
 new      | metadata_published               | metadata_offset=0; metadata_version=3.0-IV1
 early    | kafka_version                    | kafka_version=3.2.3
 early    | kraft_metadata_version_set       | metadata_version=3.2-IV0
+dump     | metadata_feature_level           | feature=metadata.version; feature_level=20
+dump     | metadata_zk_migration_state      | zk_migration_state=0
+old_dump | metadata_feature_level           | feature=metadata.version; feature_level=11
+old_dump | metadata_zk_migration_state      | zk_migration_state=2
 upgraded | kafka_version                    | kafka_version=3.6.2
 upgraded | kraft_metadata_version_set       | metadata_version=3.5-IV2
 upgraded | metadata_published               | metadata_offset=9; metadata_version=3.6-IV2
@@ -36,8 +42,9 @@ upgraded | metadata_published               | metadata_offset=9; metadata_versio
 def test_what_raises_the_leader_epoch(frame: Frame, same: Same) -> None:
     """Until metadata version 3.6-IV0 each record that takes a member out of the ISR; unknown in a migration and where
     it changed meanwhile."""
+    logger = F.when(F.col("cluster").contains("dump"), "kafka-dump-log")
     same(
-        to_kraft_clusters(frame(EVENTS, LINES)),
+        to_kraft_clusters(frame(EVENTS, LINES).withColumn("logger", logger)),
         """
 cluster  | raises_epoch_of_shrink | raises_epoch_of_last_member | is_whole
 old      | true                   | true                        | true
@@ -46,5 +53,7 @@ driver   |                        | false                       | true
 new      | false                  | false                       | true
 early    | true                   | true                        | false
 upgraded |                        |                             | true
+dump     | false                  | false                       | true
+old_dump |                        |                             | true
 """,
     )

@@ -142,6 +142,8 @@ DIRECTORY_PARTITIONS = "log_dir_failure_partitions"
 """Event by which a broker names the partitions of a log directory that failed."""
 METADATA_VERSION_3_6 = 12
 """Level of metadata version 3.6-IV0."""
+NO_MIGRATION = ("NONE", "0")
+"""The state of a migration in a cluster that never had ZooKeeper, in lines and in records."""
 DUMP_LOGGER = "kafka-dump-log"
 METADATA_VERSION = "metadata.version"
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -171,7 +173,8 @@ def to_kraft_clusters(events: DataFrame) -> DataFrame:
     is_dumped = F.col("logger") == DUMP_LOGGER
     names = ("zk_migration_state", "from_state", "to_state")
     states = F.array_distinct(F.array_compact(F.array(*(F.col("fields")[name] for name in names))))
-    migrates = event.contains("migration") & ~F.coalesce(states == F.array(F.lit("NONE")), F.lit(False))
+    is_none = (F.size(states) > 0) & (F.size(F.array_except(states, F.array(*map(F.lit, NO_MIGRATION)))) == 0)
+    migrates = event.contains("migration") & ~is_none
     names_facts = event.isin("kafka_version", "metadata_features_loaded", "metadata_published")
     clusters = events.where(names_facts | event.startswith("kraft") | is_dumped).groupBy("cluster")
     facts = clusters.agg(

@@ -103,6 +103,11 @@ counts  | 10:00:30.005 | 100     | kraft_broker_session_timeout | broker=3
 counts  | 10:00:40     | 100     | kraft_broker_session_timeout | broker=4
 counts  | 10:00:40.001 | 100     | kraft_partitions_changing    | context=handleBrokerFenced; partition_count=7
 counts  | 10:00:40.002 | 100     | kraft_broker_fenced          | broker=5
+# the first elections of a process take their time; a count that is far behind is of something else
+counts  | 10:00:50     | 100     | kraft_broker_unfence_granted | broker=6
+counts  | 10:00:50.053 | 100     | kraft_partitions_changing    | context=handleBrokerUnfenced; partition_count=3
+counts  | 10:00:55     | 100     | kraft_broker_unfence_granted | broker=7
+counts  | 10:00:57     | 100     | kraft_partitions_changing    | context=handleBrokerUnfenced; partition_count=9
 """
     steps = to_controller_steps(frame(EVENTS, lines), frame(CONTROLLER_TIMELINE, TERMS))
     same(
@@ -114,5 +119,7 @@ broker | changed
 3      | 0
 4      |
 5      |
+6      | 3
+7      | 0
 """,
     )

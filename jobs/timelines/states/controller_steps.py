@@ -242,15 +242,20 @@ def _with_counts(lines: DataFrame) -> DataFrame:
             "near_steps": F.sum(is_step.cast("int")).over(near),
             "near_requests": F.sum((is_step & F.col("event_type").isin(*REQUESTS)).cast("int")).over(near),
             "next_count": F.lead(F.when(is_count, number_of("partition_count"))).over(in_order),
+            "next_at": F.lead("micros").over(in_order),
             "near_counts": F.sum(is_count.cast("int")).over(near),
             "count": F.max(F.when(is_count, number_of("partition_count"))).over(near),
             "counts": F.max(is_count).over(of_node),
             "moves": F.sum(F.coalesce(is_move, F.lit(False)).cast("int")).over(soon),
         }
     )
+    is_request = F.col("event_type").isin(*REQUESTS)
+    # the first elections that a process logs may take long, and the count comes behind them
+    count_behind = F.when(is_request & (F.col("next_at") <= F.col("micros") + RECORDS_US), F.col("next_count"))
+    has_none = (F.col("near_counts") == 0) & F.col("counts")
     changed = F.when(
         is_step & (F.col("near_steps") == 1),
-        F.when(F.col("near_counts") == 1, F.col("count")).when((F.col("near_counts") == 0) & F.col("counts"), 0),
+        F.when(F.col("near_counts") == 1, F.col("count")).when(has_none, F.coalesce(count_behind, F.lit(0))),
     ).when(
         is_step & (F.col("near_steps") == F.col("near_requests")) & F.col("counts"), F.coalesce("next_count", F.lit(0))
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobs.findings.metadata_caches import to_cache_verdicts
+from jobs.timelines.cluster_facts import EvidenceKinds
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE, TOPIC_TIMELINE
 
@@ -48,7 +49,11 @@ broker | since    | until
 
 def test_brokers_that_should_have_learned_a_topic(frame: Frame, same: Same) -> None:
     rows = to_cache_verdicts(
-        frame(EVENTS, LINES), frame(TOPIC_TIMELINE, TOPICS), frame(BROKER_TIMELINE, BROKERS), {"c": ("2.4.1", False)}
+        frame(EVENTS, LINES),
+        frame(TOPIC_TIMELINE, TOPICS),
+        frame(BROKER_TIMELINE, BROKERS),
+        {"c": ("2.4.1", False)},
+        EvidenceKinds(),
     )
     same(
         rows,

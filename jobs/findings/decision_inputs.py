@@ -11,9 +11,10 @@ from pyspark.sql import functions as F
 
 from jobs.findings.elections import states_then
 from jobs.findings.registered_brokers import registered
-from jobs.findings.switches import DECISION, configured_switch, with_printed_switch, with_topic_switch
+from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import is_new_assignment
+from jobs.timelines.configured import configured
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
@@ -83,7 +84,9 @@ def to_election_inputs(
                 F.coalesce("live_brokers", "certain", none), F.coalesce("on_failed_dir", none)
             ),
             "shutting_down": F.coalesce("shutting_down", none),
-            "unclean_enabled": F.coalesce(configured_switch(settings), "printed_switch"),
+            "unclean_enabled": F.coalesce(
+                configured(settings, "unclean_leader_election_enable", "boolean"), "printed_switch"
+            ),
         }
     )
 

@@ -6,22 +6,27 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.row_streams import map_rows
+from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.row_streams import map_rows, no_rows
 from schemas.findings import VERDICTS
 from udfs.kafka.verdict_rows import Releases, cache_verdicts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LEARNED = "metadata_cache_updated"
+_LEARNED = "metadata_cache_updated"
 """Event by which a broker logs that it learned a partition's state."""
 BUCKET_S = 10
 AROUND = 30
 """A broker logs what it learns if it did so within this many buckets of BUCKET_S seconds before and after."""
 
 
-def to_cache_verdicts(events: DataFrame, topics: DataFrame, brokers: DataFrame, releases: Releases) -> DataFrame:
+def to_cache_verdicts(
+    events: DataFrame, topics: DataFrame, brokers: DataFrame, releases: Releases, kinds: EvidenceKinds
+) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE and BROKER_TIMELINE of whole clusters -> VERDICTS on brokers, see `judge_cache`."""
+    if not kinds.have([_LEARNED]):
+        return no_rows(events.sparkSession, VERDICTS.schema)
     rows = to_metadata_caches(events, topics, brokers)
     return map_rows(rows, lambda caches: cache_verdicts(caches, releases), VERDICTS.schema)
 
@@ -34,7 +39,7 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     was registered and logged others before and after. Topics that were deleted and created again are left out.
     """
     place = F.struct("at", "node_id", "file_id", "line")
-    lines = events.where(f"event_type = '{LEARNED}' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
+    lines = events.where(f"event_type = '{_LEARNED}' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
         "cluster", "topic", "node_id", place.alias("place"), F.floor(F.unix_seconds("at") / BUCKET_S).alias("bucket")
     )
     learned = lines.groupBy("cluster", "node_id", "topic", "bucket").agg(

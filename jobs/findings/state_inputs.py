@@ -10,8 +10,9 @@ from pyspark.sql import functions as F
 from jobs.findings.switches import OF_ONE_SETTING
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
+from jobs.timelines.configured import configured
 from jobs.timelines.known_spans import span_around
-from jobs.timelines.partitions import configured_min_isr
+from jobs.timelines.observations import RECORDS
 from jobs.timelines.topics import INCARNATION
 from udfs.kafka.elections import RECOVERED
 from udfs.kafka.verdicts_columns import doubt
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MIN_ISR = "min.insync.replicas"
-CREATED, CHANGED = "metadata_partition", "metadata_partition_change"
-"""Records of a dump that are states of a partition."""
+CREATED = "metadata_partition"
+"""Of RECORDS the one that creates a partition."""
 
 
 def with_state_inputs(
@@ -39,7 +40,7 @@ def _with_recovery(states: DataFrame, events: DataFrame) -> DataFrame:
     Records of a dump print it if it changes, and a new partition's if it is not RECOVERED: there it goes on.
     """
     printed = F.col("fields")["leader_recovery_state"]
-    in_record = F.col("event_type").isin(CREATED, CHANGED)
+    in_record = F.col("event_type").isin(*RECORDS)
     lines = events.where(printed.isNotNull() | in_record).select(
         "cluster",
         "file_id",
@@ -96,7 +97,7 @@ def _with_min_isr(states: DataFrame, events: DataFrame, known_spans: DataFrame, 
         .join(F.broadcast(default), "cluster", "left")
         .join(F.broadcast(known_spans), "cluster", "left")
         .withColumns({"known_since": span_around(F.col("since"))["since"], "created": created})
-        .withColumn("min_isr", F.coalesce(configured_min_isr(settings), by_lines))
+        .withColumn("min_isr", F.coalesce(configured(settings, "min_insync_replicas", "int"), by_lines))
         .drop("own", "default", "spans", "known_since", "created")
     )
 

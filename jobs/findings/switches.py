@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.settings import Settings
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import INCARNATION
-from udfs.kafka.verdicts_columns import doubt, unclean_enabled
+from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 DECISION = [*INCARNATION, "at", "decision"]
 """Names one election: its partition, its time and its leader epoch, -1 if it failed."""
@@ -24,16 +23,6 @@ WITH_SETTINGS = ("topic_config_changed", "metadata_config_updated", "topic_creat
 """Events that print settings of a topic in a list: all that are not the default, and a new log through 2.7 all."""
 OF_ONE_SETTING = ("kraft_config_set", "metadata_config")
 """Events that print one setting of a topic."""
-
-
-def configured_switch(settings: Settings) -> Column:
-    """Whether a topic allows unclean elections, as it is set for us; null unknown."""
-    by_topic = {
-        name: topic.unclean_leader_election_enable
-        for name, topic in settings.topics.items()
-        if topic.unclean_leader_election_enable is not None
-    }
-    return unclean_enabled(F.col("topic"), settings.unclean_leader_election_enable, by_topic)
 
 
 def with_printed_switch(decisions: DataFrame, events: DataFrame, clusters: Collection[str]) -> DataFrame:

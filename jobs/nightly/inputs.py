@@ -84,7 +84,7 @@ class DerivationInputs:
         """How far the nodes' clocks are apart: a row for each node and hour, held by the driver."""
         if not self.measures_clocks:
             return self._held_rows("clock_offsets")
-        pairs = clocks.to_clock_pairs(self.requests if self.kinds.requests else None, self.logged_events)
+        pairs = clocks.to_clock_pairs(self.requests, self.logged_events)
         return clocks.to_clock_offsets(self.warehouse.spark, clocks.collect_skew_bounds(pairs))
 
     @cached_property

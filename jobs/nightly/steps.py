@@ -27,7 +27,7 @@ from jobs.findings.gauges import (
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.log_dirs import to_log_dir_failures
-from jobs.findings.metadata_caches import LEARNED, to_cache_verdicts
+from jobs.findings.metadata_caches import to_cache_verdicts
 from jobs.findings.node_stops import to_node_stops
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
@@ -308,10 +308,9 @@ def write_verdicts(work: Work) -> None:
             of_terms,
             work.settings,
         )
-        if not work.inputs.kinds.have([LEARNED]):
-            return of_decisions
         # whatever topics are in scope, brokers are judged by all
-        return of_decisions.unionByName(to_cache_verdicts(work.inputs.events, all_topics, brokers, by_cluster))
+        of_brokers = to_cache_verdicts(work.inputs.events, all_topics, brokers, by_cluster, work.inputs.kinds)
+        return of_decisions.unionByName(of_brokers)
 
     work.write({"verdicts": verdicts})
 

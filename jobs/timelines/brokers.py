@@ -102,15 +102,14 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: Evidenc
 
 def _by_kraft(broker_events: DataFrame, events: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, CONTROLLER_TIMELINE -> _TRANSITION as KRaft's controllers logged them, or dumps have them."""
-    dumped = [_dump_transitions(broker_events)] if kinds.have(_DUMP_EVENTS) else []
-    if not kinds.have(_CONTROLLER_EVENTS):
-        return dumped[0]
-    by_controllers = _kraft_transitions(
-        broker_events.where(F.col("event_type").isin(*_CONTROLLER_EVENTS)).withColumn("from_start", F.lit(False))
-    )
-    by_standbys = _by_standby_controllers(by_controllers, standby_controllers(events, controllers))
-    replayed = by_active_controller(by_controllers, controllers, events)
-    return reduce(DataFrame.unionByName, [replayed, by_standbys, *dumped])
+    transitions = [_dump_transitions(broker_events)] if kinds.have(_DUMP_EVENTS) else []
+    if kinds.have(_CONTROLLER_EVENTS):
+        by_controllers = _kraft_transitions(
+            broker_events.where(F.col("event_type").isin(*_CONTROLLER_EVENTS)).withColumn("from_start", F.lit(False))
+        )
+        transitions.append(by_active_controller(by_controllers, controllers, events))
+        transitions.append(_by_standby_controllers(by_controllers, standby_controllers(events, controllers)))
+    return reduce(DataFrame.unionByName, transitions)
 
 
 def _of_deciding_mode(by_zookeeper: DataFrame, by_kraft: DataFrame, takeovers: DataFrame) -> DataFrame:

@@ -51,32 +51,12 @@ HOUR_US = 3_600_000_000
 
 
 # ---- pairs of lines --------------------------------------------------------------------------------------------------
-def to_clock_pairs(requests: DataFrame | None, events: DataFrame) -> DataFrame:
-    """CONTROL_REQUESTS on the nodes' own clocks (None: there are none), EVENTS -> CLOCK_PAIRS of lines of which one
-    caused the other.
+def to_clock_pairs(requests: DataFrame, events: DataFrame) -> DataFrame:
+    """CONTROL_REQUESTS on the nodes' own clocks, EVENTS -> CLOCK_PAIRS of lines of which one caused the other.
 
     A request is sent before it is received, and handled before it is answered. What only one node can have begun, once,
     no other node logs before: see `_causes`.
     """
-    begun_once = (
-        _causes(events)
-        .groupBy("cluster", "what")
-        .agg(F.min("node_id").alias("cause"), F.min("at").alias("cause_at"), F.count("*").alias("times"))
-        .where("times = 1")
-        .drop("times")
-    )
-    effects = (
-        _effects(events)
-        .groupBy("cluster", "what", F.col("node_id").alias("effect"))
-        .agg(F.min("at").alias("effect_at"))
-    )
-    logged_later = effects.join(F.broadcast(begun_once), ["cluster", "what"]).select(*CLOCK_PAIRS.names)
-    pairs = logged_later if requests is None else _ways(requests).unionByName(logged_later)
-    return pairs.where("cause <> effect").select(*CLOCK_PAIRS.names)
-
-
-def _ways(requests: DataFrame) -> DataFrame:
-    """CONTROL_REQUESTS -> CLOCK_PAIRS: sent and received, handled and answered."""
     on_the_way = requests.where("sent_at IS NOT NULL AND received_at IS NOT NULL").select(
         "cluster",
         F.col("controller_id").alias("cause"),
@@ -91,7 +71,25 @@ def _ways(requests: DataFrame) -> DataFrame:
         F.col("handled_at").alias("cause_at"),
         F.col("responded_at").alias("effect_at"),
     )
-    return on_the_way.unionByName(on_the_way_back)
+    begun_once = (
+        _causes(events)
+        .groupBy("cluster", "what")
+        .agg(F.min("node_id").alias("cause"), F.min("at").alias("cause_at"), F.count("*").alias("times"))
+        .where("times = 1")
+        .drop("times")
+    )
+    effects = (
+        _effects(events)
+        .groupBy("cluster", "what", F.col("node_id").alias("effect"))
+        .agg(F.min("at").alias("effect_at"))
+    )
+    logged_later = effects.join(F.broadcast(begun_once), ["cluster", "what"]).select(*CLOCK_PAIRS.names)
+    return (
+        on_the_way.unionByName(on_the_way_back)
+        .unionByName(logged_later)
+        .where("cause <> effect")
+        .select(*CLOCK_PAIRS.names)
+    )
 
 
 def _causes(events: DataFrame) -> DataFrame:

@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
+from jobs.timelines.configured import configured
 from jobs.timelines.controllers import without_epochs_of_kraft
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
 from jobs.timelines.states.columns import is_complete
@@ -102,7 +103,7 @@ def to_contradictions(states: DataFrame) -> DataFrame:
 def availability(settings: Settings) -> Column:
     """KIP-427 ladder of a state; AtMinIsr and UnderMinIsr need `min.insync.replicas`, without it they are
     UnderReplicated."""
-    least = configured_min_isr(settings)
+    least = configured(settings, "min_insync_replicas", "int")
     # F.least alone would pass a null over
     least = F.when(least.isNotNull(), F.least(least, F.size("replicas")))
     in_sync = F.size("isr")
@@ -114,15 +115,6 @@ def availability(settings: Settings) -> Column:
         .when(in_sync < F.size("replicas"), "UnderReplicated")
         .otherwise("FullyInSync")
     )
-
-
-def configured_min_isr(settings: Settings) -> Column:
-    """A topic's `min.insync.replicas` as it is set for us; null unknown."""
-    least = F.lit(settings.min_insync_replicas).cast("int")
-    for topic, overrides in settings.topics.items():
-        if overrides.min_insync_replicas is not None:
-            least = F.when(F.col("topic") == topic, overrides.min_insync_replicas).otherwise(least)
-    return least
 
 
 def made_by() -> Column:

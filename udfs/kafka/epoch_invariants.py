@@ -107,10 +107,9 @@ def _kraft_bump(cluster: Cluster, before: StoredState, after: StoredState) -> se
     if set(before.replicas) - set(after.replicas):
         return {1}
     has_modern_metadata = cluster.protocol is not None and cluster.protocol >= ProtocolVersion(Release(3, 6), 0)
-    # a dump may show no release, but no earlier one has that metadata
-    modern = (cluster.release >= Release(3, 6) or has_modern_metadata) and not cluster.zk_migration
-    if modern and has_modern_metadata:
+    if has_modern_metadata and not cluster.zk_migration:  # a dump may show no release, but no earlier one has that
         return {0}
+    modern = cluster.release >= Release(3, 6) and not cluster.zk_migration
     if cluster.release < Release(3) and after.trigger != "leader":
         return {0, 1}
     shrank = bool(set(before.isr) - set(after.isr))

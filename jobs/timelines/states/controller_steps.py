@@ -225,6 +225,7 @@ def _with_counts(lines: DataFrame) -> DataFrame:
     """
     is_count = F.col("event_type").startswith("kraft_partitions_changing")
     is_step = F.col("kind").isin(FENCED, UNFENCED, CONTROLLED_SHUTDOWN)
+    is_request = F.col("event_type").isin(*REQUESTS)
     context = (
         F.when(F.col("kind") == CONTROLLED_SHUTDOWN, F.concat(F.lit("enterControlledShutdown["), "broker", F.lit("]")))
         .when(F.col("kind") == FENCED, "handleBrokerFenced")
@@ -240,7 +241,7 @@ def _with_counts(lines: DataFrame) -> DataFrame:
     counted = lines.withColumn("step_context", context).withColumns(
         {
             "near_steps": F.sum(is_step.cast("int")).over(near),
-            "near_requests": F.sum((is_step & F.col("event_type").isin(*REQUESTS)).cast("int")).over(near),
+            "near_requests": F.sum((is_step & is_request).cast("int")).over(near),
             "next_count": F.lead(F.when(is_count, number_of("partition_count"))).over(in_order),
             "next_at": F.lead("micros").over(in_order),
             "near_counts": F.sum(is_count.cast("int")).over(near),
@@ -249,7 +250,6 @@ def _with_counts(lines: DataFrame) -> DataFrame:
             "moves": F.sum(F.coalesce(is_move, F.lit(False)).cast("int")).over(soon),
         }
     )
-    is_request = F.col("event_type").isin(*REQUESTS)
     # the first elections that a process logs may take long, and the count comes behind them
     count_behind = F.when(is_request & (F.col("next_at") <= F.col("micros") + RECORDS_US), F.col("next_count"))
     has_none = (F.col("near_counts") == 0) & F.col("counts")

@@ -27,7 +27,7 @@ def with_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: D
 
 def to_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: DataFrame) -> DataFrame:
     """Of KRaft's states whether none can have lost a replica before: HISTORY, `ordinal`, `keeps_replicas`; and
-    `unchanged_replicas`, see `_unchanged`.
+    `unchanged_replicas`, see `_with_unchanged`.
 
     KRaft logs each reassignment that adds replicas, but none that only removes some, which is done at once. So who is
     in sync at some time was a replica all the time before, and what a line prints counts for all states before it.

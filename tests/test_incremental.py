@@ -11,7 +11,7 @@ import pytest
 
 from jobs.nightly.incremental import AppendedClusters, Scope, as_of, first_difference
 from jobs.nightly.plan import first_new_event_times
-from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds
+from jobs.timelines.cluster_facts import ClusterFacts, evidence_kinds, kinds_of_any
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE, LOG_FILES
 from schemas.requests import CLOCK_OFFSETS
@@ -184,7 +184,8 @@ def rebuilt(spark: SparkSession) -> tuple[Scope, dict[str, str]]:
         }
 
     published, now = tables(0), tables(1)
-    facts = ClusterFacts(now["events"], now["log_coverage"], evidence_kinds(now["events"]))
+    kinds = evidence_kinds(now["events"])
+    facts = ClusterFacts(now["events"], now["log_coverage"], kinds_of_any(kinds.values()), kinds)
     appended = AppendedClusters(
         cast("Any", Tables(published, now)), dict.fromkeys(CASES, instant(NEWS)), now["events"], facts, {}
     )

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from jobs.settings import Settings, TopicSettings
-from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.timelines.topics import to_topic_timeline
@@ -153,6 +153,12 @@ new     | 0           | 1      | 0            | 0               | 1,2     | 1,2 
 """
 
 
+def facts_of(events: DataFrame) -> ClusterFacts:
+    """Facts of clusters, none of whose logs has a hole."""
+    kinds = evidence_kinds(events)
+    return ClusterFacts(events, server_coverage(events), kinds_of_any(kinds.values()), kinds)
+
+
 @pytest.fixture(scope="module")
 def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
     """Rows of `to_states`, and the topics, of PARTITION_EVENTS. Some of them are a KRaft cluster's."""
@@ -163,7 +169,7 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
         events,
         topics,
         to_controller_timeline(events),
-        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+        facts_of(events),
     ).persist(), topics
 
 
@@ -186,7 +192,7 @@ def test_half_a_state_is_kept_but_not_published(states: tuple[DataFrame, DataFra
 
 def test_evidence_that_is_not_there_may_be_left_out_of_the_plan(frame: Frame) -> None:
     """KRaft's lines, replicas taken offline and reassignments are among PARTITION_EVENTS; the rest is not."""
-    kinds = evidence_kinds(frame(EVENTS, PARTITION_EVENTS))
+    kinds = evidence_kinds(frame(EVENTS, PARTITION_EVENTS))["c"]
     assert kinds.have(["metadata_partition", "kraft_partition_changed"])
     assert not kinds.have(["metadata_partition", "broker_set_changed"])
     assert kinds == EvidenceKinds(
@@ -218,10 +224,35 @@ def test_leaders_of_zookeeper_clusters(frame: Frame, rows: tuple[int, ...], is_u
     """What leaders begin and report counts for ZooKeeper unless lines of KRaft are there."""
     head, *lines = STARTS.strip().splitlines()
     text = "\n".join([head, *(lines[row] for row in rows)])
-    kinds = evidence_kinds(frame(EVENTS, text))
+    kinds = evidence_kinds(frame(EVENTS, text))["c"]
     assert (kinds.unnumbered, kinds.zookeeper) == (is_unnumbered, rows != (2,))
-    with_kraft = evidence_kinds(frame(EVENTS, f"{text}\nkraft_broker_fenced | | |"))
+    with_kraft = evidence_kinds(frame(EVENTS, f"{text}\nkraft_broker_fenced | | |"))["c"]
     assert (with_kraft.unnumbered, with_kraft.zookeeper) == (False, False)
+
+
+TWO_CLUSTERS = """
+cluster | at       | node_id | event_type                     | topic | partition | leader | leader_epoch | partition_epoch | isr | replicas
+k       | 10:00:00 | 101     | kraft_broker_fenced            |       |           |        |              |                 |     |
+k       | 10:00:01 | 1       | partition_leader_epoch_started | t     | 0         | 1      | 4            | 6               | 1,2 | 1,2
+k       | 10:00:05 | 1       | isr_updated                    | t     | 0         |        |              | 9               | 1   |
+z       | 10:00:01 | 1       | leader_epoch_started           | t     | 0         |        | 4            |                 |     |
+z       | 10:00:05 | 1       | isr_updated                    | t     | 0         |        |              | 9               | 1   |
+"""
+BOTH = """
+cluster | partition_epoch | leader | leader_epoch | isr | at
+k       | 6               | 1      | 4            | 1,2 | 10:00:01
+k       | 9               | 1      |              | 1   | 10:00:05
+z       | 9               | 1      | 4            | 1   | 10:00:05
+"""
+
+
+def test_lines_are_read_as_those_of_their_own_cluster(frame: Frame, same: Same) -> None:
+    """A leader's report of its ISR belongs to the leader epoch that it began, where it writes to ZooKeeper; in KRaft it
+    may have lost the partition and got it back between 6 and 9, whatever other clusters the warehouse has."""
+    events = frame(EVENTS, TWO_CLUSTERS)
+    topics = to_topic_timeline(events)
+    rows = to_states(events, topics, to_controller_timeline(events), facts_of(events))
+    same(rows.withColumn("at", F.col("since")), BOTH)
 
 
 def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -313,7 +344,7 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
         events,
         topics,
         to_controller_timeline(events),
-        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+        facts_of(events),
     )
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
@@ -393,7 +424,7 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
         events,
         topics,
         to_controller_timeline(events),
-        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+        facts_of(events),
     )
     timeline = to_partition_timeline(states, topics, Settings()).persist()
     for name in printed:
@@ -482,7 +513,7 @@ def test_what_kraft_does_not_log(frame: Frame, same: Same) -> None:
         events,
         topics,
         to_controller_timeline(events),
-        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+        facts_of(events),
     )
     same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
 
@@ -539,6 +570,6 @@ def test_replicas_may_be_removed_without_a_line(frame: Frame, same: Same) -> Non
         events,
         topics,
         to_controller_timeline(events),
-        ClusterFacts(events, server_coverage(events), evidence_kinds(events)),
+        facts_of(events),
     )
     same(to_partition_timeline(states, topics, Settings()), KEPT)

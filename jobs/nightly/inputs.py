@@ -13,7 +13,7 @@ from jobs.nightly.window_events import events_in
 from jobs.nightly.windows import Windows
 from jobs.session import checkpointed, checkpointed_if_few, held
 from jobs.timelines import clocks
-from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
 from jobs.timelines.requests import to_request_lines, to_requests
 from jobs.timelines.row_streams import no_rows
@@ -68,9 +68,14 @@ class DerivationInputs:
         return {row["file_id"]: row["format"] for row in streams.select("file_id", "format").collect()}
 
     @cached_property
-    def kinds(self) -> EvidenceKinds:
-        """Which kinds of evidence events hold."""
+    def kinds_by_cluster(self) -> dict[str, EvidenceKinds]:
+        """Which kinds of evidence the events of each cluster hold."""
         return evidence_kinds(self.logged_events)
+
+    @cached_property
+    def kinds(self) -> EvidenceKinds:
+        """The same, of any cluster."""
+        return kinds_of_any(self.kinds_by_cluster.values())
 
     @cached_property
     def requests(self) -> DataFrame:
@@ -110,4 +115,4 @@ class DerivationInputs:
         coverage = self._held_rows("log_coverage")
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
-        return ClusterFacts(self.events, coverage, self.kinds)
+        return ClusterFacts(self.events, coverage, self.kinds, self.kinds_by_cluster)

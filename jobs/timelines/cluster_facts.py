@@ -4,8 +4,8 @@ are there and when, how KRaft keeps the last in sync, which controllers log what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +53,14 @@ class EvidenceKinds:
         """Whether there may be an event of one of these types: plans of none are not worth making."""
         return self.event_types is None or not self.event_types.isdisjoint(event_types)
 
+    @property
+    def reads_leader_lines(self) -> bool:
+        """Whether ISR changes of leaders are read together with when they began to lead: their lines lack the epoch."""
+        return self.zookeeper or self.unnumbered or self.begun_by_leaders
 
-def evidence_kinds(events: DataFrame) -> EvidenceKinds:
-    """Which kinds of evidence events hold, looked up in one pass."""
+
+def evidence_kinds(events: DataFrame) -> dict[str, EvidenceKinds]:
+    """Which kinds of evidence the events of each cluster hold, looked up in one pass."""
     kind, message = F.col("event_type"), F.col("message")
     is_state = (kind.isin(*FULL_STATE_EVENTS, *UNNUMBERED) & F.col("isr").isNotNull()) | (kind == REFRESHED)
     is_unnumbered = is_state & F.col("leader_epoch").isNotNull() & F.col("partition_epoch").isNull()
@@ -79,8 +84,13 @@ def evidence_kinds(events: DataFrame) -> EvidenceKinds:
         "requests": is_about_request(),
     }
     any_row = [F.max(F.coalesce(condition, F.lit(False))).alias(name) for name, condition in conditions.items()]
-    row = events.agg(*any_row, F.collect_set("event_type").alias("event_types")).collect()[0]
-    kinds: dict[str, Any] = {name: bool(row[name]) for name in conditions}
+    rows = events.groupBy("cluster").agg(*any_row, F.collect_set("event_type").alias("event_types")).collect()
+    return {row["cluster"]: _kinds_of(row.asDict()) for row in rows}
+
+
+def _kinds_of(row: dict[str, Any]) -> EvidenceKinds:
+    """The kinds of evidence of a cluster by which of them any event is."""
+    kinds = {name: flag for name, flag in row.items() if name not in ("cluster", "event_types")}
     # where there is no line of KRaft, leaders write to ZooKeeper
     is_reported, starts = kinds.pop("isr_reported"), kinds.pop("starts")
     kinds["begun_by_leaders"] = starts
@@ -88,6 +98,14 @@ def evidence_kinds(events: DataFrame) -> EvidenceKinds:
     kinds["unnumbered"] = kinds["unnumbered"] or kinds["listed"] or (starts and kinds["zookeeper"])
     kinds["zookeeper"] = kinds["zookeeper"] or kinds["listed"]
     return EvidenceKinds(**kinds, event_types=frozenset(row["event_types"]))
+
+
+def kinds_of_any(kinds: Iterable[EvidenceKinds]) -> EvidenceKinds:
+    """The kinds of evidence that any of some clusters has."""
+    every = tuple(kinds)
+    flags = (name for name in EvidenceKinds.__dataclass_fields__ if name != "event_types")
+    types = frozenset[str]().union(*(one.event_types or () for one in every))
+    return EvidenceKinds(**{name: any(getattr(one, name) for one in every) for name in flags}, event_types=types)
 
 
 @dataclass(frozen=True)
@@ -98,6 +116,20 @@ class ClusterFacts:
     events: DataFrame
     coverage: DataFrame
     kinds: EvidenceKinds
+    """Of any of them."""
+    kinds_by_cluster: Mapping[str, EvidenceKinds] = field(default_factory=dict)
+    """Of those that have events; without any, `kinds` is that of each."""
+
+    def alike(self) -> list[tuple[tuple[str, ...], EvidenceKinds]]:
+        """Clusters whose partitions are read from evidence of the same kinds, and those kinds: what one has must not
+        change how another's lines are read."""
+        groups: dict[tuple[bool, ...], list[str]] = {}
+        for cluster, kinds in sorted(self.kinds_by_cluster.items()):
+            groups.setdefault((kinds.kraft, kinds.dumps, kinds.reads_leader_lines), []).append(cluster)
+        return [
+            (tuple(clusters), kinds_of_any(self.kinds_by_cluster[name] for name in clusters))
+            for clusters in groups.values()
+        ]
 
     @cached_property
     def server_coverage(self) -> DataFrame:

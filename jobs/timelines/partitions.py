@@ -7,14 +7,15 @@ as its first proof, and no younger than the first proof of any later state.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import ClusterFacts
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.configured import configured
 from jobs.timelines.controllers import without_epochs_of_kraft
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
@@ -25,11 +26,11 @@ from jobs.timelines.states.numbered import to_numbered_states
 from jobs.timelines.states.partition_evidence import gather
 from jobs.timelines.states.unnumbered import with_unnumbered_states
 from jobs.timelines.states.zookeeper import with_states_of_removals
-from jobs.timelines.topics import HISTORY
+from jobs.timelines.topics import HISTORY, to_numbered_incarnations
 from schemas.timelines import CONTRADICTIONS, PARTITION_TIMELINE
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import Column
 
 
 def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> DataFrame:
@@ -39,14 +40,37 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     clusters. `leader`, `leader_epoch`, `isr`, `replicas` may be null: no line states them, or lines contradict each
     other, and then `contradiction` says how. `ordinal` orders the states of an incarnation, HISTORY numbers it.
 
-    Observations are exchanged and sorted once, by HISTORY and partition epoch; all that follows keeps to that, so that
-    no row is sent anywhere again. Frames up to the end of a history are read from there: from each row they would be
-    quadratic.
+    Clusters are worked out with those that are alike (`ClusterFacts.alike`). Observations are exchanged and sorted
+    once, by HISTORY and partition epoch; all that follows keeps to that, so that no row is sent anywhere again, unless
+    clusters differ. Frames up to the end of a history are read from there: from each row they would be quadratic.
     """
-    if facts.kinds.kraft and facts.kinds.zookeeper:
+    incarnations = checkpointed(to_numbered_incarnations(topics))
+    groups = facts.alike()
+    if len(groups) <= 1:
+        return _states_of_alike(events, topics, controllers, incarnations, facts, facts.kinds)
+    of_groups = [
+        _states_of_alike(
+            *(rows.where(F.col("cluster").isin(*clusters)) for rows in (events, topics, controllers, incarnations)),
+            facts, kinds,
+        )
+        for clusters, kinds in groups
+    ]  # fmt: skip
+    return reduce(DataFrame.unionByName, of_groups)
+
+
+def _states_of_alike(
+    events: DataFrame,
+    topics: DataFrame,
+    controllers: DataFrame,
+    incarnations: DataFrame,
+    facts: ClusterFacts,
+    kinds: EvidenceKinds,
+) -> DataFrame:
+    """The same, of clusters with evidence of these kinds; `incarnations` as `to_numbered_incarnations` has them."""
+    if kinds.kraft and kinds.zookeeper:
         events = without_epochs_of_kraft(events, controllers)
-    evidence = gather(events, topics, controllers, facts)
-    states = to_numbered_states(evidence, is_kraft=facts.kinds.kraft or facts.kinds.dumps)
+    evidence = gather(events, topics, controllers, incarnations, facts, kinds)
+    states = to_numbered_states(evidence, is_kraft=kinds.kraft or kinds.dumps)
     if evidence.kraft is not None:
         states = checkpointed(with_following_states(states, topics, facts, evidence.kraft))
     if evidence.zk is not None:

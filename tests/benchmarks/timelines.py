@@ -41,7 +41,7 @@ from cpu_time import cpu_seconds
 
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.evidence import evidence
 from jobs.timelines.observations import to_observations
 from jobs.timelines.partitions import to_partition_timeline, to_states
@@ -213,7 +213,12 @@ def contestants(spark: SparkSession, folder: str, partitions: int) -> dict[str, 
         "least": least,
         "states": lambda: to_states(events, topics, controllers, ClusterFacts(events, coverage, NUMBERED)),
         "timeline": lambda: to_partition_timeline(
-            to_states(events, topics, controllers, ClusterFacts(events, coverage, evidence_kinds(events))),
+            to_states(
+                events,
+                topics,
+                controllers,
+                ClusterFacts(events, coverage, kinds_of_any(evidence_kinds(events).values())),
+            ),
             topics,
             Settings(),
         ),

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import (
     ClusterFacts,
+    EvidenceKinds,
     is_assignment_write,
     is_new_assignment,
     is_reassignment,
@@ -31,7 +32,6 @@ from jobs.timelines.states.controller_steps import (
 )
 from jobs.timelines.topics import (
     INCARNATION,
-    to_numbered_incarnations,
     with_history,
     with_incarnation,
     with_topic_name,
@@ -109,17 +109,23 @@ class PartitionEvidence:
     """cluster, topic, partition, `reassigned`, `writes`, `before_writes`."""
 
 
-def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: ClusterFacts) -> PartitionEvidence:
-    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, kind by kind."""
-    kinds = facts.kinds
+def gather(
+    events: DataFrame,
+    topics: DataFrame,
+    controllers: DataFrame,
+    incarnations: DataFrame,
+    facts: ClusterFacts,
+    kinds: EvidenceKinds,
+) -> PartitionEvidence:
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> what they hold of partitions, of these kinds; `incarnations`: see
+    `PartitionEvidence`."""
     reassignments = _reassignments(events, topics)
-    has_leader_lines = kinds.zookeeper or kinds.unnumbered or kinds.begun_by_leaders
+    has_leader_lines = kinds.reads_leader_lines
     if kinds.kraft:
         events = _with_replayed(events, controllers)
     observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)
     kraft_clusters = facts.kraft_clusters if kinds.kraft else None
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
-    incarnations = checkpointed(to_numbered_incarnations(topics))
     kraft = zk = unnumbered = leader_lines = None
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
@@ -131,7 +137,7 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
         observations = observations.unionByName(states_of_lists.where("partition_epoch IS NOT NULL"))
         listed = with_incarnation(states_of_lists.where("partition_epoch IS NULL"), incarnations)
     if kinds.kraft:
-        kraft = _kraft_evidence(events, controllers, facts, incarnations)
+        kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
     if kinds.removals:
         offline_replicas = facts.without_result(events.where(is_replica_offline()))
         deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
@@ -155,15 +161,15 @@ def gather(events: DataFrame, topics: DataFrame, controllers: DataFrame, facts: 
 
 
 def _kraft_evidence(
-    events: DataFrame, controllers: DataFrame, facts: ClusterFacts, incarnations: DataFrame
+    events: DataFrame, controllers: DataFrame, coverage: DataFrame, incarnations: DataFrame, kinds: EvidenceKinds
 ) -> KraftEvidence:
     """What active KRaft controllers did."""
     steps = to_controller_steps(events, controllers)
-    if facts.kinds.lost_directories:
+    if kinds.lost_directories:
         steps = with_listed_directories(steps, events)
     is_of_partition = F.col("step.kind").isin(ASSIGNMENT_CHANGED, SHOWN)
     of_partitions = with_incarnation(steps.where(is_of_partition), incarnations).select(*INCARNATION, "step")
-    if facts.kinds.lost_directories:
+    if kinds.lost_directories:
         lost = with_incarnation(to_lost_replicas(events), incarnations)
         of_partitions = of_partitions.unionByName(lost.select(*INCARNATION, "step"))
     return KraftEvidence(
@@ -173,7 +179,7 @@ def _kraft_evidence(
         .groupBy("cluster", F.col("step.broker").alias("leader"))
         .agg(F.array_sort(F.collect_set("at")).alias("fencings")),
         shrinks=_shrinks(events, incarnations),
-        logged=to_logged_spans(facts.coverage, controllers),
+        logged=to_logged_spans(coverage, controllers),
     )
 
 

@@ -48,13 +48,11 @@ def to_states(events: DataFrame, topics: DataFrame, controllers: DataFrame, fact
     groups = facts.alike()
     if len(groups) <= 1:
         return _states_of_alike(events, topics, controllers, incarnations, facts, facts.kinds)
-    of_groups = [
-        _states_of_alike(
-            *(rows.where(F.col("cluster").isin(*clusters)) for rows in (events, topics, controllers, incarnations)),
-            facts, kinds,
-        )
-        for clusters, kinds in groups
-    ]  # fmt: skip
+    of_groups = []
+    for clusters, kinds in groups:
+        is_alike = F.col("cluster").isin(*clusters)
+        lines, lives, terms, numbers = (table.where(is_alike) for table in (events, topics, controllers, incarnations))
+        of_groups.append(_states_of_alike(lines, lives, terms, numbers, facts, kinds))
     return reduce(DataFrame.unionByName, of_groups)
 
 

@@ -152,6 +152,8 @@ def size_session(spark: SparkSession, size_bytes: int) -> None:
         else:
             spark.conf.unset(name)
     spark.conf.set("spark.sql.optimizer.excludedRules", RULES_WITHOUT_GAIN if small else "")
+    # which files of a table a filter needs is a query with a job of its own; of small tables all files are read
+    spark.conf.set("spark.databricks.delta.stats.skipping", "false" if small else "true")
     spark.conf.set("spark.sql.codegen.wholeStage", "false" if small else "true")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN" if small else "FALLBACK")
     spark.conf.set(MANY, "true" if size_bytes >= LARGE_BYTES else "false")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.states.controller_steps import to_controller_steps
+from jobs.timelines.states.controller_steps import is_broker_step, to_controller_steps
 from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE
+from udfs.rules.parsing import read_message
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -23,6 +24,7 @@ taken     | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:0
 taken     | 101           | 3                | 10:01:00 | 10:01:02     |          |
 starting  | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 counts    | 100           | 2                | 10:00:00 | 10:00:00     |          |
+preferred | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 """
 LATE = """
 cluster   | at           | node_id | event_type                       | fields
@@ -123,3 +125,43 @@ broker | changed
 7      | 0
 """,
     )
+
+
+TASKS = {  # second, node, message -> whether it elected preferred leaders
+    "3.9": (10, 100, "maybeBalancePartitionLeaders: generated 3 records in 311 microseconds.", True),
+    "3.9, there are more": (
+        11, 100, "maybeBalancePartitionLeaders: generated 9 records in 3 microseconds. Rescheduling immediately.", True
+    ),
+    "3.9, nobody can lead": (12, 100, "maybeBalancePartitionLeaders: generated 0 records in 311 microseconds.", False),
+    "from 4.0 on": (20, 100, "Periodic task electPreferred generated 4 records in 888 microseconds.", True),
+    "4.0, nobody can lead": (21, 100, "Periodic task electPreferred generated 0 records in 888 microseconds.", False),
+    "another task": (22, 100, "Periodic task electUnclean generated 1 records in 888 microseconds.", False),
+    "late in its term": (59, 100, "Periodic task electPreferred generated 2 records in 8 microseconds.", True),
+    "no active controller": (30, 101, "Periodic task electPreferred generated 2 records in 888 microseconds.", True),
+}  # fmt: skip
+
+
+def test_the_task_that_elects_preferred_leaders_is_a_step_of_any_partition(frame: Frame, same: Same) -> None:
+    """It has no broker, for it may be any; a standby's is no step, and what is late in a term may not be committed."""
+    rows = ["cluster | at | node_id | event_type | fields"]
+    for second, node, message, _ in TASKS.values():
+        logger = "PeriodicTaskControlManager" if message.startswith("Periodic") else "QuorumController"
+        event = read_message(f"org.apache.kafka.controller.{logger}", f"[QuorumController id={node}] {message}")
+        assert event is not None
+        fields = "; ".join(f"{name}={event[name]}" for name in ("task", "record_count") if name in event)
+        rows.append(f"preferred | 10:00:{second} | {node} | {event['event_type']} | {fields}")
+    events = frame(EVENTS, "\n".join(rows))
+    same(
+        to_controller_steps(events, frame(CONTROLLER_TIMELINE, TERMS)).select(
+            "at", "kind", "broker", "changed", "is_sure"
+        ),
+        """
+at       | kind              | broker | changed | is_sure
+10:00:10 | preferred_elected |        |         | true
+10:00:11 | preferred_elected |        |         | true
+10:00:20 | preferred_elected |        |         | true
+10:00:59 | preferred_elected |        |         | false
+""",
+    )
+    elects = [second for second, _, _, is_elected in TASKS.values() if is_elected]
+    same(events.where(is_broker_step()), "\n".join(["at", *(f"10:00:{second}" for second in elects)]))

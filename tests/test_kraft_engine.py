@@ -19,6 +19,7 @@ from udfs.reconstruct.kraft_facts import (
     DIRECTORY_LISTED,
     DIRECTORY_LOST,
     FENCED,
+    PREFERRED_ELECTED,
     REPLICA_LOST,
     REPLICAS_REMOVED,
     SHOWN,
@@ -63,6 +64,15 @@ def step(at: float, kind: str, broker: int, changed: int | None = None, *, is_su
     return ControllerStep(round(at * SECOND), 101, "c", line, kind, broker, changed=changed, is_sure=is_sure)
 
 
+def of_all(at: float, kind: str) -> ControllerStep:
+    return step(at, kind, 0)._replace(broker=None)
+
+
+def printed(at: float, epoch: int, *, replicas: list[int] | None = None, unassigned: object = None) -> ControllerStep:
+    missing = list(unassigned) if isinstance(unassigned, list | tuple) else None
+    return of_all(at, SHOWN)._replace(replicas=replicas, unassigned=missing, partition_epoch=epoch)
+
+
 def record(
     at: float, replicas: list[int], leader: int | None = None, isr: list[int] | None = None, *, unassigned: object = ()
 ) -> ControllerStep:
@@ -82,7 +92,7 @@ CASES = {
             known(12, 1, 6, [1], 0, [3, 2, 0, 1, 4]), known(13, 1, 6, [1], 2.8, [2, 3, 0, 1, 4]),
             known(15, 1, 8, [1], 20.1),
         ],
-        [step(2.3, REPLICAS_REMOVED, 0)._replace(broker=None), step(14, FENCED, 1), step(20, UNFENCED, 1)],
+        [of_all(2.3, REPLICAS_REMOVED), step(14, FENCED, 1), step(20, UNFENCED, 1)],
         {14: (-1, 7, [1])},
     ),
     "payments-0 of 3.3.2: until 3.5 each step names nobody again": Case(
@@ -117,7 +127,7 @@ CASES = {
     "orders-3 of 4.4.0: whatever reassignment only took replicas away, it was not of this one": Case(
         [known(3, 3, 0, [0, 3, 4], 0, [3, 4, 0]), known(7, 4, 3, [4], 48.8, [3, 4, 0])],
         [
-            step(8, REPLICAS_REMOVED, 0)._replace(broker=None), step(40, FENCED, 0), step(40.1, FENCED, 3),
+            of_all(8, REPLICAS_REMOVED), step(40, FENCED, 0), step(40.1, FENCED, 3),
             step(43, FENCED, 4), step(48.6, UNFENCED, 4),
         ],
         {4: (3, 0, [3, 4]), 5: (4, 1, [4]), 6: (-1, 2, [])},
@@ -183,6 +193,34 @@ CASES = {
     "a line without ISR: a lost leader leaves the one in sync": Case(
         [known(7, 3, 0, [3], 0, [3, 2]), known(8, -1, 1, None, 30)], [step(1, FENCED, 2), step(29, FENCED, 3)],
         {8: (-1, 1, [3])},
+    ),
+    "a broker is fenced, and one that was not in sync follows it at once: the controller prints that state": Case(
+        [known(8, 3, 3, [2, 3], 0, [3, 2, 4]), known(10, 4, 4, [4], 50.1)],
+        [step(40, FENCED, 2), step(50, FENCED, 3), printed(50.02, 10)],
+        {9: (3, 3, [3])},
+    ),
+    "what the controller prints 0.2 s later did not come of that step": Case(
+        [known(8, 3, 3, [2, 3], 0, [3, 2, 4]), known(10, 4, 4, [4], 50.3)],
+        [step(40, FENCED, 2), step(50, FENCED, 3), printed(50.2, 10)],
+        {},
+    ),
+    "a directory failed that the controller did not know for that replica's: it stays in sync": Case(
+        [known(0, 1, 0, [1, 2], 0, [1, 2]), known(1, 2, 1, None, 60.2)],
+        [printed(0, 0, replicas=[1, 2], unassigned=[1, 2]), step(30, REPLICA_LOST, 2), step(60, FENCED, 1)],
+        {1: (2, 1, [2])},
+        TELLS_DIRECTORIES,
+    ),
+    "replicas are put in another order while nobody is in sync": Case(
+        [known(6, -1, 3, [], 0, [1, 2])._replace(eligible=[1]), known(8, 1, 4, [1], 40.2, [2, 1])],
+        [of_all(10, REPLICAS_REMOVED), step(40, UNFENCED, 1)],
+        {7: (-1, 3, [])},
+        ELIGIBLE,
+    ),
+    "no replica is taken away at once while nobody is in sync": Case(
+        [known(6, -1, 3, [], 0, [1, 2])._replace(eligible=[1]), known(8, 1, 5, [1], 40.2, [1])],
+        [of_all(10, REPLICAS_REMOVED), step(40, UNFENCED, 1)],
+        {},
+        ELIGIBLE,
     ),
     "a topic's new partition before any step": Case([known(0, 3, 0, [3], 0, [3])], [], {}),
 }  # fmt: skip
@@ -301,16 +339,21 @@ SILENT_REASSIGNMENT = [known(5, 2, 1, [2], 0, [1, 2]), known(6, 2, 1, None, 100)
 completes it, once 1 is in sync, takes 2 out."""
 
 
-def test_what_zookeeper_had_before_a_migration_is_no_history_of_the_controller() -> None:
-    """audit.events-v1-0 of 3.9.1: the controller takes it over at partition epoch 8, and shuts its leader down."""
-    in_zookeeper = [known(6, 4, 5, [4], -40), known(7, -1, 6, [4], 0)]
+@pytest.mark.parametrize("since", [3.2, -10])
+def test_what_zookeeper_had_before_a_migration_is_no_history_of_the_controller(since: float) -> None:
+    """audit.events-v1-0 of 3.9.1: the controller takes it over at partition epoch 8, and shuts its leader down.
+
+    That state may be shown long before, and brokers of a migration register in between.
+    """
+    in_zookeeper = [known(6, 4, 5, [4], -40), known(7, -1, 6, [4], since - 3.2)]
     taken_over, lost, back = (
-        known(8, 4, 7, [4], 3.2, [4]),
+        known(8, 4, 7, [4], since, [4]),
         KnownState(9, -1, 8, None, None, None, None, 246 * SECOND),
         (known(10, 4, 9, [4], 246.4)),
     )
     creation = ControllerStep(4 * SECOND, 101, "c", 40, SHOWN, unassigned=[4], partition_epoch=8)
     steps = [
+        step(1, UNFENCED, 4),
         creation,
         step(234.3, CONTROLLED_SHUTDOWN, 4, 14),
         step(236.4, FENCED, 4, 0),
@@ -374,6 +417,46 @@ def test_a_state_is_as_old_as_the_step_that_made_it() -> None:
     assert explained(case).states[6].step == 1
 
 
+PREFERRED = {  # when the task elected leaders, when the new leader's line comes -> its state is dated by the task
+    "the line comes at once": (60, 60.3, True),
+    "the leader's clock is behind": (60, 59.2, True),
+    "an admin may have asked for it 2 s later": (60, 62.1, False),
+    "the line comes first": (60, 58.5, False),
+}
+
+
+@pytest.mark.parametrize("name", PREFERRED)
+def test_a_preferred_leader_is_as_old_as_the_task_that_elects_such(name: str) -> None:
+    elected_at, line_at, is_dated = PREFERRED[name]
+    states = [known(5, 2, 1, [1, 2], 0, [1, 2]), known(6, 1, 2, [1, 2], line_at)]
+    follows = explained(Case(states, [of_all(elected_at, PREFERRED_ELECTED)], {})).states
+    assert follows[6].step == (0 if is_dated else None)
+
+
+def test_the_task_elects_nobody_who_is_not_in_sync() -> None:
+    """1 is preferred and was fenced; it comes back into sync behind the task, and is elected by an admin's request."""
+    states = [known(5, 2, 1, [2], 0, [1, 2]), known(6, 2, 1, [1, 2], 70)._replace(by_leader=True)]
+    steps = [of_all(60, PREFERRED_ELECTED)]
+    explanation = explained(Case([*states, known(7, 1, 2, [1, 2], 80)], steps, {}))
+    assert explanation.states[7].step is None
+    assert explanation.changes == {0: False}
+
+
+def test_an_unclean_election_is_as_old_as_the_step_of_the_broker() -> None:
+    states = [known(9, 3, 3, [3], 0, [2, 3]), known(10, 2, 4, [2], 50.1)]
+    explanation = explained(Case(states, [step(50, FENCED, 3), printed(50.02, 10)], {}))
+    assert explanation.states[10].step == 0
+    assert explanation.changes == {0: True, 1: False}
+
+
+def test_a_state_that_the_controller_printed_was_not_there_before() -> None:
+    """2 is fenced shortly before the partition is created, and again behind that: only then can it leave the ISR."""
+    states = [known(0, 1, 0, [1, 2], 100.1, [1, 2]), known(1, 1, 0, [1], 160)]
+    steps = [step(90, FENCED, 2), step(95, UNFENCED, 2), printed(100, 0), step(150, FENCED, 2)]
+    own_log = {1: [(FIRST, LAST * SECOND)]}
+    assert explain(states, steps, KEEPS, own_log, LAST * SECOND, shrinks=[]).states[1].step == 3
+
+
 def test_a_change_that_its_leader_logs_is_no_step_of_the_controller() -> None:
     shrunk = known(6, 4, 1, [4], 40.2)._replace(by_leader=True)
     own_log = {4: [(FIRST, LAST * SECOND)]}
@@ -406,7 +489,7 @@ def test_what_follows_before_there_are_too_many_histories_stays(monkeypatch: pyt
     there are two histories all along; then replicas may have been removed, and there are too many."""
     monkeypatch.setattr("udfs.reconstruct.kraft_engine.MOST_POSSIBLE", 12)
     created = ControllerStep(0, 101, "c", 0, SHOWN, None, 1, [1], [1, 2, 3], [2, 3], partition_epoch=0)
-    removed = step(60, REPLICAS_REMOVED, 0)._replace(broker=None)
+    removed = of_all(60, REPLICAS_REMOVED)
     states = [known(n, 1, epoch, [1], at, [1, 2, 3]) for n, epoch, at in ((0, 0, 0), (1, 0, 5), (3, 2, 20.1))]
     steps = [created, step(14, FENCED, 1), step(20, UNFENCED, 1), removed]
     follows = explained(Case(states, steps, {}, TELLS_DIRECTORIES)).states

@@ -15,7 +15,9 @@ from jobs.session import checkpointed, checkpointed_if_few, held
 from jobs.timelines import clocks
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.cluster_lives import LifeStarts, collect_life_starts
+from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.requests import to_request_lines, to_requests
+from jobs.timelines.reverted_records import LEARNING, collect_reverted_spans, without_reverted
 from jobs.timelines.row_streams import no_rows
 from jobs.timelines.written_order import ODD_FORMATS, with_written_order
 from jobs.warehouse.tables import Warehouse
@@ -98,7 +100,7 @@ class DerivationInputs:
         return clocks.to_clock_corrections(self.clock_offsets)
 
     @cached_property
-    def events(self) -> DataFrame:
+    def _all_events(self) -> DataFrame:
         """EVENTS, `at` on the cluster's clock."""
         if self.corrections is None:
             return self.logged_events
@@ -107,7 +109,19 @@ class DerivationInputs:
     @cached_property
     def life_starts(self) -> LifeStarts:
         """When clusters were created anew."""
-        return collect_life_starts(self.events)
+        return collect_life_starts(self._all_events)
+
+    @cached_property
+    def controllers(self) -> DataFrame:
+        """CONTROLLER_TIMELINE of the clusters."""
+        return checkpointed(to_controller_timeline(self._all_events, self.life_starts))
+
+    @cached_property
+    def events(self) -> DataFrame:
+        """EVENTS, `at` on the cluster's clock, without what controllers log of records that were not committed."""
+        if not self.kinds.have(LEARNING):
+            return self._all_events
+        return without_reverted(self._all_events, collect_reverted_spans(self._all_events, self.controllers))
 
     @cached_property
     def facts(self) -> ClusterFacts:

@@ -44,7 +44,6 @@ from jobs.session import checkpointed, held, with_settings
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
-from jobs.timelines.controllers import to_controller_timeline
 from jobs.timelines.kafka_releases import releases, to_term_releases
 from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
@@ -160,7 +159,7 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
     offsets, requests = inputs.clock_offsets, inputs.requests
     if inputs.corrections is not None:
         requests = clocks.requests_on_cluster_clock(requests, inputs.corrections)
-    controllers = checkpointed(to_controller_timeline(inputs.events, inputs.life_starts))
+    controllers = inputs.controllers
     brokers = checkpointed(to_broker_timeline(inputs.events, controllers, inputs.kinds))
     windows = work.scope.windows
     chosen = [name for name, window in windows.items() if not window.is_of_pruned]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 """Modes of a controller."""
-_STARTED = "kraft_controller_created"
+STARTED = "kraft_controller_created"
 """The first line of a KRaft controller's process."""
 _REPLAYED_S = 10
 """A controller that starts replays the metadata log without a pause of so many seconds."""
@@ -212,7 +212,7 @@ def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> D
     """The same with `is_active`, whether the node was the active controller then, and `starts`, when its controller's
     processes started, null if no line shows that."""
     starts = (
-        events.where(F.col("event_type") == _STARTED)
+        events.where(F.col("event_type") == STARTED)
         .groupBy("cluster", "node_id")
         .agg(F.collect_set("at").alias("starts"))
     )
@@ -270,7 +270,7 @@ def to_replay_spans(events: DataFrame, controllers: DataFrame) -> DataFrame:
     record of a partition. Spans of a node do not overlap.
     """
     kraft = events.where("event_type LIKE 'kraft%' AND node_id IS NOT NULL")
-    is_start = F.col("event_type") == _STARTED
+    is_start = F.col("event_type") == STARTED
     is_own = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
     in_order = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -307,7 +307,7 @@ def _controller_processes(kraft: DataFrame) -> DataFrame:
 
     `next_started` is when the node's next process started; null for the last one.
     """
-    is_start = F.col("event_type") == _STARTED
+    is_start = F.col("event_type") == STARTED
     is_own = (F.col("event_type") == "kraft_controller_registered") & (number_of("node_id") == F.col("node_id"))
     so_far = (
         Window.partitionBy("cluster", "node_id")

@@ -17,13 +17,29 @@ from udfs.reconstruct.kraft_explanations import Explanation, InferredState
 from udfs.reconstruct.kraft_facts import (
     ACTIVE_AFTER,
     ASSIGNMENT_CHANGED,
+    PREFERRED_ELECTED,
     ControllerStep,
     KnownState,
     PartitionRules,
     Shrink,
 )
-from udfs.reconstruct.kraft_records import Activity, PossibleState, records_of_nobody, records_of_step, records_unseen
-from udfs.reconstruct.kraft_shown import CLOCK_TOLERANCE, FOREVER, LOG_DELAY, SAME_EVENT, Coverage, ShownStates
+from udfs.reconstruct.kraft_records import (
+    Activity,
+    PossibleState,
+    records_of_nobody,
+    records_of_step,
+    records_unclean,
+    records_unseen,
+)
+from udfs.reconstruct.kraft_shown import (
+    CLOCK_TOLERANCE,
+    FOREVER,
+    LOG_DELAY,
+    SAME_EVENT,
+    SECOND,
+    Coverage,
+    ShownStates,
+)
 
 MOST_POSSIBLE = 400
 """Possible states at one moment; where there are more, nothing is inferred behind it."""
@@ -138,6 +154,8 @@ class _Search:
     def run(self, result: Explanation) -> int:
         """Search, and add what follows; how many known states that explains, at least 1."""
         first, origin = self.known[0], self._origin()
+        # one that KRaft took over from ZooKeeper is shown before its record is printed
+        first_at = max(first.at, self.shown.written_at.get(first.partition_epoch, first.at))
         frontier: set[_Node] = set()
         passed = least = 0
         for position in range(len(self.steps) + 1):
@@ -145,7 +163,7 @@ class _Search:
             begins = self.steps[position - 1].at if position else -FOREVER
             ends = step.at if step is not None else FOREVER
             entering = frontier
-            if begins - CLOCK_TOLERANCE <= first.at and ends >= self.shown.earliest(first):
+            if begins - CLOCK_TOLERANCE <= first_at and ends >= self.shown.earliest(first):
                 entering = frontier | {_Node(position, origin)}
             if not entering:
                 continue
@@ -164,7 +182,7 @@ class _Search:
             # of too many not all are there, also if few of them are left
             is_too_much = len(reached) > MOST_POSSIBLE
             # the first state may have been written only later
-            may_begin_later = step is not None and step.at - CLOCK_TOLERANCE <= first.at
+            may_begin_later = step is not None and step.at - CLOCK_TOLERANCE <= first_at
             if not leaving and not is_too_much and may_begin_later:
                 frontier = set()
                 continue
@@ -178,7 +196,7 @@ class _Search:
             frontier = self._after_step(leaving, position, step)
             if not frontier and not may_begin_later:
                 return self._give_up(leaving, result)
-            if len(frontier) == 1 and step.at - CLOCK_TOLERANCE > first.at:
+            if len(frontier) == 1 and step.at - CLOCK_TOLERANCE > first_at:
                 self._conclude(frontier, result, is_end=False)
         return len(self.known)
 
@@ -240,6 +258,8 @@ class _Search:
             following = self.shown.by_epoch.get(node.state.partition_epoch + 1)
             shown_replicas = None if following is None else following.replicas
             after = records_of_step(node.state, step, active, self.rules, shown_replicas)
+            if following is not None and self.shown.is_printed_with(following, step):
+                after.update(records_unclean(node.state, following))
             if not self.is_logged:
                 after = {state._replace(unassigned=node.state.unassigned) for state in after}
             if not step.is_sure or has_record:
@@ -335,7 +355,20 @@ class _Search:
         leader, leader_epoch, isr = alike.pop()
         assignments = {state.replicas for state in states}
         replicas = assignments.pop() if len(assignments) == 1 else None
-        maker = next(iter(makers)) if len(makers) == 1 else None
         result.states[epoch] = InferredState(
-            epoch, leader, leader_epoch, sorted(isr), None if replicas is None else list(replicas), maker
-        )
+            epoch, leader, leader_epoch, sorted(isr), None if replicas is None else list(replicas),
+            self._maker(epoch, makers),
+        )  # fmt: skip
+
+    def _maker(self, epoch: int, makers: set[int | None]) -> int | None:
+        """The step that made a state in all histories; None if they differ.
+
+        A preferred leader that is logged as the controller elects such leaders is one of them: that an admin asked for
+        it within the same second is possible, too, but then the time differs by no more.
+        """
+        steps = [position for position in makers if position is not None]
+        if len(steps) != 1:
+            return None
+        step, known = self.steps[steps[0]], self.shown.by_epoch.get(epoch)
+        is_preferred = step.kind == PREFERRED_ELECTED and known is not None and abs(known.at - step.at) <= SECOND
+        return steps[0] if len(makers) == 1 or is_preferred else None

@@ -15,6 +15,7 @@ from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.kraft_facts import (
     ASSIGNMENT_CHANGED,
     DIRECTORY_LOST,
+    PREFERRED_ELECTED,
     REMOVALS,
     REPLICA_LOST,
     REPLICAS_REMOVED,
@@ -131,6 +132,8 @@ def records_of_step(
     active = _without_lost_directories(state, active)
     if step.kind == REPLICAS_REMOVED:
         return {state, *_without_replicas(state, active, shown_replicas)}
+    if step.kind == PREFERRED_ELECTED:
+        return {state, *_with_preferred_leader(state, active)}
     if step.kind == REPLICA_LOST and step.broker is not None:
         return set(_with_lost_directory(state, step.broker, active, rules))
     if step.kind == DIRECTORY_LOST:
@@ -161,7 +164,11 @@ def _without_lost_directories(state: PossibleState, active: Activity) -> Activit
 def _with_lost_directory(
     state: PossibleState, broker: int, active: Activity, rules: PartitionRules
 ) -> Iterator[PossibleState]:
-    """The directory of a broker's replica failed: it is taken out of the ISR."""
+    """The directory of a broker's replica failed: it is taken out of the ISR, if the controller knows that it is there
+    (`ReplicationControlManager.handleDirectoriesOffline`)."""
+    if state.unassigned is not None and broker in state.unassigned:
+        yield state
+        return
     for after in _removed(state, broker, active, rules, is_unclean=False):
         was_in_sync = after.partition_epoch > state.partition_epoch
         yield after._replace(without_directory=state.without_directory | {broker}) if was_in_sync else after
@@ -200,10 +207,7 @@ def records_of_nobody(
             # the leader takes the answer for one about a later term, and logs the next state that it learns of
             if is_shrink and rules.raises_epoch_of_shrink is not False:
                 yield state.written(state.leader, isr)
-    preferred = state.replicas[:1] if state.replicas else tuple(sorted(state.isr))
-    for replica in preferred:
-        if replica != state.leader and replica in state.isr and active.get(replica, True):
-            yield state.written(replica)
+    yield from _with_preferred_leader(state, active)
 
 
 def records_unseen(state: PossibleState, active: Activity, rules: PartitionRules) -> Iterator[PossibleState]:
@@ -217,6 +221,14 @@ def records_unseen(state: PossibleState, active: Activity, rules: PartitionRules
         if state.leader == NO_LEADER:
             after = _unfenced(state, broker, {})
             yield from (new for new in after if new.partition_epoch > state.partition_epoch)
+
+
+def records_unclean(state: PossibleState, printed: KnownState) -> Iterator[PossibleState]:
+    """The state that a broker's step makes of one by an unclean election, which the controller prints; none if it is
+    none."""
+    leader = printed.leader
+    if leader is not None and leader >= 0 and leader not in state.isr and printed.isr == [leader]:
+        yield state.written(leader, frozenset({leader}))
 
 
 def _as_recorded(state: PossibleState, step: ControllerStep) -> PossibleState:
@@ -236,6 +248,13 @@ def _with_directory(state: PossibleState, active: Activity) -> Iterator[Possible
     for replica in state.unassigned:
         if active.get(replica, True):
             yield state.written()._replace(unassigned=state.unassigned - {replica})
+
+
+def _with_preferred_leader(state: PossibleState, active: Activity) -> Iterator[PossibleState]:
+    """The first replica of the assignment, or any of one that is not known, is elected if it is in sync."""
+    for replica in state.replicas[:1] if state.replicas else sorted(state.isr):
+        if replica != state.leader and replica in state.isr and active.get(replica, True):
+            yield state.written(replica)
 
 
 def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Activity) -> Iterator[Ids]:
@@ -364,7 +383,8 @@ def _without_replicas(
         tried = (tuple(shown_replicas),)
     for kept in tried:
         isr = state.isr & set(kept)
-        if kept == replicas or not isr:
+        # replicas are taken away at once only where somebody stays in sync, and put in another order in any case
+        if kept == replicas or (len(kept) < len(replicas) and not isr):
             continue
         after = state._replace(replicas=kept)
         if len(kept) == len(replicas):

@@ -82,8 +82,10 @@ class ShownStates:
         """When a state that lines show can have been written at the earliest.
 
         Who leads a new leader epoch logs it soon, and its own changes of the ISR; other changes nobody may log until a
-        replica returns.
+        replica returns. A state that the controller printed was there no earlier than it.
         """
+        if known.partition_epoch in self.written_at:
+            return self.written_at[known.partition_epoch] - SAME_EVENT
         before = self.by_epoch.get(known.partition_epoch - 1)
         is_new_epoch = (
             before is not None
@@ -94,6 +96,11 @@ class ShownStates:
         )
         is_soon = is_new_epoch or known.by_leader or known.partition_epoch == 0
         return known.at - LOG_DELAY if is_soon else -FOREVER
+
+    def is_printed_with(self, known: KnownState, step: ControllerStep) -> bool:
+        """Whether the controller printed a state as it did something with a broker."""
+        printed_at = self.written_at.get(known.partition_epoch)
+        return printed_at is not None and step.broker is not None and abs(printed_at - step.at) <= SAME_EVENT
 
     def is_hidden_too_long(self, epoch: int) -> bool:
         """Whether more partition epochs in a row are hidden than are tried."""

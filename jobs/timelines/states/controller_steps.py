@@ -17,6 +17,7 @@ from udfs.reconstruct.kraft_facts import (
     DIRECTORY_LISTED,
     DIRECTORY_LOST,
     FENCED,
+    PREFERRED_ELECTED,
     REPLICA_LOST,
     REPLICAS_REMOVED,
     SHOWN,
@@ -44,7 +45,10 @@ REPLAYS = {
     "kraft_broker_controlled_shutdown_replayed": CONTROLLED_SHUTDOWN,
 }
 """Events by which it logs the record of it: with the other at once, or alone."""
+PREFERRED_RESULTS = ("kraft_balance_result", "kraft_periodic_task_result")
+"""Events by which it logs how many preferred leaders it elected, for leaders were out of balance: 3.9, from 4.0 on."""
 OTHERS = (
+    *PREFERRED_RESULTS,
     "kraft_broker_registering",
     "kraft_partition_assignment_changed",
     "kraft_partitions_changing",
@@ -163,7 +167,14 @@ def is_broker_step() -> Column:
     """Whether an event may be a step that changes partitions which no line names; without a broker it may be any."""
     of_any = F.col("fields")["context"].rlike("^(handleDirectoriesOffline|offline-dir)")
     named = F.col("event_type").isin(*REQUESTS, *REPLAYS, "kraft_broker_registering", "kraft_reassignment_summary")
-    return named | F.coalesce(of_any, F.lit(False))
+    return named | _elects_preferred() | F.coalesce(of_any, F.lit(False))
+
+
+def _elects_preferred() -> Column:
+    """Whether an event says that preferred leaders were elected: the task logs how many, also if there are none."""
+    task = F.coalesce(F.col("fields")["task"], F.lit("electPreferred"))
+    is_result = F.col("event_type").isin(*PREFERRED_RESULTS) & (task == "electPreferred")
+    return is_result & F.coalesce(number_of("record_count") > 0, F.lit(False))
 
 
 def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
@@ -200,7 +211,8 @@ def _kind() -> Column:
     of_broker = F.create_map(*(F.lit(part) for pair in (REQUESTS | REPLAYS).items() for part in pair))
     is_directory = context.startswith("handleDirectoriesOffline") | context.startswith("offline-dir")
     return (
-        F.when(event == "kraft_partition_assignment_changed", F.when(F.col("topic").isNotNull(), ASSIGNMENT_CHANGED))
+        F.when(_elects_preferred(), PREFERRED_ELECTED)
+        .when(event == "kraft_partition_assignment_changed", F.when(F.col("topic").isNotNull(), ASSIGNMENT_CHANGED))
         .when(event.isin(*SHOWING), F.when(F.col("partition_epoch").isNotNull(), SHOWN))
         .when(event == "kraft_broker_registering", F.when(number_of("cleanup_record_count") > 0, UNCLEAN_RESTART))
         .when(event == "kraft_reassignment_summary", F.when(number_of("altered_count") > 0, REPLICAS_REMOVED))

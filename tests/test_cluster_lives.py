@@ -50,6 +50,13 @@ mixed | 0 | 16:00:00 | cluster_id_logged | | | | | cluster_id=B
 fell | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 58 | | |
 fell | 1 | 14:00:00 | leader_and_isr_request_received | 0 | 29 | | |
 fell | 1 | 16:30:00 | leader_and_isr_request_received | 0 | 30 | | |
+# ZooKeeper's data is gone: a broker's registration is an earlier transaction than the one before
+wiped | 0 | 10:00:00 | controller_context_broker_epochs | | | | | broker_epochs=Map(0 -> 104, 1 -> 130)
+wiped | 0 | 14:00:00 | broker_registered_in_zk | | | | | broker=0; broker_epoch=24
+wiped | 1 | 14:00:03 | broker_registered_in_zk | | | | | broker=1; broker_epoch=43
+# within a silence it would be a fault
+fault | 0 | 10:00:00 | broker_registered_in_zk | | | | | broker=0; broker_epoch=104
+fault | 0 | 10:20:00 | broker_registered_in_zk | | | | | broker=0; broker_epoch=24
 # a controller that was replaced goes on after an hour, and the newer one, too; a broker refuses the older one
 zombie | 1 | 10:00:00 | leader_and_isr_request_received | 0 | 7 | | |
 zombie | 1 | 12:10:00 | leader_and_isr_request_received | 2 | 6 | | |
@@ -75,6 +82,7 @@ def test_two_lives_of_a_cluster_are_two_histories(frame: Frame, same: Same) -> N
         "ids": [micros("12:00:00")],
         "mixed": [],
         "restored": [micros("12:00:00")],
+        "wiped": [micros("14:00:00")],
     }
     same(
         to_controller_timeline(events, life_starts).where("cluster IN ('anew', 'mixed', 'same')"),

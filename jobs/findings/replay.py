@@ -119,7 +119,7 @@ def to_verdicts(
         )
         inputs = checkpointed(known_by.join(_first_of_epochs(printed), [*INCARNATION, "leader_epoch"], "left"))
         caused = to_caused_states(judged, inputs, brokers, known_spans, facts.kraft_clusters)
-        registrations = _registrations(brokers, controllers, takeovers)
+        registrations = _registrations(brokers, facts, takeovers)
         by_release = {election_verdicts: inputs, state_verdicts: caused}
         by_release |= {judge: rows.result() for judge, rows in planned.items()}
     return (
@@ -246,11 +246,11 @@ def to_transitions(events: DataFrame, topics: DataFrame) -> DataFrame:
     )
 
 
-def _registrations(brokers: DataFrame, controllers: DataFrame, takeovers: DataFrame) -> DataFrame:
-    """BROKER_TIMELINE, CONTROLLER_TIMELINE, rows of `kraft_takeovers` -> registrations with an epoch in order, of
-    clusters that neither migrate nor were created anew: there epochs may begin again."""
-    anew = controllers.where("cluster_incarnation > 0").select("cluster").union(takeovers.select("cluster")).distinct()
-    known = brokers.where("epoch IS NOT NULL").join(F.broadcast(anew), "cluster", "left_anti")
+def _registrations(brokers: DataFrame, facts: ClusterFacts, takeovers: DataFrame) -> DataFrame:
+    """BROKER_TIMELINE, rows of `kraft_takeovers` -> registrations with an epoch in order, of clusters that neither
+    migrate nor were created anew: there epochs may begin again."""
+    known = brokers.where("epoch IS NOT NULL").where(~F.col("cluster").isin(*facts.life_starts))
+    known = known.join(F.broadcast(takeovers.select("cluster")), "cluster", "left_anti")
     return known.repartition("cluster", "broker").sortWithinPartitions("cluster", "broker", "since")
 
 

@@ -129,4 +129,4 @@ class DerivationInputs:
         coverage = self._held_rows("log_coverage")
         if self.corrections is not None:
             coverage = clocks.on_cluster_clock(coverage, self.corrections, {"since": "node_id", "until": "node_id"})
-        return ClusterFacts(self.events, coverage, self.kinds, self.kinds_by_cluster)
+        return ClusterFacts(self.events, coverage, self.kinds, self.kinds_by_cluster, self.life_starts)

@@ -119,6 +119,8 @@ class ClusterFacts:
     """Of any of them."""
     kinds_by_cluster: Mapping[str, EvidenceKinds] = field(default_factory=dict)
     """Of those that have events; without any, `kinds` is that of each."""
+    life_starts: Mapping[str, list[int]] = field(default_factory=dict)
+    """Of those that were created anew: see `jobs.timelines.cluster_lives`."""
 
     def alike(self) -> list[tuple[tuple[str, ...], EvidenceKinds]]:
         """Clusters whose partitions are read from evidence of the same kinds, and those kinds: what one has must not

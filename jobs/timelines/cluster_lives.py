@@ -2,7 +2,9 @@
 
 Its signs are lines of one node, so that no two clocks are compared: an own controller election with an epoch that the
 node's elections had reached before, another cluster id (from 0.10.1 on), or, after a silence, a controller with a
-smaller epoch than the last one. Signs that one new beginning explains are one (`udfs.reconstruct.incarnations`).
+smaller epoch than the last one, or a registration of the node as broker with a smaller one: it is the number of a
+transaction in ZooKeeper (czxid, KAFKA-7235), which never falls there. Signs that one new beginning explains are one
+(`udfs.reconstruct.incarnations`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.zk_registrations import to_printed_epochs
 from udfs.reconstruct.incarnations import incarnation_starts
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ SEVERAL = -1
 def collect_life_starts(events: DataFrame) -> LifeStarts:
     """Of EVENTS when each life of a cluster after the first began; clusters with one life are left out."""
     no_ids = F.lit(None).cast("struct<node_id: int, before: string, id: string>").alias("ids")
-    by_epochs = _repeated_elections(events).unionByName(_smaller_epochs(events)).select(*_SIGN, no_ids)
+    signs = _repeated_elections(events).unionByName(_smaller_epochs(events)).unionByName(_smaller_broker_epochs(events))
+    by_epochs = signs.select(*_SIGN, no_ids)
     rows = by_epochs.unionByName(_other_ids(events)).distinct().orderBy("at").limit(_MOST_SIGNS).collect()
     by_cluster: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
     changes: defaultdict[tuple[str, int | None], list[tuple[str, str]]] = defaultdict(list)
@@ -118,6 +122,13 @@ def _smaller_epochs(events: DataFrame) -> DataFrame:
         .where(~is_migrated)
         .select(*_SIGN)
     )
+
+
+def _smaller_broker_epochs(events: DataFrame) -> DataFrame:
+    """EVENTS -> signs: after a silence a broker registers with a smaller epoch than its node's lines had printed."""
+    own = to_printed_epochs(events).where("node_id = broker AND epoch IS NOT NULL")
+    is_sign = (F.col("epoch") < F.col("before")) & (F.col("at_us") - F.col("after") > _SILENCE_US)
+    return _with_line_before(own, "epoch").where(is_sign).select(*_SIGN)
 
 
 def by_life(events: DataFrame, life_starts: LifeStarts, transform: Callable[[DataFrame], DataFrame]) -> DataFrame:

@@ -3,8 +3,8 @@
 Prints by capture what was found of what was injected (kills, pauses past the session timeout, shutdowns, failed log
 directories, deleted controller znodes), what was not, and incidents that no action caused; then how many outages have
 a cause, unclean elections of the truth and of the incidents, and reassignments that were left pending. Fails if an
-action has no incident of its node and begin. `--keep DIR`: warehouses are kept there; one that is there is not made
-again.
+action has no incident of its node and begin. The captures are clusters of one warehouse. `--keep DIR`: it is kept
+there, as by `prove_truth.py`; one that is there is not made again.
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.nightly.run import nightly
+from pyspark.sql import functions as F
+
 from jobs.session import session
-from jobs.settings import Settings
-from jobs.warehouse.tables import open_warehouse
-from tests.proofs.captures import capture_folders
+from tests.proofs.captures import capture_folders, warehouse_of
 from tests.proofs.injected import controller_steps, injected, is_deletion, match, read_actions
 from tests.proofs.prove_truth import compare
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from jobs.warehouse.tables import Warehouse
 
 
@@ -37,9 +34,10 @@ def milliseconds(at: datetime | None) -> int | None:
     )
 
 
-def incidents_in(warehouse: Warehouse) -> list[dict[str, Any]]:
-    """Rows of INCIDENTS, times in ms."""
-    rows = [row.asDict(recursive=True) for row in warehouse.read("incidents").collect()]
+def incidents_in(warehouse: Warehouse, cluster: str) -> list[dict[str, Any]]:
+    """Rows of INCIDENTS of a cluster, times in ms."""
+    of_cluster = warehouse.read("incidents").where(F.col("cluster") == cluster)
+    rows = [row.asDict(recursive=True) for row in of_cluster.collect()]
     for row in rows:
         row |= {name: milliseconds(row[name]) for name in ("since", "until", "began_after")}
         row["steps"] = [{**step, "at": milliseconds(step["at"])} for step in row["steps"]]
@@ -48,7 +46,7 @@ def incidents_in(warehouse: Warehouse) -> list[dict[str, Any]]:
 
 def prove(warehouse: Warehouse, capture: Path, truth: Any) -> int:
     """Print the figures of one capture; the number of actions that no incident has."""
-    actions, incidents = read_actions(capture), incidents_in(warehouse)
+    actions, incidents = read_actions(capture), incidents_in(warehouse, capture.name)
     rows, left = match(injected(actions, truth.tables), incidents)
     missing = [
         row
@@ -65,7 +63,8 @@ def prove(warehouse: Warehouse, capture: Path, truth: Any) -> int:
         print(f"  no incident: {row.kind} of {row.node} at {row.ms}")
     for incident in unexplained:
         print(f"  of no action: {incident['incident_id']}: {incident['title']}")
-    causes = Counter(row["cause"] is not None for row in warehouse.read("offline_partitions").select("cause").collect())
+    outages = warehouse.read("offline_partitions").where(F.col("cluster") == capture.name)
+    causes = Counter(row["cause"] is not None for row in outages.select("cause").collect())
     unclean = sum(row["unclean"] for row in truth.tables["elections"])
     print(
         f"  outages with a cause: {causes[True]}/{causes.total()}; unclean elections: "
@@ -76,23 +75,16 @@ def prove(warehouse: Warehouse, capture: Path, truth: Any) -> int:
     return len(missing)
 
 
-def warehouse_of(spark: SparkSession, capture: Path, folder: Path) -> Warehouse:
-    """The warehouse of a capture's logs, made where there is none."""
-    warehouse = open_warehouse(spark, str(folder / capture.name / "warehouse"), create=True)
-    if not warehouse.last_run:
-        nightly(warehouse, [str(capture / "logs")], Settings(), "default", lambda _: None)
-        warehouse = open_warehouse(spark, str(folder / capture.name / "warehouse"), create=False)
-    return warehouse
-
-
 def main(arguments: list[str]) -> int:
     """0 if all actions are incidents."""
     keep = Path(arguments[arguments.index("--keep") + 1]) if "--keep" in arguments else None
     names = [name for name in arguments if not name.startswith("--") and (keep is None or name != str(keep))]
     scorer, missing = compare(), 0
-    with session() as spark, tempfile.TemporaryDirectory() as passing, capture_folders(names) as captures:
-        for capture in captures:
-            warehouse = warehouse_of(spark, capture, keep or Path(passing))
+    with session() as spark, tempfile.TemporaryDirectory() as passing, capture_folders(names) as folders:
+        captures = {folder.name: folder for folder in folders if (folder / "truth.jsonl").exists()}
+        logs = {name: folder / "logs" for name, folder in captures.items()}
+        warehouse = warehouse_of(spark, logs, (keep or Path(passing)) / "logs" / "warehouse")
+        for capture in captures.values():
             missing += prove(warehouse, capture, scorer.Truth(str(capture)))
     print(f"\n{missing} actions without an incident")
     return 1 if missing else 0

@@ -113,7 +113,7 @@ def deletion(*states: str) -> Decide:
             }
             for at, state in enumerate(states)
         ]  # fmt: skip
-        return [judged.verdict for judged, _, _ in judge_deletion(lines, release)]
+        return [judged.verdict for judged, _, _ in judge_deletion(lines, [release])]
 
     return verdict
 

@@ -172,6 +172,23 @@ def test_brokers_of_both_releases_of_a_rolling_upgrade_are_judged_apart() -> Non
     ]
 
 
+FAILED_DIRECTORY = {  # release, whether it deletes, controller epoch after one of 7 -> what ignoring it is
+    "no replica of a failed directory is deleted": (Release(2, 6), True, 7, "holds"),
+    "none is stopped from 2.6 on": (Release(3, 9), False, 8, "holds"),
+    "through 2.5 it is stopped all the same": (Release(2, 5), False, 7, "violated"),
+    "an earlier controller is refused for its epoch": (Release(3, 9), True, 6, "violated"),
+}
+
+
+@pytest.mark.parametrize("case", FAILED_DIRECTORY)
+def test_a_stop_replica_on_a_failed_log_directory(case: str) -> None:
+    release, deletes, controller_epoch, verdict = FAILED_DIRECTORY[case]
+    ignored = line(5, 1, "stop_replica_offline_log_dir", deletes=deletes, controller_epoch=controller_epoch)
+    lines = [*received(1, 1, 1, 4, 20), *received(2, 1, 1, 5, 21), ignored]
+    judged = {judged.about: judged.verdict.verdict for judged in judge_requests(lines, [release])}
+    assert judged[f"broker 1, controller epoch {controller_epoch}"] == verdict
+
+
 def test_what_all_releases_of_a_range_refuse_is_violated() -> None:
     """A StopReplica of a newer leader epoch is applied in both."""
     newer = line(1, 1, "stop_replica_stale_leader_epoch", leader_epoch=5, current_leader_epoch=4)

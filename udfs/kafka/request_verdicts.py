@@ -32,13 +32,14 @@ METADATA_SENT = "update_metadata_request_sent"
 OBEYED = ("become_leader_started", "become_follower_started")
 STALE, SAME = "leader_and_isr_stale_leader_epoch", "leader_and_isr_same_leader_epoch"
 STOP_STALE, STOP_SAME = "stop_replica_stale_leader_epoch", "stop_replica_same_leader_epoch"
+STOP_FAILED_DIR = "stop_replica_offline_log_dir"
 STOPPED, DELETED = "stop_replica_started", "replica_deletion_scheduled"
 FAILED = (
     "become_follower_leader_unavailable", "become_follower_failed", "become_follower_failed_storage",
     "become_leader_failed", "become_leader_failed_storage",
 )  # fmt: skip
 """A broker could not do what it began to: it may not have taken over the leader epoch."""
-_BROKER_LINES = (RECEIVED, *OBEYED, *FAILED, STALE, SAME, STOP_STALE, STOP_SAME, STOPPED, DELETED)
+_BROKER_LINES = (RECEIVED, *OBEYED, *FAILED, STALE, SAME, STOP_STALE, STOP_SAME, STOP_FAILED_DIR, STOPPED, DELETED)
 LINES = (DECIDED, SENT, METADATA_SENT, *_BROKER_LINES)
 """Events that are such lines."""
 SENT_BY_NOW_US = 10_000_000
@@ -219,6 +220,9 @@ def _accepted(
             current = line["leader_epoch"] if kind in (SAME, STOP_SAME) else line["current_leader_epoch"]
             if current is not None:
                 judged.add(line, [_ignored(line, current, release) for release in _releases(line, of_cluster)], line)
+        if kind == STOP_FAILED_DIR and line["controller_epoch"] is not None:
+            unobeyed = [_not_stopped(known, line, release) for release in _releases(line, of_cluster)]
+            judged.add(line, unobeyed, known.shown_by or line)
         if kind in FAILED:
             known.leader_epoch = None
         if kind == RECEIVED:
@@ -288,6 +292,26 @@ def _ignored(line: Line, current: int, release: Release) -> tuple[str, str] | No
         return None
     name = "StopReplica" if is_stop else "LeaderAndIsr"
     return f"{name} of leader epoch {line['leader_epoch']} applied at leader epoch {current}", "ignored"
+
+
+def _not_stopped(known: _Known, line: Line, release: Release) -> tuple[str, str] | None:
+    """What was expected and what happened, if a broker ignored a StopReplica for a failed log directory that it had to
+    apply, or to refuse for its controller epoch."""
+    answer = stop_replica(
+        release,
+        known_controller_epoch=known.controller_epoch,
+        request_controller_epoch=line["controller_epoch"],
+        current_leader_epoch=-1,
+        request_leader_epoch=None,
+        directory_failed=True,
+        deletes=line["deletes"] is not False,
+    )
+    if answer.applied:
+        return "StopReplica applied", "ignored for a failed log directory"
+    if answer.scope == "request":
+        expected = f"requests of controllers before epoch {known.controller_epoch} refused"
+        return expected, f"one of {line['controller_epoch']} taken, and ignored for a failed log directory"
+    return None
 
 
 def _disobeyed(

@@ -380,7 +380,7 @@ STOPS = {"3.4": False, "3.4.0": False, "3.4.1": True, "3.5": True}  # release ->
 
 @pytest.mark.parametrize("text", STOPS)
 def test_stop_replica_with_an_equal_epoch(text: str) -> None:
-    epochs = {"known_controller_epoch": 1, "request_controller_epoch": 1}
+    epochs: dict[str, Any] = {"known_controller_epoch": 1, "request_controller_epoch": 1}
     response = stop_replica(release(text), **epochs, current_leader_epoch=9, request_leader_epoch=9)
     assert response.applied == STOPS[text]
 

@@ -82,10 +82,10 @@ def handled(**request: Any) -> Decide:
     return lambda release: leader_and_isr(release, **{**usual, "request_leader_epoch": 6, **request}).applied
 
 
-def stopped(leader_epoch: int) -> Decide:
+def stopped(leader_epoch: int, **request: bool) -> Decide:
     return lambda release: stop_replica(
         release, known_controller_epoch=1, request_controller_epoch=1, current_leader_epoch=5,
-        request_leader_epoch=leader_epoch,
+        request_leader_epoch=leader_epoch, **request,
     ).applied  # fmt: skip
 
 
@@ -113,7 +113,7 @@ def deletion(*states: str) -> Decide:
             }
             for at, state in enumerate(states)
         ]  # fmt: skip
-        return [judged.verdict for judged, _, _ in judge_deletion(lines, release)]
+        return [judged.verdict for judged, _, _ in judge_deletion(lines, [release])]
 
     return verdict
 
@@ -172,6 +172,10 @@ ZOOKEEPER: dict[str, tuple[Decide, str, Any, str, Any]] = {  # what decides, the
     ),
     "requests of the API are checked": (
         trace([1, 3], [1, 2], [1, 2]), "2.3", 1, "2.4", "INVALID_REPLICA_ASSIGNMENT"
+    ),
+    "a replica in a failed directory is not deleted": (stopped(6, directory_failed=True), "0.11", True, "1.0", False),
+    "a replica in a failed directory is not stopped": (
+        stopped(6, directory_failed=True, deletes=False), "2.5", True, "2.6", False
     ),
     "a StopReplica has a leader epoch": (stopped(4), "2.5", True, "2.6", False),
     "a LeaderAndIsr brings the topic id": (

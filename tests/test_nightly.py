@@ -409,6 +409,8 @@ def test_releases_of_clusters(frame: Frame) -> None:
     brokers | 3.3.0..
     dark    |
     says    | 1.1.0..3.1.2
+    rolls   | 3.3.0..
+    ends    | 3.3.0..
     """
     events = """
     cluster | node_id | event_type    | logger                                                | fields
@@ -419,12 +421,19 @@ def test_releases_of_clusters(frame: Frame) -> None:
     brokers | 1       | kraft_local_leaders_summary | state.change.logger                     |
     says    | 1       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=2.3.0
     zk      |         | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=2.8.0
+    rolls   | 1       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=3.4.0
+    rolls   | 2       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=3.5.1
+    rolls   | 3       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=3.4.1
+    ends    | 1       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=3.9.1
+    ends    | 1       | kafka_version | org.apache.kafka.common.utils.AppInfoParser           | kafka_version=4.0.0
     """
     expected = {
         "zk": ("2.4..2.5.1", False), "dump": ("2.8..", True), "kraft": ("3.9..", True), "brokers": ("3.3..", True),
-        "says": ("2.3", False),
+        "says": ("2.3", False), "rolls": ("3.4..3.5.1", False), "ends": ("3.9.1..4.0", True),
     }  # fmt: skip
     assert releases(frame(LOG_FILES, streams), frame(EVENTS, events)) == expected
+    configured = releases(frame(LOG_FILES, streams), frame(EVENTS, events), {"rolls": "3.5.1", "ends": "3.9.1"})
+    assert configured == {**expected, "rolls": ("3.5.1", False), "ends": ("3.9.1", False)}
 
 
 APPENDED = {  # digests of rows, steps that are out of date, steps of this run -> clusters of which rows may stay

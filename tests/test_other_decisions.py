@@ -16,13 +16,16 @@ from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.releases import Release
 from udfs.kafka.request_verdicts import judge_requests
 from udfs.kafka.silence_verdicts import judge_cache, judge_shutdown, judge_silence
+from udfs.kafka.verdict_rows import request_verdicts
 
 SECOND = 1_000_000
 ERA = Release(2, 4)
 BADNESS = ("", "holds", "unknown", "violated")
+PARTITION = {"cluster": "c", "topic": "a", "partition": 0, "incarnation": 0}
 COLUMNS = (
     "controller_id", "controller_epoch", "correlation_id", "leader", "leader_epoch", "to_state", "target_broker",
-    "current_leader_epoch", "deletes", "life", "registered_at", "replica",
+    "current_leader_epoch", "deletes", "life", "registered_at", "replica", "from_state", "replicas", "target_replicas",
+    "adding_replicas", "removing_replicas",
 )  # fmt: skip
 
 
@@ -50,10 +53,10 @@ def received(at_s: float, broker: int, leader: int, epoch: int, number: int, **v
     ]
 
 
-def verdicts(lines: list[dict[str, Any]], release: Release = ERA) -> dict[str, str]:
-    """By rule the worst verdict."""
+def verdicts(lines: list[dict[str, Any]], *releases: Release) -> dict[str, str]:
+    """By rule the worst verdict; `releases`: those that the cluster may have run."""
     worst: dict[str, str] = {}
-    for judged in judge_requests(sorted(lines, key=lambda row: row["at"]), release):
+    for judged in judge_requests(sorted(lines, key=lambda row: row["at"]), releases or (ERA,)):
         verdict = judged.verdict
         worst[verdict.rule] = max(
             worst.get(verdict.rule, ""), verdict.verdict, key=["", "holds", "unknown", "violated"].index
@@ -136,9 +139,67 @@ def test_a_stop_replica_of_the_same_leader_epoch_is_applied_from_3_4_1_on(releas
     assert verdicts([ignored], release) == {"request_acceptance": verdict}
 
 
+ROLLING = (Release(3, 4), Release(3, 5))
+"""What a cluster prints while it is upgraded from 3.4.0 to 3.5.0."""
+IGNORED = {  # what a process printed that ignores a StopReplica of the same leader epoch -> verdict, what it lacks
+    "a broker of 3.4.0 beside others of 3.5": ("3.4.0", "holds", []),
+    "a broker of 3.5": ("3.5.0", "violated", []),
+    "a broker whose start is not logged": (None, "unknown", ["kafka_release"]),
+    "a broker of a distribution with numbers of its own": ("7.4.0-ccs", "unknown", ["kafka_release"]),
+}
+
+
+@pytest.mark.parametrize("case", IGNORED)
+def test_a_broker_is_judged_by_the_release_that_its_process_printed(case: str) -> None:
+    printed, verdict, missing = IGNORED[case]
+    ignored = line(1, 1, "stop_replica_same_leader_epoch", leader_epoch=4, node_release=printed)
+    rows = request_verdicts([{**ignored, **PARTITION}], {"c": ("3.4..3.5", False)})
+    assert [(row["verdict"], row["missing_inputs"]) for row in rows] == [(verdict, missing)]
+
+
+def test_brokers_of_both_releases_of_a_rolling_upgrade_are_judged_apart() -> None:
+    """Broker 1 is upgraded at 5 s, broker 2 later."""
+    ignored = line(1, 1, "stop_replica_same_leader_epoch", leader_epoch=4)
+    lines = [
+        {**ignored, "node_id": broker, "controller_epoch": epoch, "node_release": printed}
+        for broker, epoch, printed in ((1, 7, "3.4.0"), (2, 7, "3.4.0"), (1, 8, "3.5.0"), (2, 8, "3.4.0"))
+    ]
+    assert [(judged.about, judged.verdict.verdict) for judged in judge_requests(lines, ROLLING)] == [
+        ("broker 1, controller epoch 7", "holds"),
+        ("broker 1, controller epoch 8", "violated"),
+        ("broker 2, controller epoch 7", "holds"),
+        ("broker 2, controller epoch 8", "holds"),
+    ]
+
+
+FAILED_DIRECTORY = {  # release, whether it deletes, controller epoch after one of 7 -> what ignoring it is
+    "no replica of a failed directory is deleted": (Release(2, 6), True, 7, "holds"),
+    "none is stopped from 2.6 on": (Release(3, 9), False, 8, "holds"),
+    "through 2.5 it is stopped all the same": (Release(2, 5), False, 7, "violated"),
+    "an earlier controller is refused for its epoch": (Release(3, 9), True, 6, "violated"),
+}
+
+
+@pytest.mark.parametrize("case", FAILED_DIRECTORY)
+def test_a_stop_replica_on_a_failed_log_directory(case: str) -> None:
+    release, deletes, controller_epoch, verdict = FAILED_DIRECTORY[case]
+    ignored = line(5, 1, "stop_replica_offline_log_dir", deletes=deletes, controller_epoch=controller_epoch)
+    lines = [*received(1, 1, 1, 4, 20), *received(2, 1, 1, 5, 21), ignored]
+    judged = {judged.about: judged.verdict.verdict for judged in judge_requests(lines, [release])}
+    assert judged[f"broker 1, controller epoch {controller_epoch}"] == verdict
+
+
+def test_what_all_releases_of_a_range_refuse_is_violated() -> None:
+    """A StopReplica of a newer leader epoch is applied in both."""
+    newer = line(1, 1, "stop_replica_stale_leader_epoch", leader_epoch=5, current_leader_epoch=4)
+    assert verdicts([newer], *ROLLING) == {"request_acceptance": "violated"}
+    older = {**newer, "leader_epoch": 3}
+    assert verdicts([older], *ROLLING) == {"request_acceptance": "holds"}
+
+
 def test_who_disobeyed_is_shown_with_the_request_that_made_it_wrong() -> None:
     lines = received(1, 1, 1, 4, 20) + received(5, 1, 1, 3, 21)
-    (judged,) = judge_requests(lines, Release(2, 4))
+    (judged,) = judge_requests(lines, [Release(2, 4)])
     assert judged.about == "broker 1, controller epoch 7"
     assert [row["line"] for row in judged.lines] == [51, 11]
     assert judged.verdict.explanation == (
@@ -173,8 +234,8 @@ def one_pass(at_s: float, ratio: float, partitions: list[str], elects: list[str]
     return lines
 
 
-def rebalances(lines: list[dict[str, Any]], release: Release = ERA) -> list[tuple[str, tuple[str, ...]]]:
-    return [(verdict.verdict, verdict.missing) for verdict, _, _ in judge_rebalances(lines, release)]
+def rebalances(lines: list[dict[str, Any]], *releases: Release) -> list[tuple[str, tuple[str, ...]]]:
+    return [(verdict.verdict, verdict.missing) for verdict, _, _ in judge_rebalances(lines, releases or (ERA,))]
 
 
 TWO = ["a-0", "a-1"]
@@ -194,6 +255,21 @@ def test_a_rebalance_that_is_left_out_where_a_smaller_imbalance_is_mended() -> N
     assert rebalances(mended + left_out) == [("holds", ()), ("violated", ())]
     # before 2.0 nothing is logged if the preferred broker is dead
     assert rebalances(mended + left_out, Release(1, 1)) == [("holds", ()), ("unknown", ("live_brokers",))]
+
+
+def test_a_rebalance_is_judged_by_the_release_of_its_controller_then() -> None:
+    """2.0 always logs an election; through 1.1 none if the preferred broker is dead."""
+
+    def of(printed: str | None, lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [{**row, "node_release": printed} for row in lines]
+
+    mended, left_out = one_pass(0, 0.2, TWO, TWO), one_pass(10, 0.3, [*TWO, "a-2"], None)
+    cluster = (Release(1, 1), Release(2, 4))
+    old, new = of("1.1.0", mended + left_out), of("2.4.1", mended + left_out)
+    assert rebalances(old, *cluster) == [("holds", ()), ("unknown", ("live_brokers",))]
+    assert rebalances(new, *cluster) == [("holds", ()), ("violated", ())]
+    assert rebalances(mended + left_out, *cluster) == [("holds", ()), ("unknown", ("live_brokers",))]
+    assert rebalances(of("1.1.0", mended) + of("2.4.1", left_out), *cluster) == [("holds", ()), ("violated", ())]
 
 
 def test_a_rebalance_asks_for_an_election_of_nobody_where_no_partition_may_move() -> None:
@@ -239,7 +315,7 @@ TOO_EARLY = steps("ReplicaDeletionStarted", "gone", "ReplicaDeletionSuccessful",
 
 def test_partitions_go_after_their_replicas_and_from_2_1_on_before() -> None:
     def of(lines: list[dict[str, Any]], release: Release) -> list[str]:
-        return [verdict.verdict for verdict, _, _ in judge_deletion(lines, release)]
+        return [verdict.verdict for verdict, _, _ in judge_deletion(lines, [release])]
 
     assert of(REPLICA_FIRST, Release(2)) == ["holds"]
     assert of(PARTITION_FIRST, Release(2)) == ["violated"]
@@ -248,6 +324,33 @@ def test_partitions_go_after_their_replicas_and_from_2_1_on_before() -> None:
         assert of(TOO_EARLY, release) == ["violated"]
     # transitions of replicas are not logged (2.6 on, INFO)
     assert of(steps("gone"), Release(2, 6)) == []
+
+
+TERMS = {  # what the controller's process printed -> verdicts on both orders
+    "a term of 2.0": ("2.0.1", [("holds", ()), ("violated", ())]),
+    "a term of 2.8": ("2.8.0", [("holds", ()), ("holds", ())]),
+    "either of them": (None, [("holds", ()), ("unknown", ("kafka_release",))]),
+}
+
+
+@pytest.mark.parametrize("case", TERMS)
+def test_a_deletion_is_judged_by_the_release_of_the_term(case: str) -> None:
+    printed, expected = TERMS[case]
+    cluster = (Release(2, 0, 1), Release(2, 8))
+    judged = [
+        (verdict.verdict, verdict.missing)
+        for order in (REPLICA_FIRST, PARTITION_FIRST)
+        for verdict, _, _ in judge_deletion([{**row, "node_release": printed} for row in order], cluster)
+    ]
+    assert judged == expected
+
+
+def test_the_terms_of_an_upgrade_are_judged_apart() -> None:
+    """A deletion in a term of 2.3, which goes on as 2.0 would not; then one of a term of 2.0, to which it went back."""
+    new = [{**row, "node_release": "2.3.1", "controller_epoch": 7} for row in PARTITION_FIRST]
+    old = [{**row, "node_release": "2.0.0", "controller_epoch": 8} for row in PARTITION_FIRST]
+    rows = request_verdicts([{**row, **PARTITION} for row in new + old], {"c": ("2.0..2.3.1", False)})
+    assert [row["verdict"] for row in rows if row["rule"] == "topic_deletion"] == ["holds", "violated"]
 
 
 # ---- new topics -----------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COLUMNS = (
     "leader_epoch", "partition_epoch", "current_leader_epoch", "current_partition_epoch", "leader", "broker_epoch",
     "current_broker_epoch", "isr", "ineligible", "joining", "error", "from_state", "to_state", "leader_recovery_state",
-    "certain", "state_leader",
+    "certain", "state_leader", "replicas", "lacks_sender",
 )  # fmt: skip
 
 
@@ -33,6 +33,10 @@ def refused(event_type: str, **values: Any) -> dict[str, Any]:
 def by_epoch(asked: int, current: int, leader: int | None = 1) -> dict[str, Any]:
     epochs = {"partition_epoch": asked, "current_partition_epoch": current}
     return refused(refusals.PARTITION_EPOCH, **epochs, state_leader=leader)
+
+
+def invalid_isr(isr: list[int], *, lacks_sender: bool = False, **values: Any) -> dict[str, Any]:
+    return refused(refusals.INVALID_ISR, isr=isr, lacks_sender=lacks_sender, **values)
 
 
 KRAFT_INELIGIBLE, STALE = refusals.INELIGIBLE[1], refusals.STALE_BROKER[1]
@@ -61,6 +65,14 @@ REFUSED = {  # line -> verdict
     "it recovered": (refused(refusals.RECOVERING[1], isr=[1, 2], leader_recovery_state="RECOVERED"), VIOLATED),
     "it recovers anew": (refused(refusals.RECOVERY_STATE[1], from_state="RECOVERED", to_state="RECOVERING"), HOLDS),
     "it has recovered": (refused(refusals.RECOVERY_STATE[1], from_state="RECOVERING", to_state="RECOVERED"), VIOLATED),
+    "the leader is not in its own ISR": (invalid_isr([2, 3], lacks_sender=True, replicas=[1, 2, 3]), HOLDS),
+    "the leader is in its own ISR": (invalid_isr([1, 3], lacks_sender=True), VIOLATED),
+    "a member that is not assigned": (invalid_isr([1, 9], replicas=[1, 2, 3]), HOLDS),
+    "a member twice": (invalid_isr([1, 2, 2], replicas=[1, 2, 3]), HOLDS),
+    "a member below 0": (invalid_isr([1, -1]), HOLDS),
+    "all are assigned": (invalid_isr([1, 2], replicas=[1, 2, 3]), VIOLATED),
+    # through 4.2 the line prints no assignment
+    "whether all are assigned is not known": (invalid_isr([1, 9]), UNKNOWN),
     "a later state was there": (refused(refusals.BAD_VERSION, partition_epoch=4, state_leader=1), HOLDS),
     "no later state is known": (refused(refusals.BAD_VERSION, partition_epoch=4), UNKNOWN),
 }
@@ -124,6 +136,12 @@ kraft   | a     | 0         | 100     | f       | 5    | 10:01:30     | kraft_al
 # a whole request of broker 2
 kraft   |       |           | 100     | f       | 6    | 10:00:30     | alter_partition_rejected_unknown_broker        |                 |     | broker=2
 """
+INVALID = """
+cluster | topic | partition | node_id | file_id | line | at       | event_type                                | isr | replicas | fields   | message
+kraft   | a     | 0         | 100     | f       | 7    | 10:00:40 | kraft_alter_partition_rejected_invalid_isr | 1,9 |         | broker=1 | specified an invalid ISR [1, 9].
+kraft   | a     | 0         | 100     | f       | 8    | 10:00:41 | kraft_alter_partition_rejected_invalid_isr | 2   |         | broker=1 | specified an invalid ISR [2] that doesn't include itself.
+kraft   | a     | 0         | 100     | f       | 9    | 10:00:42 | kraft_alter_partition_rejected_invalid_isr | 1,2 | 1,2,3   | broker=1 | specified an invalid ISR. Proposed ISR was [1, 2]
+"""
 STATES = """
 cluster | topic | partition | incarnation | ordinal | leader | leader_epoch | partition_epoch | isr | since    | until
 kraft   | a     | 0         | 0           | 6       | 1      | 3            | 6               | 1   | 10:00:00 | 10:00:08
@@ -143,15 +161,20 @@ kraft   | a     | 0           | 09:00:00
 
 def test_what_refusals_are_judged_by(frame: Frame) -> None:
     topics, states = frame(TOPIC_TIMELINE, TOPICS), frame(PARTITION_TIMELINE, STATES)
-    rows = to_refusals(frame(EVENTS, LINES), topics, states, frame(BROKER_TIMELINE, BROKERS)).collect()
+    rows = to_refusals(
+        frame(EVENTS, LINES).unionByName(frame(EVENTS, INVALID)), topics, states, frame(BROKER_TIMELINE, BROKERS)
+    ).collect()
     assert {row["line"]: (row["sender"], row["times"], row["state_leader"], row["certain"]) for row in rows} == {
         1: (1, 2, 1, [1]),
         3: (1, 1, None, [1]),
         4: (1, 1, None, [2]),
         5: (1, 1, None, None),
         6: (2, 1, None, None),
+        7: (1, 1, None, [1]),
+        8: (1, 1, None, [1]),
+        9: (1, 1, None, [1]),
     }
     verdicts = {row["line"]: judge_refusal(row.asDict()) for row in rows}
     assert {line: verdict and verdict.verdict for line, verdict in verdicts.items()} == {
-        1: HOLDS, 3: UNKNOWN, 4: UNKNOWN, 5: HOLDS, 6: HOLDS,
+        1: HOLDS, 3: UNKNOWN, 4: UNKNOWN, 5: HOLDS, 6: HOLDS, 7: UNKNOWN, 8: HOLDS, 9: VIOLATED,
     }  # fmt: skip

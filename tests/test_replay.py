@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from jobs.findings.replay import showing_elr, to_verdicts
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
-from jobs.timelines.kafka_releases import to_term_releases
+from jobs.timelines.kafka_releases import to_node_releases, to_process_releases, to_term_releases
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS, REASSIGNMENTS
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -24,6 +24,7 @@ from udfs.kafka.releases import Release, lowest_release, printed_release
 from udfs.kafka.verdicts import Verdict, algorithm_release, without_input
 
 if TYPE_CHECKING:
+    from schemas.table import Table
     from tests.conftest import Frame, Same
 
 ELR = {  # verdict without known eligible leader replicas -> the verdict that stays, and the input it lacks
@@ -288,6 +289,9 @@ zk      | removal3 | 0        | 09:00:00
 zk      | stays | 0           | 09:00:00
 zk      | moves | 0           | 09:00:00
 late    | a     | 0           | 09:00:00
+rolls   | a     | 0           | 09:00:00
+fixed  | a     | 0           | 09:00:00
+older   | a     | 0           | 09:00:00
 """
 LATE_TERMS = """
 cluster | controller_id | controller_epoch | since
@@ -354,6 +358,81 @@ cluster | controller_epoch | term_release
 zk      | 4                | 2.4.1
 zk      | 5                | 0.9.0.1
 """
+# a cluster that is upgraded from 3.4.0 to 3.5.0: broker 1 is new from 10:00:00 on, though it says so at 10:00:04 only, and
+# controller 9 from 11:00:00 on; the log of broker 3 does not have its start
+ROLLING = """
+cluster | topic | partition | node_id | at       | event_type                     | controller_id | controller_epoch | leader_epoch | fields
+rolls   |       |           | 1       | 09:00:00 | kafka_version                  |               |                  |              | kafka_version=3.4.0
+rolls   |       |           | 2       | 09:00:00 | kafka_version                  |               |                  |              | kafka_version=3.4.0
+rolls   |       |           | 1       | 10:00:00 | broker_starting                |               |                  |              |
+rolls   |       |           | 1       | 10:00:04 | kafka_version                  |               |                  |              | kafka_version=3.5.0
+rolls   | a     | 0         | 1       | 09:30:00 | stop_replica_same_leader_epoch | 9             | 1                | 4            |
+rolls   | a     | 0         | 1       | 10:00:02 | stop_replica_same_leader_epoch | 9             | 2                | 4            |
+rolls   | a     | 0         | 1       | 10:01:00 | stop_replica_same_leader_epoch | 9             | 3                | 4            |
+rolls   | a     | 0         | 2       | 10:01:00 | stop_replica_same_leader_epoch | 9             | 3                | 4            |
+rolls   | a     | 0         | 3       | 10:01:00 | stop_replica_same_leader_epoch | 9             | 3                | 4            |
+# the cluster fixed is the same, but --conf says that it is 3.4.0
+fixed  |       |           | 1       | 10:00:04 | kafka_version                  |               |                  |              | kafka_version=3.5.0
+fixed  | a     | 0         | 1       | 10:01:00 | stop_replica_same_leader_epoch | 9             | 3                | 4            |
+# deletions: a partition is gone before its replicas from 2.1 on; controller 9 was upgraded at 11:00:00
+older   |       |           | 9       | 09:00:00 | kafka_version                  |               |                  |              | kafka_version=2.0.1
+older   | a     | 0         | 9       | 10:00:00 | partition_state_change         | 9             | 5                |              | from_state=OfflinePartition; to_state=NonExistentPartition
+older   | a     | 0         | 9       | 10:00:01 | replica_state_change           | 9             | 5                |              | from_state=OfflineReplica; to_state=ReplicaDeletionStarted; replica=1
+older   |       |           | 9       | 11:00:00 | kafka_version                  |               |                  |              | kafka_version=2.8.0
+older   | a     | 0         | 9       | 11:10:00 | partition_state_change         | 9             | 6                |              | from_state=OfflinePartition; to_state=NonExistentPartition
+older   | a     | 0         | 9       | 11:10:01 | replica_state_change           | 9             | 6                |              | from_state=OfflineReplica; to_state=ReplicaDeletionStarted; replica=1
+# the automatic rebalance leaves out what is due, after it has mended less: through 1.1 it may have been silent
+silent  |       |           | 9       | 09:00:00 | kafka_version                  |               |                  |              | kafka_version=1.1.0
+silent  |       |           | 9       | 10:00:00 | auto_rebalance_imbalance_ratio |               |                  |              | broker=1; imbalance_ratio=0.3
+silent  |       |           | 9       | 11:00:00 | kafka_version                  |               |                  |              | kafka_version=2.4.1
+silent  |       |           | 9       | 11:10:00 | auto_rebalance_imbalance_ratio |               |                  |              | broker=1; imbalance_ratio=0.4
+"""
+ROLLING_VERDICTS = """
+cluster | rule               | subject                                    | verdict  | missing_inputs
+rolls   | request_acceptance | a-0#0 broker 1, controller epoch 1         | holds    | []
+rolls   | request_acceptance | a-0#0 broker 1, controller epoch 2         | violated | []
+rolls   | request_acceptance | a-0#0 broker 1, controller epoch 3         | violated | []
+rolls   | request_acceptance | a-0#0 broker 2, controller epoch 3         | holds    | []
+rolls   | request_acceptance | a-0#0 broker 3, controller epoch 3         | unknown  | kafka_release
+fixed  | request_acceptance | a-0#0 broker 1, controller epoch 3         | holds    | []
+older   | topic_deletion     | a-0#0 deletion by controller 9 epoch 5     | violated | []
+older   | topic_deletion     | a-0#0 deletion by controller 9 epoch 6     | holds    | []
+silent  | auto_rebalance     | controller 9, broker 1, imbalance 0.3 no. 1 | unknown | live_brokers
+silent  | auto_rebalance     | controller 9, broker 1, imbalance 0.4 no. 1 | unknown | leader.imbalance.per.broker.percentage
+"""
+# of two controllers of KRaft the first is 3.7, which waits only for who is added, and the second 3.8, which waits for all;
+# which of them ended the last one is not certain
+MOVED_TERMS = """
+cluster | controller_id | controller_epoch | since    | until
+moves   | 1             | 1                | 09:00:00 | 10:30:00
+moves   | 2             | 2                | 10:30:00 |
+"""
+MOVED_STARTS = """
+cluster | node_id | at       | event_type    | fields
+moves   | 1       | 08:00:00 | kafka_version | kafka_version=3.7.1
+moves   | 2       | 10:20:00 | kafka_version | kafka_version=3.8.0
+"""
+MOVED_STATES = """
+cluster | topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | missing_before | since    | until
+moves   | one   | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 09:59:59
+moves   | one   | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 09:59:59 |
+moves   | two   | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 10:59:59
+moves   | two   | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 10:59:59 |
+moves   | edge  | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 10:29:59
+moves   | edge  | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 10:29:59 |
+"""
+UPGRADE_MOVES = """
+cluster | topic | partition | incarnation | since    | until    | original_replicas | target_replicas | adding_replicas | removing_replicas | state
+moves   | one   | 0         | 0           | 09:50:00 | 10:00:00 | 1,2               | 2,3,1           | 3               | []                | completed
+moves   | two   | 0         | 0           | 10:50:00 | 11:00:00 | 1,2               | 2,3,1           | 3               | []                | completed
+moves   | edge  | 0         | 0           | 10:20:00 | 10:30:00 | 1,2               | 2,3,1           | 3               | []                | completed
+"""
+UPGRADE_MOVED = """
+topic | verdict  | missing_inputs
+one   | holds    | []
+two   | violated | []
+edge  | holds    | []
+"""
 REMOVALS = """
 cluster | topic    | partition | at       | leader_epoch | event_type               | fields
 zk      | removal2 | 0         | 10:00:03 | 3            | replica_removed_from_isr | replica=3; to_state=OfflineReplica
@@ -364,39 +443,48 @@ zk      | removal3 | 0         | 10:00:03 | 3            | controller_isr_remove
 zk      | stays    | 0         | 10:00:03 | 3            | replica_removed_from_isr | replica=3; to_state=OfflineReplica
 zk      | moves    | 0         | 10:00:03 | 3            | replica_removed_from_isr | replica=3; to_state=OfflineReplica
 """
-RELEASES = {"zk": ("2.4.1", False), "late": ("2.4.1", False), "old": ("0.8.2.2", False), "kraft": ("4.1.0", True)}
+RELEASES = {
+    "zk": ("2.4.1", False), "late": ("2.4.1", False), "old": ("0.8.2.2", False), "kraft": ("4.1.0", True),
+    "rolls": ("3.4..3.5", False), "fixed": ("3.4", False), "older": ("2.0.1..2.8", False),
+    "silent": ("1.1..2.4.1", False), "moves": ("3.7.1..3.8", True),
+}  # fmt: skip
 SETTINGS = Settings(
+    kafka_versions={"fixed": "3.4.0"},
     topics={
         "forbidden": TopicSettings(unclean_leader_election_enable=False),
         "asked": TopicSettings(unclean_leader_election_enable=False),
         "perhaps": TopicSettings(unclean_leader_election_enable=False),
         "allowed": TopicSettings(unclean_leader_election_enable=True),
         "doctored": TopicSettings(unclean_leader_election_enable=False),
-    }
+    },
 )
+
+
+def union(frame: Frame, table: Table, *texts: str) -> DataFrame:
+    """Rows of several texts."""
+    return reduce(DataFrame.unionByName, (frame(table, text) for text in texts))
 
 
 @pytest.fixture(scope="module")
 def verdicts(frame: Frame) -> DataFrame:
     """VERDICTS of all of the above."""
     elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(frame(ELECTIONS, KRAFT_ELECTIONS))
-    states = frame(PARTITION_TIMELINE, STATES).unionByName(frame(PARTITION_TIMELINE, LATE_STATES))
+    states = union(frame, PARTITION_TIMELINE, STATES, LATE_STATES, MOVED_STATES)
+    terms = union(frame, CONTROLLER_TIMELINE, TERMS, LATE_TERMS, MOVED_TERMS)
     rows = to_verdicts(
         elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS)),
         states.withColumn("ordinal", F.col("partition_epoch").cast("long")),
-        frame(CONTROLLER_TIMELINE, TERMS).unionByName(frame(CONTROLLER_TIMELINE, LATE_TERMS)),
+        terms,
         frame(BROKER_TIMELINE, BROKERS).unionByName(frame(BROKER_TIMELINE, LATE_BROKERS)),
-        frame(REASSIGNMENTS, MOVES),
+        union(frame, REASSIGNMENTS, MOVES, UPGRADE_MOVES),
         frame(OFFLINE_PARTITIONS, OUTAGES),
         frame(TOPIC_TIMELINE, TOPICS),
         to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster"),
-        reduce(
-            DataFrame.unionByName, (frame(EVENTS, text) for text in (TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS))
-        ),
+        union(frame, EVENTS, TRANSITIONS, LATE_EVENTS, OLD_EVENTS, REMOVALS, ROLLING),
         showing_elr(frame(PARTITION_TIMELINE, STATES)),
         ClusterFacts(frame(EVENTS, "event_type\n"), frame(LOG_COVERAGE, COVERAGE), EvidenceKinds()),
         RELEASES,
-        to_term_releases(frame(CONTROLLER_TIMELINE, TERMS), frame(EVENTS, STARTS)),
+        to_term_releases(terms, union(frame, EVENTS, STARTS, MOVED_STARTS)),
         SETTINGS,
     )
     return rows.persist()
@@ -449,7 +537,19 @@ def test_transitions(verdicts: DataFrame, same: Same) -> None:
 
 
 def test_completed_reassignments(verdicts: DataFrame, same: Same) -> None:
-    same(verdicts.where("rule = 'reassignment_completion'"), MOVED)
+    same(verdicts.where("rule = 'reassignment_completion' AND cluster = 'zk'"), MOVED)
+
+
+def test_who_decides_in_a_rolling_upgrade_is_judged_by_its_own_release(verdicts: DataFrame, same: Same) -> None:
+    """A broker by what its process printed, a controller by what that of its term did; `--conf` counts before both."""
+    is_rolling = "cluster IN ('rolls', 'fixed', 'older', 'silent')"
+    same(verdicts.where(f"{is_rolling} AND rule NOT IN ('legal_transition', 'request_follows')"), ROLLING_VERDICTS)
+
+
+def test_reassignments_in_a_rolling_upgrade_are_judged_by_the_term_that_ended_them(
+    verdicts: DataFrame, same: Same
+) -> None:
+    same(verdicts.where("rule = 'reassignment_completion' AND cluster = 'moves'"), UPGRADE_MOVED)
 
 
 def test_what_was_left_out_or_came_too_late(verdicts: DataFrame, same: Same) -> None:
@@ -465,6 +565,55 @@ def test_releases_of_terms(frame: Frame, same: Same) -> None:
     terms, starts = frame(CONTROLLER_TIMELINE, TERMS), frame(EVENTS, STARTS)
     same(to_term_releases(terms, starts), TERM_RELEASES)
     assert to_term_releases(terms, starts, ["zk"]).count() == 0
+
+
+def test_a_process_has_its_release_from_its_first_line_on(frame: Frame, same: Same) -> None:
+    """It is elected as it starts, 2 s before it prints its version; a version without a begin counts from itself."""
+    starts = frame(
+        EVENTS,
+        """
+        cluster | node_id | at       | event_type      | fields
+        up      | 1       | 09:00:00 | broker_starting |
+        up      | 1       | 09:00:04 | kafka_version   | kafka_version=2.0.1
+        # a client in the same process
+        up      | 1       | 09:10:00 | kafka_version   | kafka_version=2.0.1
+        # a start that failed, and then one that did not
+        up      | 1       | 10:00:00 | broker_starting |
+        up      | 1       | 10:01:00 | broker_starting |
+        up      | 1       | 10:01:04 | kafka_version   | kafka_version=2.8.0
+        up      | 2       | 10:30:00 | kafka_version   | kafka_version=2.8.0
+        """,
+    )
+    same(
+        to_process_releases(starts),
+        """
+        cluster | node_id | started_at | version
+        up      | 1       | 09:00:00   | 2.0.1
+        up      | 1       | 09:10:00   | 2.0.1
+        up      | 1       | 10:01:00   | 2.8.0
+        up      | 2       | 10:30:00   | 2.8.0
+        """,
+    )
+    terms = frame(
+        CONTROLLER_TIMELINE,
+        """
+        cluster | controller_id | controller_epoch | since
+        up      | 1             | 1                | 09:00:02
+        up      | 1             | 2                | 09:30:00
+        up      | 1             | 3                | 10:01:02
+        up      | 2             | 4                | 10:29:00
+        """,
+    )
+    same(
+        to_term_releases(terms, starts),
+        """
+        cluster | controller_epoch | term_release
+        up      | 1                | 2.0.1
+        up      | 2                | 2.0.1
+        up      | 3                | 2.8.0
+        """,
+    )
+    assert to_node_releases(starts, ["up"]).count() == 0
 
 
 def test_two_controllers_of_one_epoch(verdicts: DataFrame) -> None:

@@ -155,6 +155,42 @@ def test_a_state_is_judged_by_the_release_of_the_controllers_term() -> None:
     assert verdicts == ["holds", "violated"]
 
 
+def test_states_of_one_incarnation_are_judged_each_by_the_release_of_its_term() -> None:
+    """To 1.0 the last member may leave the ISR with its broker, from 1.1 on it stays."""
+    rows = [
+        (10, 1, 3, [1], "1.0.2"), (20, -1, 4, [], "1.0.2"), (30, 1, 5, [1], "2.4.1"), (40, -1, 6, [], "2.4.1"),
+        (50, 1, 7, [1], "1.0.2"), (60, -1, 8, [], "1.0.2"),
+    ]  # fmt: skip
+    states = [
+        {**state(at, leader, epoch, epoch, 1, isr, None, None), "cluster": "z", "term_release": printed}
+        for at, leader, epoch, isr, printed in rows
+    ]
+    judged = {
+        row["at"]: row["verdict"]
+        for row in state_verdicts(states, {"z": ("1.0.2..2.4.1", False)})
+        if row["rule"] == "replica_removal" and row["at"] in (20, 40, 60)
+    }
+    assert judged == {20: "holds", 40: "violated", 60: "holds"}
+
+
+def test_transitions_are_judged_by_each_release_that_may_have_made_them() -> None:
+    """0.8.0 deletes a replica at once, from 0.8.1 on it does so in steps."""
+    path = {
+        "cluster": "z", "topic": "a", "partition": 0, "incarnation": 0, "replica": 3, "node_id": 2, "at": 1,
+        "controller_epoch": 5, "transitions": [
+            {"from_state": "OfflineReplica", "to_state": "NonExistentReplica", "node_id": 2, "file_id": "f", "line": 1}
+        ],
+    }  # fmt: skip
+
+    def judged(printed: str | None, releases: str) -> list[tuple[str, list[str]]]:
+        rows = transition_verdicts([{**path, "term_release": printed}], {"z": (releases, False)})
+        return [(row["verdict"], row["missing_inputs"]) for row in rows]
+
+    assert judged("0.8.0", "0.8.0..0.8.2") == [("holds", [])]
+    assert judged("0.8.2.1", "0.8.0..0.8.2") == [("violated", [])]
+    assert judged(None, "0.8.1..0.8.2") == [("violated", [])]
+
+
 def line(number: int) -> dict[str, Any]:
     return {"node_id": 1, "file_id": "f", "line": number}
 
@@ -209,6 +245,32 @@ def test_a_state_that_a_later_release_would_make_is_unknown(release: str, verdic
         if (row["rule"], row["at"]) == ("epoch_increments", 20)
     ]
     assert judged == [(verdict, missing)]
+
+
+TERMS_OF_END: dict[str, tuple[list[str | None], str, str, list[str]]] = {
+    # what the controllers printed that may have ended it, releases of the cluster -> verdict, what it lacks
+    "one of 3.7": (["3.7.1"], "3.7.1..3.8", "holds", []),
+    "one of 3.8": (["3.8.0"], "3.7.1..3.8", "violated", []),
+    "one of either": (["3.8.0", "3.7.1"], "3.7.1..3.8", "holds", []),
+    "one of 3.8 or 4.3": (["4.3.0", "3.8.0"], "3.8..4.3", "unknown", ["kafka_release"]),
+    "one that printed nothing": ([None], "3.8..4.3", "unknown", ["kafka_release"]),
+    "one of 4.3": (["4.3.0"], "3.8..4.3", "holds", []),
+    "--conf names 3.8": ([None], "3.8", "violated", []),
+}
+
+
+@pytest.mark.parametrize("case", TERMS_OF_END)
+def test_a_reassignment_is_judged_by_the_release_of_the_controller_that_ended_it(case: str) -> None:
+    """To 3.7 a reassignment from 1, 2 to 2, 3, 1 waits for 3 alone (KAFKA-15665), from 3.8 to 4.2 for all of them."""
+    printed, releases, verdict, missing = TERMS_OF_END[case]
+    row = {
+        "cluster": "c", "topic": "a", "partition": 0, "incarnation": 0, "since": 10, "until": 20, "shows_elr": None,
+        "original_replicas": [1, 2], "target_replicas": [2, 3, 1], "adding_replicas": [3], "removing_replicas": [],
+        "states": [{"isr": isr, "lines": [], "leader": 2} for isr in ([2], [2, 3])], "ends": None, "is_whole": True,
+        "evidence": [], "term_releases": printed,
+    }  # fmt: skip
+    complete = next(iter(reassignment_verdicts([row], {"c": (releases, True)})))
+    assert (complete["verdict"], complete["missing_inputs"]) == (verdict, missing)
 
 
 PASSED_OVER = {  # assignment, ISR, alive, maybe alive, shutting down, expected -> why others do not lead

@@ -9,6 +9,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.evidence import milliseconds
+from jobs.timelines.kafka_releases import node_release
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION
 from udfs.kafka.rebalance_verdicts import LINES, PREFERRED
@@ -102,9 +103,9 @@ def _marked_offline(events: DataFrame) -> DataFrame:
     return exploded.select("cluster", "p.topic", "p.partition").distinct().withColumn("is_marked", F.lit(True))
 
 
-def to_rebalance_lines(events: DataFrame) -> DataFrame:
-    """EVENTS -> lines of ZooKeeper controllers about the automatic rebalance as `judge_rebalances` wants them, those of
-    one node together, in order."""
+def to_rebalance_lines(events: DataFrame, node_releases: DataFrame) -> DataFrame:
+    """EVENTS, rows of `to_node_releases` -> lines of ZooKeeper controllers about the automatic rebalance as
+    `judge_rebalances` wants them, those of one node together, in order."""
     names = F.transform("partitions", lambda p: F.concat_ws("-", p["topic"], p["partition"]))
     is_map = F.col("event_type") == PREFERRED
     lines = events.where(F.col("event_type").isin(*LINES) & F.col("node_id").isNotNull()).select(
@@ -115,6 +116,8 @@ def to_rebalance_lines(events: DataFrame) -> DataFrame:
         F.when(is_map, F.transform("partitions", lambda p: F.get(p["replicas"], F.lit(0)))).alias("preferred"),
         (F.col("fields")["trigger"] == "AutoTriggered").alias("is_auto"),
     )  # fmt: skip
+    known = lines.join(F.broadcast(node_releases), ["cluster", "node_id"], "left")
+    lines = known.withColumn("node_release", node_release(F.col("at"))).drop("processes")
     return lines.repartition("cluster", "node_id").sortWithinPartitions("cluster", "node_id", "at", "file_id", "line")
 
 

@@ -53,6 +53,7 @@ def _lines(events: DataFrame) -> DataFrame:
         number_of("new_in_sync_replica_id").alias("joining"),
         F.nullif(F.regexp_extract(text["reason"], r"rejected the request with ([A-Z_]+)", 1), F.lit("")).alias("error"),
         *(text[name].alias(name) for name in ("from_state", "to_state", "leader_recovery_state")),
+        "replicas", F.col("message").contains("that doesn't include itself").alias("lacks_sender"),
     )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.controllers import kraft_takeovers
+from jobs.timelines.kafka_releases import to_node_releases
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import VERDICTS
@@ -88,12 +89,12 @@ def to_verdicts(
 
     `known_spans`: rows of `to_known_spans` by cluster, when comings and goings of brokers would have been logged;
     `shows_elr`: see `showing_elr`; `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster
-    without one stay unjudged. `term_releases`: see `to_term_releases`; they count before `releases`.
+    without one stay unjudged. `term_releases`: see `to_term_releases`; they, and `to_node_releases`, count before.
     """
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)
     of_cluster = F.broadcast(shows_elr.withColumn("shows_elr", F.lit(True)).join(takeovers, "cluster", "full"))
-    of_term = F.broadcast(term_releases)
+    of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))
     elections = with_clean_exit(elections, events, brokers)
     elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
@@ -104,12 +105,12 @@ def to_verdicts(
         transition_verdicts: lambda: to_transitions(events, topics).join(
             of_term, ["cluster", "controller_epoch"], "left"
         ),
-        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers),
-        reassignment_verdicts: lambda: _completed(reassignments.join(of_cluster, "cluster", "left"), states),
+        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node),
+        reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
         outage_verdicts: lambda: to_silent_outages(outages, states, brokers, controllers, events),
         creation_verdicts: lambda: to_created_topics(states),
-        rebalance_verdicts: lambda: to_rebalance_lines(events),
+        rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }
     # what small logs cost is planning, so that is done side by side
     with ThreadPoolExecutor(PLANNERS) as pool:
@@ -171,6 +172,31 @@ def _terms(controllers: DataFrame) -> DataFrame:
 def _zookeeper_before(release: Release, releases: Releases) -> list[str]:
     """Clusters that ran an earlier release, with ZooKeeper."""
     return [name for name, (text, is_kraft) in releases.items() if not is_kraft and first_release(text) < release]
+
+
+def _with_terms(
+    reassignments: DataFrame, of_cluster: DataFrame, controllers: DataFrame, of_term: DataFrame
+) -> DataFrame:
+    """REASSIGNMENTS, facts of clusters, CONTROLLER_TIMELINE, rows of `to_term_releases` -> with the facts and
+    `term_releases`: what the controllers that may have ended each printed as their version, null of one that printed
+    none; null if no term is known."""
+    term = F.struct("since", "until", "term_release")
+    terms = (
+        controllers.join(of_term, ["cluster", "controller_epoch"], "left")
+        .groupBy("cluster")
+        .agg(F.collect_list(term).alias("terms"))
+    )
+    end = F.col("until")
+    may_have_ended = F.filter(
+        "terms",
+        lambda t: (t["since"] <= end + doubt()) & (t["until"].isNull() | (t["until"] >= end - doubt())),
+    )
+    return (
+        reassignments.join(of_cluster, "cluster", "left")
+        .join(F.broadcast(terms), "cluster", "left")
+        .withColumn("term_releases", F.transform(may_have_ended, lambda t: t["term_release"]))
+        .drop("terms")
+    )
 
 
 def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:

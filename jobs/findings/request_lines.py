@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.timelines.kafka_releases import node_release
 from jobs.timelines.observations import number_of, printed_ids
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from udfs.kafka import reassignment_steps
@@ -25,9 +26,11 @@ ABOUT_REQUESTS = (*LINES, *reassignment_steps.LINES, reassignment_steps.UNLISTED
 """Events of which all rows are made."""
 
 
-def to_requests_by_partition(events: DataFrame, topics: DataFrame, brokers: DataFrame) -> DataFrame:
-    """EVENTS, TOPIC_TIMELINE, BROKER_TIMELINE -> INCARNATION and the columns of `Line`, those of one incarnation
-    together in order of time."""
+def to_requests_by_partition(
+    events: DataFrame, topics: DataFrame, brokers: DataFrame, node_releases: DataFrame
+) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE, BROKER_TIMELINE, rows of `to_node_releases` -> INCARNATION and the columns of `Line`,
+    those of one incarnation together in order of time."""
     node = ["cluster", "node_id"]
     starts = (
         events.where(F.col("event_type").isin(*_STARTS) & F.col("node_id").isNotNull())
@@ -61,13 +64,15 @@ def to_requests_by_partition(events: DataFrame, topics: DataFrame, brokers: Data
         with_incarnation(lines, topics)
         .join(F.broadcast(starts), node, "left")
         .join(F.broadcast(registrations), node, "left")
+        .join(F.broadcast(node_releases), node, "left")
         .withColumns(
             {
                 "life": F.size(F.filter("starts", lambda start: start <= at)),
+                "node_release": node_release(at),
                 "registered_at": F.array_max(F.filter("registrations", lambda since: since <= at + doubt())),
             }
         )
-        .drop("starts", "registrations")
+        .drop("starts", "registrations", "processes")
         .repartition(*INCARNATION)
         .sortWithinPartitions(*INCARNATION, "at", "line", "file_id")
     )

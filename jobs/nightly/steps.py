@@ -284,7 +284,7 @@ def write_verdicts(work: Work) -> None:
     work = _with_changed_elr(work, shows_elr)
     by_cluster = releases(work.table("log_files"), work.inputs.events, work.settings.kafka_versions)
     terms, brokers = work.table("controller_timeline"), work.table("broker_timeline")
-    of_terms = to_term_releases(terms, work.inputs.events, work.settings.kafka_versions)
+    of_terms = checkpointed(to_term_releases(terms, work.inputs.events, work.settings.kafka_versions))
     names = "elections", "partition_timeline", "reassignments", "offline_partitions", "topic_timeline"
     elections, states, reassignments, outages, topics = map(work.table, names)
     all_topics = work.whole("topic_timeline")

@@ -6,15 +6,20 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from udfs.kafka.releases import Release, common_range, first_release, printed_release
+from udfs.kafka.releases import Release, common_range, first_release, printed_range, printed_release
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 KRAFT_ONLY = Release(4)
 """From here on no controller is in ZooKeeper mode, whatever logs are there."""
+_VERSION = "kafka_version"
+_BEGINS = ("broker_starting", "kraft_controller_created")
+"""Lines with which a process begins. It prints its version seconds later, when it is at work already
+(`KafkaServer.startup`, `KafkaRaftServer.startup`)."""
 
 
 def releases(
@@ -23,8 +28,8 @@ def releases(
     """By cluster the release whose algorithms it ran, or the range of those that it may have run (`4.1..`), and whether
     it ran KRaft; without those that show none.
 
-    A release that is `configured` for a cluster counts before those that its brokers print when they start, and these
-    before what messages allow.
+    A release that is `configured` for a cluster counts before those that its brokers print when they start (several, as
+    in a rolling upgrade, are a range), and these before what messages allow.
     """
     # of messages that only KRaft's brokers print one is enough, where no controller's log is there
     from_kraft = events.where(
@@ -39,14 +44,53 @@ def releases(
     for row in starts.select("cluster", starts["fields"]["kafka_version"].alias("version")).distinct().collect():
         printed.setdefault(row["cluster"], []).append(row["version"])
     known = {
-        cluster: configured.get(cluster) or printed_release(printed.get(cluster, ())) or common_range(of_cluster)
+        cluster: configured.get(cluster) or printed_range(printed.get(cluster, ())) or common_range(of_cluster)
         for cluster, of_cluster in ranges.items()
     }
-    return {
-        cluster: (str(release), cluster in kraft_clusters or first_release(str(release)) >= KRAFT_ONLY)
-        for cluster, release in known.items()
-        if release is not None
+    newest = {
+        cluster: None if cluster in configured else printed_release(printed.get(cluster, ())) for cluster in known
     }
+    return {
+        cluster: (text, cluster in kraft_clusters or (newest[cluster] or first_release(text)) >= KRAFT_ONLY)
+        for cluster, text in known.items()
+        if text is not None
+    }
+
+
+def to_process_releases(events: DataFrame, configured: Collection[str] = ()) -> DataFrame:
+    """EVENTS -> cluster, node_id, `started_at`, `version`: what each process of a node printed as its version, and when
+    it began; of clusters whose release is not `configured`. A begin that is not logged is the version's own line."""
+    order = Window.partitionBy("cluster", "node_id").orderBy("at", "file_id", "line")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    at, is_version = F.col("at"), F.col("event_type") == _VERSION
+    lines = events.where(F.col("event_type").isin(_VERSION, *_BEGINS) & F.col("node_id").isNotNull()).withColumns(
+        {
+            "began": F.last(F.when(~is_version, at), ignorenulls=True).over(before),
+            "printed": F.last(F.when(is_version, at), ignorenulls=True).over(before),
+        }
+    )
+    is_own = F.col("printed").isNull() | (F.col("began") >= F.col("printed"))
+    return (
+        lines.where(is_version & (~F.col("cluster").isin(*configured) if configured else F.lit(True)))
+        .withColumn("started_at", F.coalesce(F.when(is_own, F.col("began")), at))
+        .select("cluster", "node_id", "started_at", F.col("fields")[_VERSION].alias("version"))
+    )
+
+
+def to_node_releases(events: DataFrame, configured: Collection[str] = ()) -> DataFrame:
+    """EVENTS -> cluster, node_id, `processes`: rows of `to_process_releases`, a list for each node, see `node_release`;
+    one row for each node."""
+    process = F.struct("started_at", "version")
+    return (
+        to_process_releases(events, configured)
+        .groupBy("cluster", "node_id")
+        .agg(F.collect_list(process).alias("processes"))
+    )
+
+
+def node_release(at: Column) -> Column:
+    """What a node's process at a time printed as its version, by its `processes`; null if no line tells."""
+    return F.array_max(F.filter("processes", lambda process: process["started_at"] <= at))["version"]
 
 
 def to_term_releases(controllers: DataFrame, events: DataFrame, configured: Collection[str] = ()) -> DataFrame:
@@ -55,15 +99,9 @@ def to_term_releases(controllers: DataFrame, events: DataFrame, configured: Coll
 
     In a rolling upgrade the algorithms change when the controller moves to another broker.
     """
-    starts = events.where("event_type = 'kafka_version' AND node_id IS NOT NULL").select(
-        "cluster",
-        F.col("node_id").alias("controller_id"),
-        F.col("at").alias("started_at"),
-        F.col("fields")["kafka_version"].alias("version"),
-    )
+    starts = to_process_releases(events, configured).withColumnRenamed("node_id", "controller_id")
     return (
-        controllers.where(~F.col("cluster").isin(*configured) if configured else F.lit(True))
-        .select("cluster", "controller_id", "controller_epoch", "since")
+        controllers.select("cluster", "controller_id", "controller_epoch", "since")
         .join(starts, ["cluster", "controller_id"])
         .where("started_at <= since")
         .groupBy("cluster", "controller_epoch")

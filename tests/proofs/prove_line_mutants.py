@@ -83,10 +83,10 @@ def violated(records: Records, release: Release, *, is_rebalance: bool) -> set[s
     """The rules that lines violate."""
     lines = rows_of(records)
     if is_rebalance:
-        verdicts = [verdict for verdict, _, _ in rebalance_verdicts.judge_rebalances(lines, release)]
+        verdicts = [verdict for verdict, _, _ in rebalance_verdicts.judge_rebalances(lines, [release])]
     else:
-        verdicts = [judged.verdict for judged in request_verdicts.judge_requests(lines, release)]
-        verdicts += [verdict for verdict, _, _ in deletion_verdicts.judge_deletion(lines, release)]
+        verdicts = [judged.verdict for judged in request_verdicts.judge_requests(lines, [release])]
+        verdicts += [verdict for verdict, _, _ in deletion_verdicts.judge_deletion(lines, [release])]
         verdicts += [judged.verdict for judged in reassignment_steps.judge_steps(lines)]
     return {verdict.rule for verdict in verdicts if verdict.verdict == VIOLATED}
 

@@ -354,7 +354,7 @@ DECISIONS = (
     DecisionRule(
         "isr_refusal",
         "A controller refuses a leader's change of the ISR for what makes it wrong: an epoch, the sender, the recovery "
-        "of the leader, or a member that is not eligible.",
+        "of the leader, an invalid ISR, or a member that is not eligible.",
         since="2.7",
         source="kafka.controller.KafkaController.processAlterPartition, KIP-497, KIP-841, "
         "org.apache.kafka.controller.ReplicationControlManager.validateAlterPartitionData (KRaft)",

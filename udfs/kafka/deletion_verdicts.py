@@ -6,14 +6,17 @@ After kafka.controller.TopicDeletionManager.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from udfs.kafka.decision_releases import by_any, releases_of
 from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
 from udfs.kafka.releases import Release
 from udfs.kafka.verdicts import Verdict, verdict_of
 
 Line = Mapping[str, Any]
-"""Columns: `event_type`, `at`, `node_id`, `controller_epoch`, `file_id`, `line`, `replica`, `to_state`."""
+"""Columns: `event_type`, `at`, `node_id`, `controller_epoch`, `file_id`, `line`, `replica`, `to_state`;
+`node_release`, what the controller's process printed as its version, null unknown."""
 REPLICA_CHANGE, PARTITION_CHANGE = "replica_state_change", "partition_state_change"
 STATES = ("ReplicaDeletionStarted", "ReplicaDeletionSuccessful", "ReplicaDeletionIneligible", "NonExistentReplica")
 """States of replicas on their way out."""
@@ -22,8 +25,11 @@ PARTITIONS_FIRST = Release(2, 1)
 """From here on a partition is gone when the deletion begins, before it was when all its replicas were."""
 
 
-def judge_deletion(lines: Sequence[Line], release: Release) -> Iterator[tuple[Verdict, str, tuple[Line, ...]]]:
-    """Each deletion of one incarnation of a partition by a controller: verdict, what it is about, lines."""
+def judge_deletion(
+    lines: Sequence[Line], of_cluster: Sequence[Release]
+) -> Iterator[tuple[Verdict, str, tuple[Line, ...]]]:
+    """Each deletion of one incarnation of a partition by a controller, by the release of its term: verdict, what it is
+    about, lines. `of_cluster`: the releases that the cluster may have run."""
     by_term: dict[tuple[Any, Any], list[Line]] = {}
     for line in lines:
         is_partition = line["event_type"] == PARTITION_CHANGE and line["to_state"] == "NonExistentPartition"
@@ -33,8 +39,14 @@ def judge_deletion(lines: Sequence[Line], release: Release) -> Iterator[tuple[Ve
         gone = next((at for at, line in enumerate(of_term) if line["event_type"] == PARTITION_CHANGE), None)
         shown = [line for line in of_term if line["event_type"] == REPLICA_CHANGE]
         if gone is not None and shown:
-            verdict, proof = _judge(of_term, gone, release)
+            possible = releases_of((line.get("node_release") for line in of_term), of_cluster)
+            verdict = by_any(possible, partial(_verdict, of_term, gone))
+            _, proof = _judge(of_term, gone, possible[0])
             yield verdict, f"deletion by controller {controller} epoch {epoch}", (of_term[gone], *proof)
+
+
+def _verdict(lines: Sequence[Line], gone: int, release: Release) -> Verdict:
+    return _judge(lines, gone, release)[0]
 
 
 def _judge(lines: Sequence[Line], gone: int, release: Release) -> tuple[Verdict, list[Line]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from udfs.kafka.decision_releases import releases_of
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
 from udfs.kafka.releases import Release
 from udfs.kafka.verdicts import Verdict, verdict_of
@@ -17,7 +18,8 @@ from udfs.kafka.verdicts import Verdict, verdict_of
 Line = Mapping[str, Any]
 """Columns: `event_type`, `at`, `node_id`, `file_id`, `line`; `broker`, `ratio`; `partitions` as `topic-partition`,
 `preferred` the first replica of each of them, null elsewhere; `is_auto`: whether the line says that the rebalance asked
-for an election, null if it does not say."""
+for an election, null if it does not say; `node_release`: what the controller's process printed as its version, null
+unknown."""
 
 CHECK, PREFERRED, NOT_PREFERRED = "auto_rebalance_check", "auto_rebalance_preferred_map", "auto_rebalance_not_preferred"
 RATIO = "auto_rebalance_imbalance_ratio"
@@ -34,40 +36,45 @@ _SETTING = "leader.imbalance.per.broker.percentage"
 
 @dataclass
 class _Check:
-    """One broker in one pass of the rebalance; `elected`: the elections that it asked for."""
+    """One broker in one pass of the rebalance; `must_print`: see `_must_print`; `elected`: the elections that it asked
+    for."""
 
     line: Line
     broker: int | None
     ratio: float
     candidates: frozenset[str] | None
     preferred: int | None
+    must_print: bool
     elected: list[Line] = field(default_factory=list)
 
 
-def judge_rebalances(lines: Sequence[Line], release: Release) -> Iterator[tuple[Verdict, str, tuple[Line, ...]]]:
-    """Each broker in each pass, from the lines of one controller in order: verdict, what it is about, lines.
+def judge_rebalances(
+    lines: Sequence[Line], of_cluster: Sequence[Release]
+) -> Iterator[tuple[Verdict, str, tuple[Line, ...]]]:
+    """Each broker in each pass, from the lines of one controller in order, by the release that it had then: verdict,
+    what it is about, lines. `of_cluster`: the releases that the cluster may have run.
 
     The setting is not logged: where a pass does not match its default it is violated only if no value explains it
     together with the others of that controller.
     """
-    checks = list(_checks(lines))
+    checks = list(_checks(lines, of_cluster))
     moved = [check.ratio for check in checks if check.elected]
-    stayed = [check.ratio for check in checks if not check.elected and _must_print(release)]
+    stayed = [check.ratio for check in checks if not check.elected and check.must_print]
     seen: dict[str, int] = {}
     for check in checks:
-        verdict = _judge(check, release, min(moved, default=None), max(stayed, default=None))
+        verdict = _judge(check, min(moved, default=None), max(stayed, default=None))
         about = f"broker {check.broker}, imbalance {check.ratio:.3g}"
         seen[about] = seen.get(about, 0) + 1
         yield verdict, f"{about} no. {seen[about]}", (check.line, *check.elected[:1])
 
 
-def _must_print(release: Release) -> bool:
-    """Whether a rebalance that is due always logs the election that it asks for; before it was one for each partition
-    whose preferred replica was alive, so none if that broker was gone."""
-    return release >= Release(2)
+def _must_print(line: Line, of_cluster: Sequence[Release]) -> bool:
+    """Whether a rebalance that is due always logs the election that it asks for, in each release that it may be of;
+    before 2.0 it was one for each partition whose preferred replica was alive, so none if that broker was gone."""
+    return releases_of([line.get("node_release")], of_cluster)[0] >= Release(2)
 
 
-def _checks(lines: Sequence[Line]) -> Iterator[_Check]:
+def _checks(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterator[_Check]:
     """Passes, broker by broker, with the elections that follow each before the next."""
     check: _Check | None = None
     candidates: frozenset[str] | None = None
@@ -88,7 +95,7 @@ def _checks(lines: Sequence[Line]) -> Iterator[_Check]:
             check = None
         if kind == RATIO and line["ratio"] is not None:
             counted = None if preferred is None else preferred.get(line["broker"], 0)
-            check = _Check(line, line["broker"], line["ratio"], candidates, counted)
+            check = _Check(line, line["broker"], line["ratio"], candidates, counted, _must_print(line, of_cluster))
             counted_brokers.add(line["broker"])
         elif kind in STARTED and check is not None and _is_of(line, check):
             check.elected.append(line)
@@ -106,7 +113,7 @@ def _is_of(line: Line, check: _Check) -> bool:
     return set(line["partitions"]) <= (check.candidates or set())
 
 
-def _judge(check: _Check, release: Release, lowest_moved: float | None, highest_stayed: float | None) -> Verdict:
+def _judge(check: _Check, lowest_moved: float | None, highest_stayed: float | None) -> Verdict:
     """One pass over one broker: its ratio, and whether elections follow."""
     actual = f"ratio {check.ratio:.3g}, {'an election' if check.elected else 'no election'}"
     if check.candidates is not None and check.preferred:
@@ -123,10 +130,10 @@ def _judge(check: _Check, release: Release, lowest_moved: float | None, highest_
     if check.elected:
         contradicts = highest_stayed is not None and highest_stayed >= check.ratio
     else:
-        contradicts = _must_print(release) and lowest_moved is not None and lowest_moved <= check.ratio
+        contradicts = check.must_print and lowest_moved is not None and lowest_moved <= check.ratio
     if contradicts:
         return _verdict(VIOLATED, "elections above one limit, and none below it", actual)
-    missing = _SETTING if _must_print(release) or not is_due else "live_brokers"
+    missing = _SETTING if check.must_print or not is_due else "live_brokers"
     return _verdict(UNKNOWN, expected, actual, missing)
 
 

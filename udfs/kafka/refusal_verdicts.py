@@ -16,7 +16,8 @@ Row = Mapping[str, Any]
 """Columns: `event_type`, `times` (how often it was refused within that minute), `sender` (the broker that asked), and
 what lines of that kind print, else null: `leader_epoch` and `partition_epoch` as asked, `current_leader_epoch`,
 `current_partition_epoch`, `leader`, `broker_epoch`, `current_broker_epoch`, `isr`, `ineligible`, `joining`, `error`,
-`from_state`, `to_state`, `leader_recovery_state`; `certain`: which of the brokers in question were certainly registered
+`from_state`, `to_state`, `leader_recovery_state`, `replicas`, `lacks_sender` (whether it says that the ISR lacks who
+asked); `certain`: which of the brokers in question were certainly registered
 then; `state_leader`: who led with the partition epoch in question, if that state is known and was current then."""
 RULE = "isr_refusal"
 KRAFT = "kraft_alter_partition_rejected"
@@ -26,11 +27,12 @@ RECOVERY_STATE = ("alter_partition_rejected_recovery_state", f"{KRAFT}_recovery_
 STALE_BROKER = ("alter_isr_rejected_stale_broker_epoch", "alter_partition_rejected_stale_broker_epoch")
 UNKNOWN_BROKER = ("alter_isr_rejected_unknown_broker", "alter_partition_rejected_unknown_broker")
 LEADER_EPOCH, PARTITION_EPOCH = f"{KRAFT}_leader_epoch", f"{KRAFT}_partition_epoch"
+INVALID_ISR = f"{KRAFT}_invalid_isr"
 NOT_LEADER, BAD_VERSION = f"{KRAFT}_not_leader", "alter_isr_failed_bad_version"
 OF_BROKER = "isr_change_rejected"
 LINES = (
     *INELIGIBLE, *RECOVERING, *RECOVERY_STATE, *STALE_BROKER, *UNKNOWN_BROKER, LEADER_EPOCH, PARTITION_EPOCH,
-    NOT_LEADER, BAD_VERSION, OF_BROKER,
+    INVALID_ISR, NOT_LEADER, BAD_VERSION, OF_BROKER,
 )  # fmt: skip
 """Events that are refusals, all but the last of the controller; of a partition, or of all that a broker asked for."""
 NOT_ELIGIBLE = ("INELIGIBLE_REPLICA", "OPERATION_NOT_ATTEMPTED")
@@ -69,6 +71,8 @@ def _judge(row: Row) -> Judgement | None:
         return judge(True, expected, f"partition epoch {row['partition_epoch'] + 1} was there")
     if kind == NOT_LEADER:
         return _differ("a request of another than the leader", sender, row["leader"], "broker")
+    if kind == INVALID_ISR:
+        return _invalid_isr(row)
     if kind in RECOVERING:
         return _recovering(row)
     states = (row["from_state"] or "RECOVERED", row["to_state"] or "RECOVERING")
@@ -93,6 +97,23 @@ def _partition_epoch(row: Row) -> Judgement | None:
         return unknown(expected, f"who led with partition epoch {row['current_partition_epoch']}")
     actual = f"{judgement.actual}, where broker {row['state_leader']} leads; broker {row['sender']} asked"
     return judge(row["state_leader"] == row["sender"], expected, actual)
+
+
+def _invalid_isr(row: Row) -> Judgement | None:
+    """An ISR without its leader, or one that `Replicas.validateIsr` does not take: the line prints the assignment from
+    4.3 on."""
+    isr, sender = row["isr"], row["sender"]
+    if isr is None or row["lacks_sender"] is None:
+        return None
+    asked = f"the ISR asked for is {isr}"
+    if row["lacks_sender"]:
+        return None if sender is None else judge(sender not in isr, f"an ISR without broker {sender}", asked)
+    expected = "an ISR with a replica twice, or with one that is not assigned"
+    if len({*isr}) < len(isr) or any(member < 0 for member in isr):
+        return judge(True, expected, asked)
+    if row["replicas"] is None:
+        return unknown(expected, "replicas")
+    return judge(not {*isr} <= {*row["replicas"]}, expected, f"{asked}, the assignment {row['replicas']}")
 
 
 def _recovering(row: Row) -> Judgement | None:

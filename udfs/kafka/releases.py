@@ -94,18 +94,21 @@ def first_release(versions: str) -> Release:
 
 
 def possible_releases(versions: str, *, kraft: bool) -> list[Release]:
-    """The release of a text; of a range its first one and each later minor release, as far as they have a controller of
-    that kind (with ZooKeeper until 3.9).
+    """The release of a text; of a range its first one, each later minor release and its last one, as far as they have a
+    controller of that kind (with ZooKeeper until 3.9, KRaft from 2.8 on).
 
     >>> [str(release) for release in possible_releases("3.8.1..", kraft=False)]
     ['3.8.1', '3.9']
+    >>> [str(release) for release in possible_releases("2.6.1..3.0.2", kraft=True)]
+    ['2.8', '3.0', '3.0.2']
     """
     lowest, (_, is_range, last) = first_release(versions), versions.partition("..")
     if not is_range:
         return [lowest]
     highest = Release.parse(last) if last else MINOR_RELEASES[-1]
-    later = (release for release in releases_between(lowest, highest) if release > lowest)
-    return [lowest, *(release for release in later if kraft or release < Release(4))]
+    possible = sorted({lowest, *(r for r in releases_between(lowest, highest) if r > lowest), highest})
+    of_kind = [release for release in possible if (release >= Release(2, 8) if kraft else release < Release(4))]
+    return of_kind or [lowest]
 
 
 _APACHE = re.compile(r"(?:0\.\d{1,2}|[1-4])(?:\.\d{1,2}){1,3}(?:-SNAPSHOT|-rc\d+)?")
@@ -121,6 +124,20 @@ def printed_release(texts: Iterable[str | None]) -> Release | None:
     """
     releases = [Release.parse(text.strip()) for text in texts if text and _APACHE.fullmatch(text.strip())]
     return max(releases, default=None)
+
+
+def printed_range(texts: Iterable[str | None]) -> str | None:
+    """The release that brokers print at their starts; from the lowest to the highest if they print several, as in a
+    rolling upgrade; None if they print none of Apache's.
+
+    >>> [printed_range(texts) for texts in (["3.4.0", "3.4.0"], ["3.5.1", "3.4.0", "7.3.0-ccs"], ["7.3.0-ccs"])]
+    ['3.4', '3.4..3.5.1', None]
+    """
+    releases = {release for text in texts if (release := printed_release([text])) is not None}
+    if not releases:
+        return None
+    lowest, highest = min(releases), max(releases)
+    return str(lowest) if lowest == highest else f"{lowest}..{highest}"
 
 
 class ProtocolVersion(NamedTuple):

@@ -81,16 +81,21 @@ def stop_replica(
     request_leader_epoch: int | None,
     own_broker_epoch: int | None = None,
     request_broker_epoch: int | None = None,
+    directory_failed: bool = False,
+    deletes: bool = True,
 ) -> Answer:
     """One partition of a StopReplica request; before 2.6 it has no leader epoch (None).
 
-    2.6-3.4.0 refuses an equal epoch, which left stray replicas behind (KAFKA-13972, fixed in 3.4.1 and 3.5.0).
+    2.6-3.4.0 refuses an equal epoch, which left stray replicas behind (KAFKA-13972, fixed in 3.4.1 and 3.5.0). In a
+    failed log directory no replica is deleted from 1.0 on, and from 2.6 on none is stopped either, whatever the epoch.
     """
     known = known_controller_epoch
     refused = _refusal(release, known, request_controller_epoch, own_broker_epoch, request_broker_epoch)
     if refused:
         return Answer(False, refused, "request", known)
     known = request_controller_epoch
+    if directory_failed and release >= (Release(1) if deletes else Release(2, 6)):
+        return Answer(False, "KAFKA_STORAGE_ERROR", "partition", known)
     if release < Release(2, 6) or request_leader_epoch in (None, NO_EPOCH, EPOCH_DURING_DELETE):
         return Answer(True, "NONE", "partition", known)
     assert request_leader_epoch is not None

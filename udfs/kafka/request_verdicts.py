@@ -7,11 +7,13 @@ A row is a line about a request, see `RequestLine`; those of one incarnation are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
 from udfs.kafka.cluster_invariants import check_received
+from udfs.kafka.decision_releases import releases_of
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
 from udfs.kafka.releases import Release
 from udfs.kafka.request_handling import leader_and_isr, stop_replica
@@ -22,20 +24,22 @@ Line = Mapping[str, Any]
 """Columns: `event_type`, `at` (microseconds), `node_id`, `file_id`, `line`; null where the line does not print it:
 `controller_id`, `controller_epoch`, `correlation_id`, `leader`, `leader_epoch`, `replicas`, `isr`, `to_state`,
 `from_state`, `current_leader_epoch`, `target_broker`, `deletes`. `life` counts the starts of the node's process before,
-`registered_at` is the last registration of the broker that writes it that may have been before; both null unknown."""
+`registered_at` is the last registration of the broker that writes it that may have been before, `node_release` is what
+that process printed as its version; all null unknown."""
 
 DECIDED, SENT, RECEIVED = "partition_state_change", "leader_and_isr_request_sent", "leader_and_isr_request_received"
 METADATA_SENT = "update_metadata_request_sent"
 OBEYED = ("become_leader_started", "become_follower_started")
 STALE, SAME = "leader_and_isr_stale_leader_epoch", "leader_and_isr_same_leader_epoch"
 STOP_STALE, STOP_SAME = "stop_replica_stale_leader_epoch", "stop_replica_same_leader_epoch"
+STOP_FAILED_DIR = "stop_replica_offline_log_dir"
 STOPPED, DELETED = "stop_replica_started", "replica_deletion_scheduled"
 FAILED = (
     "become_follower_leader_unavailable", "become_follower_failed", "become_follower_failed_storage",
     "become_leader_failed", "become_leader_failed_storage",
 )  # fmt: skip
 """A broker could not do what it began to: it may not have taken over the leader epoch."""
-_BROKER_LINES = (RECEIVED, *OBEYED, *FAILED, STALE, SAME, STOP_STALE, STOP_SAME, STOPPED, DELETED)
+_BROKER_LINES = (RECEIVED, *OBEYED, *FAILED, STALE, SAME, STOP_STALE, STOP_SAME, STOP_FAILED_DIR, STOPPED, DELETED)
 LINES = (DECIDED, SENT, METADATA_SENT, *_BROKER_LINES)
 """Events that are such lines."""
 SENT_BY_NOW_US = 10_000_000
@@ -51,10 +55,14 @@ class JudgedRequest:
     lines: tuple[Line, ...]
 
 
-def judge_requests(lines: Sequence[Line], release: Release, *, migrates: bool = False) -> Iterator[JudgedRequest]:
+def judge_requests(
+    lines: Sequence[Line], of_cluster: Sequence[Release], *, migrates: bool = False
+) -> Iterator[JudgedRequest]:
     """The rules `request_follows`, `received_state_was_stored` and `request_acceptance`, over one incarnation.
 
-    `migrates`: a KRaft controller may have sent some of the requests, while it took over from ZooKeeper (3.4-3.9).
+    A broker is judged by the release of its process; where that is unknown by each `of_cluster`, which the cluster may
+    have run. `migrates`: a KRaft controller may have sent some of the requests, while it took over from ZooKeeper
+    (3.4-3.9).
     """
     yield from _following(lines)
     yield from _received_states(lines)
@@ -63,7 +71,7 @@ def judge_requests(lines: Sequence[Line], release: Release, *, migrates: bool = 
         if line["event_type"] in _BROKER_LINES and line["node_id"] is not None:
             by_broker.setdefault(line["node_id"], []).append(line)
     for broker in sorted(by_broker):
-        yield from _accepted(by_broker[broker], release, broker, migrates=migrates)
+        yield from _accepted(by_broker[broker], of_cluster, broker, migrates=migrates)
 
 
 def _judged(rule: str, verdict: str, expected: str, actual: str, about: str, lines: Sequence[Line]) -> JudgedRequest:
@@ -166,7 +174,29 @@ class _Known:
     shown_by: Line | None = None
 
 
-def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates: bool) -> Iterator[JudgedRequest]:
+@dataclass
+class _Judged:
+    """Requests of one broker by controller epoch: the right lines, the wrong ones with what was expected, what happened
+    and the line that made it so, and those that are right in one release and wrong in another."""
+
+    right: dict[int | None, list[Line]] = field(default_factory=dict)
+    wrong: dict[int | None, list[tuple[str, str, Line, Line]]] = field(default_factory=dict)
+    doubtful: dict[int | None, list[tuple[str, Line]]] = field(default_factory=dict)
+
+    def add(self, line: Line, accused: Sequence[tuple[str, str] | None], before: Line) -> None:
+        """A line, and what each release that the broker may be of expects and says to have happened; None: right."""
+        epoch, wrong = line["controller_epoch"], [accusation for accusation in accused if accusation is not None]
+        if not wrong:
+            self.right.setdefault(epoch, []).append(line)
+        elif len(wrong) < len(accused):
+            self.doubtful.setdefault(epoch, []).append((wrong[0][0], line))
+        else:
+            self.wrong.setdefault(epoch, []).append((*wrong[0], line, before))
+
+
+def _accepted(
+    lines: Sequence[Line], of_cluster: Sequence[Release], broker: int, *, migrates: bool
+) -> Iterator[JudgedRequest]:
     """By broker and controller epoch whether requests were applied and ignored as `leader_and_isr` demands.
 
     What a broker knows begins anew with its process, and with a registration: one of either sort may not be logged.
@@ -176,8 +206,7 @@ def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates:
     last: Line | None = None
     connection = 0
     requests: dict[tuple[Any, ...], Line] = {}
-    right: dict[int | None, list[Line]] = {}
-    wrong: dict[int | None, list[tuple[str, str, Line, Line]]] = {}
+    judged = _Judged()
     known: _Known | None = None
     for line in lines:
         kind = line["event_type"]
@@ -189,12 +218,11 @@ def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates:
             known = _Known(life)
         if kind in (STALE, SAME, STOP_STALE, STOP_SAME) and line["leader_epoch"] is not None:
             current = line["leader_epoch"] if kind in (SAME, STOP_SAME) else line["current_leader_epoch"]
-            if current is not None and _is_to_be_applied(line, current, release):
-                expected = f"{'LeaderAndIsr' if kind in (STALE, SAME) else 'StopReplica'} of leader epoch "
-                expected += f"{line['leader_epoch']} applied at leader epoch {current}"
-                wrong.setdefault(line["controller_epoch"], []).append((expected, "ignored", line, line))
-            elif current is not None:
-                right.setdefault(line["controller_epoch"], []).append(line)
+            if current is not None:
+                judged.add(line, [_ignored(line, current, release) for release in _releases(line, of_cluster)], line)
+        if kind == STOP_FAILED_DIR and line["controller_epoch"] is not None:
+            unobeyed = [_not_stopped(known, line, release) for release in _releases(line, of_cluster)]
+            judged.add(line, unobeyed, known.shown_by or line)
         if kind in FAILED:
             known.leader_epoch = None
         if kind == RECEIVED:
@@ -203,10 +231,9 @@ def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates:
             continue
         request = requests.get(_request(line))
         epoch = None if request is None else request["leader_epoch"]
-        if (accused := _disobeyed(known, line, epoch, release, migrates=migrates)) is not None:
-            wrong.setdefault(line["controller_epoch"], []).append((*accused, line, known.shown_by or line))
-        elif known.shown_by is not None and epoch is not None:
-            right.setdefault(line["controller_epoch"], []).append(line)
+        accused = [_disobeyed(known, line, epoch, r, migrates=migrates) for r in _releases(line, of_cluster)]
+        if any(accused) or (known.shown_by is not None and epoch is not None):
+            judged.add(line, accused, known.shown_by or line)
         if known.controller_epoch <= line["controller_epoch"]:
             known.controller_epoch, known.shown_by = line["controller_epoch"], line
         if request is not None and request["leader"] == NO_LEADER:
@@ -214,25 +241,30 @@ def _accepted(lines: Sequence[Line], release: Release, broker: int, *, migrates:
             known.leader_epoch = None
         elif epoch is not None and (known.leader_epoch is None or epoch > known.leader_epoch):
             known.leader_epoch = epoch
-    yield from _by_controller(right, wrong, broker)
+    yield from _by_controller(judged, broker)
 
 
-def _by_controller(
-    right: Mapping[int | None, list[Line]],
-    wrong: Mapping[int | None, list[tuple[str, str, Line, Line]]],
-    broker: int,
-) -> Iterator[JudgedRequest]:
+def _by_controller(judged: _Judged, broker: int) -> Iterator[JudgedRequest]:
     """One verdict for the requests of each controller epoch."""
-    rule = "request_acceptance"
-    for epoch in sorted(right.keys() | wrong.keys(), key=lambda number: -1 if number is None else number):
+    rule, right, wrong, doubtful = "request_acceptance", judged.right, judged.wrong, judged.doubtful
+    for epoch in sorted(right.keys() | wrong.keys() | doubtful.keys(), key=lambda e: -1 if e is None else e):
         about = f"broker {broker}, controller epoch {epoch}"
         if epoch in wrong:
             expected, actual, line, before = wrong[epoch][0]
             yield _judged(rule, VIOLATED, expected, actual, about, [line] if line is before else [line, before])
+        elif epoch in doubtful:
+            expected, line = doubtful[epoch][0]
+            finding = Finding(rule, UNKNOWN, 0, expected, "", ("kafka_release",))
+            yield JudgedRequest(verdict_of(finding), about, (line,))
         else:
             count = len(right[epoch])
             actual = f"{count} request{'s' if count > 1 else ''} applied or ignored by that"
             yield _judged(rule, HOLDS, "newer leader epochs applied, others ignored", actual, about, right[epoch][:2])
+
+
+def _releases(line: Line, of_cluster: Sequence[Release]) -> Sequence[Release]:
+    """The releases that the broker may have run as it wrote a line."""
+    return releases_of([line.get("node_release")], of_cluster)
 
 
 def _is_same_connection(earlier: Line, later: Line) -> bool:
@@ -246,17 +278,40 @@ def _request(line: Line) -> tuple[Any, ...]:
     return line["controller_id"], line["controller_epoch"], line["correlation_id"], line["life"], line["registered_at"]
 
 
-def _is_to_be_applied(line: Line, current: int, release: Release) -> bool:
-    """Whether a request that a broker ignored for its leader epoch had to be applied."""
+def _ignored(line: Line, current: int, release: Release) -> tuple[str, str] | None:
+    """What was expected and what happened, if a broker ignored a request for its leader epoch that it had to apply."""
     of_request = {
         "known_controller_epoch": 0,
         "request_controller_epoch": 0,
         "current_leader_epoch": current,
         "request_leader_epoch": line["leader_epoch"],
     }
-    if line["event_type"] in (STOP_STALE, STOP_SAME):
-        return stop_replica(release, **of_request).applied
-    return leader_and_isr(release, in_replicas=True, **of_request).applied
+    is_stop = line["event_type"] in (STOP_STALE, STOP_SAME)
+    handle = stop_replica if is_stop else partial(leader_and_isr, in_replicas=True)
+    if not handle(release, **of_request).applied:
+        return None
+    name = "StopReplica" if is_stop else "LeaderAndIsr"
+    return f"{name} of leader epoch {line['leader_epoch']} applied at leader epoch {current}", "ignored"
+
+
+def _not_stopped(known: _Known, line: Line, release: Release) -> tuple[str, str] | None:
+    """What was expected and what happened, if a broker ignored a StopReplica for a failed log directory that it had to
+    apply, or to refuse for its controller epoch."""
+    answer = stop_replica(
+        release,
+        known_controller_epoch=known.controller_epoch,
+        request_controller_epoch=line["controller_epoch"],
+        current_leader_epoch=-1,
+        request_leader_epoch=None,
+        directory_failed=True,
+        deletes=line["deletes"] is not False,
+    )
+    if answer.applied:
+        return "StopReplica applied", "ignored for a failed log directory"
+    if answer.scope == "request":
+        expected = f"requests of controllers before epoch {known.controller_epoch} refused"
+        return expected, f"one of {line['controller_epoch']} taken, and ignored for a failed log directory"
+    return None
 
 
 def _disobeyed(

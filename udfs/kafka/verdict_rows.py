@@ -2,21 +2,23 @@
 
 A row is a dict by column name, times in microseconds since 1970 UTC. `releases` gives by cluster the Kafka release
 whose algorithms it ran, or the range of those that it may have run (`4.1..`), and whether it ran KRaft; clusters
-without one are not judged. A decision that the first release of a range would not have taken, but a later one would,
-is `unknown`. Rows stay in memory for one incarnation of a partition, or one cluster's controllers, at most.
+without one are not judged. What the process that decided printed (`term_release` of controllers, `node_release` of the
+node of a line) counts before that. A decision that the first release of a range would not have taken, but a later one
+would, is `unknown`. Rows stay in memory for one incarnation of a partition, or one cluster's controllers, at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from udfs.kafka.cluster_invariants import check_broker_epochs, check_controllers
 from udfs.kafka.creation_verdicts import judge_creation
+from udfs.kafka.decision_releases import by_any, releases_of
 from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
@@ -25,7 +27,7 @@ from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
 from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.refusal_verdicts import judge_refusal
-from udfs.kafka.releases import ProtocolVersion, Release, first_release, possible_releases, printed_release
+from udfs.kafka.releases import ProtocolVersion, Release, possible_releases
 from udfs.kafka.request_verdicts import judge_requests
 from udfs.kafka.silence_verdicts import judge_cache, judge_shutdown, judge_silence
 from udfs.kafka.state_machines import is_known_legal
@@ -54,8 +56,8 @@ def election_verdicts(elections: Iterable[VerdictRow], releases: Releases) -> It
         if is_kraft is None:
             continue
         proven = _with_fewest_lines(row)
-        possible = _possible_releases([row], release, kraft=is_kraft)
-        verdict = _by_any(possible, partial(_judged_election, row, is_kraft))
+        possible = _possible_releases(row, release, kraft=is_kraft)
+        verdict = by_any(possible, partial(_judged_election, row, is_kraft))
         if row["succeeded"]:
             decision = f"leader epoch {row['leader_epoch']}"
         else:
@@ -105,7 +107,8 @@ def state_verdicts(states: Iterable[VerdictRow], releases: Releases) -> Iterator
 
 
 def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
-    """Completed reassignments, with what `judge_reassignment` goes by, each judged by its release."""
+    """Completed reassignments, with what `judge_reassignment` goes by, each judged by the release of the controller
+    that completed it: `term_releases` are what those that it may have been printed; null or a null in it unknown."""
     for row in reassignments:
         if row["cluster"] not in releases:
             continue
@@ -113,13 +116,12 @@ def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Release
         is_kraft = ever_kraft and ran_kraft(row, row["until"])
         if is_kraft is None:
             continue
-        possible = [
-            algorithm_release(one, is_kraft, row["shows_elr"])[0] for one in possible_releases(release, kraft=is_kraft)
-        ]
+        of_terms = releases_of(row.get("term_releases") or [None], possible_releases(release, kraft=is_kraft))
+        possible = [algorithm_release(one, is_kraft, row["shows_elr"])[0] for one in of_terms]
         began = _EPOCH + timedelta(microseconds=row["since"])
         subject = f"{_incarnation(row)} reassignment of {began:%F %H:%M:%S.%f}"
         whole, ended = completing_state(row, possible[0], is_kraft=is_kraft), ending_state(row)
-        verdict = _by_any(possible, partial(judge_reassignment, row, is_kraft=is_kraft))
+        verdict = by_any(possible, partial(judge_reassignment, row, is_kraft=is_kraft))
         yield _verdict_row(_with_line_of(row, whole), verdict, subject, row["until"])
         if (end := judge_end(row)) is not None:
             yield _verdict_row(_with_line_of(row, ended), end, subject, row["until"])
@@ -141,8 +143,19 @@ def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iter
     for row in paths:
         if row["cluster"] not in releases:
             continue
-        release = _possible_releases([row], *releases[row["cluster"]])[0]
-        pairs = [(t["from_state"], t["to_state"]) for t in row["transitions"]]
+        possible = _possible_releases(row, releases[row["cluster"]][0], kraft=False)
+        verdict, shown = _judged_path(row["transitions"], possible)
+        of_replica = "" if row["replica"] is None else f" replica {row['replica']}"
+        by = f"controller {row['node_id']} epoch {row['controller_epoch']}"
+        judged = {**row, "evidence": _evidence(shown)}
+        yield _verdict_row(judged, verdict, f"{_incarnation(row)}{of_replica}, {by}", row["at"])
+
+
+def _judged_path(transitions: Sequence[VerdictRow], possible: Sequence[Release]) -> tuple[Verdict, list[VerdictRow]]:
+    """The transitions of one path by the releases that may have made them, and those that the verdict is about."""
+    pairs = [(t["from_state"], t["to_state"]) for t in transitions]
+
+    def by(release: Release) -> tuple[Verdict, list[VerdictRow]]:
         legal = [is_known_legal(release, *pair) for pair in pairs]
         illegal, damaged = ([at for at, is_so in enumerate(legal) if is_so is wrong] for wrong in (False, None))
         shown = illegal or damaged or range(len(pairs))
@@ -150,12 +163,9 @@ def transition_verdicts(paths: Iterable[VerdictRow], releases: Releases) -> Iter
         verdict = VIOLATED if illegal else UNKNOWN if damaged else HOLDS
         missing = ("names of states that there are",) if verdict == UNKNOWN else ()
         finding = Finding("legal_transition", verdict, 0, "legal transitions", words, missing)
-        lines = [row["transitions"][at] for at in shown]
-        evidence = _evidence(lines)
-        of_replica = "" if row["replica"] is None else f" replica {row['replica']}"
-        by = f"controller {row['node_id']} epoch {row['controller_epoch']}"
-        judged = {**row, "evidence": evidence}
-        yield _verdict_row(judged, verdict_of(finding), f"{_incarnation(row)}{of_replica}, {by}", row["at"])
+        return verdict_of(finding), [transitions[at] for at in shown]
+
+    return by_any(possible, lambda release: by(release)[0]), by(possible[0])[1]
 
 
 def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
@@ -165,10 +175,10 @@ def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterato
         if name not in releases:
             continue
         text, ever_kraft = releases[name]
-        release, rows = first_release(text), list(of_incarnation)
-        judged = [(j.verdict, j.about, j.lines) for j in judge_requests(rows, release, migrates=ever_kraft)]
+        possible, rows = possible_releases(text, kraft=False), list(of_incarnation)
+        judged = [(j.verdict, j.about, j.lines) for j in judge_requests(rows, possible, migrates=ever_kraft)]
         steps = [(j.verdict, j.about, j.lines) for j in judge_steps(rows)]
-        for verdict, about, proof in (*judged, *steps, *judge_deletion(rows, release)):
+        for verdict, about, proof in (*judged, *steps, *judge_deletion(rows, possible)):
             row = {**rows[0], "evidence": _evidence(proof)}
             yield _verdict_row(row, verdict, f"{_incarnation(row)} {about}", proof[0]["at"])
 
@@ -217,7 +227,8 @@ def rebalance_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Itera
     for (name, node), of_node in groupby(lines, key=itemgetter("cluster", "node_id")):
         if name not in releases:
             continue
-        for verdict, about, proof in judge_rebalances(list(of_node), first_release(releases[name][0])):
+        possible = possible_releases(releases[name][0], kraft=False)
+        for verdict, about, proof in judge_rebalances(list(of_node), possible):
             row = {"cluster": name, "evidence": _evidence(proof)}
             yield _verdict_row(row, verdict, f"controller {node}, {about}", proof[0]["at"])
 
@@ -239,24 +250,10 @@ def broker_verdicts(registrations: Iterable[VerdictRow]) -> Iterator[VerdictRow]
             yield _verdict_row(rows[finding.at], verdict_of(finding), subject, rows[finding.at]["since"])
 
 
-def _possible_releases(rows: Iterable[VerdictRow], release: str, kraft: bool) -> list[Release]:
-    """The releases by which the controllers of rows may have decided, the lowest first: the lowest that they printed
-    (`term_release`) or, if some printed none, those of the cluster."""
-    printed = [printed_release([row.get("term_release")]) for row in rows]
-    known = [of_term for of_term in printed if of_term is not None]
-    if known and len(known) == len(printed):
-        return [min(known)]
-    lowest, *later = possible_releases(release, kraft=kraft)
-    return [min([lowest, *known]), *later]
-
-
-def _by_any(possible: Sequence[Release], judge: Callable[[Release], Verdict]) -> Verdict:
-    """A decision by the first of the releases that may have taken it; unknown if that would not have, and another
-    would."""
-    verdict = judge(possible[0])
-    if verdict.verdict == VIOLATED and any(judge(release).verdict != VIOLATED for release in possible[1:]):
-        return without_input(verdict, "kafka_release")
-    return verdict
+def _possible_releases(row: VerdictRow, release: str, *, kraft: bool) -> Sequence[Release]:
+    """The releases by which the controller of a row may have decided, the lowest first: the one that it printed
+    (`term_release`) or, if it printed none, those of the cluster."""
+    return releases_of([row.get("term_release")], possible_releases(release, kraft=kraft))
 
 
 def ran_kraft(row: VerdictRow, at: int | None) -> bool | None:
@@ -280,30 +277,37 @@ def _judged_by_mode(rows: list[VerdictRow], release: str, ever_kraft: bool) -> I
             continue
         before = [{**rows[first_kraft - 1], "controller_epoch": None}] if is_kraft and first_kraft else []
         states = [*before, *part]
-        for at, verdict in _judged_states(states, _possible_releases(part, release, kraft=is_kraft), is_kraft):
+        possible = [_possible_releases(row, release, kraft=is_kraft) for row in part]
+        possible = [*possible[: len(before)], *possible]
+        for at, verdict in _judged_states(states, possible, is_kraft):
             if at >= len(before):
                 yield _with_proof(states, at, verdict.rule), verdict
 
 
 def _judged_states(
-    states: Sequence[VerdictRow], possible: Sequence[Release], is_kraft: bool
+    states: Sequence[VerdictRow], possible: Sequence[Sequence[Release]], is_kraft: bool
 ) -> Iterator[tuple[int, Verdict]]:
-    """Position and verdict of each rule, by the first of the releases that may have decided; see `_by_any`."""
+    """Position and verdict of each rule: each state by the first of the releases that may have decided it (`possible`),
+    see `by_any`."""
 
-    def by(release: Release) -> Iterator[tuple[int, Verdict]]:
+    @cache
+    def by(release: Release) -> list[tuple[int, Verdict]]:
         lowest, elr_enabled = algorithm_release(release, is_kraft, states[-1]["shows_elr"])
-        return judge_states(Cluster(lowest, is_kraft, _metadata_version(states[-1]), elr_enabled=elr_enabled), states)
+        cluster = Cluster(lowest, is_kraft, _metadata_version(states[-1]), elr_enabled=elr_enabled)
+        return list(judge_states(cluster, states))
 
-    judged = list(by(possible[0]))
-    suspects = {(at, verdict.rule) for at, verdict in judged if verdict.verdict == VIOLATED}
-    for release in possible[1:]:
-        if not suspects:
-            break
-        accused = {(at, verdict.rule) for at, verdict in by(release) if verdict.verdict == VIOLATED}
-        suspects &= accused
-    for at, verdict in judged:
-        is_certain = verdict.verdict != VIOLATED or (at, verdict.rule) in suspects
-        yield at, verdict if is_certain else without_input(verdict, "kafka_release")
+    @cache
+    def accused(release: Release) -> set[tuple[int, str]]:
+        return {(at, verdict.rule) for at, verdict in by(release) if verdict.verdict == VIOLATED}
+
+    for first in {releases[0] for releases in possible}:
+        for at, verdict in by(first):
+            if possible[at][0] != first:
+                continue
+            is_suspect = verdict.verdict == VIOLATED
+            if is_suspect and any((at, verdict.rule) not in accused(release) for release in possible[at][1:]):
+                verdict = without_input(verdict, "kafka_release")
+            yield at, verdict
 
 
 def _with_proof(states: Sequence[VerdictRow], at: int, rule: str) -> VerdictRow:

@@ -30,11 +30,12 @@ from udfs.kafka.elections import (
 )
 from udfs.kafka.metrics import LedPartition, offline_partitions_count, preferred_imbalance_count
 from udfs.kafka.placement import StripedBroker, place_striped
-from udfs.kafka.reassignment import ReassignmentLists, reassign_to, zk_reassign_trace
+from udfs.kafka.reassignment import ReassignmentLists, reassign_to
 from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
 from udfs.kafka.state_machines import starting_partition_state, starting_replica_state
+from udfs.kafka.zk_reassignment import zk_reassign_trace
 
 FAILED, NONE_ONLINE = Refused("StateChangeFailed"), Refused("NoReplicaOnline")
 Ids = Sequence[int]
@@ -300,7 +301,8 @@ REMOVALS: dict[str, tuple[str, int, int, Ids, bool | None, ReplicaRemoved]] = {
     "the leader leaves -1": ("2.4", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, (2, 3))),
     "0.8.0 sends it to the leader": ("0.8.0", 2, 1, [1, 2, 3], None, ReplicaRemoved(True, 1, (1, 3), 6, (1,))),
     "0.8.0 has nobody to send it to": ("0.8.0", 1, 1, [1, 2], None, ReplicaRemoved(True, -1, (2,), 6, ())),
-    "the last one goes": ("0.8.1", 1, 1, [1], False, ReplicaRemoved(True, -1, (), 6, (2, 3))),
+    "0.8.1 sends it to the leader, too": ("0.8.1", 3, 1, [1, 2], None, ReplicaRemoved(False, 1, (1, 2), 5, (1,))),
+    "the last one goes": ("0.8.1", 1, 1, [1], False, ReplicaRemoved(True, -1, (), 6, ())),
     "goes by default, unclean being on": ("0.10.2", 1, 1, [1], None, ReplicaRemoved(True, -1, (), 6, (2, 3))),
     "stays by default, unclean being off": ("0.11", 1, 1, [1], None, ReplicaRemoved(True, -1, (1,), 6, (2, 3))),
     "stays whatever the switch": ("1.1", 1, 1, [1], True, ReplicaRemoved(True, -1, (1,), 6, (2, 3))),
@@ -342,7 +344,7 @@ REASSIGNMENTS: dict[str, Reassigned] = {
     "a dead addition": ("2.4", [1], [2], [1], [], 1, 0, (1,), "INVALID_REPLICA_ASSIGNMENT", False),
     "a double target": ("2.4", [1], [2, 2], [1, 2], [], 1, 0, (1,), "INVALID_REPLICA_ASSIGNMENT", False),
     "a pure reorder finishes at once": ("2.4", [1, 2], [2, 1], [1, 2], [], 1, 1, (1, 2), None, True),
-    "leader dead, targets dead too": ("2.4", [1, 2], [2], [], [], 1, 0, (1, 2), "StateChangeFailed", False),
+    "leader dead, targets dead too": ("2.4", [1, 2], [2], [], [], -1, 1, (2,), "StateChangeFailed", True),
 }
 
 

@@ -24,12 +24,13 @@ from udfs.kafka.isr_requests import IsrOwner, IsrRequest, kraft_alter_partition,
 from udfs.kafka.kraft_elections import acceptable_brokers, kraft_elect_request, kraft_new_partition, partition_change
 from udfs.kafka.kraft_partition import ControllerConfig, PartitionRegistration, RequestedChange
 from udfs.kafka.placement import rack_alternated_list
-from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete, zk_reassign_trace
+from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
 from udfs.kafka.state_machines import is_legal, starting_replica_state
 from udfs.kafka.zk_controller import ZkController
+from udfs.kafka.zk_reassignment import zk_reassign_trace
 
 Decide = Callable[[Release], Any]
 

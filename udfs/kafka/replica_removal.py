@@ -32,7 +32,8 @@ def zk_remove_replica(
     controller_epoch: int = 0,
     stored_controller_epoch: int = 0,
 ) -> ReplicaRemoved | Refused:
-    """A replica goes offline. Leaving the ISR adds 1 to the leader epoch; a leader leaves -1 behind.
+    """A replica goes offline. Leaving the ISR adds 1 to the leader epoch; a leader leaves -1 behind. Through 0.8.1 only
+    the leader is sent LeaderAndIsr, from 0.8.2 on all others, and nobody of a topic that is being deleted.
 
     The last ISR member: dropped through 0.8.1; 0.8.2-1.0 dropped only if the topic allows unclean elections;
     kept from 1.1, so that removing it again bumps the epoch again.
@@ -51,9 +52,12 @@ def zk_remove_replica(
         epoch_after = leader_epoch + 1
         if not isr_after and _keeps_last_member(release, unclean_enabled):
             isr_after = (replica,)
-    if release < Release(0, 8, 1):
-        recipients = () if leader_after == NO_LEADER else (leader_after,)
-    return ReplicaRemoved(replica in isr, leader_after, isr_after, epoch_after, () if topic_deleting else recipients)
+    if release < Release(0, 8, 2):
+        is_sent = leader_after != NO_LEADER and (replica in isr or release >= Release(0, 8, 1))
+        recipients = (leader_after,) if is_sent else ()
+    elif topic_deleting:
+        recipients = ()
+    return ReplicaRemoved(replica in isr, leader_after, isr_after, epoch_after, recipients)
 
 
 def _keeps_last_member(release: Release, unclean_enabled: bool | None) -> bool:

@@ -179,6 +179,15 @@ def test_a_replica_that_kraft_is_adding_catches_up() -> None:
     assert (followed(steps)[-1], error) == (((2, 3), 2, {2, 3}, 6), None)
 
 
+def test_kraft_takes_no_requests_before_3_0() -> None:
+    """In 2.8 only brokers of a ZooKeeper cluster listen to either (ElectLeadersRequest, `zkBroker`)."""
+    early = Controller(Release(2, 8), True, ALL)
+    with pytest.raises(ValueError, match=r"Kafka 2\.8 with KRaft takes no election requests"):
+        elect(early, a((1, 2), (1, 2), 2), "PREFERRED")
+    with pytest.raises(ValueError, match=r"Kafka 2\.8 with KRaft takes no reassignments"):
+        execute(early, a((1, 2), (1, 2), 2), [1])
+
+
 # ---- eligible leader replicas ---------------------------------------------------------------------------------------
 def test_an_unclean_election_takes_an_eligible_leader_replica_first() -> None:
     """KIP-966: ISR empty, 2 is eligible: its election is clean. Without the feature the first that is there leads."""

@@ -155,7 +155,7 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
         target = plan.get((partition.topic, partition.partition))
         if target is None or (partition.topic, partition.partition) in obscure:
             continue
-        steps, error = execute(controller, partition, target)
+        steps, error = _executed(controller, partition, target)
         name = f"{partition.topic}-{partition.partition}"
         lines.append(f"{name}: {_ids(partition.replicas)} to {_ids(target)}" + (f": {error}" if error else ""))
         lines += [f"  {line}" for line in _step_lines(controller, steps)]
@@ -173,6 +173,15 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
         ],
         {"at": iso(snapshot.at), "reassignments": data},
     )
+
+
+def _executed(
+    controller: Controller, partition: Partition, target: Sequence[int]
+) -> tuple[list[ReassignmentStep], str | None]:
+    try:
+        return execute(controller, partition, target)
+    except ValueError as error:
+        raise BadInput(f"{error}.") from None
 
 
 def _step_lines(controller: Controller, steps: Sequence[ReassignmentStep]) -> list[str]:

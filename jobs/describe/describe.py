@@ -201,7 +201,8 @@ def snapshot_at(
 ) -> Snapshot:
     """The snapshot of a moment. `topic`: as kafka-topics takes it, a regular expression, or several names with commas.
 
-    Without `with_controller` nothing is read that only the controller held: shutdowns, states, broker epochs. Raises
+    Without `with_controller` nothing is read that only the controller held: shutdowns, states, broker epochs, and
+    whether any state has eligible leader replicas. Raises
     BadInput for a cluster or a topic that the tables do not have.
     """
     name = the_cluster(views, cluster)
@@ -237,7 +238,7 @@ def snapshot_at(
     )
     registrations = rows(views, latest("broker_timeline", at, "broker", "since"))
     state = cluster_state_of(tool, term, registrations, topics, context_lines, at)
-    shows_elr = bool(rows(views, SHOWS_ELR))
+    shows_elr = with_controller and bool(rows(views, SHOWS_ELR))
     return Snapshot(name, moment, first, last, state, tuple(_notes(coverage, at, by_messages)), shows_elr)
 
 

@@ -79,9 +79,10 @@ def elect(controller: Controller, partition: Partition, election_type: str) -> E
     """The answer to a request for a PREFERRED or UNCLEAN election, and who leads then.
 
     Before 2.2 a preferred election is asked for by znode, which answers nothing. UNCLEAN is a ValueError before 2.4
-    (KIP-460).
+    (KIP-460), as is any request to KRaft before 3.0.
     """
     if controller.kraft:
+        _need_kraft_3(controller, "election requests")
         config = controller.config(partition.min_isr)
         return kraft_elect_request(config, partition.registration, controller.acceptable, election_type)
     if controller.release < Release(2, 2) and election_type == "PREFERRED":
@@ -95,6 +96,11 @@ def elect(controller: Controller, partition: Partition, election_type: str) -> E
         controller.release, election_type, assigned=partition.replicas, leader=partition.leader, isr=partition.isr,
         alive=controller.alive, shutting_down=controller.shutting_down,
     )  # fmt: skip
+
+
+def _need_kraft_3(controller: Controller, requests: str) -> None:
+    if controller.release < Release(3):
+        raise ValueError(f"Kafka {controller.release} with KRaft takes no {requests}")
 
 
 def generate(partitions: Sequence[Partition], brokers: Sequence[int], start_index: int) -> list[Partition]:
@@ -131,9 +137,10 @@ def execute(
     """The steps of a reassignment that is asked for by the API (before 2.4 by znode), if the added replicas that are
     alive catch up in their order, and the error that refuses it or that its end met with; null: it ends.
 
-    It replaces a pending one; before 2.4 the tool refuses that.
+    It replaces a pending one; before 2.4 the tool refuses that. ValueError for KRaft before 3.0, which takes none.
     """
     if controller.kraft:
+        _need_kraft_3(controller, "reassignments")
         return _kraft_steps(controller, partition, target)
     if controller.release < KIP_455 and (partition.adding or partition.removing):
         return [], "There is an existing assignment running"

@@ -308,7 +308,7 @@ def test_a_plan_over_a_reassignment_of_which_the_logs_do_not_tell_what_it_adds(t
     assert "a reassignment was pending, and no line has what it added and removed" in answer["cannot_be_told"][0]
 
 
-def kraft_night(root: Path) -> Path:
+def kraft_night(root: Path, elr: list[int] | None) -> Path:
     """4.1: pay-in-0 has lost its leader, and 2 is eligible. Broker 1 is fenced, broker 9 was unregistered, 5 came."""
     lines = [("kraft_broker_registered", 5), ("kraft_broker_registered", 9), ("kraft_broker_unregistered", 9)]
     events = [
@@ -317,7 +317,7 @@ def kraft_night(root: Path) -> Path:
             fields=[])
         for line, (kind, broker) in enumerate(lines)
     ]  # fmt: skip
-    lost = state(0, 0, -1, 4, [], replicas=[1, 3, 2], since="10:00:01", elr=[2], last_known_elr=[], evidence=[])
+    lost = state(0, 0, -1, 4, [], replicas=[1, 3, 2], since="10:00:01", elr=elr, last_known_elr=[], evidence=[])
     files = [{**one, "kafka_versions": "4.1.0.."} for one in tables()["log_files"]]
     left = [
         *tables()["broker_timeline"],
@@ -333,14 +333,22 @@ def kraft_night(root: Path) -> Path:
 
 
 def test_an_eligible_leader_replica_is_elected(tmp_path: Path) -> None:
-    answer = data(kraft_night(tmp_path / "w"), "elect", "unclean", "--at", "10:07")
+    answer = data(kraft_night(tmp_path / "w", [2]), "elect", "unclean", "--at", "10:07")
     assert [(one["leader"], one["isr"], one["error"]) for one in answer["partitions"]] == [(2, [2], "NONE")]
+
+
+def test_who_is_elected_is_unknown_where_no_line_has_the_eligible_leader_replicas(tmp_path: Path) -> None:
+    answer = data(kraft_night(tmp_path / "w", None), "elect", "unclean", "--at", "10:07")
+    assert answer["partitions"] == []
+    assert answer["cannot_be_told"] == [
+        "What it would have done to pay-in-0: leader, ISR (if it is empty, the ELR) or assignment is in no line."
+    ]
 
 
 @pytest.mark.parametrize(("broker", "error"), [(1, "waits"), (5, "waits"), (9, "INVALID_REPLICA_ASSIGNMENT")])
 def test_kraft_refuses_only_brokers_that_are_not_registered(tmp_path: Path, broker: int, error: str) -> None:
     """At 10:07 broker 1 is fenced, and 5 has never been unfenced."""
-    printed = planned(tmp_path, kraft_night(tmp_path / "w"), [3, broker], "--at", "10:07")
+    printed = planned(tmp_path, kraft_night(tmp_path / "w", [2]), [3, broker], "--at", "10:07")
     assert error in printed.splitlines()[3]
     assert "requests" not in printed
 

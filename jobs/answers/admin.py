@@ -242,7 +242,8 @@ def _too_early(snapshot: Snapshot) -> Listing:
 def _unknown(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
     unknown = list(snapshot.notes)
     if names:
-        unknown.append(f"What it would have done to {', '.join(names[:3])}: leader, ISR or assignment is in no line.")
+        isr = "ISR (if it is empty, the ELR)" if snapshot.state.tool.kraft else "ISR"
+        unknown.append(f"What it would have done to {', '.join(names[:3])}: leader, {isr} or assignment is in no line.")
     if not snapshot.state.brokers:
         unknown.append("Which brokers were alive: no controller's log shows it; all replicas count as alive.")
     return unknown

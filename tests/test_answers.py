@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from jobs.cli import main
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
+from tests.delta_warehouse import Rows
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +247,110 @@ def test_a_plan_leaves_out_brokers_that_are_not_there(warehouse: Path) -> None:
 def test_a_plan_that_the_tool_would_refuse(warehouse: Path, brokers: str, message: str) -> None:
     result = proposed(warehouse, brokers)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kafka-rewind: {message}\n")
+
+
+def planned(folder: Path, warehouse: Path, target: list[int], *arguments: str) -> str:
+    """What `reassign execute` prints of pay-in-0 and a target."""
+    plan = folder / "plan.json"
+    plan.write_text(json.dumps({"partitions": [{"topic": "pay-in", "partition": 0, "replicas": target}]}))
+    result = run(warehouse, "reassign", "execute", "--file", str(plan), *arguments)
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def test_the_steps_of_a_plan_and_their_requests(warehouse: Path, tmp_path: Path) -> None:
+    printed = planned(tmp_path, warehouse, [2, 3], "--at", "10:02")
+    assert printed.splitlines()[3:] == [
+        "pay-in-0: 1,2 to 2,3",
+        "  step                       assignment  leader  isr    leader epoch  requests",
+        "  assignment widened in ZK   2,3,1       1       1,2    0",
+        "  epoch bump to OAR+RAR      2,3,1       1       1,2    1             LeaderAndIsr to 1,2,3; UpdateMetadata to all",
+        "  3 becomes NewReplica       2,3,1       1       1,2    1             LeaderAndIsr to 3; UpdateMetadata to all",
+        "  leader expands ISR with 3  2,3,1       1       1,2,3  1",
+        "  3 becomes OnlineReplica    2,3,1       1       1,2,3  1",
+        "  leader moved to 2          2,3,1       2       1,2,3  2             LeaderAndIsr to 2,3; UpdateMetadata to all",
+        "  1 offline, leaves ISR      2,3,1       2       2,3    3             LeaderAndIsr to 2,3; UpdateMetadata to all; StopReplica to 1",
+        "  1 deleted                  2,3,1       2       2,3    3             StopReplica with delete to 1",
+        "  assignment narrowed in ZK  2,3         2       2,3    3             UpdateMetadata to all",
+    ]  # fmt: skip
+    as_data = json.loads(planned(tmp_path, warehouse, [2, 3], "--at", "10:02", "--format", "json"))
+    assert as_data["reassignments"][0]["steps"][1]["requests"] == [
+        {"kind": "LeaderAndIsr", "brokers": [1, 2, 3], "deletes": False},
+        {"kind": "UpdateMetadata", "brokers": [1, 2, 3], "deletes": False},
+    ]
+
+
+def test_a_plan_over_a_pending_reassignment(tmp_path: Path) -> None:
+    """At 10:03 pay-in-0 is on its way from 1,2 to 3,2, and is asked back: 3 goes, 1 stays."""
+    pending = partition(
+        0, since="10:02:30", state="in_progress", original_replicas=[1, 2], target_replicas=[3, 2],
+        adding_replicas=[3], removing_replicas=[1], evidence=[],
+    )  # fmt: skip
+    states = [state(0, 0, 1, 0, [1, 2], replicas=[3, 2, 1], since="10:00:01", evidence=[])]
+    root = night(tmp_path / "w", {"reassignments": [pending], "partition_timeline": states})
+    steps = json.loads(planned(tmp_path, root, [1, 2], "--at", "10:03", "--format", "json"))["reassignments"][0][
+        "steps"
+    ]
+    assert [(one["step"], one["assignment"], one["leader_epoch"]) for one in steps] == [
+        ("assignment stored in ZK", [1, 2], 0),
+        ("3 offline", [1, 2], 0),
+        ("3 deleted", [1, 2], 0),
+        ("leader epoch refreshed", [1, 2], 1),
+        ("assignment narrowed in ZK", [1, 2], 1),
+    ]
+
+
+def test_a_plan_over_a_reassignment_of_which_the_logs_do_not_tell_what_it_adds(tmp_path: Path) -> None:
+    pending = partition(0, since="10:02:30", state="in_progress", evidence=[])
+    root = night(tmp_path / "w", {"reassignments": [pending]})
+    answer = json.loads(planned(tmp_path, root, [1, 2], "--at", "10:03", "--format", "json"))
+    assert answer["reassignments"] == []
+    assert "a reassignment was pending, and no line has what it added and removed" in answer["cannot_be_told"][0]
+
+
+def kraft_night(root: Path, elr: list[int] | None) -> Path:
+    """4.1: pay-in-0 has lost its leader, and 2 is eligible. Broker 1 is fenced, broker 9 was unregistered, 5 came."""
+    lines = [("kraft_broker_registered", 5), ("kraft_broker_registered", 9), ("kraft_broker_unregistered", 9)]
+    events = [
+        row(file_id=CONTROLLER, line=line, byte_offset=line, node_id=3, at=f"10:00:0{line}", level="INFO",
+            logger="org.apache.kafka.controller.ClusterControlManager", event_type=kind, message="", broker_id=broker,
+            fields=[])
+        for line, (kind, broker) in enumerate(lines)
+    ]  # fmt: skip
+    lost = state(0, 0, -1, 4, [], replicas=[1, 3, 2], since="10:00:01", elr=elr, last_known_elr=[], evidence=[])
+    files = [{**one, "kafka_versions": "4.1.0.."} for one in tables()["log_files"]]
+    left = [
+        *tables()["broker_timeline"],
+        row(broker=9, since="09:00", until="10:00:02", ended_by="fenced", evidence=[]),
+    ]
+    changes: dict[str, Rows] = {
+        "events": events,
+        "partition_timeline": [lost],
+        "log_files": files,
+        "broker_timeline": left,
+    }
+    return night(root, changes)
+
+
+def test_an_eligible_leader_replica_is_elected(tmp_path: Path) -> None:
+    answer = data(kraft_night(tmp_path / "w", [2]), "elect", "unclean", "--at", "10:07")
+    assert [(one["leader"], one["isr"], one["error"]) for one in answer["partitions"]] == [(2, [2], "NONE")]
+
+
+def test_who_is_elected_is_unknown_where_no_line_has_the_eligible_leader_replicas(tmp_path: Path) -> None:
+    answer = data(kraft_night(tmp_path / "w", None), "elect", "unclean", "--at", "10:07")
+    assert answer["partitions"] == []
+    assert answer["cannot_be_told"] == [
+        "What it would have done to pay-in-0: leader, ISR (if it is empty, the ELR) or assignment is in no line."
+    ]
+
+
+@pytest.mark.parametrize(("broker", "error"), [(1, "waits"), (5, "waits"), (9, "INVALID_REPLICA_ASSIGNMENT")])
+def test_kraft_refuses_only_brokers_that_are_not_registered(tmp_path: Path, broker: int, error: str) -> None:
+    """At 10:07 broker 1 is fenced, and 5 has never been unfenced."""
+    printed = planned(tmp_path, kraft_night(tmp_path / "w", [2]), [3, broker], "--at", "10:07")
+    assert error in printed.splitlines()[3]
+    assert "requests" not in printed
 
 
 def test_a_broker_that_is_not_there_cannot_be_lost(warehouse: Path) -> None:

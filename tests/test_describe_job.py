@@ -152,6 +152,10 @@ def test_last_lines_of_the_controller() -> None:
         11:40    | 2       | kraft_broker_controlled_shutdown_granted |       |           |            |           | broker=5
         11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=a
         11:30    | 1       | topic_deletion_requested                 |       |           |            |           | topics=b
+        11:31    | 1       | kraft_broker_registered                  |       |           |            | 6         |
+        11:32    | 1       | kraft_broker_unregistered                |       |           |            | 6         |
+        11:33    | 1       | kraft_broker_unregistered                |       |           |            | 7         |
+        11:34    | 2       | kraft_broker_registered                  |       |           |            | 7         |
     """
     # of the lines of one time the later in the file counts; a standby controller's replay does not
     last_lines = """
@@ -162,6 +166,8 @@ def test_last_lines_of_the_controller() -> None:
         leaving  |       |           | 4      |                  | 11:30
         deleting |       |           |        | a                | 11:30
         deleting |       |           |        | b                | 11:30
+        registration |   |           | 6      | unregistered     | 11:32
+        registration |   |           | 7      | registered       | 11:34
     """
     with views_of({"events": events, "controller_timeline": terms}) as views:
         assert_rows(views, context_lines_at(NOON, datetime(2026, 11, 21, 11)), last_lines)

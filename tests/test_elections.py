@@ -30,11 +30,12 @@ from udfs.kafka.elections import (
 )
 from udfs.kafka.metrics import LedPartition, offline_partitions_count, preferred_imbalance_count
 from udfs.kafka.placement import StripedBroker, place_striped
-from udfs.kafka.reassignment import ReassignmentLists, reassign_to, zk_reassign_trace
+from udfs.kafka.reassignment import ReassignmentLists, reassign_to
 from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
 from udfs.kafka.state_machines import starting_partition_state, starting_replica_state
+from udfs.kafka.zk_reassignment import zk_reassign_trace
 
 FAILED, NONE_ONLINE = Refused("StateChangeFailed"), Refused("NoReplicaOnline")
 Ids = Sequence[int]
@@ -342,7 +343,7 @@ REASSIGNMENTS: dict[str, Reassigned] = {
     "a dead addition": ("2.4", [1], [2], [1], [], 1, 0, (1,), "INVALID_REPLICA_ASSIGNMENT", False),
     "a double target": ("2.4", [1], [2, 2], [1, 2], [], 1, 0, (1,), "INVALID_REPLICA_ASSIGNMENT", False),
     "a pure reorder finishes at once": ("2.4", [1, 2], [2, 1], [1, 2], [], 1, 1, (1, 2), None, True),
-    "leader dead, targets dead too": ("2.4", [1, 2], [2], [], [], 1, 0, (1, 2), "StateChangeFailed", False),
+    "leader dead, targets dead too": ("2.4", [1, 2], [2], [], [], -1, 1, (2,), "StateChangeFailed", True),
 }
 
 

@@ -21,15 +21,22 @@ from udfs.kafka.elections import (
     zk_elect,
 )
 from udfs.kafka.isr_requests import IsrOwner, IsrRequest, kraft_alter_partition, zk_alter_partition
-from udfs.kafka.kraft_elections import acceptable_brokers, kraft_elect_request, kraft_new_partition, partition_change
+from udfs.kafka.kraft_elections import (
+    acceptable_brokers,
+    fence_2_8,
+    kraft_elect_request,
+    kraft_new_partition,
+    partition_change,
+)
 from udfs.kafka.kraft_partition import ControllerConfig, PartitionRegistration, RequestedChange
 from udfs.kafka.placement import rack_alternated_list
-from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete, zk_reassign_trace
+from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_complete
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
 from udfs.kafka.request_handling import leader_and_isr, stop_replica, update_metadata
 from udfs.kafka.state_machines import is_legal, starting_replica_state
 from udfs.kafka.zk_controller import ZkController
+from udfs.kafka.zk_reassignment import zk_reassign_trace
 
 Decide = Callable[[Release], Any]
 
@@ -227,7 +234,22 @@ def completes(target_isr: list[int]) -> Decide:
     return lambda release: kraft_reassign_complete(release, lists, target_isr) is not None
 
 
+def fenced(acceptable: set[int]) -> Decide:
+    """Who leads PARTITION once its leader 1 is fenced, and in which ISR."""
+
+    def leads(release: Release) -> Any:
+        if release >= Release(3):
+            return change(PARTITION, acceptable, "ONLINE", isr=(2, 3))(release)
+        written = fence_2_8(PARTITION, 1)
+        return None if written is None else (written.leader, written.isr)
+
+    return leads
+
+
 KRAFT: dict[str, tuple[Decide, str, Any, str, Any]] = {
+    "who is elected in place of a fenced leader is unfenced (KAFKA-13173)": (
+        fenced({3}), "2.8", (2, (2, 3)), "3.0", (3, (2, 3))
+    ),
     "a new partition begins with who is there": (
         lambda release: kraft_new_partition(release, [1, 2], [1]).isr, "2.8", (1, 2), "3.0", (1,)  # type: ignore[union-attr]
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,114 @@ def test_a_reassignment_waits_for_its_target_and_ends() -> None:
     assert state(controller) == (4, [4, 5, 6], 5)
     assert [(after.leader, after.leader_epoch) for _, after in done.writes] == [(1, 1), (4, 2), (4, 3), (4, 4), (4, 5)]
     assert controller.partitions["a-0"].replicas == (4, 5, 6)
+
+
+def test_another_target_replaces_a_pending_reassignment() -> None:
+    """KIP-455: 3 had only been on its way, so it goes first; the origin stays 1, 2."""
+    controller = zookeeper(a=[1, 2])
+    controller.reassign("a-0", [3, 4])
+    controller.isr_changed("a-0", [1, 2, 3])
+    replaced = controller.reassign("a-0", [2, 4])
+    assert [(after.isr, after.leader_epoch) for _, after in replaced.writes] == [((1, 2), 2), ((1, 2), 3)]
+    assert [(r.broker, r.deletes) for r in replaced.requests if r.kind == "StopReplica"] == [(3, False), (3, True)]
+    pending = controller.partitions["a-0"]
+    assert (pending.replicas, pending.adding, pending.removing) == ((2, 4, 1), (4,), (1,))
+    controller.isr_changed("a-0", [1, 2, 4])
+    assert state(controller) == (2, [2, 4], 5)
+    assert controller.partitions["a-0"].replicas == (2, 4)
+
+
+def test_a_reassignment_of_zookeeper_is_cancelled() -> None:
+    controller = zookeeper(a=[1, 2])
+    controller.reassign("a-0", [3, 4])
+    controller.isr_changed("a-0", [1, 2, 3])
+    controller.cancel("a-0")
+    assert state(controller) == (1, [1, 2], 3)
+    assert controller.partitions["a-0"].replicas == (1, 2)
+    assert controller.cancel("a-0").failures == [("a-0", "NO_REASSIGNMENT_IN_PROGRESS")]
+    with pytest.raises(ValueError, match="cancels no reassignments"):
+        zookeeper(Release(2, 3), a=[1]).cancel("a-0")
+
+
+def test_until_2_3_nothing_replaces_a_pending_reassignment() -> None:
+    """The handler of the znode looks at its creation alone (PartitionReassignmentHandler)."""
+    controller = zookeeper(Release(2, 3), a=[1, 2])
+    controller.reassign("a-0", [3, 4])
+    assert controller.reassign("a-0", [2]).writes == []
+    assert controller.partitions["a-0"].target == (3, 4)
+
+
+RESUMED = {"0.8.0": 0, "0.8.1": 1, "1.1": 1, "2.4": 1, "2.8": 1, "3.9": 1}
+"""Release -> by how much the leader epoch grows each time a reassignment is taken up that has to wait."""
+
+
+@pytest.mark.parametrize("version", RESUMED)
+def test_a_pending_reassignment_is_taken_up_again(version: str) -> None:
+    """onPartitionReassignment runs again after a failover, and when a target broker returns; not for others."""
+    bump, release = RESUMED[version], Release.parse(version)
+    controller = ZkController(release, 7, {1, 2, 3})
+    controller.create("a-0", [1, 2])
+    controller.reassign("a-0", [1, 3])
+    assert state(controller) == (1, [1, 2], bump)
+    resumed = controller.fail_over(8)
+    assert state(controller) == (1, [1, 2], 2 * bump)
+    assert {r.broker for r in resumed.requests if r.kind == "LeaderAndIsr"} == ({1, 2, 3} if bump else set())
+    controller.broker_failed(3)
+    controller.broker_started(4)
+    assert state(controller) == (1, [1, 2], 2 * bump)
+    controller.broker_started(3)
+    assert state(controller) == (1, [1, 2], 3 * bump)
+    controller.isr_changed("a-0", [1, 2, 3])
+    assert state(controller) == (1, [1, 3], 4 * bump + 1)
+    assert controller.partitions["a-0"].target is None
+
+
+def test_a_new_controller_takes_replicas_offline_before_it_elects() -> None:
+    """replicaStateMachine.startup comes first: from 2.3 on a leader that died with the controller costs two epochs."""
+    for release, epoch in ((Release(2, 2), 1), (Release(2, 3), 2)):
+        controller = zookeeper(release, a=[1, 2])
+        controller.alive.discard(1)
+        controller.fail_over(8)
+        assert state(controller) == (2, [2], epoch)
+
+
+def test_a_leader_asks_for_another_isr() -> None:
+    """KIP-497: the leader epoch stays, all brokers are sent the metadata, and a reassignment may be complete."""
+    controller = zookeeper(Release(2, 8), a=[1, 2, 3])
+    shrunk = controller.alter_partition("a-0", IsrRequest(1, 0, 0, (1, 2)))
+    assert state(controller) == (1, [1, 2], 0)
+    assert {(r.kind, r.broker) for r in shrunk.requests} == {("UpdateMetadata", broker) for broker in BROKERS}
+    stale = controller.alter_partition("a-0", IsrRequest(1, 0, 0, (1,)))
+    assert (stale.failures, stale.writes) == ([("a-0", "INVALID_UPDATE_VERSION")], [])
+    assert controller.alter_partition("a-0", IsrRequest(9, 0, 1, (1,))).failures == [("a-0", "STALE_BROKER_EPOCH")]
+    controller.reassign("a-0", [1, 4])
+    controller.alter_partition("a-0", IsrRequest(1, 1, 2, (1, 2, 4)))
+    assert state(controller) == (1, [1, 4], 3)
+    with pytest.raises(ValueError, match="no requests to change the ISR"):
+        zookeeper(Release(2, 6), a=[1]).alter_partition("a-0", IsrRequest(1, 0, 0, (1,)))
+
+
+def test_a_leader_that_recovers_is_alone_until_it_says_so() -> None:
+    """KIP-704: an unclean leader asks for RECOVERED first."""
+    controller = ZkController(Release(3, 9), 7, set(BROKERS), unclean_topics={"a"})
+    controller.create("a-0", [1, 2])
+    controller.isr_changed("a-0", [1])
+    controller.broker_failed(1)
+    now = controller.partitions["a-0"]
+    assert (now.leader, now.isr, now.recovery) == (2, (2,), "RECOVERING")
+    controller.broker_started(1)
+    asked = IsrRequest(2, now.leader_epoch, now.partition_epoch, (2, 1), recovery="RECOVERING")
+    assert controller.alter_partition("a-0", asked).failures == [("a-0", "INVALID_REQUEST")]
+    assert controller.alter_partition("a-0", replace(asked, recovery="RECOVERED")).failures == []
+    assert controller.partitions["a-0"].recovery == "RECOVERED"
+
+
+def test_a_partition_of_which_nothing_is_stored_waits_with_its_reassignment() -> None:
+    controller = ZkController(Release(2, 4), 7, {2})
+    controller.create("a-0", [1])
+    assert controller.reassign("a-0", [2]).writes == []
+    controller.broker_started(1)
+    assert state(controller) == (2, [2, 1], 0)
 
 
 def zk_vectors(op: str) -> list[tuple[str, Fields]]:
@@ -288,6 +397,15 @@ def test_a_reassignment_of_kraft_is_complete_with_the_request_that_brings_the_la
     assert (done.leader, done.leader_epoch) == (3, 1)
 
 
+def test_kraft_asks_for_the_registrations_of_all_targets() -> None:
+    """`validateManualPartitionAssignment` does not look at what is assigned already."""
+    controller = kraft(a=[1, 2])
+    controller.fence(2)
+    del controller.broker_epochs[2]
+    assert controller.reassign("a-0", [1, 2, 3]).errors == [("a-0", "INVALID_REPLICA_ASSIGNMENT")]
+    assert controller.reassign("a-0", [1, 3]).errors == []
+
+
 def test_a_cancelled_reassignment_goes_back() -> None:
     controller = kraft(a=[1, 2])
     controller.reassign("a-0", [3, 4])
@@ -344,12 +462,22 @@ def test_answers_of_zookeeper_controllers_to_a_request_for_another_isr() -> None
 EVENTS = st.lists(
     st.one_of(
         st.tuples(
-            st.sampled_from(["fail", "start", "shut_down", "elect", "expand", "shrink"]), st.sampled_from([1, 2, 3])
+            st.sampled_from(["fail", "start", "shut_down", "elect", "expand", "shrink", "cancel", "fail_over"]),
+            st.sampled_from([1, 2, 3]),
         ),
         st.tuples(st.just("reassign"), st.permutations([1, 2, 3, 4]).map(lambda order: tuple(order[:2]))),
     ),
     max_size=12,
 )
+
+
+def change_isr(controller: ZkController, isr: tuple[int, ...]) -> list[tuple[str, ZkPartition]]:
+    """What a leader that changes its ISR leads to: by itself until 2.6, as a request from 2.7 on."""
+    if controller.release < Release(2, 7):
+        return controller.isr_changed("a-0", isr).writes
+    now = controller.partitions["a-0"]
+    assert now.leader is not None
+    return controller.alter_partition("a-0", IsrRequest(now.leader, now.leader_epoch, now.partition_epoch, isr)).writes
 
 
 @given(st.sampled_from([release for release in MINOR_RELEASES if Release(0, 8, 1) <= release < Release(4)]), EVENTS)
@@ -373,11 +501,15 @@ def test_states_of_a_zookeeper_controller_keep_the_invariants(release: Release, 
             and value in controller.alive
             and value in set(partition.replicas) - set(partition.isr)
         ):
-            writes += controller.isr_changed("a-0", [*partition.isr, value]).writes
+            writes += change_isr(controller, (*partition.isr, value))
         elif event == "shrink" and led and value in partition.isr and value != partition.leader:
-            writes += controller.isr_changed("a-0", [b for b in partition.isr if b != value]).writes
-        elif event == "reassign" and partition.target is None:
+            writes += change_isr(controller, tuple(b for b in partition.isr if b != value))
+        elif event == "reassign":
             writes += controller.reassign("a-0", value).writes
+        elif event == "cancel" and release >= Release(2, 4):
+            writes += controller.cancel("a-0").writes
+        elif event == "fail_over":
+            writes += controller.fail_over(controller.epoch + 1).writes
     states = [
         StoredState(p.leader, p.leader_epoch, p.isr, p.partition_epoch, p.controller_epoch, replicas=p.replicas)
         for _, p in writes
@@ -408,6 +540,8 @@ def test_states_of_a_kraft_controller_keep_the_invariants(release: Release, even
             request = tuple(b for b in now.isr if b != value)
         elif event == "reassign":
             controller.reassign("a-0", value)
+        elif event == "cancel":
+            controller.cancel("a-0")
         if request is not None:
             controller.alter_partition("a-0", IsrRequest(now.leader, now.leader_epoch, now.partition_epoch, request))
         if controller.partitions["a-0"] != states[-1]:

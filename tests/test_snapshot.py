@@ -44,7 +44,8 @@ def incarnation(topic: str, incarnation: int = 0, since: str = "10:00", deleted:
 def state(topic: str, partition: int, leader: int, incarnation: int = 0) -> dict[str, Any]:
     return {
         "topic": topic, "partition": partition, "incarnation": incarnation, "leader": leader, "leader_epoch": 3,
-        "partition_epoch": 5, "isr": [1, 2], "replicas": [2, 1], "elr": None, "since": at("10:01:02.5"), "inferred": False,
+        "partition_epoch": 5, "isr": [1, 2], "replicas": [2, 1], "elr": None, "last_known_elr": None,
+        "since": at("10:01:02.5"), "inferred": False,
         "evidence": [{"node_id": 1, "file_id": "f", "line": 7}],
     }  # fmt: skip
 

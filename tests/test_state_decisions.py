@@ -9,12 +9,12 @@ import pytest
 from udfs.kafka.election_verdicts import judge_election
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED
 from udfs.kafka.plausible_inputs import plausible_rows
-from udfs.kafka.reassignment import zk_reassign_trace
 from udfs.kafka.reassignment_verdicts import judge_reassignment
 from udfs.kafka.releases import Release
 from udfs.kafka.state_decisions import isr_change, new_partition, replica_removal
 from udfs.kafka.stored_state import Cluster, StoredState
 from udfs.kafka.verdict_rows import broker_verdicts
+from udfs.kafka.zk_reassignment import zk_reassign_trace
 
 ZK, KRAFT = Cluster(Release(3, 9)), Cluster(Release(3, 9), kraft=True)
 BEFORE = StoredState(1, 5, (1, 2), partition_epoch=7, replicas=(1, 2, 3))

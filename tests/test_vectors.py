@@ -16,6 +16,7 @@ from udfs.kafka import (
     reassignment,
     replica_removal,
     state_machines,
+    zk_reassignment,
 )
 from udfs.kafka import metrics as controller_metrics
 from udfs.kafka import request_handling as broker_requests
@@ -153,8 +154,8 @@ def kraft_reassign_complete(release: Release, inputs: Fields) -> Fields:
     return {"completed": False} if done is None else {"completed": True, "replicas": done.replicas, "isr": done.isr}
 
 
-def zk_reassign(release: Release, inputs: Fields) -> reassignment.Reassignment:
-    return reassignment.zk_reassign_trace(
+def zk_reassign(release: Release, inputs: Fields) -> zk_reassignment.Reassignment:
+    return zk_reassignment.zk_reassign_trace(
         release,
         inputs["assignment"],
         inputs["target"],

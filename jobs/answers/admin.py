@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from jobs.answers.listing import Listing, in_columns
@@ -12,23 +13,31 @@ from jobs.describe.describe import matching
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed
 from jobs.read.published import nearest
-from udfs.describe.kafka_topics import DescribedPartition
+from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic
 from udfs.describe.snapshot import Snapshot, iso
 from udfs.errors import BadInput
 from udfs.kafka.admin_requests import Controller, Partition, elect, execute, generate, plan_json, verify
+from udfs.kafka.verdicts import algorithm_release
+from udfs.kafka.zk_reassignment import ReassignmentStep, requests_in_words
 
 NOT_ELECTED = ("ELECTION_NOT_NEEDED", "LeaderElectionNotNeeded")
 Plan = dict[tuple[str, int], list[int]]
 
 
 def controller_of(snapshot: Snapshot) -> Controller:
-    """The controller at a moment. Brokers of which no line says whether they were there count as alive."""
+    """The controller at a moment. Brokers of which no line says whether they were there count as alive, and in KRaft as
+    registered those that are gone and of which none says that they were unregistered."""
     state = snapshot.state
     gone = {broker.broker for broker in state.brokers if broker.state == "gone"}
     named = {broker.broker for broker in state.brokers}
     named |= {b for topic in state.topics for p in topic.partitions for b in p.replicas or ()}
     leaving = {broker.broker for broker in state.brokers if broker.state == "shutting_down"}
-    return Controller(state.tool.release, state.tool.kraft, frozenset(named - gone), frozenset(leaving))
+    registered = named | {broker for broker, is_registered in state.registrations.items() if is_registered}
+    registered -= {broker for broker in gone if not state.registrations.get(broker, True)}
+    release, elr_enabled = algorithm_release(state.tool.release, state.tool.kraft, snapshot.shows_elr)
+    return Controller(
+        release, state.tool.kraft, frozenset(named - gone), frozenset(leaving), frozenset(registered), elr_enabled
+    )
 
 
 def partitions_of(snapshot: Snapshot, topic: str | None) -> tuple[list[Partition], list[str]]:
@@ -45,17 +54,22 @@ def partitions_of(snapshot: Snapshot, topic: str | None) -> tuple[list[Partition
         if described.name not in wanted:
             continue
         for partition in described.partitions:
-            if (whole := _partition(described.name, partition)) is None:
+            if (whole := _partition(described, partition, is_kraft=snapshot.state.tool.kraft)) is None:
                 unknown.append(f"{described.name}-{partition.partition}")
             else:
                 known.append(whole)
     return known, unknown
 
 
-def _partition(topic: str, p: DescribedPartition) -> Partition | None:
-    if p.replicas is None or p.isr is None or p.leader is None:
+def _partition(topic: DescribedTopic, p: DescribedPartition, *, is_kraft: bool) -> Partition | None:
+    """None if its leader, ISR or assignment is unknown, or in KRaft who is eligible in place of an empty ISR."""
+    lacks_eligible = is_kraft and p.isr == () and p.elr is None
+    if p.replicas is None or p.isr is None or p.leader is None or lacks_eligible:
         return None
-    return Partition(topic, p.partition, p.replicas, p.isr, p.leader, p.leader_epoch or 0)
+    return Partition(
+        topic.name, p.partition, p.replicas, p.isr, p.leader, p.leader_epoch or 0, p.adding, p.removing, p.elr or (),
+        p.last_known_elr or (), topic.min_insync_replicas or 1,
+    )  # fmt: skip
 
 
 def elect_answer(snapshot: Snapshot, election_type: str, topic: str | None) -> Listing:
@@ -134,27 +148,50 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
         return _too_early(snapshot)
     controller = controller_of(snapshot)
     partitions, unknown = partitions_of(snapshot, None)
+    obscure = _obscure(snapshot, plan)
     lines: list[str] = []
     data: list[dict[str, Any]] = []
     for partition in partitions:
         target = plan.get((partition.topic, partition.partition))
-        if target is None:
+        if target is None or (partition.topic, partition.partition) in obscure:
             continue
-        steps, error = execute(controller, partition, target)
+        steps, error = _executed(controller, partition, target)
         name = f"{partition.topic}-{partition.partition}"
         lines.append(f"{name}: {_ids(partition.replicas)} to {_ids(target)}" + (f": {error}" if error else ""))
-        rows = [(s.step, _ids(s.assignment), s.leader, _ids(s.isr), s.leader_epoch) for s in steps]
-        lines += [f"  {line}" for line in in_columns(("step", "assignment", "leader", "isr", "leader epoch"), rows)]
+        lines += [f"  {line}" for line in _step_lines(controller, steps)]
         data.append({"topic": partition.topic, "partition": partition.partition, "target": target, "error": error,
-                     "steps": [vars(step) for step in steps]})  # fmt: skip
+                     "steps": [asdict(step) for step in steps]})  # fmt: skip
     return Listing(
         snapshot.cluster,
         f"Asked for at {date_time(snapshot.at)} UTC, the controller would have taken these steps for "
         f"{plural(len(data), 'partition')}.",
         lines,
-        [*_not_there(snapshot, plan), *_unknown(snapshot, [name for name in unknown if _is_planned(plan, name)])],
+        [
+            *_not_there(snapshot, plan),
+            *_obscure_words(obscure),
+            *_unknown(snapshot, [name for name in unknown if _is_planned(plan, name)]),
+        ],
         {"at": iso(snapshot.at), "reassignments": data},
     )
+
+
+def _executed(
+    controller: Controller, partition: Partition, target: Sequence[int]
+) -> tuple[list[ReassignmentStep], str | None]:
+    try:
+        return execute(controller, partition, target)
+    except ValueError as error:
+        raise BadInput(f"{error}.") from None
+
+
+def _step_lines(controller: Controller, steps: Sequence[ReassignmentStep]) -> list[str]:
+    """Steps in columns; KRaft's controller sends no requests, so there is no column of them."""
+    head = ("step", "assignment", "leader", "isr", "leader epoch", *(() if controller.kraft else ("requests",)))
+    rows: list[Sequence[object]] = []
+    for s in steps:
+        sent = () if controller.kraft else (requests_in_words(s.requests, controller.alive),)
+        rows.append((s.step, _ids(s.assignment), s.leader, _ids(s.isr), s.leader_epoch, *sent))
+    return in_columns(head, rows)
 
 
 def verify_text(snapshot: Snapshot, plan: Plan) -> str:
@@ -162,10 +199,10 @@ def verify_text(snapshot: Snapshot, plan: Plan) -> str:
     if snapshot.is_before:
         raise BadInput(_too_early(snapshot).sentence)
     lines = ["Status of partition reassignment:"]
-    described = {(t.name, p.partition): p for t in snapshot.state.topics for p in t.partitions}
+    described = {(t.name, p.partition): (t, p) for t in snapshot.state.topics for p in t.partitions}
     for (topic, number), target in plan.items():
-        p = described.get((topic, number))
-        whole = None if p is None else _partition(topic, p)
+        t, p = described.get((topic, number), (None, None))
+        whole = None if t is None or p is None else _partition(t, p, is_kraft=snapshot.state.tool.kraft)
         if p is None or whole is None:
             lines.append(f"The assignment of partition {topic}-{number} is in no line of the logs.")
         else:
@@ -180,6 +217,20 @@ def _not_there(snapshot: Snapshot, plan: Plan) -> list[str]:
     return [f"What it would have done to {listed(names, 3)}: not there at that moment."] if names else []
 
 
+def _obscure(snapshot: Snapshot, plan: Plan) -> list[tuple[str, int]]:
+    """Partitions of a plan with a pending reassignment of which no line has the lists."""
+    described = {(topic.name, p.partition): p for topic in snapshot.state.topics for p in topic.partitions}
+    return [key for key, p in described.items() if key in plan and p.reassigning and not (p.adding or p.removing)]
+
+
+def _obscure_words(names: Sequence[tuple[str, int]]) -> list[str]:
+    if not names:
+        return []
+    partitions = listed([f"{topic}-{number}" for topic, number in names], 3)
+    why = "a reassignment was pending, and no line has what it added and removed"
+    return [f"What it would have done to {partitions}: {why}."]
+
+
 def _is_planned(plan: Plan, name: str) -> bool:
     return any(name == f"{topic}-{number}" for topic, number in plan)
 
@@ -191,7 +242,8 @@ def _too_early(snapshot: Snapshot) -> Listing:
 def _unknown(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
     unknown = list(snapshot.notes)
     if names:
-        unknown.append(f"What it would have done to {', '.join(names[:3])}: leader, ISR or assignment is in no line.")
+        isr = "ISR (if it is empty, the ELR)" if snapshot.state.tool.kraft else "ISR"
+        unknown.append(f"What it would have done to {', '.join(names[:3])}: leader, {isr} or assignment is in no line.")
     if not snapshot.state.brokers:
         unknown.append("Which brokers were alive: no controller's log shows it; all replicas count as alive.")
     return unknown

@@ -105,12 +105,16 @@ def context_lines_at(at: datetime, began: datetime | None) -> str:
     - `leaving`: a controlled shutdown of a broker began;
     - `epochs`: broker epochs, as printed;
     - `deleting`: the deletion of topics was asked for, as printed; of these all count, not only the last;
+    - `registration`: KRaft `registered` a broker, or `unregistered` it;
     and of the controller term that began at `began`, if there is one:
     - `state`: the state that a partition, or (broker not null) a replica, went into;
     - `offline_dir`: a replica was marked offline for a failed log directory.
     """
     broker = f"coalesce({_number('broker')}, broker_id)"
     of_term = "false" if began is None else f'"at" >= {time_literal(began)}'
+    registrations = (
+        "kraft_broker_registered", "kraft_broker_unregistered", "metadata_register_broker", "metadata_unregister_broker"
+    )  # fmt: skip
     shutdowns = ("kraft_broker_controlled_shutdown_granted", "kraft_broker_controlled_shutdown_replayed")
     by_active = """EXISTS (FROM controller_timeline t WHERE t.controller_id = e.node_id
         AND e."at" >= coalesce(t.active_since, t.since) AND (t.until IS NULL OR e."at" <= t.until))"""
@@ -134,6 +138,12 @@ def context_lines_at(at: datetime, began: datetime | None) -> str:
             "epochs",
             _events("e", at, "broker_epochs_updated", "controller_context_broker_epochs"),
             value="fields['broker_epochs']",
+        ),
+        lines(
+            "registration",
+            _events("e", at, *registrations),
+            broker=broker,
+            value="CASE WHEN contains(event_type, 'unregister') THEN 'unregistered' ELSE 'registered' END",
         ),
         lines("deleting", _events("e", at, "topic_deletion_requested"), value=asked, each=asked),
         f"{lines('state', _events('e', at, 'partition_state_change'), **place)} WHERE {of_term}",
@@ -191,7 +201,8 @@ def snapshot_at(
 ) -> Snapshot:
     """The snapshot of a moment. `topic`: as kafka-topics takes it, a regular expression, or several names with commas.
 
-    Without `with_controller` nothing is read that only the controller held: shutdowns, states, broker epochs. Raises
+    Without `with_controller` nothing is read that only the controller held: shutdowns, states, broker epochs, and
+    whether any state has eligible leader replicas. Raises
     BadInput for a cluster or a topic that the tables do not have.
     """
     name = the_cluster(views, cluster)
@@ -227,7 +238,12 @@ def snapshot_at(
     )
     registrations = rows(views, latest("broker_timeline", at, "broker", "since"))
     state = cluster_state_of(tool, term, registrations, topics, context_lines, at)
-    return Snapshot(name, moment, first, last, state, tuple(_notes(coverage, at, by_messages)))
+    shows_elr = with_controller and bool(rows(views, SHOWS_ELR))
+    return Snapshot(name, moment, first, last, state, tuple(_notes(coverage, at, by_messages)), shows_elr)
+
+
+SHOWS_ELR = "SELECT 1 FROM partition_timeline WHERE len(elr) > 0 OR len(last_known_elr) > 0 LIMIT 1"
+"""PARTITION_TIMELINE -> a row if any state has eligible leader replicas."""
 
 
 def _only_topics(views: DuckDBPyConnection, cluster: str, topic: str, at: datetime) -> None:

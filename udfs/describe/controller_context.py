@@ -62,6 +62,8 @@ class ClusterState:
     """Topics whose deletion was asked for."""
     gone_before: frozenset[int] = frozenset()
     """Brokers that were gone when the controller term began, and still are."""
+    registrations: Mapping[int, bool] = field(default_factory=dict)
+    """KRaft: whether the last line about a broker's registration makes one (fenced or not), or ends it."""
 
     @property
     def alive(self) -> Alive:

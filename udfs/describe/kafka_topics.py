@@ -39,6 +39,7 @@ class DescribedPartition:
     replicas: tuple[int, ...] | None = None
     """Assignment in its order, replicas that are being added or removed included."""
     elr: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     reassigning: bool = False

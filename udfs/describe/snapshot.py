@@ -41,6 +41,8 @@ class Snapshot:
     state: ClusterState
     notes: tuple[str, ...] = ()
     """What is missing in the logs around that moment, a sentence each."""
+    shows_elr: bool = False
+    """Whether any state of the cluster, at any time, has eligible leader replicas."""
 
     @property
     def at(self) -> datetime:
@@ -159,6 +161,7 @@ def partition_of(
         isr=ids(row["isr"]),
         replicas=ids(replicas),
         elr=ids(row["elr"]),
+        last_known_elr=ids(row["last_known_elr"]),
         adding=tuple(ongoing["adding_replicas"] or ()) if ongoing else (),
         removing=tuple(ongoing["removing_replicas"] or ()) if ongoing else (),
         reassigning=ongoing is not None,
@@ -220,6 +223,7 @@ def _unfenced(p: DescribedPartition, alive: Alive) -> DescribedPartition:
     all_gone = p.replicas is not None and all(alive.get(replica) is False for replica in p.replicas)
     return replace(
         p, leader=NO_LEADER if all_gone else None, leader_epoch=None, partition_epoch=None, isr=None, elr=None,
+        last_known_elr=None,
         replicas=p.replicas if all_gone else None, inferred=True
     )  # fmt: skip
 
@@ -283,6 +287,7 @@ def cluster_state_of(
         gone_before=frozenset(
             broker for broker, row in by_broker.items() if began and row["until"] and row["until"] <= began
         ),
+        registrations={r["broker"]: r["value"] == "registered" for r in context_lines if r["kind"] == "registration"},
     )
 
 

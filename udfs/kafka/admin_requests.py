@@ -1,7 +1,7 @@
 """What the tools for reassignments and elections would have done to a partition: Kafka's algorithms as a what-if.
 
-After kafka.admin.ReassignPartitionsCommand and LeaderElectionCommand; the controller's part is in `reassignment`,
-`elections` and `kraft_elections`.
+After kafka.admin.ReassignPartitionsCommand and LeaderElectionCommand; the controller's part is in `zk_reassignment`,
+`reassignment`, `elections` and `kraft_elections`.
 """
 
 from __future__ import annotations
@@ -10,24 +10,29 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from udfs.kafka.elections import Choice, ElectionAnswer, elect_preferred, zk_elect_request
-from udfs.kafka.kraft_elections import kraft_elect_request, partition_change
+from udfs.kafka.kraft_elections import acceptable_brokers, kraft_elect_request, partition_change
 from udfs.kafka.kraft_partition import ControllerConfig, PartitionRegistration, RequestedChange, apply_change
 from udfs.kafka.placement import place_rack_unaware
-from udfs.kafka.reassignment import ReassignmentStep, kraft_reassign_plan, zk_reassign_trace
+from udfs.kafka.reassignment import ReassignmentLists, kraft_reassign_lists
 from udfs.kafka.releases import ProtocolVersion, Release
+from udfs.kafka.zk_reassignment import KIP_455, ReassignmentStep, zk_reassign_trace
 
 LOG_DIRS = Release(1, 1)
 """From here on the tool's plans name log directories (KIP-113)."""
+WAITS = "it waits for replicas to catch up"
 
 
 @dataclass(frozen=True)
 class Controller:
-    """What decides what a controller does: its release, its mode, and the brokers that it takes for alive."""
+    """What decides what a controller does: its release, its mode, and the brokers that it takes for alive (KRaft:
+    unfenced). `registered`, in KRaft: those and the fenced ones; None: nobody is fenced. `elr_enabled`: KIP-966."""
 
     release: Release
     kraft: bool
     alive: frozenset[int]
     shutting_down: frozenset[int] = frozenset()
+    registered: frozenset[int] | None = None
+    elr_enabled: bool = False
 
     @property
     def live(self) -> frozenset[int]:
@@ -35,14 +40,19 @@ class Controller:
         return self.alive - self.shutting_down
 
     @property
-    def config(self) -> ControllerConfig:
+    def acceptable(self) -> frozenset[int]:
+        """Who may lead in KRaft."""
+        return acceptable_brokers(self.release, self.alive, self.shutting_down)
+
+    def config(self, min_isr: int) -> ControllerConfig:
         """What KRaft's decisions go by; the metadata version is the release's own."""
-        return ControllerConfig(self.release, ProtocolVersion.parse(str(self.release.line)))
+        version = ProtocolVersion.parse(str(self.release.line))
+        return ControllerConfig(self.release, version, elr_enabled=self.elr_enabled, min_isr=min_isr)
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition as the controller has it."""
+    """A partition as the controller has it: `replicas` with those that a pending reassignment adds and removes."""
 
     topic: str
     partition: int
@@ -50,19 +60,31 @@ class Partition:
     isr: tuple[int, ...]
     leader: int
     leader_epoch: int
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    elr: tuple[int, ...] = ()
+    last_known_elr: tuple[int, ...] = ()
+    min_isr: int = 1
+
+    @property
+    def registration(self) -> PartitionRegistration:
+        """The same for KRaft's functions."""
+        return PartitionRegistration(
+            self.replicas, self.isr, self.leader, self.leader_epoch,
+            adding=self.adding, removing=self.removing, elr=self.elr, last_known_elr=self.last_known_elr,
+        )  # fmt: skip
 
 
 def elect(controller: Controller, partition: Partition, election_type: str) -> ElectionAnswer:
     """The answer to a request for a PREFERRED or UNCLEAN election, and who leads then.
 
     Before 2.2 a preferred election is asked for by znode, which answers nothing. UNCLEAN is a ValueError before 2.4
-    (KIP-460).
+    (KIP-460), as is any request to KRaft before 3.0.
     """
     if controller.kraft:
-        registration = PartitionRegistration(
-            partition.replicas, partition.isr, partition.leader, partition.leader_epoch
-        )
-        return kraft_elect_request(controller.config, registration, controller.live, election_type)
+        _need_kraft_3(controller, "election requests")
+        config = controller.config(partition.min_isr)
+        return kraft_elect_request(config, partition.registration, controller.acceptable, election_type)
     if controller.release < Release(2, 2) and election_type == "PREFERRED":
         choice = elect_preferred(
             controller.release, partition.replicas, partition.isr, partition.leader, controller.live
@@ -74,6 +96,11 @@ def elect(controller: Controller, partition: Partition, election_type: str) -> E
         controller.release, election_type, assigned=partition.replicas, leader=partition.leader, isr=partition.isr,
         alive=controller.alive, shutting_down=controller.shutting_down,
     )  # fmt: skip
+
+
+def _need_kraft_3(controller: Controller, requests: str) -> None:
+    if controller.release < Release(3):
+        raise ValueError(f"Kafka {controller.release} with KRaft takes no {requests}")
 
 
 def generate(partitions: Sequence[Partition], brokers: Sequence[int], start_index: int) -> list[Partition]:
@@ -108,46 +135,61 @@ def execute(
     controller: Controller, partition: Partition, target: Sequence[int]
 ) -> tuple[list[ReassignmentStep], str | None]:
     """The steps of a reassignment that is asked for by the API (before 2.4 by znode), if the added replicas that are
-    alive catch up in their order, and the error that refuses or stops it; null: it ends."""
-    added = [broker for broker in target if broker not in partition.replicas and broker in controller.live]
+    alive catch up in their order, and the error that refuses it or that its end met with; null: it ends.
+
+    It replaces a pending one; before 2.4 the tool refuses that. ValueError for KRaft before 3.0, which takes none.
+    """
     if controller.kraft:
-        return _kraft_steps(controller, partition, target, added)
+        _need_kraft_3(controller, "reassignments")
+        return _kraft_steps(controller, partition, target)
+    if controller.release < KIP_455 and (partition.adding or partition.removing):
+        return [], "There is an existing assignment running"
     outcome = zk_reassign_trace(
         controller.release, partition.replicas, target, leader=partition.leader, isr=partition.isr,
-        leader_epoch=partition.leader_epoch, alive=controller.live, catch_up_order=added,
+        leader_epoch=partition.leader_epoch, alive=controller.live,
+        catch_up_order=_joining(partition, target, controller.live), adding=partition.adding,
+        removing=partition.removing, shutting_down=controller.shutting_down,
     )  # fmt: skip
-    waits = None if outcome.completed or outcome.ignored else "it waits for replicas to catch up"
+    waits = None if outcome.completed or outcome.ignored else WAITS
     return list(outcome.steps), outcome.error or waits
 
 
+def _joining(partition: Partition, target: Sequence[int], live: Collection[int]) -> list[int]:
+    """Who of a target is to join the ISR: added replicas that can."""
+    staying = {*partition.replicas} - {*partition.adding}
+    return [broker for broker in target if broker not in staying and broker in live and broker not in partition.isr]
+
+
 def _kraft_steps(
-    controller: Controller, partition: Partition, target: Sequence[int], added: Sequence[int]
+    controller: Controller, partition: Partition, target: Sequence[int]
 ) -> tuple[list[ReassignmentStep], str | None]:
-    """The same in KRaft: the record that begins it, one for each replica that catches up; the last one completes it."""
-    malformed = not target or len(set(target)) < len(target) or min(target) < 0
-    if malformed or not set(target) - set(partition.replicas) <= controller.live:
+    """The same in KRaft: the record that begins it, one for each replica that catches up; the last one completes it.
+
+    All targets must be registered, alive or not (ReplicationControlManager.validateManualPartitionAssignment, 3.0 on).
+    """
+    registered = controller.alive if controller.registered is None else controller.registered
+    if not target or len(set(target)) < len(target) or not set(target) <= registered:
         return [], "INVALID_REPLICA_ASSIGNMENT"
-    lists = kraft_reassign_plan(partition.replicas, target)
-    now = PartitionRegistration(partition.replicas, partition.isr, partition.leader, partition.leader_epoch)
+    now, acceptable = partition.registration, controller.acceptable
+    lists = kraft_reassign_lists(ReassignmentLists(now.replicas, now.adding, now.removing), target)
     begin = RequestedChange(replicas=lists.replicas, adding=lists.adding, removing=lists.removing)
-    steps = []
-    for text, request in _kraft_requests(now, begin, added):
+    config, steps = controller.config(partition.min_isr), []
+    for text, request in _kraft_requests(begin, _joining(partition, target, acceptable)):
+        if request.isr is not None and now.leader not in controller.alive:
+            break  # nobody to catch up with
         asked = request if request.isr is None else replace(request, isr=(*now.isr, *request.isr))
-        after = apply_change(now, partition_change(controller.config, now, controller.live, "ONLINE", asked))
+        after = apply_change(now, partition_change(config, now, acceptable, "ONLINE", asked))
         if after != now:
             done = ", which completes it" if not after.adding and not after.removing else ""
             steps.append(ReassignmentStep(f"{text}{done}", after.replicas, after.leader, after.isr, after.leader_epoch))
         now = after
-    return steps, "it waits for replicas to catch up" if now.adding or now.removing else None
+    return steps, WAITS if now.adding or now.removing else None
 
 
-def _kraft_requests(
-    now: PartitionRegistration, begin: RequestedChange, added: Collection[int]
-) -> Iterator[tuple[str, RequestedChange]]:
+def _kraft_requests(begin: RequestedChange, joining: Sequence[int]) -> Iterator[tuple[str, RequestedChange]]:
     yield "assignment changed", begin
-    for broker in added:
-        if broker not in now.isr:
-            yield f"{broker} caught up", RequestedChange(isr=(broker,))
+    for broker in joining:
+        yield f"{broker} caught up", RequestedChange(isr=(broker,))
 
 
 def verify(partition: Partition, target: Sequence[int], *, is_reassigning: bool) -> str:

@@ -120,11 +120,11 @@ class KraftController:
         return records
 
     def reassign(self, name: str, target: Sequence[int]) -> Records:
-        """A reassignment is asked for; the newest request wins."""
+        """A reassignment is asked for; the newest request wins. All its brokers must be registered, fenced or not."""
         records = Records()
         before = self.partitions[name]
-        is_malformed = not target or len(set(target)) < len(target) or min(target) < 0
-        if is_malformed or not set(target) - set(before.replicas) <= self.broker_epochs.keys():
+        is_malformed = not target or len(set(target)) < len(target)
+        if is_malformed or not set(target) <= self.broker_epochs.keys():
             records.errors.append((name, "INVALID_REPLICA_ASSIGNMENT"))
             return records
         lists = kraft_reassign_lists(ReassignmentLists(before.replicas, before.adding, before.removing), target)

@@ -1,7 +1,8 @@
 """A ZooKeeper controller (0.8.0 to 3.9) as a whole: it takes events and says what Kafka would write and send.
 
 Composed of the functions of this package, in the order of kafka.controller.KafkaController: `onBrokerStartup`,
-`onBrokerFailure`, `doControlledShutdown`, `onReplicaElection`, `onPartitionReassignment`, `onControllerFailover`.
+`onBrokerFailure`, `doControlledShutdown`, `onReplicaElection`, `onPartitionReassignment`, `processAlterPartition`,
+`onControllerFailover`.
 """
 
 from __future__ import annotations
@@ -11,26 +12,36 @@ from dataclasses import dataclass, field, replace
 
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.elections import (
+    RECOVERED,
     Elected,
     Refused,
     Strategy,
     moves_on_shutdown,
     online_replicas,
+    recovery_after,
     zk_elect,
     zk_elect_request,
     zk_new_partition,
 )
-from udfs.kafka.reassignment import zk_reassign_trace
+from udfs.kafka.isr_requests import NONE, IsrOwner, IsrRequest, zk_alter_partition
+from udfs.kafka.reassignment import ReassignmentLists
 from udfs.kafka.releases import Release
 from udfs.kafka.replica_removal import zk_remove_replica
+from udfs.kafka.zk_reassignment import (
+    KIP_455,
+    ReassigningController,
+    ReassignmentStep,
+    reassignment_pass,
+    refusal_of,
+)
 
 NEW, ONLINE, OFFLINE = "NewPartition", "OnlinePartition", "OfflinePartition"
 
 
 @dataclass(frozen=True)
 class ZkPartition:
-    """A partition as a controller has it; `leader` None: nothing is stored yet. `target`: of a pending reassignment,
-    `origin` what was assigned before it."""
+    """A partition as a controller has it; `leader` None: nothing is stored yet. Of a pending reassignment its `target`,
+    and which of the replicas it adds and removes (until 2.3 not stored)."""
 
     replicas: tuple[int, ...]
     leader: int | None = None
@@ -40,7 +51,9 @@ class ZkPartition:
     controller_epoch: int = 0
     state: str = NEW
     target: tuple[int, ...] | None = None
-    origin: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    recovery: str = RECOVERED
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,8 @@ class ZkController:
         return decision
 
     def broker_started(self, broker: int) -> Decision:
-        """A broker registers: its replicas are told their states, then partitions without a leader get one."""
+        """A broker registers: its replicas are told their states, partitions without a leader get one, and
+        reassignments that it is a target of are taken up again, with another leader epoch if they still wait."""
         decision = Decision()
         self.alive.add(broker)
         self.shutting_down.discard(broker)
@@ -92,6 +106,9 @@ class ZkController:
             if broker in partition.replicas and partition.leader is not None:
                 decision.requests.append(Request("LeaderAndIsr", broker, name, partition.leader_epoch))
         self._elect_offline(self.partitions, decision)
+        for name, partition in list(self.partitions.items()):
+            if partition.target is not None and broker in partition.target:
+                self._reassign(name, partition.target, decision)
         return decision
 
     def broker_failed(self, broker: int) -> Decision:
@@ -145,7 +162,34 @@ class ZkController:
             decision,
             raises=False,
         )
-        self._reassign(name, decision)
+        self._complete(name, decision)
+        return decision
+
+    def alter_partition(self, name: str, request: IsrRequest) -> Decision:
+        """A leader asks for another ISR (KIP-497, 2.7 on); that may complete a reassignment. All brokers are sent the
+        metadata, whatever the answer. ValueError before 2.7."""
+        if self.release < Release(2, 7):
+            raise ValueError(f"Kafka {self.release} takes no requests to change the ISR; expected 2.7 or later")
+        decision, partition = Decision(), self.partitions[name]
+        owner = IsrOwner(
+            self._led(partition), partition.leader_epoch, partition.partition_epoch, partition.isr, partition.replicas,
+            self.alive - self.shutting_down, recovery=partition.recovery,
+        )  # fmt: skip
+        error, is_written = zk_alter_partition(self.release, owner, request)
+        if request.sender not in self.alive:
+            error, is_written = "STALE_BROKER_EPOCH", False
+        if error != NONE:
+            decision.failures.append((name, error))
+        if is_written:
+            after = replace(
+                partition, isr=request.isr, partition_epoch=partition.partition_epoch + 1, recovery=request.recovery,
+                controller_epoch=self.epoch,
+            )  # fmt: skip
+            self._store(name, after, decision, raises=False)
+        elif error != "STALE_BROKER_EPOCH":
+            self._update_metadata(name, decision)
+        if error == NONE:
+            self._complete(name, decision)
         return decision
 
     def elect(self, names: Iterable[str], election_type: str = "PREFERRED") -> Decision:
@@ -159,32 +203,58 @@ class ZkController:
                 offline_replicas=self.offline_replicas.get(name, ()),
             )  # fmt: skip
             if answer.leader_epoch_bump:
-                self._write(name, answer.leader, answer.isr, decision)
+                unclean = answer.leader not in partition.isr
+                recovery = recovery_after(self.release, unclean, partition.recovery)
+                self._write(name, answer.leader, answer.isr, decision, recovery)
             elif answer.error not in ("NONE", "ELECTION_NOT_NEEDED"):
                 decision.failures.append((name, answer.error))
         return decision
 
     def reassign(self, name: str, target: Sequence[int]) -> Decision:
-        """A reassignment is asked for; it goes as far as the ISR lets it."""
-        decision = Decision()
-        partition = self.partitions[name]
-        self.partitions[name] = replace(partition, target=tuple(target), origin=partition.replicas)
-        self._reassign(name, decision, is_new=True)
+        """A reassignment is asked for by znode; it goes as far as the ISR lets it.
+
+        From 2.4 on it replaces a pending one (KIP-455); until 2.3 the znode is not read while there is one.
+        """
+        decision, partition = Decision(), self.partitions[name]
+        if partition.target is not None and self.release < KIP_455:
+            return decision
+        live = self.alive - self.shutting_down
+        error = refusal_of(self.release, _lists(partition), target, live, by_znode=True)
+        if error is None:
+            self._reassign(name, target, decision)
+        elif error:
+            decision.failures.append((name, error))
+        return decision
+
+    def cancel(self, name: str) -> Decision:
+        """A pending reassignment is taken back: the origin is the target (2.4 on). ValueError before 2.4."""
+        if self.release < KIP_455:
+            raise ValueError(f"Kafka {self.release} cancels no reassignments; expected 2.4 or later")
+        decision, partition = Decision(), self.partitions[name]
+        if not partition.adding and not partition.removing:
+            decision.failures.append((name, "NO_REASSIGNMENT_IN_PROGRESS"))
+        else:
+            origin = [broker for broker in partition.replicas if broker not in partition.adding]
+            self._reassign(name, origin, decision)
         return decision
 
     def fail_over(self, epoch: int) -> Decision:
-        """Another controller takes over: partitions whose leader is gone are elected, and from 2.3 on dead replicas
-        leave their ISRs (KAFKA-3143)."""
+        """Another controller takes over: from 2.3 on dead replicas leave their ISRs (KAFKA-3143), then partitions whose
+        leader is gone are elected, and pending reassignments are taken up again, with another leader epoch."""
         decision = Decision()
         self.epoch = epoch
+        self.shutting_down.clear()
+        if self.release >= Release(2, 3):
+            dead = {broker for p in self.partitions.values() for broker in p.replicas} - self.alive
+            self._take_offline(sorted(dead), self.partitions, decision)
         for name, partition in self.partitions.items():
             is_led = partition.leader in self._online(name)
             state = NEW if partition.leader is None else ONLINE if is_led else OFFLINE
             self.partitions[name] = replace(partition, state=state)
         self._elect_offline(self.partitions, decision)
-        if self.release >= Release(2, 3):
-            dead = {broker for p in self.partitions.values() for broker in p.replicas} - self.alive
-            self._take_offline(sorted(dead), self.partitions, decision)
+        for name, partition in list(self.partitions.items()):
+            if partition.target is not None:
+                self._reassign(name, partition.target, decision)
         return decision
 
     # ---- what they have in common -----------------------------------------------------------------------------------
@@ -222,11 +292,12 @@ class ZkController:
             offline_replicas=self.offline_replicas.get(name, ()),
             unclean_enabled=self._allows_unclean(name),
             controller_epoch=self.epoch, stored_controller_epoch=partition.controller_epoch,
+            recovery=partition.recovery,
         )  # fmt: skip
         if isinstance(outcome, Refused):
             decision.failures.append((name, outcome.error))
         else:
-            self._write(name, outcome.leader, outcome.isr, decision)
+            self._write(name, outcome.leader, outcome.isr, decision, outcome.recovery)
 
     def _take_offline(self, brokers: Iterable[int], names: Iterable[str], decision: Decision) -> None:
         """Replicas of brokers leave the ISRs of partitions."""
@@ -245,28 +316,48 @@ class ZkController:
                 elif removed.written:
                     self._write(name, removed.leader, removed.isr, decision)
 
-    def _reassign(self, name: str, decision: Decision, *, is_new: bool = False) -> None:
-        """Steps of the pending reassignment that can be taken now."""
+    def _complete(self, name: str, decision: Decision) -> None:
+        """A pending reassignment whose target is in sync goes on."""
         partition = self.partitions[name]
-        if partition.target is None or (not is_new and not set(partition.target) <= set(partition.isr)):
-            return
-        trace = zk_reassign_trace(
-            self.release, partition.origin, partition.target, leader=self._led(partition), isr=partition.isr,
-            leader_epoch=partition.leader_epoch, alive=self.alive - self.shutting_down, by_znode=True,
-        )  # fmt: skip
-        for step in trace.steps:
+        if partition.target is not None and set(partition.target) <= set(partition.isr):
+            self._reassign(name, partition.target, decision)
+
+    def _reassign(self, name: str, target: Sequence[int], decision: Decision) -> None:
+        """A run of onPartitionReassignment. A partition of which nothing is stored only gets the lists: it waits."""
+        partition = self.partitions[name]
+        controller = ReassigningController(
+            self.release, self._online(name), frozenset(self.alive), self._allows_unclean(name)
+        )
+        at = ReassignmentStep("before", partition.replicas, self._led(partition), partition.isr, partition.leader_epoch)
+        run = reassignment_pass(controller, at, _lists(partition), target)
+        for step in run.steps if partition.leader is not None else ():
             now = self.partitions[name]
-            if step.leader_epoch > now.leader_epoch:
-                self._write(name, step.leader, step.isr, decision, replicas=step.assignment)
-            else:
-                self.partitions[name] = replace(now, replicas=step.assignment)
-        if trace.error is not None:
-            decision.failures.append((name, trace.error))
-        if trace.completed or trace.ignored:
-            self.partitions[name] = replace(self.partitions[name], target=None)
+            after = replace(now, replicas=step.assignment)
+            if step.leader_epoch > now.leader_epoch or step.leader != now.leader:
+                after = replace(
+                    after, leader=step.leader, isr=step.isr, leader_epoch=step.leader_epoch,
+                    partition_epoch=now.partition_epoch + 1, controller_epoch=self.epoch,
+                    state=now.state if step.leader in (NO_LEADER, now.leader) else ONLINE,
+                )  # fmt: skip
+                decision.writes.append((name, after))
+            self.partitions[name] = after
+            decision.requests += [
+                Request(request.kind, broker, name, step.leader_epoch, request.deletes)
+                for request in step.requests
+                for broker in request.brokers
+            ]
+        if run.error is not None:
+            decision.failures.append((name, run.error))
+        self.partitions[name] = replace(
+            self.partitions[name],
+            replicas=run.lists.replicas,
+            adding=run.lists.adding,
+            removing=run.lists.removing,
+            target=None if run.completed and partition.leader is not None else tuple(target),
+        )
 
     def _write(
-        self, name: str, leader: int, isr: Sequence[int], decision: Decision, replicas: tuple[int, ...] | None = None
+        self, name: str, leader: int, isr: Sequence[int], decision: Decision, recovery: str | None = None
     ) -> None:
         """A new leader epoch."""
         before = self.partitions[name]
@@ -277,7 +368,7 @@ class ZkController:
             leader_epoch=before.leader_epoch + 1,
             partition_epoch=before.partition_epoch + 1,
             state=OFFLINE if leader == NO_LEADER else ONLINE,
-            replicas=before.replicas if replicas is None else replicas,
+            recovery=before.recovery if recovery is None else recovery,
         )
         self._store(name, after, decision)
 
@@ -289,5 +380,12 @@ class ZkController:
                 decision.requests.append(Request("LeaderAndIsr", broker, name, after.leader_epoch))
         self.partitions[name] = after
         decision.writes.append((name, after))
-        for broker in sorted(self.alive):
-            decision.requests.append(Request("UpdateMetadata", broker, name, after.leader_epoch))
+        self._update_metadata(name, decision)
+
+    def _update_metadata(self, name: str, decision: Decision) -> None:
+        leader_epoch = self.partitions[name].leader_epoch
+        decision.requests += [Request("UpdateMetadata", broker, name, leader_epoch) for broker in sorted(self.alive)]
+
+
+def _lists(partition: ZkPartition) -> ReassignmentLists:
+    return ReassignmentLists(partition.replicas, partition.adding, partition.removing)

@@ -234,7 +234,6 @@ CLASSIC: Requests = [  # KafkaController.onPartitionReassignment, {1,2,3} to {4,
     ("1 and 2 and 3 deleted", "StopReplica with delete to 1,2,3"),
     ("assignment narrowed in ZK", TO_ALL),
 ]
-TO_THE_LEADER = ("3 offline, leaves ISR", f"LeaderAndIsr to 4; {TO_ALL}; StopReplica to 3")
 WITHOUT_STOP: Requests = [
     *CLASSIC[2:8],
     *((f"{broker} offline, leaves ISR", f"LeaderAndIsr to 4; {TO_ALL}") for broker in (1, 2, 3)),

@@ -215,15 +215,15 @@ blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas
 # States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
 # not assigned
 STATES = """
-cluster | topic  | partition | incarnation | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | since
-zk      | sound  | 0         | 0           | 1      | 0            | 0               | 1                | 1,2 | 1,2      | 10:00:00
-zk      | sound  | 0         | 0           | 2      | 1            | 1               | 1                | 2   | 1,2      | 10:00:01
+cluster | topic  | partition | incarnation | leader | leader_epoch | partition_epoch | controller_epoch | isr | replicas | since | made_by
+zk      | sound  | 0         | 0           | 1      | 0            | 0               | 1                | 1,2 | 1,2      | 10:00:00 |
+zk      | sound  | 0         | 0           | 2      | 1            | 1               | 1                | 2   | 1,2      | 10:00:01 |
 # another life of the topic begins anew: no epoch falls
-zk      | sound  | 0         | 1           | 1      | 0            | 0               | 2                | 1   | 1        | 10:00:02
-zk      | outside | 0        | 0           | 3      | 0            | 1               | 1                | 1,2 | 1,2,3    | 10:00:00
-zk      | twice  | 0         | 0           | 1      | 4            | 6               | 1                | 1,2 | 1,2      | 10:00:00
-zk      | twice  | 0         | 0           | 2      | 4            | 7               | 1                | 1,2 | 1,2      | 10:00:01
-zk      | stranger | 0       | 0           | 1      | 0            | 1               | 1                | 1,9 | 1,2      | 10:00:00
+zk      | sound  | 0         | 1           | 1      | 0            | 0               | 2                | 1   | 1        | 10:00:02 |
+zk      | outside | 0        | 0           | 3      | 0            | 1               | 1                | 1,2 | 1,2,3    | 10:00:00 | controller
+zk      | twice  | 0         | 0           | 1      | 4            | 6               | 1                | 1,2 | 1,2      | 10:00:00 |
+zk      | twice  | 0         | 0           | 2      | 4            | 7               | 1                | 1,2 | 1,2      | 10:00:01 |
+zk      | stranger | 0       | 0           | 1      | 0            | 1               | 1                | 1,9 | 1,2      | 10:00:00 |
 """
 # a replica that was deleted cannot come back without becoming NonExistentReplica
 TRANSITIONS = """
@@ -413,13 +413,13 @@ moves   | 1       | 08:00:00 | kafka_version | kafka_version=3.7.1
 moves   | 2       | 10:20:00 | kafka_version | kafka_version=3.8.0
 """
 MOVED_STATES = """
-cluster | topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | missing_before | since    | until
-moves   | one   | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 09:59:59
-moves   | one   | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 09:59:59 |
-moves   | two   | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 10:59:59
-moves   | two   | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 10:59:59 |
-moves   | edge  | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 10:29:59
-moves   | edge  | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 10:29:59 |
+cluster | topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | missing_before | since    | until | made_by
+moves   | one   | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 09:59:59 |
+moves   | one   | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 09:59:59 | |
+moves   | two   | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 10:59:59 |
+moves   | two   | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 10:59:59 | | controller
+moves   | edge  | 0         | 0           | 2      | 1            | 1               | 2   | 1,2      | 0              | 09:00:00 | 10:29:59 |
+moves   | edge  | 0         | 0           | 2      | 1            | 2               | 2,3 | 1,2,3    | 0              | 10:29:59 | |
 """
 UPGRADE_MOVES = """
 cluster | topic | partition | incarnation | since    | until    | original_replicas | target_replicas | adding_replicas | removing_replicas | state

@@ -202,10 +202,11 @@ def _with_terms(
 def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
     """REASSIGNMENTS, PARTITION_TIMELINE -> those that were completed, with `states`, `is_whole`, `ends`:
     see `judge_reassignment`, `judge_end`. Lines show states up to 2 s late. As it is completed it makes a state, which
-    has to be there."""
+    has to be there: behind a leader's last one, at INFO, those that the controller wrote may be missing."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     end = F.lead("since").over(order)
-    is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, end.isNull())
+    is_last_known = end.isNull() & F.coalesce(F.col("made_by") == "controller", F.lit(False))
+    is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, is_last_known)
     spans = states.where("isr IS NOT NULL").select(
         *INCARNATION,
         "ordinal",

@@ -161,6 +161,12 @@ CASES = {
     "after the last line: the other replica may have come into sync unseen": Case(
         [known(5, 4, 1, [4], 20, [4, 0])], [step(1, UNFENCED, 0), step(30, FENCED, 4)], {}
     ),
+    "orders-5 of 4.1.0, controllers' logs only: of an unknown assignment the other replica may join, too": Case(
+        [known(9, 2, 3, [2], 20)],
+        [step(1, UNFENCED, 0), step(30, FENCED, 2), step(40, UNCLEAN_RESTART, 2)],
+        {},
+        ELIGIBLE,
+    ),
     "after the last line: if it had, its own log would show that it leads": Case(
         [known(5, 4, 1, [4], 20, [4, 0])],
         [step(1, UNFENCED, 0), step(30, FENCED, 4)],

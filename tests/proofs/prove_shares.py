@@ -1,9 +1,8 @@
 """What share of decisions is judged, by kind and capture: `python tests/proofs/prove_shares.py DIR`.
 
-DIR is what `prove_truth.py --keep DIR` left: a warehouse of all captures' logs, and one of their dumps. Prints a row for
-each capture, then one for each rule with the inputs that most often were missing. Fails if elections are judged to less
-than their bar (ZooKeeper 0.95, KRaft's logs 0.9, dumps 1.0; failed ones 0.9), if anything is called violated, or if a rule
-that a night applies judged nothing in all captures.
+DIR is what `prove_truth.py --keep DIR` left: a warehouse of all captures' logs, and one of their dumps. Prints a row
+for each capture, then one for each rule with the inputs that most often were missing. Fails if elections are judged to
+less than their bar (ZooKeeper 0.95, KRaft's logs 0.9, dumps 1.0; failed ones 0.9), or if anything is called violated.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ FAILED = "failed"
 """Elections that ended without a leader: their subject names the time, not a leader epoch."""
 COLUMNS = ("elections", FAILED, "decisions", "invariants")
 COUNTS = """
-SELECT cluster, rule, subject LIKE '%failed at%' AS has_failed, verdict, array_to_string(missing_inputs, ', ') AS missing,
-    count(*) AS verdicts
+SELECT cluster, rule, subject LIKE '%failed at%' AS has_failed, verdict, count(*) AS verdicts,
+    array_to_string(missing_inputs, ', ') AS missing
 FROM verdicts GROUP BY ALL
 """
 

@@ -258,7 +258,8 @@ def _with_preferred_leader(state: PossibleState, active: Activity) -> Iterator[P
 
 
 def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Activity) -> Iterator[Ids]:
-    """ISRs that a leader may ask for; only that of its line where there is one."""
+    """ISRs that a leader may ask for; only that of its line where there is one. Of an unknown assignment any broker may
+    join that lines show as a replica of the partition at some time: those that the controller tells of in `active`."""
     if known is not None and known.isr is not None:
         isr = frozenset(known.isr)
         # the same again only once it has recovered from an unclean election, alone
@@ -269,7 +270,7 @@ def _isrs_by_leader(state: PossibleState, known: KnownState | None, active: Acti
     fewer = range(len(others)) if len(others) < MOST_IN_SYNC else (len(others) - 1,)
     for members in chain.from_iterable(combinations(others, size) for size in fewer):
         yield frozenset((state.leader, *members))
-    for replica in state.replicas or ():
+    for replica in sorted(active) if state.replicas is None else state.replicas:
         if replica not in state.isr and active.get(replica, True):
             yield state.isr | {replica}
 

@@ -172,9 +172,7 @@ def _born(
                  "features": [], "rack": None, "fenced": True},
             )
         )  # fmt: skip
-        records.append(
-            (2, "BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": broker, "brokerEpoch": broker, "fenced": -1})
-        )
+        records.append(_unfenced(2, broker))
     records.append((10, "TOPIC_RECORD", {"name": "orders", "topicId": TOPIC_ID}))
     partition = {
         "partitionId": 0, "topicId": TOPIC_ID, "replicas": [*replicas], "isr": [*(isr or replicas)],
@@ -185,6 +183,10 @@ def _born(
 
 def _fenced(at_s: float, broker: int) -> tuple[float, str, Mapping[str, object]]:
     return at_s, "BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": broker, "brokerEpoch": broker, "fenced": 1}
+
+
+def _unfenced(at_s: float, broker: int) -> tuple[float, str, Mapping[str, object]]:
+    return at_s, "BROKER_REGISTRATION_CHANGE_RECORD", {"brokerId": broker, "brokerEpoch": broker, "fenced": -1}
 
 
 def _change(at_s: float, **fields: object) -> tuple[float, str, Mapping[str, object]]:
@@ -367,6 +369,28 @@ EXHIBITS = (
             *_born([1, 2, 3], 7), _fenced(30, 1), _fenced(30, 2), _change(30, leader=3, isr=[3]),
             _fenced(60, 3), _change(60, leader=-1),
         ),
+    ),
+    Exhibit(
+        "KAFKA-14140",
+        "A broker that is fenced is back in the ISR: its leader asked for it by an older view.",
+        "3.3",
+        "isr_joiner_online",
+        _dump(
+            *_born([1, 2, 3], 7), _fenced(30, 3), _change(30, isr=[1, 2], leader=1), _change(40, isr=[1, 2, 3]),
+            _unfenced(60, 3),
+        ),
+        _dump(
+            *_born([1, 2, 3], 7), _fenced(30, 3), _change(30, isr=[1, 2], leader=1), _unfenced(60, 3),
+            _change(60, isr=[1, 2, 3]),
+        ),
+    ),
+    Exhibit(
+        "KAFKA-15021",
+        "The leader shrinks its ISR, and the leader epoch rises, though nobody else leads and no replica is gone.",
+        "3.8",
+        "epoch_increments",
+        _dump(*_born([1, 2, 3], 20), _change(30, leader=1, isr=[1, 2])),
+        _dump(*_born([1, 2, 3], 20), _change(30, isr=[1, 2])),
     ),
     Exhibit(
         "KAFKA-15665",

@@ -5,14 +5,18 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+import pytest
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
+from jobs.findings.replay import to_caused_states
 from jobs.findings.state_inputs import with_state_inputs
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.timelines import PARTITION_TIMELINE
+from schemas.spark import FLAG, IDS, INT, PARTITION_KEY, TEXT, struct
+from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 from udfs.kafka.releases import Release
 from udfs.kafka.stored_state import Cluster
 from udfs.kafka.verdicts import judge_states
@@ -143,3 +147,83 @@ def test_the_last_known_leader_leads_again_uncleanly_and_may() -> None:
 
     assert verdict(1, "RECOVERING") == "holds"
     assert verdict(2, "RECOVERING") == "unknown"
+
+
+# ---- who joins an ISR -----------------------------------------------------------------------------------------------
+# broker 3 is fenced from 10:10 to 10:20
+JOINABLE = """
+broker | since    | until    | evidence
+1      | 10:00:01 |          | @d:1
+2      | 10:00:01 |          | @d:2
+3      | 10:00:01 | 10:10:00 | @d:3,@d:30
+3      | 10:20:00 |          | @d:40
+"""
+JOINING = """
+topic    | partition_epoch | leader | leader_epoch | isr   | replicas | missing_before | since    | evidence
+fenced   | 1               | 1      | 0            | 1,2   | 1,2,3    | 0              | 10:10:00 | @d:31
+fenced   | 2               | 1      | 0            | 1,2,3 | 1,2,3    | 0              | 10:15:00 | @d:35
+# records of one moment are in order, too: one comes after the fencing, the other before
+at_once  | 1               | 1      | 0            | 1,2   | 1,2,3    | 0              | 10:10:00 | @d:31
+at_once  | 2               | 1      | 0            | 1,2,3 | 1,2,3    | 0              | 10:10:00 | @d:32
+ahead    | 1               | 1      | 0            | 1,2   | 1,2,3    | 0              | 10:09:59 | @d:28
+ahead    | 2               | 1      | 0            | 1,2,3 | 1,2,3    | 0              | 10:10:00 | @d:29
+unfenced | 1               | 1      | 0            | 1,2   | 1,2,3    | 0              | 10:10:00 | @d:31
+unfenced | 2               | 1      | 0            | 1,2,3 | 1,2,3    | 0              | 10:20:00 | @d:41
+# so shortly before the unfencing that its time may be wrong
+near     | 1               | 1      | 0            | 1,2   | 1,2,3    | 0              | 10:10:00 | @d:31
+near     | 2               | 1      | 0            | 1,2,3 | 1,2,3    | 0              | 10:19:59 | @d:39
+# a line of a log may be late
+logged   | 1               | 1      | 0            | 1,2   | 1,2,3    | 0              | 10:10:00 | 1@s:1
+logged   | 2               | 1      | 0            | 1,2,3 | 1,2,3    | 0              | 10:15:00 | 1@s:2
+# an election is judged by its own inputs
+elected  | 1               | -1     | 0            | 2     | 1,2,3    | 0              | 10:10:00 | @d:31
+elected  | 2               | 3      | 1            | 3     | 1,2,3    | 0              | 10:15:00 | @d:36
+# of replica 4 no line says anything
+unheard  | 1               | 1      | 0            | 1,2   | 1,2,4    | 0              | 10:10:00 | @d:31
+unheard  | 2               | 1      | 0            | 1,2,4 | 1,2,4    | 0              | 10:15:00 | @d:37
+"""
+JOINED_AT = {
+    "fenced": "violated", "at_once": "violated", "ahead": "unknown", "unfenced": "holds", "near": "unknown",
+    "logged": "unknown", "elected": "unknown", "unheard": "unknown",
+}  # fmt: skip
+CAUSES = T.StructType(
+    [
+        *PARTITION_KEY,
+        *struct(leader_epoch=INT, succeeded=FLAG, strategy=TEXT, trigger=TEXT, isr=IDS, live_brokers=IDS),
+        *struct(certainly_online=IDS, possibly_online=IDS, lists_live=FLAG, unclean_enabled=FLAG, topic_switch=FLAG),
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def joining(frame: Frame) -> list[dict[str, object]]:
+    """States of JOINING, with who was online."""
+    coverage = frame(LOG_COVERAGE, COVERAGE)
+    known = to_known_spans(coverage, CONTROLLER_LOGS, timedelta(hours=1), "cluster")
+    records = "\n".join(f"d | {number} | metadata_partition_change" for number in range(28, 42))
+    lines = f"file_id | line | event_type\n{records}\ns | 1 | partition_cached\ns | 2 | partition_cached\n"
+    states = inputs(frame, JOINING, lines, Settings())
+    kraft = frame(struct(cluster=TEXT), "cluster\nc\n")
+    caused = to_caused_states(states, frame(CAUSES, "topic\n"), frame(BROKER_TIMELINE, JOINABLE), known, kraft)
+    return [row.asDict() for row in caused.collect()]
+
+
+@pytest.mark.parametrize(("release", "is_judged"), [("3.2", False), ("3.3", True)])
+def test_who_joins_an_isr_was_online(joining: list[dict[str, object]], release: str, is_judged: bool) -> None:
+    """From 3.3 on (KIP-841); records of a dump are in order, so what they show can be wrong."""
+    cluster = Cluster(Release.parse(release), kraft=True)
+
+    def verdicts(topic: str) -> list[str]:
+        rows = [row for row in joining if row["topic"] == topic]
+        return [v.verdict for _, v in judge_states(cluster, rows) if v.rule == "isr_joiner_online"]
+
+    assert {topic: verdicts(topic) for topic in JOINED_AT} == {
+        topic: [verdict] if is_judged else [] for topic, verdict in JOINED_AT.items()
+    }
+
+
+def test_a_violation_names_who_joined(joining: list[dict[str, object]]) -> None:
+    rows = [row for row in joining if row["topic"] == "fenced"]
+    wrong = next(v for _, v in judge_states(Cluster(Release(3, 3), kraft=True), rows) if v.verdict == "violated")
+    assert wrong.expected == "only online brokers joining the ISR"
+    assert wrong.actual == "[3] joined, online were [1, 2]"

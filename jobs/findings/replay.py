@@ -294,6 +294,7 @@ def to_caused_states(
 
     PARTITION_TIMELINE's columns, and null where unknown: of elections `trigger`, `unclean_enabled`; of these, of new
     partitions and of those whose ISR grew `certainly_online`, `possibly_online`. Incarnations stay together.
+    Who joins the ISR of a leader that stays was online, unless records of a dump (`in_record`) tell the order of both.
     """
     is_asked_for = (F.col("strategy") == "offline") & (F.col("trigger") == "admin")
     trigger = (
@@ -315,9 +316,9 @@ def to_caused_states(
     )
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     in_order = states.withColumns(
-        {"epoch_before": F.lag("leader_epoch").over(order), "isr_before": F.lag("isr").over(order)}
+        {f"{name}_before": F.lag(name).over(order) for name in ("leader_epoch", "leader", "isr")}
     )
-    is_first = ~F.col("epoch_before").eqNullSafe(F.col("leader_epoch"))
+    is_first = ~F.col("leader_epoch_before").eqNullSafe(F.col("leader_epoch"))
     rows = in_order.withColumn("elected_epoch", F.when(is_first, F.col("leader_epoch")))
     elected = causes.withColumnRenamed("leader_epoch", "elected_epoch")
     grown = rows.where("isr_before IS NULL OR size(array_except(isr, isr_before)) > 0").select(
@@ -327,15 +328,14 @@ def to_caused_states(
     then = registered(grown, brokers, known_spans, kraft_clusters).select(
         *INCARNATION, F.col("decision").alias("ordinal"), "certain", "possible"
     )
-    known = {
-        ONLINE[0]: F.coalesce(ONLINE[0], "certain"),
-        ONLINE[1]: F.coalesce(ONLINE[1], F.array_union("possible", "isr")),
-    }
+    is_in_order = F.col("in_record") & (F.col("leader") == F.col("leader_before"))
+    known_then = F.when(is_in_order, F.col("possible")).otherwise(F.array_union("possible", "isr"))
+    known = {ONLINE[0]: F.coalesce(ONLINE[0], "certain"), ONLINE[1]: F.coalesce(ONLINE[1], known_then)}
     return (
         rows.join(elected, [*INCARNATION, "elected_epoch"], "left")
         .join(then, [*INCARNATION, "ordinal"], "left")
         .withColumns(known)
-        .drop("epoch_before", "isr_before", "elected_epoch", "certain", "possible")
+        .drop("leader_epoch_before", "leader_before", "isr_before", "elected_epoch", "certain", "possible", "in_record")
         .repartition(*INCARNATION)
         .sortWithinPartitions(*INCARNATION, "ordinal")
     )

@@ -28,14 +28,16 @@ CREATED = "metadata_partition"
 def with_state_inputs(
     states: DataFrame, events: DataFrame, known_spans: DataFrame, facts: ClusterFacts, settings: Settings
 ) -> DataFrame:
-    """PARTITION_TIMELINE, EVENTS -> states with `recovery` and `min_isr`; null unknown, and of ZooKeeper's states."""
+    """PARTITION_TIMELINE, EVENTS -> states with `recovery` and `min_isr`, null unknown, and of ZooKeeper's states;
+    and `in_record`: whether a record of a dump shows it."""
     if not (facts.kinds.kraft or facts.kinds.dumps):
-        return states.withColumns({"recovery": F.lit(None).cast("string"), "min_isr": F.lit(None).cast("int")})
+        none = {"recovery": F.lit(None).cast("string"), "min_isr": F.lit(None).cast("int"), "in_record": F.lit(False)}
+        return states.withColumns(none)
     return _with_min_isr(_with_recovery(states, events), events, known_spans, settings)
 
 
 def _with_recovery(states: DataFrame, events: DataFrame) -> DataFrame:
-    """States with `recovery`: the recovery state that a line of the evidence prints with the state's epoch.
+    """States with `in_record`, and `recovery`: what a line of the evidence prints with the state's epoch.
 
     Records of a dump print it if it changes, and a new partition's if it is not RECOVERED: there it goes on.
     """
@@ -62,13 +64,14 @@ def _with_recovery(states: DataFrame, events: DataFrame) -> DataFrame:
         )
     )
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    is_next = F.coalesce(F.col("in_record"), F.lit(False)) & (F.col("missing_before") == 0)
+    is_next = F.col("in_record") & (F.col("missing_before") == 0)
     in_run = Window.partitionBy(*INCARNATION, "run").orderBy("ordinal")
     return (
         states.join(by_state, key, "left")
+        .withColumn("in_record", F.coalesce("in_record", F.lit(False)))
         .withColumn("run", F.sum(F.when(is_next, 0).otherwise(1)).over(order))
         .withColumn("recovery", F.last("printed_recovery", ignorenulls=True).over(in_run))
-        .drop("printed_recovery", "in_record", "run")
+        .drop("printed_recovery", "run")
     )
 
 

@@ -169,7 +169,7 @@ def test_values_of_settings_are_as_printed() -> None:
     assert configs_of([], line) == {"cleanup.policy": "compact", "min.insync.replicas": "2"}
 
 
-SETTINGS = {  # defaults, a topic's own, each name -> value (None: all there are), in order of time -> settings
+SETTINGS: dict[str, Any] = {  # defaults, a topic's own, each name -> value (None: all there are), in order of time -> settings
     "a line with all takes earlier ones away": ([], [("a", "1"), (None, "b -> 2")], {"b": "2"}),
     "a later one is added to them": ([], [(None, "a -> 1,b -> 2"), ("c", "3")], {"a": "1", "b": "2", "c": "3"}),
     "a removed one leaves the default": (

@@ -89,13 +89,24 @@ ELECTIONS = table(
         null="the election was not unclean, or unknown",
     ),
     column(
+        "start_offset",
+        LONG,
+        "Of an unclean election the first offset of its leader epoch, as its leader logs it (0.11 on): the "
+        "end of its log then.",
+        null="the election was not unclean, or unknown",
+    ),
+    column(
         "lost_records_min",
         LONG,
-        "At least this number of records was lost: what the last leader had when it came back, and cut off to follow.",
+        "At least this number of records was lost: what the last leader had when it came back, and cut off to follow. "
+        "0 if it was elected itself.",
         null="unknown, or the election was not unclean",
     ),
     column(
-        "lost_records_max", LONG, "At most this number of records was lost.", null="as lost_records_min, or no bound"
+        "lost_records_max",
+        LONG,
+        "At most this number of records was lost.",
+        null="as lost_records_min, or no bound: a last leader that was elected itself may have lost some with its disk",
     ),
     EVIDENCE_COLUMN,
 )

@@ -131,6 +131,44 @@ def test_loss_answers_yes_no_or_perhaps(warehouse: Path, tmp_path: Path) -> None
     assert answer["cannot_be_told"][0].startswith("Whether 1 election of 2 was clean")
 
 
+LED_ON = {"last_leader": 2, "start_offset": 841, "lost_records_min": 0, "lost_records_max": None}
+"""Of an election of broker 2: it was the last leader itself."""
+OTHERS = {  # bounds of another election, or none of it -> answer, unclean elections of which it is not known what they lost
+    "none": (None, f"Perhaps: 1 unclean election of pay-in-0 {SPAN}; the last leader itself led on, and lost records only if its "
+        "disk did.", 0),
+    "exact": ((5, 5), f"Yes: 2 unclean elections of pay-in-1, pay-in-0 lost 5 records {SPAN}; in 1 of them the last leader itself "
+        "led on.", 0),
+    "at least": ((5, None), f"Yes: 2 unclean elections of pay-in-1, pay-in-0 lost at least 5 records {SPAN}; in 1 of them the last "
+        "leader itself led on.", 1),
+    "unknown": ((None, None), f"Perhaps: 2 unclean elections of pay-in-0, pay-in-1 {SPAN}; how many records they lost is not known; "
+        "in 1 of them the last leader itself led on.", 1),
+    "nothing": ((0, 0), f"Perhaps: 2 unclean elections of pay-in-0, pay-in-1 {SPAN}; in 1 of them the last leader itself led on, "
+        "the other new leader had all records.", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_loss_counts_last_leaders_that_led_on_apart(case: str, tmp_path: Path) -> None:
+    bounds, sentence, unknown = OTHERS[case]
+    election = tables()["elections"][1]
+    rows = [{**election, **LED_ON}]
+    if bounds is not None:
+        rows.append({**election, "partition": 1, "lost_records_min": bounds[0], "lost_records_max": bounds[1]})
+    root = night(tmp_path / "w", {"elections": rows})
+    answer = data(root, "loss")
+    assert (answer["answer"], answer["led_on"], answer["lost_records_max"]) == (sentence, 1, None)
+    gaps = answer["cannot_be_told"]
+    assert "What the disk of a last leader lost before it led on itself, in 1 unclean election." in gaps
+    assert (f"How many records {unknown} unclean election lost at most." in gaps) == bool(unknown)
+    text = "the last leader itself led on, with its log to offset 841; more is lost only if its disk lost it"
+    assert text in run(root, "loss").stdout
+    assert text in run(root, "check").stdout
+    why = " ".join(run(root, "why", "pay-in-0", "--at", "10:05:30").stdout.split())
+    assert text in why
+    assert "Whether broker 2 had lost records with its disk before the unclean election of" in why
+    assert "How many records the unclean election" not in why
+
+
 def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehouse: Path) -> None:
     answer = data(warehouse, "incidents")
     assert answer["answer"] == f"2 incidents {SPAN}, by outages."

@@ -201,12 +201,29 @@ def test_last_configs() -> None:
         11:00 | kraft_config_set     | b     |           | config_resource_type=TOPIC; config_name=y; config_value=3
         11:00 | kraft_config_set     |       |           | config_resource_type=BROKER; config_name=y; config_value=4
         11:00 | kraft_config_set     |       | 1         | config_resource_type=BROKER; config_name=y; config_value=5
+        # records of a dump
+        11:00 | metadata_config      | c     |           | config_resource_type=TOPIC; config_name=y; config_value=6
+        11:01 | metadata_config      | c     |           | config_resource_type=TOPIC; config_name=y
+        11:01 | metadata_config      | c     |           | config_resource_type=TOPIC; config_name=z; config_value=7
+        11:01 | metadata_config      |       |           | config_resource_type=BROKER; config_name=z; config_value=8
+        11:01 | metadata_config      |       | 1         | config_resource_type=BROKER; config_name=z; config_value=9
+        # brokers print all that a topic has of its own, or all defaults
+        11:00 | metadata_config      | d     |           | data={"resourceType":2,
+        11:00 | metadata_config_updated | d  | 1         | config=x -> 1,y -> 2
+        11:01 | metadata_config_updated | d  | 2         | config=x -> 1
+        11:01 | metadata_config_updated |    | 2         | config=y -> 3
+        11:01 | metadata_config_updated |    | 2         | entity_type=broker; entity=2; config=y -> 4
     """
     last_values = """
         topic | name | value       | at
         a     |      | Map(x -> 1) | 11:01
         b     | y    | 3           | 11:00
               | y    | 4           | 11:00
+        c     | y    | null        | 11:01
+        c     | z    | 7           | 11:01
+              | z    | 8           | 11:01
+        d     |      | x -> 1      | 11:01
+              |      | y -> 3      | 11:01
     """
     with views_of({"events": configs}) as views:
         assert_rows(views, configs_at(NOON), last_values)

@@ -115,35 +115,106 @@ def test_minutes(frame: Frame, same: Same, assigned: DataFrame) -> None:
 
 # ---- lost records ---------------------------------------------------------------------------------------------------
 UNCLEAN = """
-topic | partition | incarnation | at       | leader_epoch | leader | unclean | last_leader
-kept  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
-least | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
-self  | 0         | 0           | 10:00:00 | 4            | 1      | true    | 1
-clean | 0         | 0           | 10:00:00 | 4            | 2      | false   | 1
+topic  | partition | incarnation | at       | leader_epoch | leader | unclean | last_leader
+kept   | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+loaded | 0         | 0           | 10:00:00 | 6            | 2      | true    | 1
+least  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+unread | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+before | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+marks  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+differ | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+leads  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+next   | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+next   | 0         | 0           | 10:01:00 | 5            | 3      | true    | 2
+again  | 0         | 0           | 10:00:00 | 4            | 2      | true    | 1
+self   | 0         | 0           | 10:00:00 | 4            | 1      | true    | 1
+alone  | 0         | 0           | 10:00:00 | 4            | 1      | true    | 1
+clean  | 0         | 0           | 10:00:00 | 4            | 2      | false   | 1
 """
 LINES = """
-at       | node_id | topic | partition | event_type                       | leader_epoch | fields
-09:00:00 | 1       | kept  | 0         | partition_follower_epoch_started | 1            | start_offset=5
-10:00:00 | 2       | kept  | 0         | partition_leader_epoch_started   | 4            | start_offset=886; high_watermark=878
-10:00:01 | 2       | kept  | 0         | partition_leader_epoch_started   | 5            | start_offset=990
-10:00:05 | 1       | kept  | 0         | replica_log_loaded               |              | high_watermark=946
-10:00:05 | 1       | kept  | 0         | partition_follower_epoch_started | 4            | start_offset=953; high_watermark=946
-10:00:06 | 1       | kept  | 0         | log_truncated                    |              | offset=886
-10:00:09 | 1       | kept  | 0         | log_truncated                    |              | offset=900
-# up to 2.5 no line prints the end of its log
-10:00:00 | 2       | least | 0         | leader_epoch_started             | 4            | start_offset=2002; high_watermark=1976
-10:00:05 | 1       | least | 0         | replica_log_loaded               |              | high_watermark=2134
-10:00:00 | 1       | self  | 0         | partition_leader_epoch_started   | 4            | start_offset=841
-10:00:05 | 1       | self  | 0         | partition_follower_epoch_started | 5            | start_offset=900
+at       | node_id | topic  | partition | event_type                       | leader_epoch | fields
+09:00:00 | 1       | kept   | 0         | partition_follower_epoch_started | 1            | start_offset=5
+10:00:00 | 2       | kept   | 0         | partition_leader_epoch_started   | 4            | start_offset=886; high_watermark=878
+10:00:01 | 2       | kept   | 0         | partition_leader_epoch_started   | 5            | start_offset=990
+10:00:04 | 1       | kept   | 0         | log_loaded                       |              | log_end_offset=953
+10:00:05 | 1       | kept   | 0         | replica_log_loaded               |              | high_watermark=946
+10:00:05 | 1       | kept   | 0         | partition_follower_epoch_started | 4            | start_offset=953; high_watermark=946
+10:00:06 | 1       | kept   | 0         | log_truncated                    |              | offset=886
+10:00:09 | 1       | kept   | 0         | log_truncated                    |              | offset=900
+# up to 2.5 only the load prints the end of its log; what it has when it starts anew is also its new leader's
+09:00:05 | 1       | loaded | 0         | log_loaded                       |              | log_end_offset=426
+10:00:00 | 2       | loaded | 0         | leader_epoch_started             | 6            | start_offset=2002; high_watermark=1976
+10:00:04 | 1       | loaded | 0         | log_loaded                       |              | log_end_offset=2149
+10:00:04 | 3       | loaded | 0         | log_loaded                       |              | log_end_offset=3000
+10:00:05 | 1       | loaded | 0         | replica_log_loaded               |              | high_watermark=2134
+10:00:06 | 1       | loaded | 0         | log_truncated                    |              | offset=2002
+10:09:00 | 1       | loaded | 0         | log_loaded                       |              | log_end_offset=4000
+# it cut off nothing yet: what it has above the new leader's start need not be of this leader's time
+10:00:00 | 2       | least  | 0         | leader_epoch_started             | 4            | start_offset=2002; high_watermark=1976
+10:00:04 | 1       | least  | 0         | log_loaded                       |              | log_end_offset=2149
+10:00:05 | 1       | least  | 0         | replica_log_loaded               |              | high_watermark=2134
+# where the new leader began is in no line: it may have had less than the other cut off
+10:00:04 | 1       | unread | 0         | log_loaded                       |              | log_end_offset=2149
+10:00:06 | 1       | unread | 0         | log_truncated                    |              | offset=2002
+# a broker that led on without a restart: its log grew since it was loaded
+09:00:05 | 1       | before | 0         | log_loaded                       |              | log_end_offset=426
+10:00:00 | 2       | before | 0         | leader_epoch_started             | 4            | start_offset=400
+10:00:06 | 1       | before | 0         | log_truncated                    |              | offset=400
+# until 0.11 a follower cuts off what is above its high watermark, whatever the new leader has
+10:00:00 | 2       | marks  | 0         | leader_epoch_started             | 4            | start_offset=2002
+10:00:04 | 1       | marks  | 0         | log_loaded                       |              | log_end_offset=2149
+10:00:06 | 1       | marks  | 0         | log_truncated                    |              | offset=2134
+10:00:07 | 1       | marks  | 0         | log_truncated                    |              | offset=2050
+# it was loaded twice, one may be a log that is moved to another directory, or to be deleted
+10:00:00 | 2       | differ | 0         | leader_epoch_started             | 4            | start_offset=2002
+10:00:03 | 1       | differ | 0         | log_loaded                       |              | log_end_offset=2149
+10:00:04 | 1       | differ | 0         | log_loaded                       |              | log_end_offset=2100
+10:00:06 | 1       | differ | 0         | log_truncated                    |              | offset=2002
+# it cut off nothing of this, led again, and only then lost records to another
+10:00:00 | 2       | leads  | 0         | leader_epoch_started             | 4            | start_offset=2149
+10:00:04 | 1       | leads  | 0         | log_loaded                       |              | log_end_offset=2149
+10:05:00 | 1       | leads  | 0         | leader_epoch_started             | 5            | start_offset=2300
+10:09:00 | 1       | leads  | 0         | log_loaded                       |              | log_end_offset=2500
+10:09:01 | 1       | leads  | 0         | log_truncated                    |              | offset=2400
+# it comes back after the next unclean election, to which it loses what the first had kept, too
+10:00:00 | 2       | next   | 0         | partition_leader_epoch_started   | 4            | start_offset=880
+10:01:00 | 3       | next   | 0         | partition_leader_epoch_started   | 5            | start_offset=700
+10:02:00 | 1       | next   | 0         | partition_follower_epoch_started | 5            | start_offset=900
+10:02:01 | 1       | next   | 0         | log_truncated                    |              | offset=700
+10:03:00 | 2       | next   | 0         | partition_follower_epoch_started | 5            | start_offset=950
+10:03:01 | 2       | next   | 0         | log_truncated                    |              | offset=700
+# the topic is another by then
+10:00:00 | 2       | again  | 0         | leader_epoch_started             | 4            | start_offset=2002
+11:00:04 | 1       | again  | 0         | log_loaded                       |              | log_end_offset=30
+11:00:06 | 1       | again  | 0         | log_truncated                    |              | offset=20
+10:00:00 | 1       | self   | 0         | partition_leader_epoch_started   | 4            | start_offset=841
+10:00:05 | 1       | self   | 0         | partition_follower_epoch_started | 5            | start_offset=900
 """
 LOST = """
-topic | lost_records_min | lost_records_max | last_leader
-kept  | 67               | 67               | 1
-least | 132              |                  | 1
-self  |                  |                  | 1
-clean |                  |                  |
+topic  | leader_epoch | lost_records_min | lost_records_max | last_leader | start_offset
+kept   | 4            | 67               | 67               | 1           | 886
+loaded | 6            | 147              | 147              | 1           | 2002
+least  | 4            | 132              |                  | 1           | 2002
+unread | 4            | 147              |                  | 1           |
+before | 4            |                  |                  | 1           | 400
+marks  | 4            | 147              | 147              | 1           | 2002
+differ | 4            | 98               | 147              | 1           | 2002
+leads  | 4            |                  |                  | 1           | 2149
+next   | 4            | 20               | 20               | 1           | 880
+next   | 5            | 250              | 250              | 2           | 700
+again  | 4            |                  |                  | 1           | 2002
+self   | 4            | 0                |                  | 1           | 841
+alone  | 4            | 0                |                  | 1           |
+clean  | 4            |                  |                  |             |
+"""
+RECREATED = """
+topic | incarnation | since
+again | 0           | 09:00:00
+again | 1           | 11:00:00
 """
 
 
 def test_lost_records(frame: Frame, same: Same) -> None:
-    same(with_lost_records(frame(ELECTIONS, UNCLEAN), frame(EVENTS, LINES)), LOST)
+    others = "".join(f"{name} | 0 | 09:00:00\n" for name in sorted({row.split()[0] for row in LOST.split("\n")[2:-1]}))
+    topics = frame(TOPIC_TIMELINE, RECREATED + others.replace("again | 0 | 09:00:00\n", ""))
+    same(with_lost_records(frame(ELECTIONS, UNCLEAN), frame(EVENTS, LINES), topics), LOST)

@@ -222,15 +222,16 @@ def test_spark_prints_as_duckdb_does(zk: Run) -> None:
 # ---- whole runs -----------------------------------------------------------------------------------------------------
 def test_sql(zk: Run) -> None:
     """Truth: three unclean elections in the ZooKeeper cluster, at 11:47:37.28. Their leader, broker 2, starts from
-    offsets 2002, 2009 and 2006; broker 1 comes back with high watermarks 2134, 2071 and 2136 and truncates to those."""
+    offsets 2002, 2009 and 2006; broker 1 comes back with logs to 2149, 2085 and 2150 and truncates them to those."""
     query = (
-        "SELECT topic, partition, leader, isr_before, lost_records_min FROM elections WHERE unclean ORDER BY partition"
+        "SELECT topic, partition, leader, isr_before, lost_records_min, lost_records_max FROM elections WHERE unclean"
+        " ORDER BY partition"
     )
     assert printed("sql", query, "--warehouse", zk.warehouse.root).splitlines() == [
-        "topic       partition  leader  isr_before  lost_records_min",
-        "unclean_ok  0          2       [1]         132",
-        "unclean_ok  1          2       [1]         62",
-        "unclean_ok  3          2       [1]         130",
+        "topic       partition  leader  isr_before  lost_records_min  lost_records_max",
+        "unclean_ok  0          2       [1]         147               147",
+        "unclean_ok  1          2       [1]         76                76",
+        "unclean_ok  3          2       [1]         144               144",
         "(3 rows)",
     ]
 

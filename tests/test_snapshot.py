@@ -170,6 +170,25 @@ def test_values_of_settings_are_as_printed() -> None:
     assert configs_of([], line) == {"cleanup.policy": "compact", "min.insync.replicas": "2"}
 
 
+SETTINGS: dict[str, Any] = {  # defaults, a topic's own, each name -> value (None: all there are), in order of time -> settings
+    "a line with all takes earlier ones away": ([], [("a", "1"), (None, "b -> 2")], {"b": "2"}),
+    "a later one is added to them": ([], [(None, "a -> 1,b -> 2"), ("c", "3")], {"a": "1", "b": "2", "c": "3"}),
+    "a removed one leaves the default": (
+        [("min.insync.replicas", "1")], [("min.insync.replicas", "null")], {"min.insync.replicas": "1"},
+    ),
+    "all defaults in one line": ([(None, "min.insync.replicas -> 1,num.io.threads -> 8")], [], {"min.insync.replicas": "1"}),
+    "all were removed": ([], [("a", "1"), (None, "")], {}),
+    "none is in the logs": ([("num.io.threads", "8")], [], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SETTINGS)
+def test_settings_in_order_of_time(case: str) -> None:
+    *changes, settings = SETTINGS[case]
+    shared, own = ([{"name": name, "value": value} for name, value in rows] for rows in changes)
+    assert configs_of(shared, own) == settings
+
+
 # ---- brokers and the controller -------------------------------------------------------------------------------------
 def span(broker: int, since: str, until: str | None = None, epoch: int | None = None) -> dict[str, Any]:
     return {"broker": broker, "since": at(since), "until": at(until) if until else None, "epoch": epoch}

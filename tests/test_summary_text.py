@@ -153,6 +153,7 @@ def a_cluster() -> ClusterSummary:
         unclean_elections=[{**unclean, **EVIDENCE}],
         new_unclean=1,
         lost_records=(12, None),
+        lost_to_others=(12, None),
         outages=outages,
         contradictions=[
             {"topic": "t", "partition": 2, "at": AT, "contradiction": "leader 1; leader 2", "total": 3, **EVIDENCE}
@@ -233,6 +234,25 @@ def test_of_many_unclean_elections_it_says_that_these_are_the_first() -> None:
     summary = a_cluster()
     summary.new_unclean, summary.elections = 21, {**summary.elections, "unclean": 21}
     assert "  unclean      21 unclean elections, the 5 first:\n" in summary_text([summary], "/w")
+
+
+LOST = {  # unclean elections, those of the last leader itself, what the others lost -> the sentence
+    "another leads": (2, 0, (5, 9), "2 unclean elections lost 5 to 9 records."),
+    "the last leader leads on": (
+        1, 1, (0, 0),
+        "1 unclean election, in which the last leader itself led on: records are lost only if its disk lost them."),
+    "both": (3, 1, (5, 5), "3 unclean elections lost 5 records; in 1 of them the last leader itself led on."),
+    "both, and not all is known": (
+        3, 1, (0, None),
+        "3 unclean elections: how many records were lost is not known; in 1 of them the last leader itself led on."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_what_unclean_elections_lost(case: str) -> None:
+    summary = a_cluster()
+    summary.new_unclean, summary.new_led_on, summary.lost_to_others, sentence = LOST[case]
+    assert f"  {sentence}\n" in summary_text([summary], "/w")
 
 
 def test_what_is_new_since_the_last_run() -> None:
@@ -509,9 +529,9 @@ def test_the_screen_of_the_zookeeper_cluster(zk: Run) -> None:
         "    payments-0 had no leader for 17.8 s from 11:47:34.961: broker 1 crashed; "
         "ended by the return of broker 1 at 11:47:52.714" in text
     )
-    for partition, epoch in ((0, 6), (1, 7), (3, 6)):
+    for partition, epoch, count in ((0, 6, 147), (1, 7, 76), (3, 6, 144)):
         assert f"    unclean_ok-{partition}: broker 2 became leader at 11:47:37.28" in text
-        assert f"in leader epoch {epoch}, the ISR was 1; it lost at least " in text
+        assert f"in leader epoch {epoch}, the ISR was 1; it lost {count} records " in text
 
 
 def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
@@ -520,6 +540,7 @@ def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
     assert "nothing rejected" in text
     assert "4 terms: 100 (epoch 2) 11:50:02.109" in text
     assert "  unclean      7 unclean elections, the 5 first:" in text
+    assert "  7 unclean elections lost 236 records; in 2 of them the last leader itself led on.\n" in text
     assert "1 cancelled, 11 completed" in text
     assert ", 0 do not," in text
 

@@ -58,6 +58,9 @@ fewer   | 10:05:00 | kraft_topic_removed          | T3       |
 fewer   | 10:06:00 | kraft_topic_created          | T4       |
 fewer   | 10:06:00 | kraft_partition_created      | T4       | 3
 fewer   | 10:07:00 | log_truncated                |          | 5
+# what a broker finds on its disk does not make a topic, nor give it partitions
+twice   | 10:09:00 | log_loaded                   |          | 9
+stray   | 10:00:00 | log_loaded                   |          | 0
 # KRaft's own log is no topic
 __cluster_metadata | 10:00:00 | log_truncated      |          | 0
 """

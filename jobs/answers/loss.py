@@ -11,7 +11,7 @@ from jobs.answers.words import isr_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
-from jobs.nightly.words import listed, lost_text, name_of
+from jobs.nightly.words import led_on, listed, lost_text, name_of
 
 LOSS_TABLES = ("elections", "offline_partitions", *MISSING_FACTS_TABLES)
 
@@ -29,8 +29,12 @@ def loss_answer(opened: OpenedCluster) -> Listing:
             f"Whether {plural(unjudged, 'election')} of {_total(opened):,} {'was' if unjudged == 1 else 'were'} clean: "
             "the ISR before is in no line."
         )
-    if without := sum(row["lost_records_max"] is None for row in unclean):
+    others = [row for row in unclean if not led_on(row)]
+    if without := sum(row["lost_records_max"] is None for row in others):
         unknown.append(f"How many records {plural(without, 'unclean election')} lost at most.")
+    if count := len(unclean) - len(others):
+        elections = plural(count, "unclean election")
+        unknown.append(f"What the disk of a last leader lost before it led on itself, in {elections}.")
     unknown.append(
         "Records lost otherwise: on broken disks, by retention, or by producers that did not wait for acks=all."
     )
@@ -43,6 +47,7 @@ def loss_answer(opened: OpenedCluster) -> Listing:
         ],
         "lost_records_min": sum(row["lost_records_min"] or 0 for row in unclean),
         "lost_records_max": _sum(unclean),
+        "led_on": len(unclean) - len(others),
         "elections_not_judged": unjudged,
     }
     sentence = _sentence(opened, unclean, UNCLEAN in missing or bool(unjudged))
@@ -68,21 +73,30 @@ def _total(opened: OpenedCluster) -> int:
 def _sentence(opened: OpenedCluster, unclean: Sequence[Row], is_unknown: bool) -> str:
     """`Yes`, `No` or `Perhaps`, and why."""
     span = span_text(opened.first, opened.last)
-    least, most = sum(row["lost_records_min"] or 0 for row in unclean), _sum(unclean)
+    others = [row for row in unclean if not led_on(row)]
+    least, most = sum(row["lost_records_min"] or 0 for row in others), _sum(others)
     if not unclean:
         if is_unknown:
             return f"No unclean election is in the logs {span}, but they do not tell all: see below."
         return f"No: {plural(_total(opened), 'election')} {span}, none of them unclean."
     partitions = listed(dict.fromkeys(map(name_of, unclean)))
     elections = f"{plural(len(unclean), 'unclean election')} of {partitions}"
+    if not others:
+        return f"Perhaps: {elections} {span}; the last leader itself led on, and lost records only if its disk did."
+    of_last = f"; in {len(unclean) - len(others):,} of them the last leader itself led on" if others != unclean else ""
     if least:
-        return f"Yes: {elections} lost {f'at least {least:,}' if most != least else f'{least:,}'} records {span}."
+        lost = f"at least {least:,}" if most != least else f"{least:,}"
+        return f"Yes: {elections} lost {lost} records {span}{of_last}."
+    if most == 0 and of_last:
+        had = "leader had" if len(others) == 1 else "leaders had"
+        return f"Perhaps: {elections} {span}{of_last}, the other new {had} all records."
     if most == 0:
         return f"No: {elections} {span}, but the new leaders had all records."
     lost = (
         f"they lost up to {plural(most, 'record')}" if most is not None else "how many records they lost is not known"
     )
-    return f"Perhaps: {elections} {span}; {lost.replace('they', 'it') if len(unclean) == 1 else lost}."
+    lost = lost.replace("they", "it") if len(unclean) == 1 else lost
+    return f"Perhaps: {elections} {span}; {lost}{of_last}."
 
 
 def _lines(opened: OpenedCluster, row: Row) -> list[str]:

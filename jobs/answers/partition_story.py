@@ -14,7 +14,7 @@ from jobs.answers.story import Step, Story
 from jobs.answers.words import brokers_text, isr_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, outage_length, plural
-from jobs.nightly.words import cause_text, healer_text, listed, lost_text
+from jobs.nightly.words import cause_text, healer_text, led_on, listed, lost_text
 from jobs.read.create_views import literal, time_literal
 from jobs.read.published import nearest
 from udfs.describe.snapshot import iso
@@ -278,7 +278,11 @@ def _unknown(
             yield f"Who led from {date_time(before['since'])}."
     for row in rows.elections:
         if since <= row["at"] <= until and row["unclean"] and row["lost_records_max"] is None:
-            yield f"How many records the unclean election of {date_time(row['at'])} lost."
+            election = f"the unclean election of {date_time(row['at'])}"
+            if led_on(row):
+                yield f"Whether broker {row['leader']} had lost records with its disk before {election}."
+            else:
+                yield f"How many records {election} lost."
     yield from (f"There is {gap}." for gap in opened.gaps_at(at))
 
 

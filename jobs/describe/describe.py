@@ -83,18 +83,23 @@ def assignments_at(at: datetime) -> str:
 
 
 def configs_at(at: datetime) -> str:
-    """EVENTS -> the last value by a moment of each topic's settings and (topic null) of the brokers' defaults.
+    """EVENTS -> the last value by a moment of each topic's settings and (topic null) of the brokers' defaults, by time.
 
-    Columns: topic, name, value, at. With ZooKeeper a line has all of a topic's overrides, `name` is null; KRaft's lines
-    and records have one each.
+    Columns: topic, name, value, at. Lines of KRaft's controllers and records have one setting each, its value `null`
+    where it was removed; one of ZooKeeper or of KRaft's brokers has all of a topic, or all defaults: `name` is null.
     """
-    changes = _events("config", at, "topic_config_changed", "kraft_config_set", "config_record")
-    return f"""SELECT topic, fields['config_name'] AS name,
-            coalesce(fields['config_value'], fields['config']) AS value, "at"
+    name, type_ = "fields['config_name']", "fields['config_resource_type']"
+    changes = _events(
+        "config", at, "topic_config_changed", "kraft_config_set", "metadata_config", "metadata_config_updated"
+    )
+    # a record that removes a setting has no value
+    removed = f"CASE WHEN event_type = 'metadata_config' AND {name} IS NOT NULL THEN 'null' END"
+    return f"""SELECT topic, {name} AS name,
+            coalesce(fields['config_value'], fields['config'], {removed}) AS value, "at"
         FROM ({changes})
-        WHERE fields['config_resource_type'] IS NULL OR fields['config_resource_type'] = 'TOPIC'
-            OR (fields['config_resource_type'] = 'BROKER' AND broker_id IS NULL)
-        {_last_of("topic, fields['config_name']", _PLACE)}"""
+        WHERE ({type_} IS NULL OR {type_} = 'TOPIC' OR ({type_} = 'BROKER' AND broker_id IS NULL))
+            AND fields['entity_type'] IS NULL AND (event_type <> 'metadata_config' OR {name} IS NOT NULL)
+        {_last_of(f"topic, {name}", _PLACE)} ORDER BY {_PLACE}"""
 
 
 def context_lines_at(at: datetime, began: datetime | None) -> str:

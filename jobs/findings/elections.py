@@ -78,7 +78,7 @@ def to_elections(
         elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
-    return with_lost_records(elections.withColumn("evidence", lines), events)
+    return with_lost_records(elections.withColumn("evidence", lines), events, topics)
 
 
 def _recovering(events: DataFrame, topics: DataFrame) -> DataFrame:

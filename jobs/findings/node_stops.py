@@ -119,8 +119,9 @@ def _lines_near(events: DataFrame, signs: DataFrame) -> DataFrame:
         F.explode(around).alias("minute"),
     ).distinct()
     at, sign_at = F.col("at"), F.col("sign_at")
+    # logs are loaded, for minutes, before the lines that show a start
     return (
-        events.where("node_id IS NOT NULL")
+        events.where(F.col("node_id").isNotNull() & (F.col("event_type") != "log_loaded"))
         .select(*_NODE, "at", minute().alias("minute"))
         .join(F.broadcast(points), [*_NODE, "minute"])
         .groupBy(*_NODE, "sign_at")

@@ -62,12 +62,15 @@ def _what_happened(summary: ClusterSummary, names: Names) -> str:
 def _what_was_lost(summary: ClusterSummary) -> str:
     """Whether unclean elections lost records."""
     if summary.new_unclean:
-        least, most = summary.lost_records
+        least, most = summary.lost_to_others
         subject = plural(summary.new_unclean, "unclean election")
+        if summary.new_led_on == summary.new_unclean:
+            return f"{subject}, in which the last leader itself led on: records are lost only if its disk lost them."
+        led_on = f"; in {summary.new_led_on:,} of them the last leader itself led on" if summary.new_led_on else ""
         if most is None and not least:
-            return f"{subject}: how many records were lost is not known."
+            return f"{subject}: how many records were lost is not known{led_on}."
         lost = lost_text({"lost_records_min": least, "lost_records_max": most}).removeprefix("it ")
-        return f"{subject} {lost}."
+        return f"{subject} {lost}{led_on}."
     if UNCLEAN in summary.cannot_be_told:
         return f"Whether records were lost by unclean elections {summary.cannot_be_told[UNCLEAN]}."
     return f"No{' new' if summary.known_until else ''} unclean election, so none lost records."

@@ -85,7 +85,8 @@ QUERIES: Mapping[str, str] = {
         WITH judged AS (SELECT *, coalesce("at" > {KNOWN_UNTIL}, true) AS is_new FROM elections)
         FROM ({_first(UNCLEAN_ELECTIONS, '"at" NULLS FIRST, topic, partition')}) UNION ALL BY NAME
         SELECT cluster, succeeded, unclean, is_new, count(*) AS total, sum(lost_records_min) AS lost_min,
-            sum(lost_records_max) AS lost_max, count_if(lost_records_max IS NULL) AS unbounded
+            sum(lost_records_max) AS lost_max, count_if(lost_records_max IS NULL) AS unbounded,
+            count_if(leader = last_leader) AS led_on
         FROM judged GROUP BY ALL""",
     "offline_partitions": f"""
         WITH outages AS (

@@ -62,6 +62,10 @@ class ClusterSummary:
     new_unclean: int = 0
     lost_records: tuple[int, int | None] = (0, 0)
     """What new unclean elections lost at least and at most; None: no upper bound is known."""
+    new_led_on: int = 0
+    """Of the new unclean elections those of the last leader itself."""
+    lost_to_others: tuple[int, int | None] = (0, 0)
+    """What the others lost at least and at most, as `lost_records`."""
     outages: list[Row] = field(default_factory=list)
     """Those that are open, then new ones that ended, of each the longest; deletions apart."""
     outage_count: int | None = 0
@@ -172,7 +176,8 @@ def _summary(
 
 
 def _count_elections(summary: ClusterSummary, counts: Sequence[Row]) -> None:
-    """The numbers of elections, of rows with `succeeded, unclean, is_new, total, lost_min, lost_max, unbounded`."""
+    """The numbers of elections, of rows with `succeeded, unclean, is_new, total, lost_min, lost_max, unbounded,
+    led_on`."""
     summary.elections = {
         "succeeded": sum(r["total"] for r in counts if r["succeeded"]),
         "failed": sum(r["total"] for r in counts if not r["succeeded"]),
@@ -180,8 +185,11 @@ def _count_elections(summary: ClusterSummary, counts: Sequence[Row]) -> None:
     }
     new = [row for row in counts if row["unclean"] and row["is_new"]]
     summary.new_unclean = sum(row["total"] for row in new)
-    most = None if any(row["unbounded"] for row in new) else sum(row["lost_max"] or 0 for row in new)
-    summary.lost_records = sum(row["lost_min"] or 0 for row in new), most
+    least, most = (sum(row[name] or 0 for row in new) for name in ("lost_min", "lost_max"))
+    unbounded, summary.new_led_on = (sum(row[name] or 0 for row in new) for name in ("unbounded", "led_on"))
+    summary.lost_records = least, None if unbounded else most
+    # of those that led on the least is 0, and the most is unknown
+    summary.lost_to_others = least, None if unbounded > summary.new_led_on else most
 
 
 def _mark_unknown_zeros(summary: ClusterSummary, kinds: Collection[str], unjudged_elections: int) -> None:

@@ -126,6 +126,7 @@ def _elections(elections: DataFrame) -> DataFrame:
         F.sum("lost_records_min").alias("lost_min"),
         F.sum("lost_records_max").alias("lost_max"),
         _sum(F.col("lost_records_max").isNull()).alias("unbounded"),
+        _sum(F.col("leader") == F.col("last_leader")).alias("led_on"),
     )
     first = _first(rows.where("unclean AND is_new"), "at, topic, partition")
     return first.unionByName(counts, allowMissingColumns=True)

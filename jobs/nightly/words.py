@@ -53,10 +53,19 @@ def _known(texts: dict[str, str], value: str, broker: int | None) -> str:
     return text.format(broker="a broker" if broker is None else f"broker {broker}")
 
 
+def led_on(row: Row) -> bool:
+    """Whether an unclean election elected the last leader itself, which loses what its disk has lost, and no more."""
+    return row.get("last_leader") is not None and row["last_leader"] == row.get("leader")
+
+
 def lost_text(row: Row) -> str:
     """How many records an unclean election lost, as far as it is known."""
     least, most = row.get("lost_records_min"), row.get("lost_records_max")
-    if least is None and most is None:
+    if most is None and led_on(row):
+        offset = row.get("start_offset")
+        with_log = "" if offset is None else f", with its log to offset {offset:,}"
+        return f"the last leader itself led on{with_log}; more is lost only if its disk lost it"
+    if most is None and not least:
         return "how many records it lost is not known"
     if most is None:
         return f"it lost at least {plural(least or 0, 'record')}"

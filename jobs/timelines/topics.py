@@ -38,6 +38,8 @@ _REQUESTS = (
     "kraft_create_partitions_failed",
 )
 """Lines about what somebody asked for: topics that they name may never have been created."""
+_ON_DISK = "log_loaded"
+"""Lines of brokers that start about what is on their disks, be the topic deleted long ago."""
 _CREATIONS = ("kraft_topic_created", "metadata_topic", "kraft_partition_created")
 _REMOVALS = ("kraft_topic_removed", "metadata_remove_topic")
 
@@ -54,6 +56,7 @@ _INTERVAL = [
 # ---- the timeline ----------------------------------------------------------------------------------------------------
 def to_topic_timeline(events: DataFrame, life_starts: LifeStarts | None = None) -> DataFrame:
     """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, see `recreations`."""
+    events = events.where(F.col("event_type") != _ON_DISK)
     mentions = _mentions(events)
     names = _creations(mentions).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
     with_ids = F.broadcast(names.select("cluster", "topic").distinct())

@@ -93,8 +93,8 @@ def topics_of(
 
     `reassignments`: rows of REASSIGNMENTS, of each partition at least the last before and the first after.
     `assignments`: the last one of each partition that a ZooKeeper controller wrote (topic, partition, replicas, at).
-    `configs`: the last value of each setting (topic, name, value, at; topic null: the default of all brokers; name
-    null: all overrides of a topic). `paths`: by file id. `default_min_isr`: a topic's `min.insync.replicas` where no
+    `configs`: the last value of each setting in order of time (topic, name, value, at; topic null: the default of all
+    brokers; name null: all of them). `paths`: by file id. `default_min_isr`: a topic's `min.insync.replicas` where no
     line has it.
     """
     current: dict[str, Row] = {}
@@ -185,24 +185,31 @@ def _assignment_between(last: Row | None, reassignments: Iterable[Row], at: date
 
 
 def configs_of(shared: Iterable[Row], own: Iterable[Row]) -> dict[str, str] | None:
-    """A topic's settings: the brokers' defaults under its own; None if no line has any.
+    """A topic's settings: the brokers' defaults under its own, each in order of time; None if no line has any.
 
-    >>> configs_of([], [{"name": None, "value": "Map(a -> 1, b -> 2)"}])
-    {'a': '1', 'b': '2'}
+    >>> configs_of([], [{"name": None, "value": "Map(a -> 1, b -> 2)"}, {"name": "a", "value": "3"}])
+    {'a': '3', 'b': '2'}
     """
-    configs: dict[str, str] = {}
-    is_logged = False
-    for row in [*(row for row in shared if row["name"] in SAME_NAME), *own]:
+    defaults, overrides = _last_settings(shared), _last_settings(own)
+    inherited = {name: value for name, value in (defaults or {}).items() if name in SAME_NAME}
+    return {**inherited, **(overrides or {})} if inherited or overrides is not None else None
+
+
+def _last_settings(rows: Iterable[Row]) -> dict[str, str] | None:
+    """What settings were after some changes; one without a name has all that there are. None if no change has any."""
+    settings: dict[str, str] | None = None
+    for row in rows:
         if row["value"] is None:
             continue
-        is_logged = True
         if row["name"] is None:
-            configs.update(re.findall(r"([\w.]+) -> ([^,)]*)", row["value"]))
-        elif row["value"].strip() == "null":
-            configs.pop(row["name"], None)
+            settings = dict(re.findall(r"([\w.]+) -> ([^,)]*)", row["value"]))
+            continue
+        settings = settings or {}
+        if row["value"].strip() == "null":
+            settings.pop(row["name"], None)
         else:
-            configs[row["name"]] = row["value"].strip()
-    return configs if is_logged else None
+            settings[row["name"]] = row["value"].strip()
+    return settings
 
 
 def without_fenced_leaders(tool: Tool, topics: Iterable[DescribedTopic], alive: Alive) -> list[DescribedTopic]:

@@ -189,7 +189,7 @@ def _tell_losses(telling: _Telling, symptoms: Symptoms) -> None:
     low, high = symptoms.lost_min, symptoms.lost_max if symptoms.lost_is_bounded else None
     if all(fact["node"] is not None and fact["node"] == fact["other"] for fact in elections):
         lost = "the last leader itself was elected, and led on from the end of its log"
-    elif low is None and high is None:
+    elif not low and high is None:
         lost = "how many records were lost is not in the logs"
     elif low == high:
         lost = f"{count_text(low or 0, 'record')} {'was' if low == 1 else 'were'} lost"

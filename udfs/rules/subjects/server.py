@@ -1,8 +1,8 @@
 """Selected rules of the broker process: replicas, log directories, fetchers, ZooKeeper, start and stop.
 
-What else these loggers write is no decision about a partition, a broker or a controller. `replica_log_created`, the
-truncations, the fetchers' errors and `zk_session_*` go beyond it: the first has `min.insync.replicas`, the others show
-who lost records, and why a broker left.
+What else these loggers write is no decision about a partition, a broker or a controller. `replica_log_created`, loads
+and truncations of logs, the fetchers' errors and `zk_session_*` go beyond it: the first has `min.insync.replicas`, the
+others show who lost records, and why a broker left.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ LOG_MANAGER = (
     "org.apache.kafka.storage.internals.log.LogManager",
 )
 LOG = ("kafka.log.Log", "kafka.log.UnifiedLog", "org.apache.kafka.storage.internals.log.UnifiedLog")
+OLD_LOG = ("kafka.log.Log",)  # until 3.0
 EPOCH_CACHE = (
     "kafka.server.epoch.LeaderEpochFileCache",
     "org.apache.kafka.storage.internals.epoch.LeaderEpochFileCache",
@@ -66,6 +67,12 @@ STRAY = (
     "Found stray log dir Log(dir=<dir:text>, topicId=<topic_id:some>, topic=<topic>, "
     "partition=<partition>, highWatermark=<high_watermark>, lastStableOffset=<_:int>, "
     "logStartOffset=<_:int>, logEndOffset=<log_end_offset:int>): "
+)
+# a log as it was loaded, in its partition's own directory: one that is to be deleted or moved has a longer name
+LOADED = (
+    "Completed load of Log(dir=<_:word>-<_:int>, <?topicId=<topic_id:uuid>, ?>topic=<topic>, partition=<partition>, "
+    "highWatermark=<_:int>, lastStableOffset=<_:int>, logStartOffset=<log_start_offset:int>, "
+    "logEndOffset=<log_end_offset:int>) with <_:int> segments"
 )
 # a `Partition` printed, five renderings
 PARTITION_OBJECT = (
@@ -518,6 +525,75 @@ RULES: tuple[Rule, ...] = (
         sample="Log in /srv/kafka/a/pay-in-3 marked stray and renamed to /srv/kafka/a/pay-in-3.9bbf-stray",
         reads={"dir": "/srv/kafka/a/pay-in-3.9bbf-stray"},
         since="3.7.0",
+    ),
+    Rule(
+        "log_loaded",
+        OLD_LOG,
+        text="Completed load of log <tp> with log end offset <log_end_offset:int>",
+        sample="Completed load of log pay-in-3 with log end offset 23",
+        reads={"topic": "pay-in", "partition": 3, "log_end_offset": "23"},
+        since="0.8.0",
+        until="0.10.0.1",
+    ),
+    Rule(
+        "log_loaded",
+        OLD_LOG,
+        text=(
+            "Completed load of log <tp> with <_:int> log segments<?, log start offset <log_start_offset:int>?> and "
+            "log end offset <log_end_offset:int> in <_:int> ms"
+        ),
+        sample="Completed load of log pay-in-3 with 1 log segments, log start offset 7 and log end offset 23 in 18 ms",
+        reads={"topic": "pay-in", "partition": 3, "log_start_offset": "7", "log_end_offset": "23"},
+        since="0.10.1.0",
+        until="1.0.2",
+    ),
+    Rule(
+        "log_loaded",
+        OLD_LOG,
+        text=(
+            "Completed load of log with <_:int> segments, log start offset <log_start_offset:int> and log end offset "
+            "<log_end_offset:int> in <_:int> ms"
+        ),
+        sample=(
+            "[Log partition=pay-in-3, dir=/srv/kafka/a] Completed load of log with 1 segments, log start offset 7 and "
+            "log end offset 23 in 18 ms"
+        ),
+        reads={"topic": "pay-in", "partition": 3, "log_start_offset": "7", "log_end_offset": "23"},
+        since="1.1.0",
+        until="2.5.1",
+    ),
+    Rule(
+        "log_loaded",
+        LOG_MANAGER,
+        text=LOADED + " in <_:int>ms (<_:int>/<_:int> <?loaded?><?completed?> in <_:rest>",
+        sample=(
+            "Completed load of Log(dir=/srv/kafka/a/pay-in-3, topic=pay-in, partition=3, highWatermark=20, "
+            "lastStableOffset=20, logStartOffset=7, logEndOffset=23) with 1 segments in 18ms (1/6 loaded in /srv/kafka/a)"
+        ),
+        reads={"topic": "pay-in", "partition": 3, "log_start_offset": "7", "log_end_offset": "23"},
+        since="2.6.0",
+        until="3.5.2",
+    ),
+    Rule(
+        "log_loaded",
+        LOG_MANAGER,
+        text=(
+            LOADED + ", local-log-start-offset <_:int> and log-end-offset <_:int> in <_:int>ms (<_:int>/<_:int> "
+            "completed in <_:rest>"
+        ),
+        sample=(
+            "Completed load of Log(dir=/srv/kafka/a/pay-in-3, topicId=h5K2vX8bQ0-3mJtR_wYz1A, topic=pay-in, "
+            "partition=3, highWatermark=20, lastStableOffset=20, logStartOffset=7, logEndOffset=23) with 1 segments, "
+            "local-log-start-offset 7 and log-end-offset 23 in 18ms (1/6 completed in /srv/kafka/a)"
+        ),
+        reads={
+            "topic_id": "h5K2vX8bQ0-3mJtR_wYz1A",
+            "topic": "pay-in",
+            "partition": 3,
+            "log_start_offset": "7",
+            "log_end_offset": "23",
+        },
+        since="3.6.0",
     ),
     Rule(
         "log_truncated",

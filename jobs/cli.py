@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +30,7 @@ from jobs.exits import (
 from jobs.merge.command import merge
 from jobs.nightly.summary_command import summary
 from jobs.nightly.upkeep_command import optimize, prune
-from jobs.read.commands import export, redact, shell, sql, tables
+from jobs.read.commands import export, form_option, redact, shell, sql, tables
 from jobs.report.command import report
 
 if TYPE_CHECKING:
@@ -192,10 +192,11 @@ def write(
     rebuild: bool = False,
     form: str = "text",
     fail_on: Sequence[str] = (),
+    more: Callable[[], Mapping[str, Any]] | None = None,
 ) -> None:
     """Run some steps, print the summary, write the report; exit 1 for what `fail_on` names.
 
-    Bad paths and settings end it before Spark starts.
+    `more`: what JSON says of clusters besides, by their names. Bad paths and settings end it before Spark starts.
     """
     from jobs.nightly.writing import open_for_writing
 
@@ -225,20 +226,20 @@ def write(
         progress.say("stages: " + ", ".join(f"{name} {seconds:.1f} s" for name, seconds in outcome.seconds.items()))
         if not outcome.has_new_input:
             progress.say(NOTHING_NEW[bool(logs)])
-        print_summaries(summaries, root, steps, form)
+        print_summaries(summaries, root, steps, form, more() if more is not None else {})
         if report_file is not None:
-            write_night_report(root, report_file)
+            write_night_report(root, report_file, form)
         if outcome.refused:
             end_refused(outcome)
         end_with_findings(summaries, fail_on)
 
 
-def write_night_report(root: str, file: str) -> None:
-    """Write the HTML reports of a night, and say where they are."""
+def write_night_report(root: str, file: str, form: str) -> None:
+    """Write the HTML reports of a night, and say where they are; beside JSON on standard error."""
     from jobs.report.write import write_reports
 
-    for sentence in write_reports(root, file):
-        click.echo(sentence)
+    for written in write_reports(root, file):
+        click.echo(written.sentence, err=form == "json")
 
 
 NOTHING_NEW = {
@@ -256,7 +257,7 @@ NOTHING_NEW = {
     "--report", "report_file", metavar="FILE", help="Write an HTML report, too; of several clusters FILE-NAME of each."
 )
 @click.option("--rebuild", is_flag=True, help="Make all that follows from events anew, also in a damaged warehouse.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 @click.option(
     "--fail-on",
     type=click.Choice(["incidents", "unclean", "offline", "violated"]),
@@ -300,27 +301,30 @@ def nightly(
 @writing_options
 @cluster_option
 @click.option("--reparse-rejects", is_flag=True, help="Read old rejects again by today's rules; LOGS are not needed.")
+@form_option
 def ingest(
-    logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str, reparse_rejects: bool
+    logs: tuple[str, ...], root: str, conf: str | None, no_wait: bool, cluster: str, reparse_rejects: bool, form: str
 ) -> None:
     """Read LOGS (files, folders, globs, bundles) into events; the first step of `nightly`."""
     if not logs and not reparse_rejects:
         raise click.UsageError("Missing argument 'LOGS...'.", click.get_current_context())
-    write(("ingest",), root, conf, no_wait, logs=logs, cluster=cluster, with_rejects=reparse_rejects)
+    write(("ingest",), root, conf, no_wait, logs=logs, cluster=cluster, with_rejects=reparse_rejects, form=form)
 
 
 @main.command()
 @writing_options
-def timelines(root: str, conf: str | None, no_wait: bool) -> None:
+@form_option
+def timelines(root: str, conf: str | None, no_wait: bool, form: str) -> None:
     """Rebuild the timelines of clusters with new events; the second step of `nightly`."""
-    write(("timelines",), root, conf, no_wait)
+    write(("timelines",), root, conf, no_wait, form=form)
 
 
 @main.command()
 @writing_options
-def detect(root: str, conf: str | None, no_wait: bool) -> None:
+@form_option
+def detect(root: str, conf: str | None, no_wait: bool, form: str) -> None:
     """Find outages, elections, ISR changes in new timelines; the third step of `nightly`."""
-    write(("detect",), root, conf, no_wait)
+    write(("detect",), root, conf, no_wait, form=form)
 
 
 @main.command(epilog="Exit codes: 0 done; 1 --fail-on violated, and some are; 2 bad usage or input; 3 refused.")
@@ -328,23 +332,28 @@ def detect(root: str, conf: str | None, no_wait: bool) -> None:
 @click.option("--rule", metavar="R", help="Print the verdicts of this rule; docs/invariants.md has them.")
 @click.option("--topic", metavar="T", help="Print the verdicts on this topic's decisions; a regular expression.")
 @click.option("--fail-on", type=click.Choice(["violated"]), help="Exit 1 if any of the verdicts asked for is violated.")
+@form_option
 def replay(
-    root: str, conf: str | None, no_wait: bool, rule: str | None, topic: str | None, fail_on: str | None
+    root: str, conf: str | None, no_wait: bool, rule: str | None, topic: str | None, fail_on: str | None, form: str
 ) -> None:
     """Judge new decisions by Kafka's algorithms; the fourth step of `nightly`.
 
-    With --rule or --topic those verdicts follow the summary that are violated or unknown, with their inputs.
+    With --rule or --topic those verdicts follow the summary that are violated or unknown, with their inputs; in JSON
+    each cluster has them as `asked`.
     """
-    from jobs.read.verdicts import check_filters, verdict_lines
+    from jobs.read.verdicts import asked_verdicts, check_filters, verdict_data, verdict_lines
     from udfs.printable import printable_lines
 
     check_filters(rule, topic)
-    write(("replay",), root, conf, no_wait)
-    if rule is None and topic is None and fail_on is None:
+    is_asked = rule is not None or topic is not None or fail_on is not None
+    more = (lambda: verdict_data(asked_verdicts(root, rule, topic))) if is_asked and form == "json" else None
+    write(("replay",), root, conf, no_wait, form=form, more=more)
+    if not is_asked:
         return
-    lines, violated = verdict_lines(root, rule, topic)
-    click.echo(printable_lines("\n".join(lines)))
-    if fail_on and violated:
+    asked = asked_verdicts(root, rule, topic)
+    if form == "text":
+        click.echo(printable_lines("\n".join(verdict_lines(asked))))
+    if fail_on and asked.violated:
         raise click.exceptions.Exit(FOUND)
 
 

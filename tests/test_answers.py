@@ -296,6 +296,15 @@ def planned(folder: Path, warehouse: Path, target: list[int], *arguments: str) -
     return result.stdout
 
 
+def test_how_far_a_plan_is_for_programs(warehouse: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"partitions": [{"topic": "pay-in", "partition": 0, "replicas": [1, 2]}]}')
+    asked = ("reassign", "verify", "--file", str(plan), "--at", "10:02")
+    in_words = run(warehouse, *asked).stdout.splitlines()
+    data = json.loads(run(warehouse, *asked, "--format", "json").stdout)
+    assert data == {"partitions": [{"topic": "pay-in", "partition": 0, "target": [1, 2], "status": in_words[1]}]}
+
+
 def test_the_steps_of_a_plan_and_their_requests(warehouse: Path, tmp_path: Path) -> None:
     printed = planned(tmp_path, warehouse, [2, 3], "--at", "10:02")
     assert printed.splitlines()[3:] == [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -307,3 +309,10 @@ def test_failures_name_the_clusters_of_the_rows(frame: Frame) -> None:
         "All else of run 7 is published."
     )
     assert "1 row violates it (us), such as" in words
+
+
+def test_the_gate_works_where_the_main_module_has_no_file() -> None:
+    """As in `python -c`, and in hosts that run Python by themselves: PySpark would end the process there, with 0."""
+    program = "from jobs.warehouse.gate import _library; print(_library().__name__)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1:] == ["great_expectations"]

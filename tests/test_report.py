@@ -120,6 +120,13 @@ def test_nothing_of_a_log_is_markup(hostile: str, page: str) -> None:
     assert f"{HOSTILE}-0" in unescape(hostile)
 
 
+def test_for_programs(tmp_path: Path) -> None:
+    file = str(tmp_path / "r.html")
+    at = ("--warehouse", str(night(tmp_path / "w")))
+    result = CliRunner().invoke(main, ["report", "-o", file, "--format", "json", *at], catch_exceptions=False)
+    assert json.loads(result.stdout) == {"cluster": "c", "file": file, "bytes": (tmp_path / "r.html").stat().st_size}
+
+
 def test_same_tables_same_report(tmp_path: Path, page: str) -> None:
     assert report(night(tmp_path / "w"), tmp_path / "again.html") == page
 

@@ -194,11 +194,11 @@ def _step_lines(controller: Controller, steps: Sequence[ReassignmentStep]) -> li
     return in_columns(head, rows)
 
 
-def verify_text(snapshot: Snapshot, plan: Plan) -> str:
-    """What `kafka-reassign-partitions --verify` would have printed of a plan."""
+def verify_text(snapshot: Snapshot, plan: Plan, form: str = "text") -> str:
+    """What `kafka-reassign-partitions --verify` would have printed of a plan; as JSON by partition."""
     if snapshot.is_before:
         raise BadInput(_too_early(snapshot).sentence)
-    lines = ["Status of partition reassignment:"]
+    lines = []
     described = {(t.name, p.partition): (t, p) for t in snapshot.state.topics for p in t.partitions}
     for (topic, number), target in plan.items():
         t, p = described.get((topic, number), (None, None))
@@ -207,7 +207,13 @@ def verify_text(snapshot: Snapshot, plan: Plan) -> str:
             lines.append(f"The assignment of partition {topic}-{number} is in no line of the logs.")
         else:
             lines.append(verify(whole, target, is_reassigning=p.reassigning or bool(p.adding or p.removing)))
-    return "\n".join(lines) + "\n"
+    if form == "json":
+        partitions = [
+            {"topic": topic, "partition": number, "target": target, "status": line}
+            for ((topic, number), target), line in zip(plan.items(), lines, strict=True)
+        ]
+        return json.dumps({"partitions": partitions}, indent=2) + "\n"
+    return "\n".join(["Status of partition reassignment:", *lines]) + "\n"
 
 
 def _not_there(snapshot: Snapshot, plan: Plan) -> list[str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.answers.commands import DONE_CODES, form_option
-from jobs.read.commands import COPIED, engine_option, reading_options
+from jobs.answers.commands import DONE_CODES
+from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
@@ -81,14 +81,15 @@ def execute(plan: Path, form: str, when: str, engine: str, cluster: str | None, 
 
 @reassign.command(epilog=DONE_CODES)
 @plan_option
+@form_option
 @rewound_options
-def verify(plan: Path, when: str, engine: str, cluster: str | None, root: str) -> None:
+def verify(plan: Path, form: str, when: str, engine: str, cluster: str | None, root: str) -> None:
     """Print how far a plan was carried out at a moment."""
     from jobs.answers.admin import read_plan, verify_text
     from jobs.read.output import write_text
 
     wanted = read_plan(plan.read_bytes())
-    write_text([verify_text(_snapshot(when, engine, cluster, root), wanted)], None)
+    write_text([verify_text(_snapshot(when, engine, cluster, root), wanted, form)], None)
 
 
 @click.command(epilog=DONE_CODES)

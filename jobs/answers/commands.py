@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from jobs.read.commands import COPIED, engine_option, reading_options
+from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
     from udfs.merge.times import Moment
 
-form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 DONE_CODES = "Exit codes: 0 done; 2 bad usage or input."
 
 

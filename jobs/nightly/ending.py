@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -12,7 +12,7 @@ from jobs.nightly.published_summary import summaries_in
 from jobs.nightly.refusal_text import refusal_text
 from jobs.nightly.status import is_there
 from jobs.nightly.summary_queries import summarize
-from jobs.nightly.summary_text import summaries_as_json, summary_text
+from jobs.nightly.summary_text import NOTHING_MORE, summaries_as_json, summary_text
 from jobs.warehouse.location import is_remote
 from udfs.printable import printable_lines
 
@@ -40,10 +40,18 @@ def end_refused(outcome: Outcome) -> NoReturn:
     raise click.exceptions.Exit(REFUSED)
 
 
-def print_summaries(summaries: Sequence[ClusterSummary], root: str, steps: Sequence[str], form: str) -> None:
-    """Print what a run came to, in words or as JSON."""
-    text = summaries_as_json(summaries) if form == "json" else printable_lines(summary_text(summaries, root, steps))
-    click.echo(text)
+def print_summaries(
+    summaries: Sequence[ClusterSummary],
+    root: str,
+    steps: Sequence[str],
+    form: str,
+    more: Mapping[str, Mapping[str, Any]] = NOTHING_MORE,
+) -> None:
+    """Print what a run came to, in words or as JSON, which has `more` about clusters, by their names."""
+    if form == "json":
+        click.echo(summaries_as_json(summaries, steps, more))
+    else:
+        click.echo(printable_lines(summary_text(summaries, root, steps)))
 
 
 def end_with_findings(summaries: Sequence[ClusterSummary], fail_on: Sequence[str]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from delta.tables import DeltaTable
 
@@ -107,6 +107,11 @@ def vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
     with with_settings(spark, _VACUUM):
         for name in names:
             DeltaTable.forPath(spark, warehouse.path(name)).vacuum(keep_hours)
+
+
+def compaction_data(compactions: Sequence[Compaction]) -> dict[str, Any]:
+    """What was done for programs: of each table its files before and after."""
+    return {"tables": [asdict(compaction) for compaction in compactions]}
 
 
 def compaction_text(compactions: list[Compaction]) -> str:

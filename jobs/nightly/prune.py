@@ -8,9 +8,9 @@ no partition, assignments, and what rows that last beyond the time rest on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import functions as F
 
@@ -22,6 +22,7 @@ from jobs.read.published import nothing_published
 from jobs.timelines.clocks import time_of
 from jobs.warehouse.tables import Warehouse
 from schemas.ingest import EVENTS, REJECTS
+from udfs.describe.snapshot import iso
 from udfs.errors import BadInput
 
 if TYPE_CHECKING:
@@ -132,6 +133,15 @@ def _prune_rejects(warehouse: Warehouse, windows: Windows) -> Pruned:
 def _before(windows: Windows, column: str) -> str:
     """Condition: rows of the windows' clusters whose time in a column is before their window."""
     return any_window(windows, lambda window: f"{column} < {time_literal(window.begin)}")
+
+
+def pruning_data(pruning: Pruning) -> dict[str, Any]:
+    """The same for programs: `pruned`, by cluster the time; `tables`, rows before and after; `left`, by cluster why."""
+    return {
+        "pruned": {cluster: iso(time) for cluster, time in sorted(pruning.times.items())},
+        "tables": [asdict(table) for table in pruning.tables],
+        "left": dict(sorted(pruning.left.items())),
+    }
 
 
 def pruning_text(pruning: Pruning) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from jobs.read.commands import COPIED, engine_option, reading_options
+from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 
 
 @click.command()
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@form_option
 @click.option("--conf", metavar="FILE", help="YAML settings of the night, for time zones and gaps that it tolerates.")
 @engine_option(COPIED)
 @reading_options

@@ -97,6 +97,23 @@ class ClusterSummary:
     """By fact, `elections.failed`, why the logs cannot tell all of it."""
 
 
+FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
+    "ingest": ("rejects", "missing_logs"),
+    "timelines": (
+        "controller_terms", "partitions", "topics", "states", "inferred_states", "missing_states", "clocks", "requests",
+        "contradictions", "current_partitions", "under_replicated",
+    ),
+    "detect": (
+        "elections", "incidents", "incident_counts", "unclean_elections", "new_unclean", "lost_records", "outages",
+        "outage_count", "open_outages", "open_by_shutdown", "shut_down", "new_outages", "deletion_outages", "churn",
+        "churning_followers", "isr_changes", "reassignments", "cannot_be_told", "current_partitions",
+        "under_replicated",
+    ),
+    "replay": ("verdicts", "violations", "new_violations"),
+}  # fmt: skip
+"""Fields of ClusterSummary by the steps after which they are told; the others are told after each."""
+
+
 STREAM_COLUMNS = (
     "cluster", "path", "file_id", "also_seen_as", "kafka_versions", "node_ids", "role", "kind", "status", "findings",
     "size_bytes", "event_bytes", "detail_bytes", "reject_bytes", "other_bytes", "duplicate_bytes", "held_back_bytes",

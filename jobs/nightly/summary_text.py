@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 from jobs.nightly.findings_text import finding_lines, first_sentences
 from jobs.nightly.status import WORDS, status_line, status_of
-from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
+from jobs.nightly.summary_facts import FACTS_OF_STEP, MOST, ClusterSummary, Row
 from jobs.nightly.wording import Names, date_time, duration, ids, labelled, nodes, plural, size
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
@@ -28,12 +29,27 @@ def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence
     )
 
 
-def summaries_as_json(summaries: Iterable[ClusterSummary]) -> str:
-    """The facts of all clusters for programs: a list; how each stands in `status`. Times as exports have them."""
+NOTHING_MORE: Mapping[str, Mapping[str, Any]] = {}
+"""What else JSON has about clusters."""
+
+
+def summaries_as_json(
+    summaries: Iterable[ClusterSummary],
+    steps: Sequence[str] = STEPS,
+    more: Mapping[str, Mapping[str, Any]] = NOTHING_MORE,
+) -> str:
+    """The facts of all clusters for programs: a list; how each stands in `status`. Times as exports have them.
+
+    Facts that other steps find out are left out, for their tables may not be there yet; `more`, by cluster, is added.
+    """
+    of_steps = {name for step in steps for name in FACTS_OF_STEP[step]}
+    left_out = {name for names in FACTS_OF_STEP.values() for name in names} - of_steps
     data = []
     for summary in summaries:
         status = status_of(summary)
-        data.append({"status": WORDS[status.severity], "reasons": status.reasons, **asdict(summary)})
+        standing = {"status": WORDS[status.severity], "reasons": status.reasons} if DETECT in steps else {}
+        facts = {name: value for name, value in asdict(summary).items() if name not in left_out}
+        data.append({**standing, **facts, **more.get(summary.cluster, {})})
     return json.dumps(data, indent=2, default=_as_text)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
+from jobs.read.commands import form_option
 from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
@@ -27,18 +29,21 @@ _no_wait = click.option("--no-wait", is_flag=True, help="Fail at once if another
 @_warehouse
 @_keep_hours
 @_no_wait
-def optimize(root: str, keep_hours: float, no_wait: bool) -> None:
+@form_option
+def optimize(root: str, keep_hours: float, no_wait: bool, form: str) -> None:
     """Make few large files of the many small ones that nights leave, and remove old ones that nobody reads.
 
     Tables stay as they are; it may run beside readers, and waits for a night that is under way.
     """
     with _opened(root, wait=not no_wait) as (warehouse, progress):
-        from jobs.nightly.optimize import compact, compaction_text
+        from jobs.nightly.optimize import compact, compaction_data, compaction_text
 
         with progress.step("compacting"):
             compactions = compact(warehouse, keep_hours, progress.say)
         progress.close()
-        click.echo(compaction_text(compactions))
+        click.echo(
+            json.dumps(compaction_data(compactions), indent=2) if form == "json" else compaction_text(compactions)
+        )
 
 
 @click.command()
@@ -49,7 +54,8 @@ def optimize(root: str, keep_hours: float, no_wait: bool) -> None:
 @_warehouse
 @_keep_hours
 @_no_wait
-def prune(before: str, cluster: str | None, root: str, keep_hours: float, no_wait: bool) -> None:
+@form_option
+def prune(before: str, cluster: str | None, root: str, keep_hours: float, no_wait: bool, form: str) -> None:
     """Delete events and rejects from before a time; all that was derived from them stays.
 
     Later nights go on from there. Lines that later rows rest on stay, and so does what was logged in the six hours
@@ -58,12 +64,12 @@ def prune(before: str, cluster: str | None, root: str, keep_hours: float, no_wai
     asked = moment_option_value(before, "--before")
     with _opened(root, wait=not no_wait) as (warehouse, progress):
         from jobs.nightly.prune import prune as prune_tables
-        from jobs.nightly.prune import pruning_text
+        from jobs.nightly.prune import pruning_data, pruning_text
 
         with progress.step("pruning"):
             pruning = prune_tables(warehouse, asked, cluster, keep_hours, progress.say)
         progress.close()
-        click.echo(pruning_text(pruning))
+        click.echo(json.dumps(pruning_data(pruning), indent=2) if form == "json" else pruning_text(pruning))
 
 
 @contextmanager

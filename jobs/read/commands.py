@@ -40,6 +40,8 @@ def engine_option(text: str) -> Callable[[Callable[..., Any]], Callable[..., Any
     )
 
 
+form_option = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+"""`--format` of commands that answer in words; with json standard output is one document."""
 COPIED = "spark: Spark copies the tables first, from wherever it reaches them."
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jobs.read.create_views import literal, rows
@@ -12,6 +13,7 @@ from udfs.errors import BadInput
 from udfs.kafka.decision_rules import RULES
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED
 
+Row = Mapping[str, Any]
 MOST = 20
 """Most verdicts that are printed in full, of each kind."""
 
@@ -34,27 +36,61 @@ def selected(rule: str | None, topic: str | None) -> str:
     return " AND ".join(conditions) or "true"
 
 
-def verdict_lines(root: str, rule: str | None, topic: str | None) -> tuple[list[str], int]:
-    """The published verdicts of a rule (null: of all) on a topic's decisions (null: on all), and how many are violated.
+@dataclass(frozen=True)
+class AskedVerdicts:
+    """The verdicts of a rule or on a topic's decisions."""
 
-    First how many there are, then those that are violated and, if a filter is set, those that are unknown, in order of
-    time.
-    """
+    totals: Sequence[Row]
+    """How many there are, by cluster and verdict."""
+    first: Mapping[str, Sequence[Row]]
+    """By verdict the first rows of VERDICTS, at most MOST: those that are violated and, if a filter is set, unknown."""
+
+    def total(self, verdict: str) -> int:
+        """How many of a verdict there are in all clusters."""
+        return sum(row["total"] for row in self.totals if row["verdict"] == verdict)
+
+    @property
+    def violated(self) -> int:
+        """How many are violated."""
+        return self.total(VIOLATED)
+
+
+def asked_verdicts(root: str, rule: str | None, topic: str | None) -> AskedVerdicts:
+    """The published verdicts of a rule (null: of all) on a topic's decisions (null: on all), in order of time."""
     condition = selected(rule, topic)
     shown = [VIOLATED, UNKNOWN] if rule is not None or topic is not None else [VIOLATED]
     with open_views(root, only=["verdicts"], naive=True) as views:
         counts = "SELECT cluster, verdict, count(*) AS total FROM verdicts"
         totals = [*rows(views, f"{counts} WHERE {condition} GROUP BY ALL ORDER BY ALL")]
-        lines = _totals(totals)
-        for verdict in shown:
-            query = f"SELECT * FROM verdicts WHERE {condition} AND verdict = '{verdict}'"
-            first = [*rows(views, f'{query} ORDER BY cluster, "at" NULLS FIRST, rule, subject LIMIT {MOST}')]
-            total = sum(row["total"] for row in totals if row["verdict"] == verdict)
-            lines += _in_full(first, total)
-    return lines, sum(row["total"] for row in totals if row["verdict"] == VIOLATED)
+        query = f"SELECT * FROM verdicts WHERE {condition} AND verdict ="
+        order = f'ORDER BY cluster, "at" NULLS FIRST, rule, subject LIMIT {MOST}'
+        return AskedVerdicts(totals, {verdict: [*rows(views, f"{query} '{verdict}' {order}")] for verdict in shown})
 
 
-def _totals(totals: Sequence[dict[str, Any]]) -> list[str]:
+def verdict_lines(asked: AskedVerdicts) -> list[str]:
+    """First how many verdicts there are, then those that are listed."""
+    lines = _totals(asked.totals)
+    for verdict, first in asked.first.items():
+        lines += _in_full(first, asked.total(verdict))
+    return lines
+
+
+def verdict_data(asked: AskedVerdicts) -> dict[str, dict[str, Any]]:
+    """The same for programs, by cluster: `asked.counts` by verdict, and in `asked.first` those that are listed."""
+    names = ("verdict", "rule", "subject", "at", "explanation")
+    listed = [row for first in asked.first.values() for row in first]
+    return {
+        cluster: {
+            "asked": {
+                "counts": {row["verdict"]: row["total"] for row in asked.totals if row["cluster"] == cluster},
+                "first": [{name: row[name] for name in names} for row in listed if row["cluster"] == cluster],
+            }
+        }
+        for cluster in dict.fromkeys(row["cluster"] for row in asked.totals)
+    }
+
+
+def _totals(totals: Sequence[Row]) -> list[str]:
     """`Cluster a: 12 hold, 0 are violated, 1 is unknown`, a line for each cluster."""
     by_cluster: dict[str, dict[str, int]] = {}
     for row in totals:
@@ -66,7 +102,7 @@ def _totals(totals: Sequence[dict[str, Any]]) -> list[str]:
     ] or ["No decision was judged by this."]
 
 
-def _in_full(first: Sequence[dict[str, Any]], total: int) -> list[str]:
+def _in_full(first: Sequence[Row], total: int) -> list[str]:
     lines = [
         f"  {row['verdict']}: {row['rule']}, {row['subject']}, {row['at']:%F %H:%M:%S.%f}"[:-3]
         + f" ({row['cluster']})\n    {row['explanation']}"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import click
 
-from jobs.read.commands import COPIED, engine_option, reading_options
+from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 
 
 @click.command(epilog="Exit codes: 0 done; 2 bad usage or input; 4 failed for another reason.")
 @click.option("--output", "-o", required=True, metavar="FILE", help="HTML file to write.")
+@form_option
 @engine_option(COPIED)
 @reading_options
-def report(output: str, engine: str, cluster: str | None, root: str) -> None:
+def report(output: str, form: str, engine: str, cluster: str | None, root: str) -> None:
     """Write a report of one cluster: a single HTML file with all charts, which needs no network to be read.
 
     It has what went wrong, brokers and partitions over time, ISR churn, election latency, verdicts, and what the logs
@@ -19,4 +23,5 @@ def report(output: str, engine: str, cluster: str | None, root: str) -> None:
     """
     from jobs.report.write import write_report
 
-    click.echo(write_report(root, output, cluster, engine))
+    written = write_report(root, output, cluster, engine)
+    click.echo(json.dumps(asdict(written), indent=2) if form == "json" else written.sentence)

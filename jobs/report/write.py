@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from jobs.answers.opened import open_cluster
 from jobs.nightly.wording import size
@@ -15,19 +16,34 @@ from jobs.warehouse.location import located
 from schemas.ingest import LOG_FILES
 
 
-def write_report(root: str, output: str, cluster: str | None = None, engine: str = "duckdb") -> str:
-    """Write the report of the only cluster, or of the one of a name; what was written, in a sentence.
+@dataclass(frozen=True)
+class WrittenReport:
+    """A report in a file."""
+
+    cluster: str
+    file: str
+    bytes: int
+
+    @property
+    def sentence(self) -> str:
+        """What was written."""
+        return f"Wrote {self.file} ({size(self.bytes)})."
+
+
+def write_report(root: str, output: str, cluster: str | None = None, engine: str = "duckdb") -> WrittenReport:
+    """Write the report of the only cluster, or of the one of a name; what was written.
 
     Raises BadInput for a file that cannot be written, or a cluster that is not there.
     """
     check_output("html", output)
     with open_cluster(root, cluster, TABLES, engine) as opened:
         page = report_page(opened)
+        name = opened.cluster
     write_text([page], output)
-    return f"Wrote {output} ({size(len(page.encode()))})."
+    return WrittenReport(name, output, len(page.encode()))
 
 
-def write_reports(root: str, output: str) -> list[str]:
+def write_reports(root: str, output: str) -> list[WrittenReport]:
     """Write the reports of all clusters, if there are several into files with their names: `night-eu.html`."""
     with connect() as connection:
         published = open_published(connection, located(root))

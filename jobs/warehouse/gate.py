@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import Thread
@@ -234,9 +236,26 @@ def _library() -> Any:
     """Great Expectations, silent: no usage statistics, no progress bars, no log lines of its own."""
     os.environ.setdefault("GX_ANALYTICS_ENABLED", "false")
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
-    import great_expectations as gx
+    with _main_module_has_file():
+        import great_expectations as gx
 
     return gx
+
+
+@contextmanager
+def _main_module_has_file() -> Iterator[None]:
+    """Let the main module have a `__file__`, which it has not where a host runs Python: PySpark 4.2 takes that for its
+    own doctests, and ends the process with exit code 0 as somebody imports Spark Connect without grpc
+    (`pyspark.sql.connect.utils.check_dependencies`)."""
+    main_module = sys.modules["__main__"]
+    if hasattr(main_module, "__file__"):
+        yield
+        return
+    main_module.__file__ = ""
+    try:
+        yield
+    finally:
+        del main_module.__file__
 
 
 def _judge(gx: Any, counted: Mapping[str, Counts]) -> set[str]:

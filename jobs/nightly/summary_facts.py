@@ -104,10 +104,10 @@ FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
         "contradictions", "current_partitions", "under_replicated",
     ),
     "detect": (
-        "elections", "incidents", "incident_counts", "unclean_elections", "new_unclean", "lost_records", "outages",
-        "outage_count", "open_outages", "open_by_shutdown", "shut_down", "new_outages", "deletion_outages", "churn",
-        "churning_followers", "isr_changes", "reassignments", "cannot_be_told", "current_partitions",
-        "under_replicated",
+        "elections", "incidents", "incident_counts", "unclean_elections", "new_unclean", "new_led_on", "lost_records",
+        "lost_to_others", "outages", "outage_count", "open_outages", "open_by_shutdown", "shut_down", "new_outages",
+        "deletion_outages", "churn", "churning_followers", "isr_changes", "reassignments", "cannot_be_told",
+        "current_partitions", "under_replicated",
     ),
     "replay": ("verdicts", "violations", "new_violations"),
 }  # fmt: skip

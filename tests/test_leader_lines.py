@@ -106,6 +106,11 @@ second  | 10:00:01 | l       | leader_epoch_started           |        | 4      
 second  | 10:00:02 | l       | isr_expanding                  |        |              |                 | 1,3   | old_isr=1
 second  | 10:00:03 | l       | isr_shrinking                  |        |              |                 | 1     | old_isr=1,2
 second  | 10:00:04 | l       | isr_updated                    |        |              | 8               | 1     |
+# two lines tell at once that it leads: which of them is kept does not go by what their files are called
+twice   | 10:00:01 | z       | leader_epoch_started           |        | 4            |                 |       |
+twice   | 10:00:01 | a       | leader_epoch_started           |        | 4            |                 |       |
+twice   | 10:00:02 | l       | isr_expanding                  |        |              |                 | 1,2   | old_isr=1
+twice   | 10:00:03 | l       | isr_updated                    |        |              | 7               | 1,2   |
 """
 STATES = """
 topic   | at       | line | leader | leader_epoch | partition_epoch | isr | by_leader | keeps_leader | is_deduced
@@ -122,6 +127,9 @@ hole    | 10:21:00 | 18   | 1      |              | 7               | 1,2 | true
 second  | 10:00:04 | 22   | 1      | 4            | 8               | 1   | true      | true         | true
 second  | 10:00:04 | 19   |        |              | 8               |     |           |              | true
 second  | 10:00:03 | 21   | 1      | 4            | 7               | 1,2 |           |              | true
+twice   | 10:00:03 | 26   | 1      | 4            | 7               | 1,2 | true      | true         | true
+twice   | 10:00:03 | 24   |        |              | 7               |     |           |              | true
+twice   | 10:00:01 | 25   | 1      | 4            | 6               | 1   |           |              | true
 """
 
 

@@ -67,7 +67,8 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
     # UpdateMetadata follows the LeaderAndIsr request of the same leader epoch
     is_cached = (kind == CACHED) & leads & F.col("leader_epoch").isNotNull()
     lines = events.where((kind.isin(*CHANGES) | is_start | is_cached) & F.col("topic").isNotNull() & node.isNotNull())
-    term = F.struct("leader_epoch", leads.alias("leads"), "at", "file_id", "line")
+    # of two lines about it at one time not the file's id decides, which depends on what was read first
+    term = F.struct("leader_epoch", leads.alias("leads"), "at", "line", "file_id")
     order = Window.partitionBy(*WRITER).orderBy("at", "line", "file_id")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     by_time = Window.partitionBy(*WRITER).orderBy(F.unix_micros("at"))

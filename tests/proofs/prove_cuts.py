@@ -14,20 +14,20 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import jobs.ingest.ingest
 import jobs.nightly.incremental
 from jobs.nightly.run import run
 from jobs.session import session
 from jobs.settings import Settings
-from jobs.warehouse.tables import Warehouse, open_warehouse
+from jobs.warehouse.tables import open_warehouse
 from schemas.ledger import STEPS
 from schemas.tables import DERIVED
 from tests.proofs.prove_metamorphic import Change, Logs, Row, capture_of, differences, ends_of, logs_of, node_of, write
-from tests.proofs.prove_nights import by
+from tests.proofs.prove_nights import by, rows_with_paths
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,22 +57,6 @@ def pieces(logs: Logs, nights: int, number: int, seed: int) -> list[Logs]:
     return [*parts, logs]
 
 
-def rows_by_cluster(warehouse: Warehouse, table: str, streams: Mapping[str, str]) -> Mapping[str, list[Row]]:
-    """Rows of a table by cluster; `streams`: what stands for file ids, which depend on what was read first."""
-
-    def with_names(value: object) -> object:
-        if isinstance(value, dict):
-            return {name: with_names(part) for name, part in value.items()}
-        if isinstance(value, list):
-            return [with_names(part) for part in value]
-        return streams.get(value, value) if isinstance(value, str) else value
-
-    rows: dict[str, list[Row]] = {}
-    for row in warehouse.read(table).collect():
-        rows.setdefault(row["cluster"], []).append(cast("Row", with_names(row.asDict(recursive=True))))
-    return rows
-
-
 def prove(spark: SparkSession, capture: Path, root: Path, cuts: int, nights: int, seed: int) -> int:
     """How many rows of a capture's cuts differ."""
     logs = logs_of(capture)
@@ -91,7 +75,9 @@ def prove(spark: SparkSession, capture: Path, root: Path, cuts: int, nights: int
     streams = {row["file_id"]: row["path"].rpartition(f"/{row['cluster']}/")[2] for row in files}
     wrong = 0
     for table in DERIVED:
-        rows = rows_by_cluster(warehouse, table.name, streams)
+        rows: dict[str, list[Row]] = {}
+        for row in rows_with_paths(warehouse, table.name, streams):
+            rows.setdefault(row["cluster"], []).append(row)
         whole, differing = rows.get(WHOLE, []), Counter[str]()
         for name in parts:
             differ, _, shown = differences(whole, rows.get(name, []), Change([]), 0)

@@ -87,9 +87,8 @@ def stretched(logs: Logs, times: int) -> Logs:
     return {name: timed(data, lambda at: begin + (at - begin) * times) for name, data in logs.items()}
 
 
-def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
-    """All derived rows by table, streams by their paths: their ids depend on what was read first."""
-    streams = {row["file_id"]: row["path"] for row in warehouse.read("log_files").select("file_id", "path").collect()}
+def rows_with_paths(warehouse: Warehouse, table: str, streams: Mapping[str, str]) -> list[Row]:
+    """All rows of a table; `streams`: what stands for file ids, which depend on what was read first."""
 
     def with_paths(value: object) -> object:
         if isinstance(value, dict):
@@ -98,12 +97,13 @@ def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
             return [with_paths(part) for part in value]
         return streams.get(value, value) if isinstance(value, str) else value
 
-    return {
-        table.name: [
-            cast("Row", with_paths(row.asDict(recursive=True))) for row in warehouse.read(table.name).collect()
-        ]
-        for table in DERIVED
-    }
+    return [cast("Row", with_paths(row.asDict(recursive=True))) for row in warehouse.read(table).collect()]
+
+
+def tables(warehouse: Warehouse) -> Mapping[str, list[Row]]:
+    """All derived rows by table, streams by their paths."""
+    streams = {row["file_id"]: row["path"] for row in warehouse.read("log_files").select("file_id", "path").collect()}
+    return {table.name: rows_with_paths(warehouse, table.name, streams) for table in DERIVED}
 
 
 def nightly(warehouse: Warehouse, folder: Path, logs: Logs) -> list[str]:

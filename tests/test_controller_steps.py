@@ -23,6 +23,9 @@ again     | 101           | 3                | 10:01:00 | 10:01:00     |        
 taken     | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 taken     | 101           | 3                | 10:01:00 | 10:01:02     |          |
 starting  | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
+answered  | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
+asked     | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
+asked     | 101           | 3                | 10:01:00 | 10:01:00     |          |
 counts    | 100           | 2                | 10:00:00 | 10:00:00     |          |
 preferred | 100           | 2                | 10:00:00 | 10:00:00     | 10:01:00 | replaced
 """
@@ -65,6 +68,34 @@ again     | 10:00:59 | unfenced | false
 again     | 10:01:02 | unfenced | true
 taken     | 10:00:59 | unfenced | true
 starting  | 10:00:59 | unfenced | false
+""",
+    )
+
+
+def test_a_late_step_is_sure_once_the_broker_has_the_answer(frame: Frame, same: Same) -> None:
+    """Controllers answer when what they wrote is committed: so is all that 100 had written before broker 1 may shut
+    down (`answered`), and nothing that it wrote after that. Broker 1 asks 101, too, and has its answer (`asked`)."""
+    lines = """
+cluster  | at           | node_id | broker_id | event_type                             | fields
+answered | 10:00:58     | 100     |           | kraft_broker_unfence_granted           | broker=2
+answered | 10:00:59     | 100     |           | kraft_broker_shutdown_granted          | broker=1
+answered | 10:00:59.040 | 1       | 1         | controlled_shutdown_approved           |
+answered | 10:00:59.500 | 100     |           | kraft_broker_controlled_shutdown_granted | broker=3
+asked    | 10:00:59.500 | 100     |           | kraft_broker_unfence_granted           | broker=1
+asked    | 10:01:00.300 | 101     |           | kraft_broker_unfence_granted           | broker=1
+asked    | 10:01:00.340 | 1       | 1         | broker_status_changed                  | to_state=RUNNING
+"""
+    same(
+        to_controller_steps(frame(EVENTS, lines), frame(CONTROLLER_TIMELINE, TERMS)).select(
+            "cluster", "at", "kind", "is_sure"
+        ),
+        """
+cluster  | at           | kind                | is_sure
+answered | 10:00:58     | unfenced            | true
+answered | 10:00:59     | fenced              | true
+answered | 10:00:59.500 | controlled_shutdown | false
+asked    | 10:00:59.500 | unfenced            | false
+asked    | 10:01:00.300 | unfenced            | true
 """,
     )
 

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.leader_lines import to_changes_by_leader, to_leader_lines, to_reported_states
+from jobs.timelines.leader_lines import (
+    to_broken_sessions,
+    to_changes_by_leader,
+    to_leader_lines,
+    to_reported_states,
+)
 from schemas.ingest import EVENTS, LOG_COVERAGE
 
 if TYPE_CHECKING:
@@ -72,7 +77,50 @@ old     | 1      |              |                 | 1   | 1,2 | true
 
 
 def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None:
-    same(to_changes_by_leader(lines_of(frame, WRITTEN)), CHANGED_BY_LEADER)
+    no_sessions = to_broken_sessions(frame(EVENTS, WRITTEN))
+    same(to_changes_by_leader(lines_of(frame, WRITTEN), no_sessions), CHANGED_BY_LEADER)
+
+
+def test_what_a_leader_writes_while_its_session_ends_is_in_doubt(frame: Frame, same: Same) -> None:
+    """Node 1 is last heard of at 10:00:01, and its session has expired at 10:00:11; node 2's connection comes back in
+    time; of node 3 no line tells since when it had none."""
+    sessions = """
+at       | node_id | event_type                | fields
+10:00:00 | 1       | zk_session_established    |
+10:00:10 | 1       | zk_session_timed_out      | silent_ms=9000
+10:00:11 | 1       | zk_session_expired        |
+10:00:12 | 1       | zk_session_established    |
+10:00:10 | 2       | zk_session_timed_out      | silent_ms=5000
+10:00:11 | 2       | zk_session_established    |
+10:05:00 | 3       | zk_session_state_changed  | state=Disconnected
+10:05:10 | 3       | zk_session_state_changed  | state=Expired
+"""
+    broken = to_broken_sessions(frame(EVENTS, sessions))
+    same(
+        broken,
+        """
+node_id | since    | until
+1       | 10:00:01 | 10:00:11
+3       | 10:04:40 | 10:05:10
+""",
+    )
+    writes = """
+topic  | at           | node_id | event_type    | isr | message                                     | fields
+before | 10:00:00.900 | 1       | isr_shrinking | 1   | Partition [before,0] on broker 1: Shrinking | old_isr=1,2
+while  | 10:00:10.500 | 1       | isr_shrinking | 1   | Partition [while,0] on broker 1: Shrinking  | old_isr=1,2
+after  | 10:00:13     | 1       | isr_shrinking | 1   | Partition [after,0] on broker 1: Shrinking  | old_isr=1,2
+kept   | 10:00:10     | 2       | isr_shrinking | 2   | Partition [kept,0] on broker 2: Shrinking   | old_isr=1,2
+"""
+    same(
+        to_changes_by_leader(lines_of(frame, writes), broken).select("topic", "is_doubtful"),
+        """
+topic  | is_doubtful
+before | false
+while  | true
+after  | false
+kept   | false
+""",
+    )
 
 
 # `ISR updated to` does not print the leader epoch: it is that of the term that its writer had begun

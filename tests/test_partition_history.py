@@ -19,7 +19,8 @@ ALL_THE_TIME = (0, 1000)
 def evidence(text: str, coverage: tuple[int, int] | None = ALL_THE_TIME) -> list[EpochObservation]:
     """One observation per line: leader epoch, time, then one of
 
-    `1 leads 1,2` (with `#3`: prints partition epoch 3), `1 makes 1,2 -> 1` (with `refused`), `refreshed`, `1 begins`.
+    `1 leads 1,2` (with `#3`: prints partition epoch 3), `1 makes 1,2 -> 1` (with `refused` or `in doubt`), `refreshed`,
+    `1 begins`.
     The logs of brokers 1 to 3 are there all the time.
     """
     rows = []
@@ -33,10 +34,11 @@ def evidence(text: str, coverage: tuple[int, int] | None = ALL_THE_TIME) -> list
         )  # fmt: skip
         if state := re.match(r"(-?\d+) leads ([\d,]+)", what):
             row = replace(row, leader=int(state[1]), isr=ids(state[2]))
-        elif change := re.match(r"(\d+) makes ([\d,]+) -> ([\d,]+)( refused)?", what):
+        elif change := re.match(r"(\d+) makes ([\d,]+) -> ([\d,]+)( refused)?( in doubt)?", what):
             row = replace(
-                row, leader=int(change[1]), isr_before=ids(change[2]), isr=ids(change[3]), is_accepted=not change[4]
-            )
+                row, leader=int(change[1]), isr_before=ids(change[2]), isr=ids(change[3]), is_accepted=not change[4],
+                is_doubtful=bool(change[5]),
+            )  # fmt: skip
         elif begin := re.match(r"(\d+) begins", what):
             row = replace(row, leader=int(begin[1]), is_begin=True)
         else:
@@ -99,6 +101,32 @@ CASES = {  # evidence -> states
            1 @8: 2 leads 2
            2 @9: 2 leads 2""",
         ["0.0 @1: 1 leads 1,2", "1.? @8: 2 leads 2", "2.? @9: 2 leads 2"],
+    ),
+    "what a leader without a connection was about to write is left out, and nothing is counted past it": (
+        """0 @1: 1 leads 1,2
+           0 @5: 1 makes 1,2 -> 1 in doubt
+           1 @8: -1 leads 1""",
+        ["0.0 @1: 1 leads 1,2", "1.? @8: -1 leads 1"],
+    ),
+    "but not if the next change starts from it": (
+        """0 @1: 1 leads 1,2
+           0 @5: 1 makes 1,2 -> 1 in doubt
+           0 @7: 1 makes 1 -> 1,2
+           1 @8: -1 leads 2""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @5: 1 leads 1", "0.2 @7: 1 leads 1,2", "1.3 @8: -1 leads 2"],
+    ),
+    "or a line states what it led to": (
+        """0 @1: 1 leads 1,2
+           0 @5: 1 makes 1,2 -> 1 in doubt
+           0 @6: 1 leads 1
+           1 @8: -1 leads 1""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @5: 1 leads 1", "1.2 @8: -1 leads 1"],
+    ),
+    "or the next write's printed version counts it": (
+        """0 @1: 1 leads 1,2 #0
+           0 @5: 1 makes 1,2 -> 1 in doubt
+           1 @8: -1 leads 1 #2""",
+        ["0.0 @1: 1 leads 1,2", "0.1 @5: 1 leads 1", "1.2 @8: -1 leads 1"],
     ),
     "a refreshed epoch keeps leader and ISR of the last change": (
         """0 @1: 1 leads 1,2

@@ -149,6 +149,23 @@ def test_the_last_known_leader_leads_again_uncleanly_and_may() -> None:
     assert verdict(2, "RECOVERING") == "unknown"
 
 
+def test_who_is_eligible_and_not_assigned_accuses_only_where_all_assignments_are_known() -> None:
+    """4.1 leaves in the ELR whom a reassignment removed (kraft-4.1.0-chaos, `a-1-0`): logs that begin later show no
+    reassignment. One id twice is wrong whatever was assigned before."""
+    cluster = Cluster(Release(4, 1), kraft=True, elr_enabled=True)
+
+    def verdict(*rows: dict[str, object]) -> tuple[str, tuple[str, ...]]:
+        last = [v for _, v in judge_states(cluster, rows) if v.rule == "elr_disjoint_from_isr"][-1]
+        return last.verdict, last.missing
+
+    created = state(1, (0, 0), [1, 2], elr=[], replicas=[1, 2], min_isr=2)
+    lost = state(-1, (1, 1), [], elr=[2, 3], last_known_elr=[2], replicas=[2], min_isr=2)
+    assert verdict(created, lost) == ("violated", ())
+    assert verdict(state(1, (0, 0), [1, 2, 3], elr=[], min_isr=2), lost) == ("holds", ())
+    assert verdict(created, {**lost, "partition_epoch": 13}) == ("unknown", ("replicas_before",))
+    assert verdict({**lost, "isr": [2], "partition_epoch": 13}) == ("violated", ())
+
+
 # ---- who joins an ISR -----------------------------------------------------------------------------------------------
 # broker 3 is fenced from 10:10 to 10:20
 JOINABLE = """

@@ -135,3 +135,33 @@ behind | 0           | 10:00:00 |
 
 def test_a_leader_that_begins_anew_shows_a_new_incarnation(frame: Frame, same: Same) -> None:
     same(to_topic_timeline(frame(EVENTS, GIVEN_UP)), OF_THEIR_OWN)
+
+
+OTHER_IDS = """
+topic | at       | node_id | event_type                     | partition | topic_id | leader_epoch
+# a leader begins with another topic id, of a partition that the topic before had elsewhere
+other | 10:00:00 | 1       | log_loaded                     | 2         | T1       |
+other | 10:01:00 | 1       | partition_leader_epoch_started | 2         | T1       | 3
+other | 10:06:00 | 1       | partition_leader_epoch_started | 0         | T2       | 0
+other | 10:07:00 | 1       | log_loaded                     | 2         | T1       |
+other | 10:08:00 | 1       | partition_leader_epoch_started | 0         | T2       | 1
+# the controller logs when it was deleted; what a broker still had on its disk then was no other topic
+down  | 10:01:00 | 2       | topic_deletion_completed       |           |          |
+down  | 10:02:00 | 1       | log_loaded                     | 0         | T3       |
+down  | 10:03:00 | 1       | partition_leader_epoch_started | 0         | T4       | 0
+# one id
+same  | 10:00:00 | 1       | log_loaded                     | 0         | T5       |
+same  | 10:01:00 | 1       | partition_leader_epoch_started | 0         | T5       | 3
+"""
+OF_THEIR_IDS = """
+topic | incarnation | topic_id
+other | 0           | T1
+other | 1           | T2
+down  | 0           |
+down  | 1           | T4
+same  | 0           | T5
+"""
+
+
+def test_another_topic_id_shows_a_new_incarnation(frame: Frame, same: Same) -> None:
+    same(to_topic_timeline(frame(EVENTS, OTHER_IDS)).select("topic", "incarnation", "topic_id"), OF_THEIR_IDS)

@@ -15,7 +15,14 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import day_of, days
-from jobs.timelines.observations import LEADER_STARTED, OBSERVATIONS, ids_of, select_observations, sorted_ids
+from jobs.timelines.observations import (
+    LEADER_STARTED,
+    OBSERVATIONS,
+    ids_of,
+    number_of,
+    select_observations,
+    sorted_ids,
+)
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import FLAG, IDS, INT, column
 from udfs.logs.coverage import TOLERANCE
@@ -31,6 +38,12 @@ STARTED = ("leader_epoch_started", LEADER_STARTED)
 FOLLOWS = "partition_follower_epoch_started"
 SENT = "leader_and_isr_request_received"
 CACHED = "metadata_cache_updated"
+BROKEN = ("zk_session_timed_out", "zk_session_disconnected")
+"""A broker has lost its connection to ZooKeeper, some time before."""
+EXPIRED = ("zk_session_expired", "zk_session_state_changed")
+SESSION_EVENTS = (*BROKEN, *EXPIRED, "zk_session_established")
+LONGEST_SESSION = "INTERVAL 30 SECONDS"
+"""So long before a session expires the connection was lost, where no line tells when: longer than Kafka's defaults."""
 WRITER = [*INCARNATION, "node_id"]
 
 CHANGES_BY_LEADER = T.StructType(
@@ -46,6 +59,7 @@ CHANGES_BY_LEADER = T.StructType(
         column(
             "is_accepted", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."
         ),
+        column("is_doubtful", FLAG, "Whether the writer's session with ZooKeeper ended before it could be written."),
     ]
 )
 
@@ -153,17 +167,43 @@ def is_begin() -> Column:
     return (F.col("event_type") == "leader_epoch_started") & is_whole
 
 
-def to_changes_by_leader(lines: DataFrame) -> DataFrame:
-    """Rows of `to_leader_lines` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote themselves.
+def to_broken_sessions(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, node_id, `since`, `until`: when brokers had no connection to ZooKeeper, at the end of which
+    their session had expired. What they were about to write meanwhile they wrote in vain."""
+    kind = F.col("event_type")
+    silent = F.make_dt_interval(secs=F.coalesce(number_of("silent_ms"), F.lit(0)) / 1000)
+    is_expired = kind.isin(*EXPIRED) & (F.coalesce(F.col("fields")["state"], F.lit("Expired")) == "Expired")
+    in_order = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+    established = F.sum((kind == "zk_session_established").cast("int")).over(in_order)
+    expired_at = F.max(F.when(is_expired, F.col("at")))
+    return (
+        events.where(kind.isin(*SESSION_EVENTS) & F.col("node_id").isNotNull())
+        .withColumn("session", established)
+        .groupBy("cluster", "node_id", "session")
+        .agg(F.min(F.when(kind.isin(*BROKEN), F.col("at") - silent)).alias("broken"), expired_at.alias("until"))
+        .where("until IS NOT NULL")
+        .select(
+            "cluster", "node_id", F.coalesce("broken", F.col("until") - F.expr(LONGEST_SESSION)).alias("since"), "until"
+        )
+    )
+
+
+def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines` and `to_broken_sessions` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote
+    themselves.
 
     A change belongs to the newest leader epoch under which its writer began to lead by then; null if no line shows it.
     So is it while no line shows the writer's release.
     """
+    spans = broken_sessions.withColumn("day", days("since", "until")).groupBy("cluster", "node_id", "day")
+    broken = spans.agg(F.collect_list(F.struct("since", "until")).alias("broken"))
+    is_doubtful = F.exists("broken", lambda span: F.col("at").between(span["since"], span["until"]))
     is_refused = F.coalesce(F.col("next.event_type") == REFUSED, F.lit(False))
     changes = lines.where(
         F.col("event_type").isin("isr_shrinking", "isr_expanding") & F.coalesce("writes", F.lit(True))
     )
-    return changes.select(
+    by_day = changes.withColumn("day", day_of("at")).join(F.broadcast(broken), ["cluster", "node_id", "day"], "left")
+    return by_day.select(
         *(
             {
                 "leader": F.col("node_id").alias("leader"),
@@ -174,6 +214,7 @@ def to_changes_by_leader(lines: DataFrame) -> DataFrame:
                 "replicas": F.lit(None).cast(IDS).alias("replicas"),
                 "isr_before": ids_of("old_isr").alias("isr_before"),
                 "is_accepted": (~is_refused).alias("is_accepted"),
+                "is_doubtful": F.coalesce(is_doubtful, F.lit(False)).alias("is_doubtful"),
             }.get(name, F.col(name))
             for name in CHANGES_BY_LEADER.fieldNames()
         )

@@ -20,6 +20,8 @@ EPOCH_STARTED = ("leader_epoch_started",)
 """Lines of a leader, which begins the epochs of one partition in their order."""
 LOG_DELETED = "replica_deletion_scheduled"
 """A broker gave up its replica: its topic is deleted, or the partition reassigned."""
+ON_DISK = "log_loaded"
+"""Lines of brokers that start about what is on their disks, be the topic deleted long ago."""
 EPOCH_EVENTS = (
     "leader_and_isr_request_received",
     "metadata_cache_updated",
@@ -43,8 +45,9 @@ def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFra
     - a broker that dropped the partition from its metadata cache got it again;
     - a controller created it that had logged it before, or after an older controller had;
     - a leader began leader epoch 0 of it after any broker had given up its replica: a reassignment raises the epoch.
+    And of all its partitions: lines print another topic id.
     """
-    signs = _recreation_signs(_with_lines_before(_partition_lines(events)))
+    signs = _with_signs_of_ids(_recreation_signs(_with_lines_before(_partition_lines(events))), events)
     deletions = (
         events.where("event_type = 'topic_deletion_completed' AND topic IS NOT NULL")
         .groupBy("cluster", "topic")
@@ -63,6 +66,36 @@ def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFra
             }
         )
         .select("cluster", "topic", incarnation_starts("deleted", "signs", "births").alias("starts"))
+    )
+
+
+def _with_signs_of_ids(signs: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of `_recreation_signs` -> the same with the signs of topics that got another id.
+
+    What is on a broker's disk may have been deleted long ago: it shows no more than that there was such an id before.
+    """
+    at = F.when(F.col("event_type") != ON_DISK, F.unix_micros("at"))
+    by_id = (
+        events.where("topic IS NOT NULL AND topic_id IS NOT NULL")
+        .groupBy("cluster", "topic", "topic_id")
+        .agg(F.min(at).alias("first"), F.max(at).alias("last"), F.min(F.unix_micros("at")).alias("seen"))
+    )
+    ids = F.array_sort(F.collect_list(F.struct("seen", "first", "last"))).alias("ids")
+    topics = by_id.groupBy("cluster", "topic").agg(ids).where("size(ids) > 1")
+
+    def sign(one: Column) -> Column:
+        before = F.filter("ids", lambda other: F.coalesce(other["first"], other["seen"]) < one["first"])
+        last = F.transform(before, lambda other: F.when(other["last"] < one["first"], other["last"]))
+        after = F.array_max(F.concat(last, F.transform(before, lambda other: other["first"])))
+        return F.when(
+            F.size(before) > 0,
+            F.struct(F.coalesce(after, F.lit(0).cast("long")).alias("after"), one["first"].alias("at")),
+        )
+
+    of_ids = F.filter(F.transform("ids", sign), lambda one: one.isNotNull()).alias("of_ids")
+    no_signs = F.array().cast(signs.schema["signs"].dataType)
+    return signs.join(topics.select("cluster", "topic", of_ids), ["cluster", "topic"], "full").withColumn(
+        "signs", F.array_sort(F.concat(F.coalesce("signs", no_signs), F.coalesce("of_ids", no_signs)))
     )
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
-from jobs.timelines.recreations import DROPPED_FROM_CACHE, EPOCH_STARTED, to_incarnation_starts
+from jobs.timelines.recreations import DROPPED_FROM_CACHE, EPOCH_STARTED, ON_DISK, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
 
@@ -38,8 +38,6 @@ _REQUESTS = (
     "kraft_create_partitions_failed",
 )
 """Lines about what somebody asked for: topics that they name may never have been created."""
-_ON_DISK = "log_loaded"
-"""Lines of brokers that start about what is on their disks, be the topic deleted long ago."""
 _CREATIONS = ("kraft_topic_created", "metadata_topic", "kraft_partition_created")
 _REMOVALS = ("kraft_topic_removed", "metadata_remove_topic")
 
@@ -56,11 +54,12 @@ _INTERVAL = [
 # ---- the timeline ----------------------------------------------------------------------------------------------------
 def to_topic_timeline(events: DataFrame, life_starts: LifeStarts | None = None) -> DataFrame:
     """EVENTS -> TOPIC_TIMELINE. In KRaft an incarnation is a topic id; before, see `recreations`."""
-    events = events.where(F.col("event_type") != _ON_DISK)
+    all_events, events = events, events.where(F.col("event_type") != ON_DISK)
     mentions = _mentions(events)
     names = _creations(mentions).groupBy("cluster", "topic_id").agg(F.min("topic").alias("topic"))
     with_ids = F.broadcast(names.select("cluster", "topic").distinct())
-    starts = to_incarnation_starts(events.join(with_ids, ["cluster", "topic"], "left_anti"), life_starts or {})
+    without_ids = all_events.join(with_ids, ["cluster", "topic"], "left_anti")
+    starts = to_incarnation_starts(without_ids, life_starts or {})
     by_deletion = _by_deletion(
         mentions.join(with_ids, ["cluster", "topic"], "left_anti"), _with_life_starts(starts, life_starts or {})
     )

@@ -1,12 +1,17 @@
 """With parts of the logs gone, no row becomes false, and what the lines that are left prove is in the tables.
 
-    PYTHONPATH=. python tests/proofs/prove_degraded.py [CAPTURE ...] [--only WORD]
+    PYTHONPATH=. python tests/proofs/prove_degraded.py [CAPTURE ...] [--only FORM] [--keep DIR] [--misses N]
 
 Each form takes lines away as people's logs lack them: no TRACE and DEBUG, one kind of log, one broker, half of the
-time, a hole. What is left is scored against the truth of the capture: precision of each table, and recall of the states
-that some line of it states (`tests/truth/compare.py`). All forms are clusters of one warehouse. Prints a line for each
-capture and form; exits with 1 if a precision is below 1.0, a decision is called violated or a recall is below
-LEAST_RECALL.
+time, a hole. Of each form there is one night, in which all captures, thinned to it, are clusters of one warehouse. What
+is left is scored against the truth of the capture: precision of each table, and recall of the states, elections and
+outages that lines of it prove (`tests/truth/compare.py`, `scores`). Prints a line for each form and capture, and a
+table of forms at the end; exits with 1 if a precision is below 1.0, a decision is called violated, the gate refuses a
+cluster or a recall is below LEAST_RECALL.
+
+`--only FORM` (may be given again) takes forms whose name holds that word; `--keep DIR` keeps warehouses and tables
+there, and scores those that are there already as they are; `--misses N` prints up to N rows that are false, and up to N
+provable ones that are missing.
 """
 
 from __future__ import annotations
@@ -22,18 +27,15 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jobs.nightly.run import run
-from jobs.session import session
-from jobs.settings import Settings
-from jobs.warehouse.tables import Warehouse, open_warehouse
-from schemas.ledger import STEPS
+from jobs.session import expected_bytes, session
+from tests.proofs.captures import capture_folders, warehouse_of
 from tests.proofs.prove_metamorphic import (
     Logs,
     at_info,
-    capture_of,
     ends_of,
     filtered,
     logs_of,
+    middle_of,
     node_of,
     stamp,
     timed,
@@ -47,10 +49,10 @@ if TYPE_CHECKING:
 
 LEAST_RECALL, SKEW_MS = 0.99, 50
 SOON_MS = 5000
-CAPTURES = ("zk-1.1.1", "zk-2.4.1", "zk-2.6.3-chaos", "zk-3.9.1")
 HOLE = timedelta(minutes=70)
 """Captures last minutes: times after the hole move by so much, in the logs and in the truth."""
 HOLE_MS = round(HOLE.total_seconds() * 1000)
+A_HOLE = "a hole"
 
 
 def named(logs: Logs, wanted: Callable[[str], bool]) -> Logs:
@@ -77,47 +79,63 @@ def resumed_ms(logs: Logs) -> float:
     return (begin + (end - begin) * 0.6).timestamp() * 1000
 
 
-def forms_of(logs: Logs) -> dict[str, Logs]:
-    """By name what is left of the logs."""
-    nodes = sorted({node_of(name) for name in logs})
-    return {
-        "INFO only": filtered(logs, at_info),
-        "controllers' logs only": named(logs, lambda name: "/controller.log" in name),
-        "state-change logs only": named(logs, lambda name: "/state-change.log" in name),
-        "server logs only": named(logs, lambda name: "/server.log" in name),
-        f"node {nodes[1]} only": named(logs, lambda name: node_of(name) == nodes[1]),
-        "first half": between(logs, 0, 0.5),
-        "last half": between(logs, 0.5, 2),
-        "a hole": with_hole(logs),
-    }
+def of_a_third(logs: Logs) -> Logs:
+    """Records of the second third of the time."""
+    since, till = middle_of(logs)
+    return filtered(logs, lambda record: since <= record[:25] < till)
 
 
-def reduced_capture(capture: Path, logs: Logs, form: Logs, name: str, folder: Path) -> Path:
-    """A capture with what is left of the logs, for the scorer."""
-    write(folder / "logs", {path: data for path, data in form.items() if data})
+def second_node(logs: Logs) -> int:
+    """The broker that is left alone, or gone."""
+    return sorted({node_of(name) for name in logs})[1]
+
+
+FORMS: Mapping[str, Callable[[Logs], Logs]] = {
+    "INFO only": lambda logs: filtered(logs, at_info),
+    "controllers' logs only": lambda logs: named(logs, lambda name: "/controller.log" in name),
+    "state-change logs only": lambda logs: named(logs, lambda name: "/state-change.log" in name),
+    "server logs only": lambda logs: named(logs, lambda name: "/server.log" in name),
+    "one broker only": lambda logs: named(logs, lambda name: node_of(name) == second_node(logs)),
+    "one broker missing": lambda logs: named(logs, lambda name: node_of(name) != second_node(logs)),
+    "first half": lambda logs: between(logs, 0, 0.5),
+    "last half": lambda logs: between(logs, 0.5, 2),
+    "a third": of_a_third,
+    A_HOLE: with_hole,
+}
+"""What is left of logs, by the name of the form."""
+
+
+def reduced_capture(capture: Path, form: str, folder: Path) -> None:
+    """A capture with what a form leaves of its logs, for the scorer; one that is there already stays."""
+    if (folder / "truth.jsonl").exists():
+        return
+    logs = logs_of(capture)
+    write(folder / "logs", {path: data for path, data in FORMS[form](logs).items() if data})
     for file in ("meta.json", "metadata-dump.txt"):
         if (capture / file).exists():
-            (folder / file).symlink_to((capture / file).resolve())
+            (folder / file).write_bytes((capture / file).read_bytes())
     records = (capture / "truth.jsonl").read_text().splitlines()
-    if name == "a hole":
+    if form == A_HOLE:
         moved, resumed = [json.loads(record) for record in records], resumed_ms(logs)
         records = [json.dumps(r | {"ms": r["ms"] + HOLE_MS * (r["ms"] >= resumed)}) for r in moved]
     (folder / "truth.jsonl").write_text("\n".join(records))
-    return folder
 
 
-def tables_of(spark: SparkSession, root: Path, forms: Mapping[str, Logs]) -> Warehouse:
-    """A warehouse in which each form is a cluster."""
-    warehouse = open_warehouse(spark, str(root / "warehouse"), create=True)
-    clusters = {f"{root}/{short}/*": short for short in forms}
-    outcome = run(
-        warehouse, STEPS, Settings(clusters=clusters), lambda _: None, logs=[f"{root}/{short}/logs" for short in forms]
-    )
-    if not outcome.published:
-        raise SystemExit(f"the gate refused: {outcome.audit.failures if outcome.audit else ''}")
-    for short in outcome.refused:
-        print(f"REFUSED by the gate: {short}", outcome.audit.failures if outcome.audit else "", flush=True)
-    return open_warehouse(spark, str(root / "warehouse"), create=False)
+def export(spark: SparkSession, folders: Mapping[str, Path], root: Path) -> None:
+    """The tables of a night over these captures, as files of JSON lines in `root`, by cluster and table."""
+    warehouse = warehouse_of(spark, {name: folder / "logs" for name, folder in folders.items()}, root / "warehouse")
+    for table in (*TABLES, "verdicts", "log_files"):
+        lines: dict[str, list[str]] = {name: [] for name in folders}
+        rows = warehouse.read(table).where("verdict = 'violated'" if table == "verdicts" else "true")
+        for row in as_text(rows).collect():
+            lines[json.loads(row["row"])["cluster"]].append(row["row"] + "\n")
+        for name in folders:
+            rows_file(root, name, table).write_text("".join(lines[name]))
+
+
+def rows_file(root: Path, name: str, table: str) -> Path:
+    """Where the rows of a table of a capture are."""
+    return root / f"{name}-{table}.jsonl"
 
 
 BEGINS = re.compile(r"starts at Leader Epoch (?P<leader_epoch>\d+) from")
@@ -202,7 +220,13 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     outage that begins with such a state; an election of which a line is logged SOON: a list of all states, as
     `All leaders =`, proves them, but not that any was elected since the logs began.
     """
-    by_table = {table: scorer.score(truth, table, scorer.candidate(str(path), table)) for table, path in rows.items()}
+    report = scorer.report
+    scorer.report = lambda word, rows, limit, *hint: report(word, rows, limit, *hint) if word == "WRONG" else None
+    by_table = {
+        table: scorer.score(truth, table, scorer.candidate(str(path), table), SKEW_MS, misses)
+        for table, path in rows.items()
+    }
+    scorer.report = report
     epochs, soon, placed = epochs_in_logs(scorer, truth)
 
     def key(row: Any) -> tuple[Any, ...]:
@@ -224,7 +248,8 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
             by_table[table] |= {"provable": 0, "recall_of_provable": None}
             continue
         truth.tables[table], every = some, truth.tables[table]
-        score = scorer.score(truth, table, scorer.candidate(str(rows[table]), table))
+        limit = misses * (table != "partition_timeline")
+        score = scorer.score(truth, table, scorer.candidate(str(rows[table]), table), SKEW_MS, limit)
         truth.tables[table] = every
         by_table[table] |= {"provable": score["truth"], "recall_of_provable": score["recall"]}
     rows_of_outages = scorer.candidate(str(rows["offline_partitions"]), "offline_partitions")
@@ -263,63 +288,75 @@ def missing_of(scorer: Any, states: Sequence[Any], rows: Sequence[Any]) -> list[
     return [state for state in states if (*scorer.identity(state), *scorer.value(state)) not in values]
 
 
-def prove(spark: SparkSession, capture: Path, root: Path, only: Sequence[str], misses: int) -> int:
-    """All forms of one capture; how many are not as they must be."""
-    logs = logs_of(capture)
-    forms = {name: form for name, form in forms_of(logs).items() if not only or any(word in name for word in only)}
-    short = {f"form-{number}": name for number, name in enumerate(forms)}
-    for folder, name in short.items():
-        reduced_capture(capture, logs, forms[name], name, root / folder)
-    warehouse = tables_of(spark, root, {folder: forms[name] for folder, name in short.items()})
-    scorer, wrong = compare(), 0
-    for folder, name in short.items():
-        paths = {}
-        for table in TABLES:
-            paths[table] = root / folder / f"{table}.jsonl"
-            mine = warehouse.read(table).where(f"cluster = '{folder}'")
-            paths[table].write_text("".join(f"{row['row']}\n" for row in as_text(mine).collect()))
-        truth = scorer.Truth(str(root / folder))
-        if (terms := terms_of(scorer, capture, resumed_ms(logs) if name == "a hole" else None)) is not None:
-            since, until = truth.window
-            in_time = [term for term in terms if term["since"] <= until and scorer.end(term) >= since]
-            truth.tables["controller_timeline"] = in_time
-        by_table = scores(scorer, truth, paths, misses)
-        states = by_table["partition_timeline"]
-        failed = warehouse.read("elections").where(f"cluster = '{folder}' AND NOT succeeded").count()
-        violated = warehouse.read("verdicts").where(f"cluster = '{folder}' AND verdict = 'violated'").count()
-        print(
-            f"{capture.name} | {name} | {states['candidate']} of {states['truth']} states, "
-            f"stated {states['recoverable']}; {failed} failed elections, {violated} violated; "
-            + ", ".join(
-                f"{table} {score['precision']}"
-                + (f" recall {score['recall_of_provable']} of {score['provable']}" if "provable" in score else "")
-                for table, score in by_table.items()
-            ),
-            flush=True,
+def printed_rows(root: Path, name: str, table: str) -> list[dict[str, Any]]:
+    """Rows of a table of a capture as they were exported."""
+    return [json.loads(line) for line in rows_file(root, name, table).read_text().splitlines()]
+
+
+def prove(capture: Path, form: str, folder: Path, root: Path, misses: int) -> tuple[str, bool]:
+    """Score one capture in one form: what is printed of it, and whether all is as it must be."""
+    scorer, name = compare(), capture.name
+    truth = scorer.Truth(str(folder))
+    if (terms := terms_of(scorer, capture, resumed_ms(logs_of(capture)) if form == A_HOLE else None)) is not None:
+        since, until = truth.window
+        truth.tables["controller_timeline"] = [t for t in terms if t["since"] <= until and scorer.end(t) >= since]
+    by_table = scores(scorer, truth, {table: rows_file(root, name, table) for table in TABLES}, misses)
+    states, failed = by_table["partition_timeline"], printed_rows(root, name, "elections")
+    violated, is_refused = printed_rows(root, name, "verdicts"), not printed_rows(root, name, "log_files")
+    for row in violated[:misses]:
+        print(f"VIOLATED {row['rule']} {row['subject']}: {row['explanation']}")
+    recalls = [score["recall_of_provable"] for score in by_table.values() if "recall_of_provable" in score]
+    is_right = (
+        not violated
+        and not is_refused
+        and all(score["precision"] in (None, 1.0) for score in by_table.values())
+        and all(recall is None or recall >= LEAST_RECALL for recall in recalls)
+    )
+    figures = (
+        f"{states['candidate']} of {states['truth']} states, stated {states['recoverable']}, "
+        f"of those {states['recall_of_recoverable']}; {sum(not row['succeeded'] for row in failed)} failed elections, "
+        f"{len(violated)} violated{', REFUSED' * is_refused}; "
+        + ", ".join(
+            f"{table} {score['precision']}"
+            + (f" recall {score['recall_of_provable']} of {score['provable']}" if "provable" in score else "")
+            for table, score in by_table.items()
         )
-        wrong += violated > 0 or any(score["precision"] not in (None, 1.0) for score in by_table.values())
-        recall = states["recall_of_provable"]
-        wrong += recall is not None and recall < LEAST_RECALL
-    return wrong
+    )
+    return figures, is_right
+
+
+def options_of(words: Sequence[str]) -> tuple[list[str], list[str], Path | None, int]:
+    """Captures, forms, where to keep, and how many misses to print, of the words of the command line."""
+    flags, before = ("--only", "--misses", "--keep"), ["", *words]
+    options = dict(pairwise(words))
+    names = [word for flag, word in zip(before, words, strict=False) if word not in flags and flag not in flags]
+    wanted = [word for flag, word in pairwise(words) if flag == "--only"]
+    forms = [form for form in FORMS if not wanted or any(word in form for word in wanted)]
+    return names, forms, Path(options["--keep"]) if "--keep" in options else None, int(options.get("--misses", 0))
 
 
 def main(words: Sequence[str]) -> int:
-    """Prove captures by name; `--only WORD` picks forms, `--misses N` prints what is missing, `--keep DIR` keeps it."""
-    options = dict(pairwise(words))
-    only = [word for before, word in pairwise(words) if before == "--only"]
-    flags = ("--only", "--misses", "--keep")
-    names = [
-        word for before, word in zip(["", *words], words, strict=False) if word not in flags and before not in flags
-    ]
-    misses, wrong = int(options.get("--misses", 0)), 0
-    with session({"spark.master": "local[2]"}) as spark:
-        for name in names or CAPTURES:
-            began = time.monotonic()
-            with tempfile.TemporaryDirectory() as passing:
-                root = Path(options["--keep"]) / name if "--keep" in options else Path(passing)
-                wrong += prove(spark, capture_of(name), root, only, misses)
-            print(f"{name}: {time.monotonic() - began:.0f} s")
-    print(f"{wrong} forms are not as they must be" if wrong else "proven")
+    """Prove all forms of all captures, or those named."""
+    names, forms, keep, misses = options_of(words)
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as passing, capture_folders(names) as folders:
+        captures = {folder.name: folder for folder in folders if (folder / "truth.jsonl").exists()}
+        for form in forms:
+            began, root = time.monotonic(), (keep or Path(passing)) / re.sub(r"\W+", "-", form)
+            reduced = {name: root / "captures" / name for name in captures}
+            for name, folder in reduced.items():
+                reduced_capture(captures[name], form, folder)
+            if not all(rows_file(root, name, "log_files").exists() for name in captures):
+                files = [file for folder in reduced.values() for file in (folder / "logs").rglob("*")]
+                with session({"spark.master": "local[2]"}, expected_bytes(files)) as spark:
+                    export(spark, reduced, root)
+            print(f"{form}: night {time.monotonic() - began:.0f} s", flush=True)
+            for name, folder in reduced.items():
+                figures, is_right = prove(captures[name], form, folder, root, misses)
+                print(f"{'' if is_right else 'WRONG '}{form} | {name} | {figures}", flush=True)
+                wrong += [] if is_right else [f"{form}, {name}"]
+            print(f"{form}: {time.monotonic() - began:.0f} s", flush=True)
+    print("not as they must be: " + "; ".join(wrong) if wrong else "proven")
     return 1 if wrong else 0
 
 

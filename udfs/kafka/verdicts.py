@@ -84,9 +84,12 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
     rule applied."""
     assigned: set[int] = set()
     states: list[StoredState] = []
+    known_from_creation = 0  # so many states, without a hole
     for row in rows:
         assigned |= {*(row["replicas"] or ())}
         state = _state(row, assigned)
+        if row["partition_epoch"] == len(states) == known_from_creation and row["replicas"] is not None:
+            known_from_creation += 1
         is_last_known = cluster.kraft and bool(states) and _elects_last_known(states[-1], state)
         states.append(replace(state, trigger="last_known_leader") if is_last_known else state)
     for finding in (*check_sequence(cluster, states), *check_decisions(cluster, states)):
@@ -96,7 +99,17 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
             verdict = without_input(verdict, "elr_before")
         elif finding.rule == elr_disjoint_from_isr.__name__ and rows[finding.at]["elr"] is None:
             verdict = verdict_of(replace(finding, verdict=UNKNOWN, actual="", missing=("elr",)))
+        elif finding.rule == elr_disjoint_from_isr.__name__ and finding.at >= known_from_creation:
+            verdict = _with_unknown_assignments(verdict, cluster, states[finding.at])
         yield finding.at, verdict
+
+
+def _with_unknown_assignments(verdict: Verdict, cluster: Cluster, state: StoredState) -> Verdict:
+    """The verdict on eligible leader replicas of a state where not all assignments before it are known: a reassignment
+    may have removed those that are not assigned."""
+    judgement = elr_disjoint_from_isr(cluster, replace(state, departing=state.departing | {*state.elr}))
+    is_excused = judgement is not None and judgement.verdict != VIOLATED
+    return without_input(verdict, "replicas_before") if is_excused else verdict
 
 
 def _elects_last_known(before: StoredState, after: StoredState) -> bool:

@@ -14,7 +14,8 @@ class EpochObservation:
 
     - a state: leader and ISR, and its partition epoch if the line prints it;
     - the leader's own change of the ISR from `isr_before` to `isr`; `is_accepted` is false if the store refused it, and
-      then `partition_epoch` is the one that the leader took for that of `isr_before`;
+      then `partition_epoch` is the one that the leader took for that of `isr_before`; `is_doubtful`: the leader was
+      about to write it, but had no connection to the store, and its session ended;
     - only that the controller wrote this leader epoch and changed nothing else: leader and ISR are None;
     - only that the leader began to lead in it, `is_begin`: the ISR is None.
 
@@ -30,6 +31,7 @@ class EpochObservation:
     partition_epoch: int | None = None
     isr_before: Isr | None = None
     is_accepted: bool = True
+    is_doubtful: bool = False
     coverage: tuple[int, int] | None = None
     whole_since: int | None = None
     there: frozenset[int] = frozenset()

@@ -90,6 +90,14 @@ class _LeaderTerm:
         """Whether no change of the ISR can be missing up to a time."""
         return self.leader < 0 or (self.is_covered_from_start and self.coverage is not None and end <= self.coverage[1])
 
+    @property
+    def ends_in_doubt(self) -> bool:
+        """Whether the leader's last change may never have been written: no other line states what it led to."""
+        last = self.steps[-1].change
+        if last is None or not last.is_doubtful:
+            return False
+        return not any(o.isr == last.isr and o.at >= last.at for o in self.observations)
+
     def anchor(self) -> int | None:
         """The first state's partition epoch by printed ones alone.
 
@@ -205,16 +213,21 @@ def _close(
         start = term.anchor()
     is_adjacent = following is not None and following.leader_epoch == term.leader_epoch + 1
     is_certain = following is not None and is_adjacent and term.is_covered_to(following.began)
+    is_counted = False
     if following is not None and is_adjacent and following.begins_with and len(term.steps) == term.length:
         following_start = following.anchor()
         if start is not None and following_start is not None:
             # a step for which the next write's version leaves no room never reached the store
             while len(term.steps) > max(following_start - start, 1) and term.steps[-1].change is not None:
                 term.steps.pop()
+            is_counted = len(term.steps) == following_start - start
         elif term.steps[-1].change is not None and not following.begins_with <= set(term.steps[-1].isr):
             # the controller read another ISR, or elected a replica that was not in it: which one is unknown
             term.steps.pop()
             is_certain = False
+    if not is_counted and term.ends_in_doubt:
+        term.steps.pop()
+        is_certain = False
     states, is_gapless = _states(term, start)
     last = states[-1].partition_epoch
     # what a leader reports in an unknown leader epoch may have followed

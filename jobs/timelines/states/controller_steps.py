@@ -45,6 +45,9 @@ REPLAYS = {
     "kraft_broker_controlled_shutdown_replayed": CONTROLLED_SHUTDOWN,
 }
 """Events by which it logs the record of it: with the other at once, or alone."""
+ANSWERED = ("kraft_broker_shutdown_granted", "kraft_broker_immediate_shutdown_granted", "kraft_broker_unfence_granted")
+"""Requests whose answer the broker logs. A controller answers when all that it had written by then is committed
+(`QuorumController.ControllerWriteEvent`, from 2.8 on)."""
 PREFERRED_RESULTS = ("kraft_balance_result", "kraft_periodic_task_result")
 """Events by which it logs how many preferred leaders it elected, for leaders were out of balance: 3.9, from 4.0 on."""
 OTHERS = (
@@ -76,7 +79,8 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
     `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`.
     """
-    lines = events.where(F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS, *SHOWING))
+    of_controller = F.col("event_type").isin(*REQUESTS, *REPLAYS, *OTHERS, *SHOWING)
+    lines = events.where(of_controller | _answer().isNotNull())
     named = with_active(lines, controllers, events).withColumns(
         {
             "kind": _kind(),
@@ -177,9 +181,16 @@ def _elects_preferred() -> Column:
     return is_result & F.coalesce(number_of("record_count") > 0, F.lit(False))
 
 
+def _answer() -> Column:
+    """Of the line by which a broker logs the answer to its request, the kind of the step; null of other lines."""
+    is_running = (F.col("event_type") == "broker_status_changed") & (F.col("fields")["to_state"] == "RUNNING")
+    return F.when(F.col("event_type") == "controlled_shutdown_approved", FENCED).when(is_running, UNFENCED)
+
+
 def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
     """Lines of active controllers with `is_sure`: false of what was logged so late in a term that it may never have
-    been committed, and that no other controller replays."""
+    been committed, and which no other controller replays, no broker has as its answer, and nothing follows of which
+    that is so: records are committed in their order."""
     late = F.when(F.col("ended_by") == "resigned", RESIGNED_US).otherwise(REPLACED_US)
     ends = controllers.where("until IS NOT NULL").groupBy("cluster", F.col("controller_id").alias("node_id"))
     spans = ends.agg(F.collect_list(F.struct(F.unix_micros("until").alias("end"), late.alias("late"))).alias("ends"))
@@ -187,21 +198,36 @@ def _with_certainty(lines: DataFrame, controllers: DataFrame) -> DataFrame:
     is_record = F.col("kind") == ASSIGNMENT_CHANGED
     record = F.regexp_extract("message", r"PartitionChangeRecord\(.*", 0)
     of_record = F.concat_ws(" ", "topic", "partition", record)
-    is_late = F.exists("ends", lambda end: (micros <= end["end"]) & (micros > end["end"] - end["late"]))
     own = Window.partitionBy("cluster", "subject", "kind").orderBy("micros")
     is_starting = F.exists("starts", lambda at: micros.between(F.unix_micros(at), F.unix_micros(at) + STARTING_US))
     is_replay = F.col("event_type").isin(*REPLAYS) | is_record
     is_committed = is_replay & ~F.col("is_active") & ~F.coalesce(is_starting, F.lit(False))
-    committed_at = F.min(F.when(is_committed, micros)).over(own.rangeBetween(-NEAR_US, COMMITTED_US))
-    next_at = F.min(F.when(F.col("is_active"), micros)).over(own.rangeBetween(TWIN_US, COMMITTED_US))
-    is_replayed = F.col("subject").isNotNull() & (committed_at < F.coalesce(next_at, F.lit(2**62)))
+    soon = own.rangeBetween(-NEAR_US, COMMITTED_US)
+    next_at = F.coalesce(
+        F.min(F.when(F.col("is_active"), micros)).over(own.rangeBetween(TWIN_US, COMMITTED_US)), F.lit(2**62)
+    )
+    is_replayed = F.min(F.when(is_committed, micros)).over(soon) < next_at
+    is_request = F.col("is_active") & F.col("event_type").isin(*ANSWERED)
+    next_request_at = F.min(F.when(is_request, micros)).over(own.rangeBetween(1, COMMITTED_US))
+    answered_at = F.min(F.when(F.col("is_answer"), micros)).over(soon)
+    is_answered = is_request & (answered_at < F.coalesce(next_request_at, F.lit(2**62)))
+    is_known = F.coalesce(is_replayed, F.lit(False)) | F.coalesce(is_answered, F.lit(False))
+    behind = Window.partitionBy("cluster", "node_id").orderBy("micros").rangeBetween(0, REPLACED_US)
+
+    def is_open(end: Column) -> Column:
+        is_late = (micros <= end["end"]) & (micros > end["end"] - end["late"])
+        return is_late & ~F.coalesce(F.col("known_at") <= end["end"], F.lit(False))
+
     return (
-        lines.withColumn("subject", F.when(is_record, of_record).otherwise(F.col("broker").cast("string")))
-        .withColumn("is_replayed", is_replayed)
+        lines.withColumn("is_answer", _answer().isNotNull())
+        .withColumn("is_active", F.col("is_active") & ~F.col("is_answer"))
+        .withColumn("subject", F.when(is_record, of_record).otherwise(F.col("broker").cast("string")))
+        .withColumn("is_known", F.col("subject").isNotNull() & is_known)
         .where("is_active")
+        .withColumn("known_at", F.min(F.when(F.col("is_known"), micros)).over(behind))
         .join(F.broadcast(spans), ["cluster", "node_id"], "left")
-        .withColumn("is_sure", ~F.coalesce(is_late, F.lit(False)) | F.coalesce("is_replayed", F.lit(False)))
-        .drop("ends", "is_active", "starts", "is_replayed", "subject")
+        .withColumn("is_sure", ~F.coalesce(F.exists("ends", is_open), F.lit(False)))
+        .drop("ends", "is_active", "starts", "is_answer", "is_known", "known_at", "subject")
     )
 
 
@@ -217,7 +243,7 @@ def _kind() -> Column:
         .when(event == "kraft_broker_registering", F.when(number_of("cleanup_record_count") > 0, UNCLEAN_RESTART))
         .when(event == "kraft_reassignment_summary", F.when(number_of("altered_count") > 0, REPLICAS_REMOVED))
         .when(is_directory, DIRECTORY_LOST)
-        .otherwise(F.try_element_at(of_broker, event))
+        .otherwise(F.coalesce(F.try_element_at(of_broker, event), _answer()))
     )
 
 

@@ -17,7 +17,13 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import to_replay_spans
-from jobs.timelines.leader_lines import is_begin, to_changes_by_leader, to_leader_lines, to_reported_states
+from jobs.timelines.leader_lines import (
+    is_begin,
+    to_broken_sessions,
+    to_changes_by_leader,
+    to_leader_lines,
+    to_reported_states,
+)
 from jobs.timelines.observations import (
     printed_ids,
     to_listed_observations,
@@ -143,7 +149,7 @@ def gather(
         deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
         zk = ZkEvidence(with_incarnation(offline_replicas, incarnations), with_incarnation(deletions, incarnations))
     if without_epoch is not None and leader_lines is not None:
-        changes = to_changes_by_leader(leader_lines)
+        changes = to_changes_by_leader(leader_lines, to_broken_sessions(events))
         states, changes = checkpointed(with_incarnation(without_epoch, incarnations)), checkpointed(changes)
         changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
         to_order = states.select(*INCARNATION).union(changed).distinct()

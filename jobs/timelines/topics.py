@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_lives import LifeStarts
 from jobs.timelines.evidence import evidence
+from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.recreations import DROPPED_FROM_CACHE, EPOCH_STARTED, ON_DISK, to_incarnation_starts
 from schemas.kafka_values import METADATA_LOG
 from schemas.timelines import TOPIC_TIMELINE
@@ -194,7 +195,8 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
     """_MENTION, rows of `_with_life_starts` -> a row for each incarnation with the lines that may bound it.
 
     `was_there`: false where brokers only mentioned the topic once more after its deletion, which does not create it
-    again. `begins_life`: it is the topic's first in a new life of the cluster.
+    again; one that leads it then under another topic id shows that it was. `begins_life`: it is the topic's first in a
+    new life of the cluster.
     """
     kind = F.col("event_type")
     is_completed, is_dropped = kind == "topic_deletion_completed", kind == DROPPED_FROM_CACHE
@@ -214,6 +216,7 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
             F.min(F.when(kind.isin(*EXISTENCE_EVENTS) | F.col("is_cached"), line)).alias("first_existing"),
             F.max(begins_life).alias("begins_life"),
             F.max(exists | (F.col("is_cached") & starts_here) | begins_life).alias("was_there"),
+            F.max((kind == LEADER_STARTED) & F.col("topic_id").isNotNull()).alias("was_led"),
             F.min(F.when(kind == "topic_deletion_started", F.col("at"))).alias("asked_at"),
             F.min(F.when(is_dropped, F.col("at"))).alias("first_dropped_at"),
             F.max(F.when(is_completed, line)).alias("completed"),
@@ -222,6 +225,9 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
             (F.max(F.when(~is_dropped, F.col("partition"))) + 1).alias("partitions"),
             F.first("starts").alias("starts"),
         )
+        .withColumn("id_before", F.lag("topic_id").over(Window.partitionBy("cluster", "topic").orderBy("incarnation")))
+        .withColumn("was_there", F.col("was_there") | (F.col("was_led") & ~F.col("topic_id").eqNullSafe("id_before")))
+        .drop("was_led", "id_before")
     )
 
 

@@ -31,7 +31,8 @@ node_id | kind         | since    | until
 def lines_of(frame: Frame, events: str) -> DataFrame:
     """Rows of `to_leader_lines` of partition 0."""
     of_partition = frame(EVENTS, events).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
-    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED))
+    starts = frame(EVENTS, "node_id | at | event_type\n1 | 10:25:00 | broker_starting\n")
+    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED), starts)
 
 
 # All written by node 1 of partition 0. It leads where it was sent so; its lines lie in two files.
@@ -149,6 +150,10 @@ at_once | 10:00:02 | l       | isr_updated                    |        |        
 # between the two its state-change log has a hole, in which a newer term may have begun
 hole    | 10:09:00 | s       | partition_leader_epoch_started |        | 4            |                 | 1     |
 hole    | 10:21:00 | l       | isr_updated                    |        |              | 7               | 1,2   |
+# between the two its process starts anew: the line by which it was told again may be in another log
+started | 10:24:00 | l       | partition_leader_epoch_started |        | 4            |                 | 1     |
+started | 10:24:59 | l       | isr_updated                    |        |              | 7               | 1,2   |
+started | 10:26:00 | l       | isr_updated                    |        |              | 8               | 1,2   |
 # a second change starts from the first, and is no older than its own lines
 second  | 10:00:01 | l       | leader_epoch_started           |        | 4            |                 |       |
 second  | 10:00:02 | l       | isr_expanding                  |        |              |                 | 1,3   | old_isr=1
@@ -172,12 +177,15 @@ renewed | 10:00:04 | 9    |        |              | 7               |     |     
 follows | 10:00:03 | 13   | 1      |              | 7               | 1,2 | true      | true         | false
 at_once | 10:00:02 | 16   | 1      |              | 7               | 1,2 | true      | true         | false
 hole    | 10:21:00 | 18   | 1      |              | 7               | 1,2 | true      | true         | false
-second  | 10:00:04 | 22   | 1      | 4            | 8               | 1   | true      | true         | true
-second  | 10:00:04 | 19   |        |              | 8               |     |           |              | true
-second  | 10:00:03 | 21   | 1      | 4            | 7               | 1,2 |           |              | true
-twice   | 10:00:03 | 26   | 1      | 4            | 7               | 1,2 | true      | true         | true
-twice   | 10:00:03 | 24   |        |              | 7               |     |           |              | true
-twice   | 10:00:01 | 25   | 1      | 4            | 6               | 1   |           |              | true
+started | 10:24:59 | 20   | 1      | 4            | 7               | 1,2 | true      | true         | true
+started | 10:24:59 | 19   |        |              | 7               |     |           |              | true
+started | 10:26:00 | 21   | 1      |              | 8               | 1,2 | true      | true         | false
+second  | 10:00:04 | 25   | 1      | 4            | 8               | 1   | true      | true         | true
+second  | 10:00:04 | 22   |        |              | 8               |     |           |              | true
+second  | 10:00:03 | 24   | 1      | 4            | 7               | 1,2 |           |              | true
+twice   | 10:00:03 | 29   | 1      | 4            | 7               | 1,2 | true      | true         | true
+twice   | 10:00:03 | 27   |        |              | 7               |     |           |              | true
+twice   | 10:00:01 | 28   | 1      | 4            | 6               | 1   |           |              | true
 """
 
 

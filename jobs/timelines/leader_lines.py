@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 REPORTED = "isr_updated"
 REFUSED = "isr_update_rejected_by_zk"
+PROCESS_STARTS = "broker_starting"
 CHANGES = ("isr_shrinking", "isr_expanding", REFUSED, REPORTED)
 STARTED = ("leader_epoch_started", LEADER_STARTED)
 """A leader begins a leader epoch."""
@@ -64,12 +65,13 @@ CHANGES_BY_LEADER = T.StructType(
 )
 
 
-def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
-    """EVENTS with `incarnation`, LOG_COVERAGE -> a row for each line of CHANGES, as its columns and:
+def to_leader_lines(events: DataFrame, coverage: DataFrame, starts: DataFrame) -> DataFrame:
+    """EVENTS with `incarnation`, LOG_COVERAGE, EVENTS by which processes start -> a row for each line of CHANGES, as
+    its columns and:
 
     - `term`: the line by which its writer had begun to lead by then, or, where the log begins later, had last been told
       that it leads (`leader_epoch, file_id, line`); null if no line shows it, if the writer follows, or if its logs
-      have a hole since;
+      have a hole since, or its process ended: another one is told anew, in a log that may be missing;
     - `is_clear`: no line of another file at the same time begins another leader epoch;
     - `writes`: whether the writer is of a release whose leaders log changes as they write them; null unknown;
     - `before`, `next`: the writer's change before and the next one (`event_type, term, isr, old_isr, partition_epoch,
@@ -105,7 +107,7 @@ def to_leader_lines(events: DataFrame, coverage: DataFrame) -> DataFrame:
         .withColumn("newest", F.when(is_newer, F.col("cached")).otherwise(F.col("newest")))
     )
     covered = with_terms.withColumn("day", day_of("newest.at")).join(
-        F.broadcast(_spans_by_day(coverage)), ["cluster", "node_id", "day"], "left"
+        F.broadcast(_spans_by_day(coverage, starts)), ["cluster", "node_id", "day"], "left"
     )
     in_term = covered.withColumns(
         {
@@ -138,15 +140,23 @@ def _writes(node: Column) -> Column:
     )
 
 
-def _spans_by_day(coverage: DataFrame) -> DataFrame:
-    """LOG_COVERAGE -> cluster, node_id, day, `spans` on that day: when its logs are there, other than its controller's,
-    and when each is `broken`: the log goes on after a hole, or is missing for long."""
+def _spans_by_day(coverage: DataFrame, starts: DataFrame) -> DataFrame:
+    """LOG_COVERAGE, EVENTS by which processes start -> cluster, node_id, day, `spans` on that day: when its logs are
+    there, other than its controller's, and when each is `broken`: the log goes on after a hole, or is missing for long;
+    and those of processes, broken by the start of the next one."""
     order = Window.partitionBy("cluster", "node_id", "kind").orderBy("since")
     long_after = F.col("until") + F.expr(f"INTERVAL {int(TOLERANCE.total_seconds())} SECONDS 1 MICROSECOND")
     span = F.struct("since", "until", "broken")
+    of_brokers = coverage.where("kind <> 'controller' AND node_id IS NOT NULL")
+    names = ("cluster", "node_id", "since", "until", "broken")
+    of_logs = of_brokers.withColumn("broken", F.least(F.lead("since").over(order), long_after)).select(*names)
+    in_order = Window.partitionBy("cluster", "node_id").orderBy("at")
+    first = of_brokers.groupBy("cluster", "node_id").agg(F.min("since").alias("first"))
+    processes = starts.join(F.broadcast(first), ["cluster", "node_id"]).withColumns(
+        {"since": F.coalesce(F.lag("at").over(in_order), "first"), "until": F.col("at"), "broken": F.col("at")}
+    )
     return (
-        coverage.where("kind <> 'controller' AND node_id IS NOT NULL")
-        .withColumn("broken", F.least(F.lead("since").over(order), long_after))
+        of_logs.unionByName(processes.where("since <= until").select(*names))
         .withColumn("day", days("since", "until"))
         .groupBy("cluster", "node_id", "day")
         .agg(F.collect_list(span).alias("spans"))

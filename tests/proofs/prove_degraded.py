@@ -142,6 +142,11 @@ BEGINS = re.compile(r"starts at Leader Epoch (?P<leader_epoch>\d+) from")
 """How leaders up to 2.4.0 log that they begin a leader epoch."""
 
 
+REFUSED = re.compile(r"Error when handling request|Unexpected error handling request")
+"""Errors of brokers that print a request which they did not carry out, as of a controller that was deposed: whether
+what it says was ever written no such line tells."""
+
+
 Keys = set[tuple[Any, ...]]
 
 
@@ -160,6 +165,8 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys]:
 
     def looking(line: str, node: int, places: Any) -> Any:
         nonlocal is_list
+        if REFUSED.search(line):
+            return ()
         is_list = len({place[1:] for place in places}) > 1
         return statements(line, node, places)
 

@@ -18,6 +18,7 @@ from jobs.timelines.cluster_facts import (
 )
 from jobs.timelines.controllers import to_replay_spans
 from jobs.timelines.leader_lines import (
+    PROCESS_STARTS,
     is_begin,
     to_broken_sessions,
     to_changes_by_leader,
@@ -135,7 +136,8 @@ def gather(
     kraft = zk = unnumbered = leader_lines = None
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
-        leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage))
+        starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
+        leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage, starts))
         observations = observations.unionByName(to_reported_states(leader_lines))
     listed = None
     if kinds.listed:

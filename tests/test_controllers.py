@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.controllers import kraft_takeovers, to_controller_timeline
-from schemas.ingest import EVENTS
+from jobs.timelines.controllers import kraft_takeovers, to_controller_timeline, to_logged_terms
+from jobs.timelines.known_spans import CONTROLLER_LOGS, span_around, to_known_spans, within_terms
+from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -85,5 +88,78 @@ def test_reigns(frame: Frame, same: Same) -> None:
         """
 cluster | kraft_since | kraft_began
 migr    | 10:05:00    | 10:02:00
+""",
+    )
+
+
+LOGGED_TERMS = """
+cluster | mode      | controller_id | controller_epoch | since    | until    | ended_by
+# 1 is killed at 10:01 and starts anew at 10:05; the controllers of epochs 3 to 9 are known from nobody
+alone   | zookeeper | 1             | 2                | 10:00:00 | 10:06:00 | replaced
+alone   | zookeeper | 1             | 10               | 10:06:00 | 10:08:00 | resigned
+# 2's log is missing, though a request tells of its term
+other   | zookeeper | 1             | 2                | 10:00:00 | 10:03:00 | replaced
+other   | zookeeper | 2             | 3                | 10:03:00 | 10:06:00 | replaced
+other   | zookeeper | 1             | 4                | 10:06:00 |          |
+# one controller follows the other, whatever they do in between
+whole   | zookeeper | 1             | 2                | 10:00:00 | 10:03:00 | resigned
+whole   | zookeeper | 2             | 3                | 10:03:05 |          |
+quorum  | kraft     | 1             | 2                | 10:00:00 | 10:03:00 | replaced
+"""
+CONTROLLERS_LOGS = """
+cluster | at       | node_id | event_type             | logger
+alone   | 10:00:01 | 1       | controller_ready       | kafka.controller.KafkaController
+alone   | 10:01:00 | 1       | live_brokers_changed   | kafka.controller.KafkaController
+alone   | 10:05:00 | 1       | broker_starting        | kafka.server.KafkaServer
+alone   | 10:06:01 | 1       | controller_ready       | kafka.controller.KafkaController
+other   | 10:02:00 | 1       | live_brokers_changed   | kafka.controller.KafkaController
+other   | 10:06:01 | 1       | controller_ready       | kafka.controller.KafkaController
+whole   | 10:00:01 | 1       | controller_ready       | kafka.controller.KafkaController
+whole   | 10:03:06 | 2       | controller_ready       | kafka.controller.KafkaController
+"""
+
+
+ASKED = """alone | 10:00:30
+alone | 10:01:30
+alone | 10:07:00
+other | 10:02:30
+other | 10:03:30
+whole | 10:03:30
+none  | 10:03:30
+"""
+
+
+def test_terms_end_where_no_log_tells_what_controllers_did(frame: Frame, same: Same) -> None:
+    """And what they tell of brokers is known no longer: within a minute of a hole it is not, either."""
+    terms = to_logged_terms(frame(CONTROLLER_TIMELINE, LOGGED_TERMS), frame(EVENTS, CONTROLLERS_LOGS))
+    same(
+        terms.select("cluster", "controller_id", "since", "until"),
+        """
+cluster | controller_id | since    | until
+alone   | 1             | 10:00:00 | 10:01:00
+alone   | 1             | 10:06:00 | 10:08:00
+other   | 1             | 10:00:00 | 10:03:00
+other   | 1             | 10:06:00 |
+whole   | 1             | 10:00:00 | 10:03:05
+whole   | 2             | 10:03:05 |
+quorum  | 1             | 10:00:00 | 10:03:00
+""",
+    )
+    names = "alone", "other", "whole", "quorum", "none"
+    logs = "\n".join(f"{name} | 1 | controller | 09:00:00 | 10:10:00" for name in names)
+    coverage = frame(LOG_COVERAGE, f"cluster | node_id | kind | since | until\n{logs}\n")
+    spans = to_known_spans(coverage, CONTROLLER_LOGS, timedelta(hours=1), "cluster")
+    asked = frame(EVENTS, f"cluster | at\n{ASKED}").join(within_terms(spans, terms), "cluster")
+    same(
+        asked.select("cluster", "at", span_around(F.col("at"))["since"].alias("known_since")),
+        """
+cluster | at       | known_since
+alone   | 10:00:30 | 10:00:00
+alone   | 10:01:30 |
+alone   | 10:07:00 | 10:06:00
+other   | 10:02:30 | 10:00:00
+other   | 10:03:30 |
+whole   | 10:03:30 | 10:00:00
+none    | 10:03:30 | 09:00:00
 """,
     )

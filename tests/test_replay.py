@@ -475,6 +475,7 @@ def verdicts(frame: Frame) -> DataFrame:
         elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS)),
         states.withColumn("ordinal", F.col("partition_epoch").cast("long")),
         terms,
+        terms,
         frame(BROKER_TIMELINE, BROKERS).unionByName(frame(BROKER_TIMELINE, LATE_BROKERS)),
         union(frame, REASSIGNMENTS, MOVES, UPGRADE_MOVES),
         frame(OFFLINE_PARTITIONS, OUTAGES),

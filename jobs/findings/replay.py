@@ -72,6 +72,7 @@ def to_verdicts(
     elections: DataFrame,
     states: DataFrame,
     controllers: DataFrame,
+    logged_terms: DataFrame,
     brokers: DataFrame,
     reassignments: DataFrame,
     outages: DataFrame,
@@ -87,9 +88,10 @@ def to_verdicts(
     """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS, OFFLINE_PARTITIONS,
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
-    `known_spans`: rows of `to_known_spans` by cluster, when comings and goings of brokers would have been logged;
-    `shows_elr`: see `showing_elr`; `releases`: by cluster the release and whether it ran KRaft; decisions of a cluster
-    without one stay unjudged. `term_releases`: see `to_term_releases`; they, and `to_node_releases`, count before.
+    `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` by cluster within them, when comings
+    and goings of brokers would have been logged; `shows_elr`: see `showing_elr`; `releases`: by cluster the release and
+    whether it ran KRaft; decisions of a cluster without one stay unjudged. `term_releases`: see `to_term_releases`;
+    they, and `to_node_releases`, count before.
     """
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)
@@ -108,7 +110,7 @@ def to_verdicts(
         request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node),
         reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
-        outage_verdicts: lambda: to_silent_outages(outages, states, brokers, controllers, events),
+        outage_verdicts: lambda: to_silent_outages(outages, states, brokers, logged_terms, events),
         creation_verdicts: lambda: to_created_topics(states),
         rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }

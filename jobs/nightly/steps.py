@@ -44,8 +44,9 @@ from jobs.session import checkpointed, held, with_settings
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
+from jobs.timelines.controllers import to_logged_terms
 from jobs.timelines.kafka_releases import releases, to_term_releases
-from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans
+from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans, within_terms
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.tables import Warehouse
@@ -288,13 +289,17 @@ def write_verdicts(work: Work) -> None:
     names = "elections", "partition_timeline", "reassignments", "offline_partitions", "topic_timeline"
     elections, states, reassignments, outages, topics = map(work.table, names)
     all_topics = work.whole("topic_timeline")
-    spans = _known_spans(work, CONTROLLER_LOGS)
+    logged_terms, spans = terms, _known_spans(work, CONTROLLER_LOGS)
+    if not all(is_kraft for _, is_kraft in by_cluster.values()):
+        logged_terms = checkpointed(to_logged_terms(terms, work.inputs.events))
+        spans = checkpointed(within_terms(spans, logged_terms))
 
     def verdicts() -> DataFrame:
         of_decisions = to_verdicts(
             elections,
             states,
             terms,
+            logged_terms,
             brokers,
             reassignments,
             outages,

@@ -232,6 +232,46 @@ def with_active(rows: DataFrame, controllers: DataFrame, events: DataFrame) -> D
     return rows.join(spans, ["cluster", "node_id"], "left").withColumn("is_active", is_active).drop("terms")
 
 
+def to_logged_terms(controllers: DataFrame, events: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE, EVENTS -> the same; of ZooKeeper's terms those of which the controller's own log is there,
+    each until the time to which that tells what was decided, null the logs' end.
+
+    That is the next term's begin if its epoch is the next one. Otherwise there were controllers whose logs are missing:
+    then it is the last line of the controller's log before its process started anew, or another had taken its place.
+    """
+    kind, at = F.col("event_type"), F.col("at")
+    is_start = kind == "broker_starting"
+    by_node = Window.partitionBy("cluster", "node_id").orderBy("at", "line", "file_id")
+    own = events.where((is_start | F.col("logger").startswith("kafka.controller")) & F.col("node_id").isNotNull())
+    lines = own.select(
+        "cluster", F.col("node_id").alias("controller_id"), "at", is_start.alias("is_start"),
+        F.lag("at").over(by_node).alias("before"),
+    )  # fmt: skip
+    of_zk = controllers.where(F.col("mode") == ZOOKEEPER)
+    terms = of_zk.select("cluster", "controller_id", "controller_epoch", F.col("since").alias("began"), "until")
+    is_within = (at >= F.col("began")) & (F.col("until").isNull() | (at <= F.col("until")))
+    of_terms = (
+        lines.join(F.broadcast(terms), ["cluster", "controller_id"])
+        .where(is_within)
+        .groupBy("cluster", "controller_epoch")
+        .agg(
+            F.min(F.when(F.col("is_start") & (at > F.col("began")), F.col("before"))).alias("ended"),
+            F.max(F.when(~F.col("is_start"), at)).alias("last"),
+        )
+    )
+    order = Window.partitionBy("cluster").orderBy("controller_epoch")
+    following, epoch = F.lead("since").over(order), F.col("controller_epoch")
+    is_followed = F.coalesce(F.lead("controller_epoch").over(order) == epoch + 1, F.lit(False))
+    # an end that is not the next term's begin, if the controller says nothing of it
+    last = F.least("ended", F.when(F.col("following").isNotNull(), F.col("last")).otherwise(F.col("until")))
+    logged = (
+        of_zk.withColumns({"following": following, "is_followed": is_followed})
+        .join(of_terms, ["cluster", "controller_epoch"])
+        .withColumn("until", F.when(F.col("is_followed"), F.col("following")).otherwise(last))
+    )
+    return controllers.where(F.col("mode") != ZOOKEEPER).unionByName(logged.select(*controllers.columns))
+
+
 def standby_controllers(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """EVENTS, CONTROLLER_TIMELINE -> a standby for each KRaft controller term without the controller's own log, if any.
 

@@ -56,6 +56,39 @@ def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timed
     )
 
 
+def within_terms(known_spans: DataFrame, terms: DataFrame) -> DataFrame:
+    """Rows of `to_known_spans` by cluster, of `to_logged_terms` -> the former, without the times in which controllers
+    were at work whose logs are missing; of clusters without terms as they are."""
+    order = Window.partitionBy("cluster").orderBy("since", "until")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    end = F.coalesce("until", F.timestamp_micros(F.lit(2**60)))
+    ends = terms.select("cluster", "since", end.alias("until"))
+    is_first = F.coalesce(F.col("since") > F.max("until").over(before), F.lit(True))
+    runs = (
+        ends.withColumn("is_first", is_first.cast("int"))
+        .withColumn("number", F.sum("is_first").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
+        .groupBy("cluster", "number")
+        .agg(F.min("since").alias("since"), F.max("until").alias("until"))
+        .groupBy("cluster")
+        .agg(F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS).alias("runs"))
+    )
+
+    def within(span: Column) -> Column:
+        return F.transform(
+            "runs",
+            # nothing holds any longer than the log that shows it
+            lambda run: F.struct(
+                F.greatest(span["since"], run["since"]).alias("since"),
+                F.least(span["until"], run["until"] - _slack()).alias("until"),
+            ),
+        )
+
+    cut = F.flatten(F.transform("spans", within))
+    there = F.filter(cut, lambda span: span["since"] <= span["until"] + _slack())
+    joined = known_spans.join(F.broadcast(runs), "cluster", "left")
+    return joined.withColumn("spans", F.when(F.col("runs").isNull(), F.col("spans")).otherwise(there)).drop("runs")
+
+
 def spans_by_day(known_spans: DataFrame, *by: str) -> DataFrame:
     """Rows of `to_known_spans` -> `by`, `day`, `spans`: those in which a time of that day may be, see `span_around`. A
     long history has many."""

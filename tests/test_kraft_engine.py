@@ -305,7 +305,8 @@ def test_a_leader_says_that_it_shrinks(
 
 
 HOUR = 3600
-LOGGED: dict[str, tuple[list[tuple[int, int]] | None, list[ControllerStep], int]] = {
+Spans = list[tuple[int, int] | tuple[int, int, bool]]
+LOGGED: dict[str, tuple[Spans | None, list[ControllerStep], int]] = {
     # spans of the active controller's log, steps, first partition epoch -> that the fencing left it without a leader
     "the controller's log is there": ([(FIRST, LAST)], [], 1),
     "from one term to the next": ([(FIRST, 25), (40, LAST)], [], 1),
@@ -315,7 +316,7 @@ LOGGED: dict[str, tuple[list[tuple[int, int]] | None, list[ControllerStep], int]
         0,
     ),
 }
-NOT_LOGGED: dict[str, tuple[list[tuple[int, int]] | None, list[ControllerStep], int]] = {
+NOT_LOGGED: dict[str, tuple[Spans | None, list[ControllerStep], int]] = {
     "of no controller is a log there: reassignments that only take replicas away raise the leader epoch, too": (
         None,
         [],
@@ -324,6 +325,8 @@ NOT_LOGGED: dict[str, tuple[list[tuple[int, int]] | None, list[ControllerStep], 
     "no active controller's log is there": ([], [], 1),
     "a hole in it": ([(-HOUR, -40), (110, HOUR)], [], 1),
     "it ended before": ([(-HOUR, -HOUR)], [], 1),
+    "another controller, whose log is not there, took over at once": ([(FIRST, 25), (25, LAST, False)], [], 1),
+    "and gave back": ([(FIRST, 25), (25, 35, False), (35, LAST)], [], 1),
     "a controller that starts replays an old state": ([(FIRST, LAST)], [], 0),
 }
 
@@ -334,7 +337,9 @@ def test_nothing_follows_from_a_log_that_is_not_there(case: str) -> None:
     is_replayed = epoch == 0
     first, last = known(epoch, 1, 3, [1], 1, [1]), known(epoch + 2, 1, 5, [1], 50)
     steps = [*more, step(30, FENCED, 1), step(49, UNFENCED, 1)]
-    logged = None if spans is None else [(since * SECOND, until * SECOND) for since, until in spans]
+    logged = None
+    if spans is not None:
+        logged = [(since * SECOND, until * SECOND, not lacks) for since, until, *lacks in spans]
     rows = following_rows([(*first, not is_replayed, False), (*last, True, False)], steps, KEEPS, [], logged, None)
     between = rows[0][1] if rows else None
     assert [row[:4] for row in between or ()] == ([(epoch + 1, -1, 4, [1])] if case in LOGGED else [])
@@ -366,7 +371,7 @@ def test_what_zookeeper_had_before_a_migration_is_no_history_of_the_controller(s
         step(246.2, UNFENCED, 4, 2),
     ]
     rows = [(*state, True, False) for state in (*in_zookeeper, taken_over, lost, back)]
-    logged = [(-20 * SECOND, 300 * SECOND)]
+    logged = [(-20 * SECOND, 300 * SECOND, True)]
     follows = following_rows(rows, steps, PartitionRules(True, None, False, None), [], logged, None)
     assert follows is not None
     assert follows[:3] == [(None, None)] * 3
@@ -404,7 +409,7 @@ def test_a_replica_whose_directory_failed_cannot_lead_before_its_broker_is_back(
 
     def loss(*more: ControllerStep) -> tuple[object, ...]:
         own_log = [(4, FIRST, LAST * SECOND)]
-        follows = following_rows(rows, [*steps, *more], ELIGIBLE, own_log, [(FIRST, LAST * SECOND)], None, [])
+        follows = following_rows(rows, [*steps, *more], ELIGIBLE, own_log, [(FIRST, LAST * SECOND, True)], None, [])
         assert follows is not None
         (state,) = follows[0][1]
         return (*state[:4], state[5] if state[6] else None)

@@ -42,8 +42,8 @@ COVERED = struct(broker=INT, since=LONG, until=LONG)
 """A span in which a broker's own log is there."""
 SHRINK = struct(broker=INT, at=LONG, isr=IDS)
 """`udfs.reconstruct.kraft_records.Shrink`."""
-LOGGED = struct(since=LONG, until=LONG)
-"""A span in which the log of the active controller is there."""
+LOGGED = struct(since=LONG, until=LONG, is_there=FLAG)
+"""A span in which the log of the active controller is there, or a term of which it is not."""
 FAILOVER_US = 60_000_000
 """So long there may be no active controller, and a line may be before or after its log, in microseconds."""
 SAME_FAILURE_US = 15_000_000
@@ -124,14 +124,19 @@ def _with_lost_replicas(steps: Iterable[ControllerStep]) -> list[ControllerStep]
     ]
 
 
-def _merged(logged: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Spans of terms as one where no more than FAILOVER_US is between them, each longer by as much at both ends."""
+def _merged(logged: Iterable[tuple[int, int | None, bool]]) -> list[tuple[int, int]]:
+    """Spans of terms as one where no more than FAILOVER_US is between them, each longer by as much at both ends,
+    without those of terms that nobody logged."""
+    rows = sorted((since, FOREVER if until is None else until, is_there) for since, until, is_there in logged)
     spans: list[tuple[int, int]] = []
-    for since, until in sorted((since - FAILOVER_US, until + FAILOVER_US) for since, until in logged):
+    for since, until in ((since - FAILOVER_US, until + FAILOVER_US) for since, until, is_there in rows if is_there):
         if spans and since <= spans[-1][1]:
             spans[-1] = spans[-1][0], max(spans[-1][1], until)
         else:
             spans.append((since, until))
+    for since, until in ((since, until) for since, until, is_there in rows if not is_there):
+        parts = [part for begin, end in spans for part in ((begin, min(end, since)), (max(begin, until), end))]
+        spans = [(begin, end) for begin, end in parts if begin < end]
     return spans
 
 

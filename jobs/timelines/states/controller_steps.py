@@ -105,21 +105,36 @@ def to_controller_steps(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
 def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
     """LOG_COVERAGE, CONTROLLER_TIMELINE -> cluster, `logged`, spans of KRaft's terms of which the controller's own log
-    is there: LOGGED of `udfs.reconstruct.kraft_engine_columns`."""
+    is there, and the terms of which it is not: LOGGED of `udfs.reconstruct.kraft_engine_columns`. No row if it is there
+    of none."""
     terms = controllers.where("mode = 'kraft'").select(
-        "cluster", F.col("controller_id").alias("node_id"), F.col("since").alias("begin"), F.col("until").alias("end")
-    )
-    span = F.struct(
-        F.unix_micros(F.greatest("since", "begin")).alias("since"),
-        F.unix_micros(F.least("until", "end")).alias("until"),  # null: the term has not ended
-    )
+        "cluster", "controller_epoch", F.col("controller_id").alias("node_id"), F.col("since").alias("begin"),
+        F.col("until").alias("end"),
+    )  # fmt: skip
+    # null: the term has not ended
+    since, until = F.greatest("since", "begin"), F.least("until", "end")
     logs = coverage.where("kind = 'controller'").select("cluster", "node_id", "since", "until")
+    is_there = F.coalesce(since <= until, F.lit(False))
+    spans = (
+        terms.join(F.broadcast(logs), ["cluster", "node_id"], "left")
+        .withColumns({"is_there": is_there, "there": F.when(is_there, F.struct(since, until, F.lit(True)))})
+        .groupBy("cluster", "controller_epoch", "begin", "end")
+        .agg(F.max("is_there").alias("is_there"), F.collect_list("there").alias("there"))
+    )
+    lacking = F.array(F.struct("begin", "end", F.lit(False)))
+    in_micros = F.transform(
+        F.when(F.col("is_there"), F.col("there")).otherwise(lacking),
+        lambda span: F.struct(
+            F.unix_micros(span["col1"]).alias("since"),
+            F.unix_micros(span["col2"]).alias("until"),
+            span["col3"].alias("is_there"),
+        ),
+    )
     return (
-        logs.join(F.broadcast(terms), ["cluster", "node_id"])
-        .select("cluster", span.alias("span"))
-        .where("span.since <= span.until")
-        .groupBy("cluster")
-        .agg(F.collect_list("span").alias("logged"))
+        spans.groupBy("cluster")
+        .agg(F.max("is_there").alias("is_any_there"), F.flatten(F.collect_list(in_micros)).alias("logged"))
+        .where("is_any_there")
+        .drop("is_any_there")
     )
 
 

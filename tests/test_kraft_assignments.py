@@ -101,4 +101,23 @@ def test_an_assignment_goes_on_where_no_step_can_have_changed_it(frame: Frame, s
     states = frame(ASSIGNED_STATES, STATES).withColumn("partition", F.lit(0))
     clusters = frame(CLUSTERS, "cluster | migrates\nc | false\nmigrates | true\n")
     fencings = frame(FENCINGS, "cluster | leader | fencings\nc | 5 | 10:00:09\n")
-    same(with_kept_replicas(states, clusters, fencings), ASSIGNED)
+    logged = frame(CLUSTERS, "cluster\nc\nmigrates\n")
+    same(with_kept_replicas(states, clusters, fencings, logged), ASSIGNED)
+
+
+def test_without_a_controllers_log_a_reassignment_may_have_gone_by(frame: Frame, same: Same) -> None:
+    """orders-1 of 3.5.2: of the second state a line prints the assignment, of the first none does."""
+    states = frame(
+        ASSIGNED_STATES,
+        """
+cluster | topic | history | ordinal | at       | leader | leader_epoch | isr   | replicas
+c       | a     | 1       | 0       | 10:00:00 | 1      | 0            | 1,2,3 |
+c       | a     | 1       | 1       | 10:00:01 | 1      | 0            | 1,2,3 | 0,2,3,1
+""",
+    ).withColumn("partition", F.lit(0))
+    clusters, none = frame(CLUSTERS, "cluster | migrates\nc | false\n"), frame(FENCINGS, "cluster\n")
+    for logged, keeps in (("cluster\nc\n", "true"), ("cluster\n", "false")):
+        same(
+            with_kept_replicas(states, clusters, none, frame(CLUSTERS, logged)).select("ordinal", "keeps_replicas"),
+            f"ordinal | keeps_replicas\n0 | {keeps}\n1 | {keeps}\n",
+        )

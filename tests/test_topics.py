@@ -38,6 +38,11 @@ ids     | 10:00:00 | kraft_topic_created          | T1       |
 ids     | 10:00:00 | kraft_partition_created      | T1       | 0
 ids     | 10:05:00 | kraft_topic_removed          | T1       |
 ids     | 10:06:00 | kraft_topic_created          | T2       |
+# a controller that starts replays what was long ago; a leader's line tells that the second one was there before
+replayed | 10:00:00 | partition_leader_epoch_started | T8     | 0
+replayed | 10:09:00 | kraft_topic_created          | T7       |
+replayed | 10:09:00 | kraft_topic_removed          | T7       |
+replayed | 10:09:01 | kraft_topic_created          | T8       |
 # a deletion of which a log begins in the middle: a broker dropped the partition before the controller's first line
 amid    | 10:00:00 | metadata_cache_partition_deleted |      | 0
 amid    | 10:00:01 | partition_state_change       |          | 0
@@ -73,13 +78,15 @@ unseen | 0          |          | 10:00:00 | 10:05:00         | 10:05:00 | 1     
 unseen | 1          |          | 10:07:00 |                  |          | 1          | 2@f:13
 ids   | 0           | T1       | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:16,1@f:17,1@f:18
 ids   | 1           | T2       | 10:06:00 |                  |          |            | 1@f:19
-amid  | 0           |          | 10:00:01 |                  | 10:00:02 | 1          | 1@f:21,1@f:22
-amid  | 1           |          | 10:05:00 |                  |          | 1          | 1@f:23
-before | 0          |          | 10:00:01 |                  | 10:05:00 | 1          | 1@f:26
-before | 1          |          | 10:05:00 |                  |          | 1          | 1@f:27
-asked | 0           |          | 10:00:00 |                  |          |            | 1@f:30
-fewer | 0           | T3       | 10:00:00 | 10:05:00         | 10:05:00 | 6          | 1@f:31,1@f:32,1@f:33
-fewer | 1           | T4       | 10:06:00 |                  |          | 4          | 1@f:34,1@f:35
+replayed | 0        | T7       | 10:00:00 | 10:00:00         | 10:00:00 |            | 1@f:21,1@f:22
+replayed | 1        | T8       | 10:00:00 |                  |          | 1          | 1@f:23
+amid  | 0           |          | 10:00:01 |                  | 10:00:02 | 1          | 1@f:25,1@f:26
+amid  | 1           |          | 10:05:00 |                  |          | 1          | 1@f:27
+before | 0          |          | 10:00:01 |                  | 10:05:00 | 1          | 1@f:30
+before | 1          |          | 10:05:00 |                  |          | 1          | 1@f:31
+asked | 0           |          | 10:00:00 |                  |          |            | 1@f:34
+fewer | 0           | T3       | 10:00:00 | 10:05:00         | 10:05:00 | 6          | 1@f:35,1@f:36,1@f:37
+fewer | 1           | T4       | 10:06:00 |                  |          | 4          | 1@f:38,1@f:39
 """
 
 

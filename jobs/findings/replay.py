@@ -88,10 +88,9 @@ def to_verdicts(
     """ELECTIONS, PARTITION_TIMELINE, CONTROLLER_TIMELINE, BROKER_TIMELINE, REASSIGNMENTS, OFFLINE_PARTITIONS,
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
-    `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` by cluster within them, when comings
-    and goings of brokers would have been logged; `shows_elr`: see `showing_elr`; `releases`: by cluster the release and
-    whether it ran KRaft; decisions of a cluster without one stay unjudged. `term_releases`: see `to_term_releases`;
-    they, and `to_node_releases`, count before.
+    `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them, when comings and goings
+    of brokers would have been logged; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, decisions
+    without one stay unjudged. `term_releases`: see `to_term_releases`; they, and `to_node_releases`, count before.
     """
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)
@@ -99,14 +98,13 @@ def to_verdicts(
     of_term, of_node = F.broadcast(term_releases), to_node_releases(events, settings.kafka_versions)
     printed = checkpointed(with_printed(states, events))
     elections = with_clean_exit(elections, events, brokers)
-    elections = elections.join(of_cluster, "cluster", "left").join(of_term, ["cluster", "controller_epoch"], "left")
+    term = ["cluster", "controller_epoch"]
+    elections = elections.join(of_cluster, "cluster", "left").join(of_term, term, "left")
     before = [_zookeeper_before(release, releases) for release in (ASSIGNMENT_ORDER, ALGORITHMS)]
     known = with_state_inputs(printed, events, known_spans, facts, settings)
     judged = _with_facts(known, of_cluster, facts.kraft_clusters, of_term)
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
-        transition_verdicts: lambda: to_transitions(events, topics).join(
-            of_term, ["cluster", "controller_epoch"], "left"
-        ),
+        transition_verdicts: lambda: to_transitions(events, topics).join(of_term, term, "left"),
         request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node),
         reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),

@@ -373,11 +373,22 @@ def is_new_assignment() -> Column:
     return is_new & F.col("replicas").isNotNull()
 
 
+TOLD_ASSIGNMENTS = (LEADER_STARTED, "become_leader_skipped_already_leader", "become_follower_skipped_same_leader")
+"""Events by which brokers print which replicas a reassignment adds and removes, at INFO."""
+
+
 def is_reassignment() -> Column:
-    """Whether an event is part of a partition's reassignment: a controller's line, or a record of a metadata dump."""
-    return F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated") | (
-        F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
-        & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
+    """Whether an event is part of a partition's reassignment: a controller's line, a record of a metadata dump, or the
+    line of a broker that is told of one."""
+    moved = F.concat_ws(",", F.col("fields")["adding_replicas"], F.col("fields")["removing_replicas"])
+    is_told = F.col("event_type").isin(*TOLD_ASSIGNMENTS) & moved.rlike("[0-9]")
+    return (
+        is_told
+        | F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated")
+        | (
+            F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
+            & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
+        )
     )
 
 

@@ -80,7 +80,7 @@ def _states_of_alike(
     states = with_assignments(states, evidence)
     if evidence.kraft is not None:
         states = checkpointed(states)
-        states = with_kept_replicas(states, facts.kraft_clusters, evidence.kraft.fencings)
+        states = with_kept_replicas(states, facts.kraft_clusters, evidence.kraft.fencings, evidence.kraft.logged)
     return with_start_and_replicas(states)
 
 

@@ -69,6 +69,18 @@ def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFra
     )
 
 
+def is_creation() -> Column:
+    """Whether a line shows that a partition is a new one: to a ZooKeeper controller, or the broker that is sent it."""
+    kind, fields = F.col("event_type"), F.col("fields")
+    is_new = (kind == "partition_state_change") & (fields["to_state"] == "NewPartition")
+    is_sent = kind.isin("leader_and_isr_request_sent", "leader_and_isr_request_received") & (fields["is_new"] == "true")
+    # a broker that starts knows of none before, either, but has records
+    is_first = (
+        (F.col("leader_epoch") == 0) & (fields["previous_leader_epoch"] == "-1") & (fields["start_offset"] == "0")
+    )
+    return F.col("topic").isNotNull() & F.coalesce(is_new | is_sent | is_first, F.lit(False))
+
+
 def _with_signs_of_ids(signs: DataFrame, events: DataFrame) -> DataFrame:
     """Rows of `_recreation_signs` -> the same with the signs of topics that got another id.
 

@@ -114,7 +114,7 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
     created = (
         _creations(mentions)
         .groupBy("cluster", "topic", "topic_id")
-        .agg(F.min("at").alias("since"), evidence(2).alias("evidence"))
+        .agg(F.min("at").alias("created_at"), evidence(2).alias("evidence"))
     )
     removed = (
         events.where(F.col("event_type").isin(*_REMOVALS) & F.col("topic_id").isNotNull())
@@ -122,16 +122,23 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
         .agg(F.min("at").alias("until"), evidence(2).alias("end_evidence"))
     )
     numbers = mentions.where("partition IS NOT NULL").groupBy("cluster", "topic", "topic_id")
-    highest = numbers.agg(F.max("partition").alias("highest"))
-    by_id = highest.where("topic_id IS NOT NULL").groupBy("cluster", "topic_id").agg(F.max("highest").alias("by_id"))
+    highest = numbers.agg(F.max("partition").alias("highest"), F.min("at").alias("at"))
+    by_id = (
+        highest.where("topic_id IS NOT NULL")
+        .groupBy("cluster", "topic_id")
+        .agg(F.max("highest").alias("by_id"), F.min("at").alias("first_at"))
+    )
     by_name = highest.where("topic_id IS NULL").select("cluster", "topic", F.col("highest").alias("by_name"))
     is_only = F.count(F.lit(1)).over(Window.partitionBy("cluster", "topic")) == 1
-    in_order = Window.partitionBy("cluster", "topic").orderBy("since", "topic_id")
+    in_order = Window.partitionBy("cluster", "topic").orderBy("created_at", "topic_id")
     return (
         created.join(removed, ["cluster", "topic_id"], "left")
         .join(by_id, ["cluster", "topic_id"], "left")
         .join(by_name, ["cluster", "topic"], "left")
-        # a controller that starts replays creations long after: a topic is no younger than its end
+        # a controller that starts replays creations and removals long after: a topic is no younger than the lines with
+        # its id, and had ended when the next one was there
+        .withColumn("since", F.least("created_at", "first_at"))
+        .withColumn("until", F.when(F.col("until").isNotNull(), F.least("until", F.lead("since").over(in_order))))
         .withColumn("since", F.least("since", "until"))
         .withColumns(
             {

@@ -153,9 +153,9 @@ Keys = set[tuple[Any, ...]]
 
 
 def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys]:
-    """Identity and leader epoch of each state whose leader epoch a line prints, and of each of which a line that is not
-    a list of many partitions prints it SOON after; identity and partition epoch of each state of which a line prints
-    that, and of each that its leader logs as a change; notes what lines state of each state.
+    """Identity and leader epoch of each state whose leader epoch a line prints, and with its begin of each of which a
+    line that is not a list of many partitions prints it SOON after; identity and partition epoch of each state of which
+    a line prints that, and of each that its leader logs as a change; notes what lines state of each state.
 
     A row needs its leader epoch: of what a leader reports without one, in logs that nowhere print it, nothing follows.
     """
@@ -183,7 +183,7 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys]:
             key = (*scorer.identity(state), state["leader_epoch"])
             epochs.add(key)
             if not is_list and "isr" in fields and ms - state["since"] <= SOON_MS:
-                soon.add(key)
+                soon.add((*key, state["since"]))
         return state
 
     if BEGINS not in scorer.TEXTS:
@@ -254,12 +254,12 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     stated = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
     in_time = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
     states = are_told_apart(scorer, in_time, placed, changed)
-    elected = {key(s) for s in states} & soon
+    elected = {(*key(s), s["since"]) for s in states} & soon
     lost = {(*scorer.identity(s), s["since"]) for s in states if s["leader"] is None}
     outages = truth.tables["offline_partitions"]
     provable = {
         "partition_timeline": states,
-        "elections": [e for e in truth.tables["elections"] if key(e) in elected],
+        "elections": [e for e in truth.tables["elections"] if (*key(e), e["at"]) in elected],
         "offline_partitions": [o for o in outages if (*scorer.identity(o), o["since"]) in lost],
     }
     for table, some in provable.items():
@@ -312,6 +312,43 @@ def missing_of(scorer: Any, states: Sequence[Any], rows: Sequence[Any]) -> list[
     return [state for state in states if (*scorer.identity(state), *scorer.value(state)) not in values]
 
 
+def as_the_logs_show(scorer: Any, truth: Any, rows: Sequence[Any]) -> None:
+    """The truth as logs that begin amid it can show it, by rows of partition_timeline that were made of them.
+
+    What happened LATE_MS before their first line they may log. Of a topic that was deleted before it nothing is in any
+    line: incarnations are counted from the first one that was there since.
+    """
+    begin, end = truth.window[0] - LATE_MS, truth.window[1]
+    rows_of = {
+        "partition_timeline": truth.states,
+        "offline_partitions": truth.offline(),
+        "elections": truth.elections(),
+        "dead_leaders": truth.tables["dead_leaders"],
+    }
+    over: dict[str, set[int]] = {}
+    for history in truth.histories.values():
+        if scorer.end(history[-1]) < begin:
+            over.setdefault(history[0]["topic"], set()).add(history[0]["incarnation"])
+    there = {(h[0]["topic"], h[0]["incarnation"]) for h in truth.histories.values() if scorer.end(h[-1]) >= begin}
+    gone = {topic: sum((topic, number) not in there for number in numbers) for topic, numbers in over.items()}
+    last = {topic: max(number for name, number in there if name == topic) for topic, _ in there}
+    for row in rows:  # a controller that starts tells of topics before
+        gone[row["topic"]] = min(gone.get(row["topic"], 0), max(last.get(row["topic"], 0) - row["incarnation"], 0))
+    for table, true in rows_of.items():
+        truth.tables[table] = [
+            row for row in true if row.get("since", row.get("at")) <= end and _ends(scorer, row) >= begin
+        ]
+    numbered = {id(row): row for true in (*rows_of.values(), truth.states) for row in true}
+    for row in numbered.values():
+        row["incarnation"] -= gone.get(row["topic"], 0)
+
+
+def _ends(scorer: Any, row: Any) -> int:
+    """When a row of the truth ends, or was."""
+    end: int = row["at"] if "at" in row else scorer.end(row)
+    return end
+
+
 def printed_rows(root: Path, name: str, table: str) -> list[dict[str, Any]]:
     """Rows of a table of a capture as they were exported."""
     return [json.loads(line) for line in rows_file(root, name, table).read_text().splitlines()]
@@ -324,6 +361,7 @@ def prove(capture: Path, form: str, folder: Path, root: Path, misses: int) -> tu
     if (terms := terms_of(scorer, capture, resumed_ms(logs_of(capture)) if form == A_HOLE else None)) is not None:
         since, until = truth.window
         truth.tables["controller_timeline"] = [t for t in terms if t["since"] <= until and scorer.end(t) >= since]
+    as_the_logs_show(scorer, truth, printed_rows(root, name, "partition_timeline"))
     by_table = scores(scorer, truth, {table: rows_file(root, name, table) for table in TABLES}, misses)
     states, failed = by_table["partition_timeline"], printed_rows(root, name, "elections")
     violated, is_refused = printed_rows(root, name, "verdicts"), not printed_rows(root, name, "log_files")

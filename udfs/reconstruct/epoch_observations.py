@@ -19,6 +19,8 @@ class EpochObservation:
     - only that the controller wrote this leader epoch and changed nothing else: leader and ISR are None;
     - only that the leader began to lead in it, `is_begin`: the ISR is None.
 
+    `is_of_creation`: lines show that the partition was created then, or after; else it may have been there before.
+
     `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
     not; since `whole_since` the logs of all brokers are that are known by then, and `there` is who these are. `key` is
     the caller's name for it.
@@ -36,6 +38,7 @@ class EpochObservation:
     whole_since: int | None = None
     there: frozenset[int] = frozenset()
     is_begin: bool = False
+    is_of_creation: bool = True
     key: int = 0
 
 

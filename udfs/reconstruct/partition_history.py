@@ -146,7 +146,8 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
             yield from states
             begun = []
         elif before is None:
-            next_epoch = 0 if leader_epoch == 0 and term is not None else None
+            is_first = leader_epoch == 0 and any(o.is_of_creation for o in rows)
+            next_epoch = 0 if is_first and term is not None else None
         else:
             states, next_epoch, is_certain = _close(before, next_epoch, term, reported)
             yield from states

@@ -14,9 +14,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def with_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: DataFrame) -> DataFrame:
-    """ASSIGNED_STATES -> the same with `keeps_replicas`, and the assignment of states that cannot have another one."""
-    kept = to_kept_replicas(states, kraft_clusters, fencings)
+def with_kept_replicas(
+    states: DataFrame, kraft_clusters: DataFrame, fencings: DataFrame, logged: DataFrame
+) -> DataFrame:
+    """ASSIGNED_STATES -> the same with `keeps_replicas`, and the assignment of states that cannot have another one.
+
+    `logged`: clusters of which a controller's log is there; without one a reassignment may have gone by unseen.
+    """
+    is_logged = F.broadcast(logged.select("cluster", F.lit(True).alias("is_logged")))
+    kept = to_kept_replicas(states, kraft_clusters.join(is_logged, "cluster", "left"), fencings)
     return (
         states.drop("keeps_replicas")
         .join(kept, [HISTORY, "ordinal"], "left")
@@ -37,7 +43,7 @@ def to_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: Dat
     of_partition = Window.partitionBy(HISTORY)
     order = of_partition.orderBy("ordinal")
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    in_kraft = states.join(F.broadcast(kraft_clusters.select("cluster", "migrates")), "cluster")
+    in_kraft = states.join(F.broadcast(kraft_clusters.select("cluster", "migrates", "is_logged")), "cluster")
     is_logged_later = F.max(F.when(F.col("replicas").isNotNull(), F.col("ordinal"))).over(of_partition) >= F.col(
         "ordinal"
     )
@@ -62,7 +68,8 @@ def to_kept_replicas(states: DataFrame, kraft_clusters: DataFrame, fencings: Dat
     starts_run = F.when(F.coalesce(_is_no_removal(), F.lit(False)), 0).otherwise(1)
     is_proven = F.coalesce("is_logged_later", F.lit(False)) | F.coalesce(in_sync_later, F.lit(False))
     in_run = Window.partitionBy(HISTORY, "run").orderBy("ordinal")
-    keeps_replicas = F.max("is_proven").over(in_run.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    is_kept = F.col("is_proven") & F.coalesce("is_logged", F.lit(False))
+    keeps_replicas = F.max(is_kept).over(in_run.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     steps = with_before.withColumns(
         {
             "run": F.sum(starts_run).over(so_far),

@@ -31,6 +31,7 @@ from jobs.timelines.observations import (
     to_observations,
     to_unnumbered_observations,
 )
+from jobs.timelines.recreations import is_creation
 from jobs.timelines.states.controller_steps import (
     to_controller_steps,
     to_logged_spans,
@@ -92,6 +93,8 @@ class UnnumberedEvidence:
     """CHANGES_BY_LEADER."""
     begins: DataFrame
     """Rows of EVENTS with `incarnation`: leaders that begin a leader epoch, without its ISR."""
+    creations: DataFrame
+    """INCARNATION, `created_at`: partitions of which lines show the creation."""
     incarnations: DataFrame
     """INCARNATION of those partitions: all their states are put in order without partition epochs."""
     listed: DataFrame | None
@@ -156,7 +159,9 @@ def gather(
         changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
         to_order = states.select(*INCARNATION).union(changed).distinct()
         begins = with_incarnation(events.where(is_begin()), incarnations)
-        unnumbered = UnnumberedEvidence(states, changes, begins, checkpointed(to_order), listed)
+        created = with_incarnation(events.where(is_creation()), incarnations).groupBy(*INCARNATION)
+        creations = created.agg(F.min("at").alias("created_at"))
+        unnumbered = UnnumberedEvidence(states, changes, begins, creations, checkpointed(to_order), listed)
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),

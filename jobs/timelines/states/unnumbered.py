@@ -41,7 +41,9 @@ def with_unnumbered_states(
     begins, to_order = _with_begins(unnumbered, complete, states, to_order)
     is_report = F.col("by_leader") & F.col("isr").isNotNull() & F.col("leader_epoch").isNull()
     of_those = numbered.where(is_complete() | is_report).join(to_order, INCARNATION, "left_semi")
-    rows = _epoch_observations(of_those, states, unnumbered.changes, begins)
+    rows = _epoch_observations(of_those, states, unnumbered.changes, begins).join(
+        F.broadcast(unnumbered.creations), INCARNATION, "left"
+    )
     observations = checkpointed(_with_coverage(rows, facts))
     in_order = with_history_of_incarnation(to_ordered_states(observations, MOST_EVIDENCE), incarnations)
     if zk is not None:

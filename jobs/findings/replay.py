@@ -89,8 +89,8 @@ def to_verdicts(
     TOPIC_TIMELINE, EVENTS -> VERDICTS.
 
     `logged_terms`: see `to_logged_terms`; `known_spans`: rows of `to_known_spans` within them, when comings and goings
-    of brokers would have been logged; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, decisions
-    without one stay unjudged. `term_releases`: see `to_term_releases`; they, and `to_node_releases`, count before.
+    of brokers would have been logged; `shows_elr`: see `showing_elr`; `releases`: by cluster release and mode, without
+    which nothing is judged; `term_releases`: see `to_term_releases`, and they and `to_node_releases` count before.
     """
     # a cluster in migration decides by other algorithms from the takeover on
     takeovers = kraft_takeovers(controllers)

@@ -236,8 +236,9 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
 
     Provable is a state of which lines print all, the leader epoch in one of them, no later than SOON after its end: a
     controller that starts replays states of any time; and that is told apart from the one before (`are_told_apart`); an
-    outage that begins with such a state; an election of which a line is logged SOON: a list of all states, as
-    `All leaders =`, proves them, but not that any was elected since the logs began.
+    outage that begins with such a state, and was not over by then: nobody would know when it was; an election of which
+    a line is logged SOON: a list of all states, as `All leaders =`, proves them, but not that any was elected since the
+    logs began.
     """
     report = scorer.report
     scorer.report = lambda word, rows, limit, *hint: report(word, rows, limit, *hint) if word == "WRONG" else None
@@ -255,7 +256,8 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     in_time = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
     states = are_told_apart(scorer, in_time, placed, changed)
     elected = {(*key(s), s["since"]) for s in states} & soon
-    lost = {(*scorer.identity(s), s["since"]) for s in states if s["leader"] is None}
+    in_it = [s for s in states if s["leader"] is None and s["_full"] + SKEW_MS < scorer.end(s)]
+    lost = {(*scorer.identity(s), s["since"]) for s in in_it}
     outages = truth.tables["offline_partitions"]
     provable = {
         "partition_timeline": states,

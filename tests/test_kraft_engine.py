@@ -392,6 +392,15 @@ def test_without_a_controller_log_states_of_one_leader_epoch_follow_if_the_leade
     assert {epoch: state[1:4] for epoch, state in follows.items()} == {6: (2, 1, [2])}
 
 
+def test_what_the_controllers_log_does_not_explain_ends_its_use_until_the_next_whole_state_only() -> None:
+    """2 leaves the ISR, and neither the leader nor the controller logs it; the fencing behind it is logged."""
+    rules, own_log = KEEPS._replace(raises_epoch_of_shrink=False), {1: [(FIRST, LAST * SECOND)]}
+    states = [known(5, 1, 3, [1, 2], 0, [1, 2]), known(6, 1, 3, [1], 20), known(8, 1, 5, [1], 60)]
+    steps = [step(40, FENCED, 1), step(59, UNFENCED, 1)]
+    follows = explain(states, steps, rules, own_log, LAST * SECOND, shrinks=[]).states
+    assert {epoch: state[1:4] for epoch, state in follows.items()} == {7: (-1, 4, [1]), 8: (1, 5, [1])}
+
+
 def test_a_replica_whose_directory_failed_cannot_lead_before_its_broker_is_back() -> None:
     """payments-3 of 4.3.1: 4, alone in sync, loses the directory at 28:04.672; broker 0 returns, 4 is shut down, and as
     it starts again it is not eligible any more, for its shutdown was unclean.

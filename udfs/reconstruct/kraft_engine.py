@@ -75,11 +75,13 @@ def explain(
         if not known[start].is_complete:
             start += 1
             continue
-        passed, best = 0, Explanation()
-        # where the controller's log explains nothing, it may be missing
+        passed, best, end = 0, Explanation(), len(known)
+        # where the controller's log explains nothing, it may be missing, until the next state that lines show in full
         for is_logged in (True, False) if has_controller_log else (False,):
             part = Explanation()
-            search = _Search(known[start:], steps, activity, rules, coverage, until, changes or {}, is_logged, shrinks)
+            search = _Search(
+                known[start:end], steps, activity, rules, coverage, until, changes or {}, is_logged, shrinks
+            )
             reached = search.run(part)
             if reached > passed:
                 if passed:  # what the controller's log explains it does, though it may be missing later
@@ -89,9 +91,13 @@ def explain(
                 passed, best = reached, part
             if start + passed == len(known):
                 break
+            if is_logged:
+                complete = (n for n in range(start + passed, len(known)) if known[n].is_complete)
+                end = next(complete, len(known) - 1) + 1
         result.states |= best.states
         result.changes |= best.changes
-        start += passed
+        is_bridged = has_controller_log and start + passed == end < len(known)
+        start += passed - 1 if is_bridged else passed
     return result
 
 

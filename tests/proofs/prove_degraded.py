@@ -144,6 +144,12 @@ BEGINS = re.compile(r"starts at Leader Epoch (?P<leader_epoch>\d+) from")
 """How leaders up to 2.4.0 log that they begin a leader epoch."""
 
 
+CREATED, REPLAYED = (
+    "Creating new QuorumController",
+    re.compile(r"QuorumController id=\d+\] (Replayed|UNCLEAN partition)"),
+)
+STARTING_MS = 60_000
+"""A KRaft controller replays the whole metadata log as it starts: when that was no such line tells."""
 REFUSED = re.compile(r"Error when handling request|Unexpected error handling request")
 """Errors of brokers that print a request which they did not carry out, as of a controller that was deposed: whether
 what it says was ever written no such line tells."""
@@ -166,9 +172,18 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys]:
     attribute, statements = scorer.attribute, scorer.statements
     is_list = False
 
+    started: dict[int, list[int]] = {}
+    for node, path in scorer.log_files(truth.folder):
+        with open(path, errors="replace") as lines:
+            started.setdefault(node, []).extend(scorer.log_ms(line) for line in lines if CREATED in line)
+
+    def is_replayed(line: str, node: int) -> bool:
+        at = scorer.log_ms(line)
+        return bool(REPLAYED.search(line)) and any(0 <= at - start <= STARTING_MS for start in started[node])
+
     def looking(line: str, node: int, places: Any) -> Any:
         nonlocal is_list
-        if REFUSED.search(line):
+        if REFUSED.search(line) or is_replayed(line, node):
             return ()
         is_list = len({place[1:] for place in places}) > 1
         return statements(line, node, places)

@@ -371,8 +371,8 @@ def printed_rows(root: Path, name: str, table: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in rows_file(root, name, table).read_text().splitlines()]
 
 
-def prove(capture: Path, form: str, folder: Path, root: Path, misses: int) -> tuple[str, bool]:
-    """Score one capture in one form: what is printed of it, and whether all is as it must be."""
+def prove(capture: Path, form: str, folder: Path, root: Path, misses: int) -> tuple[str, bool, str]:
+    """Score one capture in one form: what is printed of it, whether all is as it must be, and its cell of the table."""
     scorer, name = compare(), capture.name
     truth = scorer.Truth(str(folder))
     if (terms := terms_of(scorer, capture, resumed_ms(logs_of(capture)) if form == A_HOLE else None)) is not None:
@@ -401,7 +401,15 @@ def prove(capture: Path, form: str, folder: Path, root: Path, misses: int) -> tu
             for table, score in by_table.items()
         )
     )
-    return figures, is_right
+    cell = f"{'' if is_right else '! '}{states['recall_of_provable']} of {states['provable']}"
+    return figures, is_right, "-" if is_right and not states["provable"] else cell
+
+
+def table_of(cells: Mapping[str, Mapping[str, str]]) -> str:
+    """Recall of provable states by capture and form; `!`: something is not as it must be; `-`: no state is provable."""
+    names = list(dict.fromkeys(name for of_form in cells.values() for name in of_form))
+    rows = [["capture", *cells], *([name, *(of_form.get(name, "") for of_form in cells.values())] for name in names)]
+    return "\n".join(" | ".join(row) for row in rows)
 
 
 def options_of(words: Sequence[str]) -> tuple[list[str], list[str], Path | None, int]:
@@ -418,6 +426,7 @@ def main(words: Sequence[str]) -> int:
     """Prove all forms of all captures, or those named."""
     names, forms, keep, misses = options_of(words)
     wrong: list[str] = []
+    cells: dict[str, dict[str, str]] = {form: {} for form in forms}
     with tempfile.TemporaryDirectory() as passing, capture_folders(names) as folders:
         captures = {folder.name: folder for folder in folders if (folder / "truth.jsonl").exists()}
         for form in forms:
@@ -431,10 +440,11 @@ def main(words: Sequence[str]) -> int:
                     export(spark, reduced, root)
             print(f"{form}: night {time.monotonic() - began:.0f} s", flush=True)
             for name, folder in reduced.items():
-                figures, is_right = prove(captures[name], form, folder, root, misses)
+                figures, is_right, cells[form][name] = prove(captures[name], form, folder, root, misses)
                 print(f"{'' if is_right else 'WRONG '}{form} | {name} | {figures}", flush=True)
                 wrong += [] if is_right else [f"{form}, {name}"]
             print(f"{form}: {time.monotonic() - began:.0f} s", flush=True)
+    print(table_of(cells))
     print("not as they must be: " + "; ".join(wrong) if wrong else "proven")
     return 1 if wrong else 0
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.timelines.states.controller_steps import is_broker_step, to_controller_steps
-from schemas.ingest import EVENTS
+from jobs.timelines.states.controller_steps import is_broker_step, to_controller_steps, to_logged_spans
+from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE
 from udfs.rules.parsing import read_message
 
@@ -196,3 +196,29 @@ at       | kind              | broker | changed | is_sure
     )
     elects = [second for second, _, _, is_elected in TASKS.values() if is_elected]
     same(events.where(is_broker_step()), "\n".join(["at", *(f"10:00:{second}" for second in elects)]))
+
+
+def test_terms_without_the_controllers_log_are_told_apart(frame: Frame, same: Same) -> None:
+    """100's log ends amid its term, 101's is missing; of `none` no controller's log is there."""
+    terms = """
+cluster | mode  | controller_id | controller_epoch | since    | until
+some    | kraft | 100           | 2                | 10:00:00 | 10:01:00
+some    | kraft | 101           | 3                | 10:01:00 |
+none    | kraft | 101           | 3                | 10:01:00 |
+"""
+    logs = "cluster | node_id | kind | since | until\nsome | 100 | controller | 09:00:00 | 10:00:30\n"
+    spans = to_logged_spans(frame(LOG_COVERAGE, logs), frame(CONTROLLER_TIMELINE, terms))
+    span = F.explode(F.array_sort("logged")).alias("span")
+    same(
+        spans.select("cluster", span).select(
+            "cluster",
+            F.timestamp_micros("span.since").alias("since"),
+            F.timestamp_micros("span.until").alias("until"),
+            F.col("span.is_there").cast("string").alias("is_there"),
+        ),
+        """
+cluster | since    | until    | is_there
+some    | 10:00:00 | 10:00:30 | true
+some    | 10:01:00 |          | false
+""",
+    )

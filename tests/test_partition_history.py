@@ -76,6 +76,15 @@ CASES = {  # evidence -> states
            1 @20: 2 leads 2""",
         ["0.0 @1: 1 leads 1,2", "0.1 @5: 1 leads 1", "0.2 @9: 1 leads 1,2", "1.3 @20: 2 leads 2"],
     ),
+    "a state logged long before the leader made one like it was there before the changes that are known": (
+        """7 @1000000: 1 leads 1,2,3
+           7 @9000000: 1 makes 1,2 -> 1
+           7 @20000000: 1 makes 1 -> 1,2
+           7 @30000000: 1 makes 1,2 -> 1,2,3
+           8 @40000000: 2 leads 2""",
+        ["7.? @1000000: 1 leads 1,2,3", "7.? @9000000: 1 leads 1,2", "7.? @9000000: 1 leads 1",
+         "7.? @20000000: 1 leads 1,2", "7.? @30000000: 1 leads 1,2,3", "8.? @40000000: 2 leads 2"],
+    ),
     "what the store refused was never a state": (
         """0 @1: 1 leads 1,2
            0 @5: 1 makes 1,2 -> 1 refused #0

@@ -18,6 +18,8 @@ from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.begun_terms import isrs_of_begun
 from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState
 
+CLOCKS_US = 1_000_000
+"""Nodes' clocks may be so far apart: nobody reports a leader's change by more before the leader says it makes it."""
 MOST_PRINTED = 100
 """Printed partition epochs of one leader epoch that are tried to place its chain; they agree or never will."""
 
@@ -336,6 +338,8 @@ def _in_order(drafts: list[_DraftState], chain: int, start: int | None) -> list[
     if first.proofs and first.step.change is None:
         shown_at = min(proof.at for proof in first.proofs)
         first.at = min([shown_at, *(draft.at for draft in drafts[1:chain])])
+    elif not first.proofs and chain > 1:
+        first.at = drafts[1].at
     by_time = sorted(drafts, key=lambda draft: draft.at)
     placed = iter(sorted((draft for draft in by_time if draft.epoch is not None), key=lambda draft: draft.epoch or 0))
     return [draft if draft.epoch is None else next(placed) for draft in by_time]
@@ -372,7 +376,9 @@ class _DraftIndex:
             self.by_epoch[epoch].proofs.append(observation)
             return
         alike = self.by_isr.setdefault(isr, [])
-        begun = alike[: bisect_right(alike, observation.at, key=lambda draft: draft.at)] or alike[:1]
+        begun = alike[: bisect_right(alike, observation.at, key=lambda draft: draft.at)]
+        if not begun and not (epoch is None and self._is_before_chain(alike, observation.at)):
+            begun = alike[:1]
         if begun and (epoch is None or begun[-1].epoch is None):
             begun[-1].proofs.append(observation)
             if epoch is not None and len(alike) == 1:
@@ -384,3 +390,8 @@ class _DraftIndex:
         insort(alike, draft, key=lambda draft: draft.at)
         if epoch is not None:
             self.by_epoch[epoch] = draft
+
+    def _is_before_chain(self, alike: Sequence[_DraftState], at: int) -> bool:
+        """Whether a time is before the leader made any of some states: there was one like them before its first line
+        that is known."""
+        return not self.by_epoch and bool(alike) and alike[0].step.change is not None and at < alike[0].at - CLOCKS_US

@@ -115,26 +115,24 @@ def to_logged_spans(coverage: DataFrame, controllers: DataFrame) -> DataFrame:
     since, until = F.greatest("since", "begin"), F.least("until", "end")
     logs = coverage.where("kind = 'controller'").select("cluster", "node_id", "since", "until")
     is_there = F.coalesce(since <= until, F.lit(False))
+
+    def span(since: Column, until: Column, is_there: bool) -> Column:
+        times = F.unix_micros(since).alias("since"), F.unix_micros(until).alias("until")
+        return F.struct(*times, F.lit(is_there).alias("is_there"))
+
     spans = (
         terms.join(F.broadcast(logs), ["cluster", "node_id"], "left")
-        .withColumns({"is_there": is_there, "there": F.when(is_there, F.struct(since, until, F.lit(True)))})
+        .withColumn("there", F.when(is_there, span(since, until, True)))
         .groupBy("cluster", "controller_epoch", "begin", "end")
-        .agg(F.max("is_there").alias("is_there"), F.collect_list("there").alias("there"))
+        .agg(F.collect_list("there").alias("there"))
     )
-    lacking = F.array(F.struct("begin", "end", F.lit(False)))
-    in_micros = F.transform(
-        F.when(F.col("is_there"), F.col("there")).otherwise(lacking),
-        lambda span: F.struct(
-            F.unix_micros(span["col1"]).alias("since"),
-            F.unix_micros(span["col2"]).alias("until"),
-            span["col3"].alias("is_there"),
-        ),
-    )
+    lacking = F.array(span(F.col("begin"), F.col("end"), False))
+    logged = F.flatten(F.collect_list(F.when(F.size("there") > 0, F.col("there")).otherwise(lacking)))
     return (
         spans.groupBy("cluster")
-        .agg(F.max("is_there").alias("is_any_there"), F.flatten(F.collect_list(in_micros)).alias("logged"))
-        .where("is_any_there")
-        .drop("is_any_there")
+        .agg(F.max(F.size("there")).alias("most_there"), logged.alias("logged"))
+        .where("most_there > 0")
+        .drop("most_there")
     )
 
 

@@ -63,7 +63,7 @@ def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None])
 
 def _compacted(warehouse: Warehouse, name: str) -> Compaction:
     """Compact one table; its rows stay as they are."""
-    table = DeltaTable.forPath(warehouse.spark, warehouse.path(name))
+    table = warehouse.stored.delta(name)
     before = _files(table)
     if before > 1:
         warehouse.compact(name, lambda: table.optimize().executeCompaction())
@@ -106,7 +106,7 @@ def vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
     spark = warehouse.spark
     with with_settings(spark, _VACUUM):
         for name in names:
-            DeltaTable.forPath(spark, warehouse.path(name)).vacuum(keep_hours)
+            warehouse.stored.delta(name).vacuum(keep_hours)
 
 
 def compaction_data(compactions: Sequence[Compaction]) -> dict[str, Any]:

@@ -63,6 +63,8 @@ LARGE_BYTES = 256 << 20
 """Logs from this size on are worth the JVM's second compiler. A nightly run over 150 MB takes 183 CPU seconds without
 it and 208 with it (111 and 108 s), one over 300 MB 274 and 273 (157 and 141 s)."""
 FIRST_COMPILER = " -XX:TieredStopAtLevel=1"
+CATALOG = "spark.sql.catalogImplementation"
+"""Setting of what keeps the catalog of tables: `in-memory` or `hive`."""
 PACKED, PACKED_TIMES = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip", ".parquet"), 10
 """Names of files that hold more logs than they have bytes, and how many times as much: text logs, events."""
 SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the same for spark-submit
@@ -299,13 +301,18 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
 def _in_folder(folder: str, settings: Mapping[str, str]) -> dict[str, str]:
     """Settings by which Spark and Java write what they need meanwhile to a folder, but for what `settings` say.
 
-    Spark makes the folder of tables without a path at once, wherever it runs.
+    Spark makes the folder of tables without a path at once, wherever it runs. Tables of a metastore, which its user
+    names in PYSPARK_SUBMIT_ARGS, are to stay.
     """
-    return {
+    in_folder = {
         "spark.local.dir": settings.get("spark.local.dir", folder),
-        "spark.sql.warehouse.dir": settings.get("spark.sql.warehouse.dir", f"{folder}/tables"),
         JAVA_OPTIONS: settings[JAVA_OPTIONS] + ("" if " " in folder else f" -Djava.io.tmpdir={folder}"),
     }
+    tables = "spark.sql.warehouse.dir"
+    users_own = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    if tables not in users_own and CATALOG not in users_own:
+        in_folder[tables] = settings.get(tables, f"{folder}/tables")
+    return in_folder
 
 
 def _use_utf8() -> None:

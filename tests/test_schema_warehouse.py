@@ -14,6 +14,7 @@ from jobs.warehouse.location import is_schema, located
 from jobs.warehouse.stored_tables import check_lasts
 from jobs.warehouse.tables import Overtaken, open_warehouse, writing_warehouse
 from schemas.ingest import REJECTS
+from schemas.tables import BY_NAME
 from tests.test_warehouse import run_row
 from udfs.errors import BadInput, Failed, NoSpark
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from tests.conftest import Frame
 
+ELECTIONS = BY_NAME["elections"]
 SCHEMA = "spark_catalog.kafka_rewind_test"
 
 
@@ -55,9 +57,12 @@ def test_views_show_what_is_published(spark: SparkSession, frame: Frame, schema:
     assert killed.roll_back() == ["rejects"]
     assert lines_in(spark, "written_rejects") == [1, 2]
     killed.write(REJECTS, frame(REJECTS, "cluster | line\nd | 5"), append=True)
+    killed.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
     killed.publish(run_row(killed.written))
     assert lines_in(spark, "rejects") == [1, 2, 5]
     assert [row["run_id"] for row in spark.table(f"{SCHEMA}.runs").orderBy("run_id").collect()] == ["1", "2"]
+    (properties,) = killed.stored.delta("elections").detail().select("properties").first() or [{}]
+    assert properties["delta.dataSkippingStatsColumns"] == "cluster,at"
     comments = {field.name: field.metadata.get("comment") for field in spark.table(f"{SCHEMA}.rejects").schema.fields}
     assert comments["raw"] == REJECTS.schema["raw"].metadata["comment"]
 

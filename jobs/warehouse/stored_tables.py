@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from jobs.exits import spark_reason
+from jobs.session import CATALOG
 from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.location import is_remote, is_schema, spark_path
 from schemas.ledger import RUNS
@@ -161,10 +162,10 @@ def unreachable_schema(root: str, error: Exception) -> Failed:
 def check_lasts(spark: SparkSession, root: str) -> None:
     """Raises NoSpark for a schema of a catalog that ends with this session."""
     is_sessions_own = is_schema(root) and root.startswith("spark_catalog.")
-    if is_sessions_own and spark.conf.get("spark.sql.catalogImplementation", None) == "in-memory":
+    if is_sessions_own and spark.conf.get(CATALOG, None) == "in-memory":
         raise NoSpark(
             "The catalog spark_catalog of this Spark session is in memory and ends with it; give Spark a metastore "
-            "(spark.sql.catalogImplementation=hive), see docs/how-to-stores.md."
+            f"({CATALOG}=hive), see docs/how-to-stores.md."
         )
 
 

@@ -9,6 +9,7 @@ nothing new, and two at once (not with `--short`). Tables are those of the same 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -47,13 +48,13 @@ def start(store: Store, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def tables(root: str, prefixes: tuple[str, ...]) -> dict[str, str]:
-    """By published table the hash of its sorted rows as readers without Spark see them; run ids and folders aside."""
+def tables(root: str, prefix: str, engine: str = "duckdb") -> dict[str, str]:
+    """By published table the hash of its sorted rows as an engine reads them; run ids and the logs' folder aside."""
     from jobs.read.views import open_views
     from schemas.tables import BY_NAME
 
     digests = {}
-    with open_views(root) as connection:
+    with open_views(root, engine=engine) as connection:
         for name in BY_NAME:
             if name == "runs":
                 continue
@@ -62,22 +63,41 @@ def tables(root: str, prefixes: tuple[str, ...]) -> dict[str, str]:
             rows = sorted(
                 repr([v for c, v in zip(columns, row, strict=True) if c != "run_id"]) for row in result.fetchall()
             )
-            text = "\n".join(rows)
-            for prefix in prefixes:
-                text = text.replace(prefix, "LOGS")
+            text = "\n".join(rows).replace(prefix, "LOGS")
             digests[name] = hashlib.sha256(text.encode()).hexdigest()
     return digests
 
 
-def kill_in_the_middle(store: Store, root: str, after: int) -> str:
-    """Start a night, kill all its processes when its tables have so many commits; what became of it."""
-    system, path, _ = stores()._place(re.sub("^s3a", "s3", root))
+def tables_by_spark(store: Store, root: str) -> dict[str, str]:
+    """The same in a process of its own, whose Spark is that of the store."""
+    code = (
+        "import json, sys\n"
+        "from tests.proofs.prove_stores import tables\n"
+        "print(json.dumps(tables(sys.argv[1], sys.argv[2], 'spark')))"
+    )
+    command = [sys.executable, "-c", code, root, store.logs]
+    output = subprocess.run(command, env=store.variables(), cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    digests: dict[str, str] = json.loads(output.splitlines()[-1])
+    return digests
+
+
+def commits(store: Store, root: str) -> int:
+    """How many versions the tables of a warehouse have, together."""
     from pyarrow.fs import FileSelector
 
+    if store.reader == "spark":
+        schema = root.partition(".")[2]
+        return len(list((Path(store.logs).parent / "tables" / f"{schema}.db").glob("*/_delta_log/*.json")))
+    system, path, _ = stores()._place(re.sub("^s3a", "s3", root))
+    files = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
+    return sum(bool(re.search(r"/_delta_log/\d{20}\.json$", f.path)) for f in files)
+
+
+def kill_in_the_middle(store: Store, root: str, after: int) -> str:
+    """Start a night, kill all its processes when its tables have so many commits; what became of it."""
     process = start(store, "nightly", store.logs, "--warehouse", root)
     while process.poll() is None:
-        files = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
-        if sum(bool(re.search(r"/_delta_log/\d{20}\.json$", f.path)) for f in files) >= after:
+        if commits(store, root) >= after:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return f"killed after {after} commits"
@@ -91,7 +111,6 @@ class Proof:
 
     name: str
     store: Store
-    prefixes: tuple[str, ...]
     seconds: dict[str, str] = field(default_factory=dict)
     """By step how long it took, or that it failed."""
     wrong: int = 0
@@ -119,7 +138,10 @@ class Proof:
     def compare(self, what: str, root: str, expected: dict[str, str]) -> None:
         """Print and count which tables differ."""
         try:
-            actual = tables(root, self.prefixes)
+            if self.store.reader == "duckdb":
+                actual = tables(root, self.store.logs)
+            else:
+                actual = tables_by_spark(self.store, root)
         except Exception as error:  # a proof goes on
             actual = {}
             print(f"  not read: {str(error)[:500]}", flush=True)
@@ -129,29 +151,28 @@ class Proof:
 
     def prove(self, first: tuple[Path, dict[str, str]], second: tuple[Path, dict[str, str]], kills: int) -> None:
         """All nights; of each its logs, and what is expected."""
-        at = f"{self.store.warehouses}/a"
+        at = self.store.warehouse("a")
         print(f"{self.name}: logs {self.store.logs}, warehouse {self.store.warehouses}", flush=True)
         self.store.upload(first[0])
         self.night("first night", at, first[1], STEPS[0])
         self.store.upload(second[0])
         self.night("second night", at, second[1], STEPS[1])
-        count = self.run(
-            "sql", "sql", "SELECT count(*) AS n FROM events", "--format", "csv", "--warehouse", at, step=STEPS[3]
-        )
+        read = ("--warehouse", at, "--engine", self.store.reader)
+        count = self.run("sql", "sql", "SELECT count(*) AS n FROM events", "--format", "csv", *read, step=STEPS[3])
         self.wrong += count.split()[1:] in ([], ["0"])
-        described = self.run("describe", "describe", "--at", "10:05:30", "--warehouse", at)
+        described = self.run("describe", "describe", "--at", "10:05:30", *read)
         self.wrong += "pay-in" not in described
         for after in KILLS[:kills]:
-            root = f"{self.store.warehouses}/killed-{after}"
+            root = self.store.warehouse(f"killed_{after}")
             print(f"  {kill_in_the_middle(self.store, root, after)}", flush=True)
             self.night("and run again (waits for the lease)", root, second[1], STEPS[2])
 
     def prove_more(self, expected: dict[str, str]) -> None:
         """A night over nothing new, Spark as reader, two nights at once."""
-        at = f"{self.store.warehouses}/a"
+        at = self.store.warehouse("a")
         self.night("third night, nothing new", at, expected)
         self.run("sql --engine spark", "sql", "SELECT 1", "--engine", "spark", "--warehouse", at)
-        root = f"{self.store.warehouses}/two"
+        root = self.store.warehouse("two")
         both = [start(self.store, "nightly", self.store.logs, "--warehouse", root) for _ in range(2)]
         for process in both:
             process.communicate()
@@ -176,13 +197,13 @@ def main(arguments: list[str]) -> int:
                 append(logs, more)
                 if number:
                     run_locally(spark, Path(folder) / "local", logs)
-                    nights.append((logs.with_name(f"night-{number}"), tables(f"{folder}/local", (str(logs),))))
+                    nights.append((logs.with_name(f"night-{number}"), tables(f"{folder}/local", str(logs))))
                     shutil.copytree(logs, nights[-1][0])
         assert nights[0][1] != nights[1][1]
         for name in names:
             (Path(folder) / name).mkdir()
             with RUNNING[name](Path(folder) / name) as store:
-                proof = Proof(name, store, (store.logs,))
+                proof = Proof(name, store)
                 proofs.append(proof)
                 proof.prove(nights[0], nights[1], kills)
                 if "--short" not in arguments:

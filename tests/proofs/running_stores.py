@@ -57,10 +57,20 @@ class Store:
     environment: Mapping[str, str] = field(default_factory=dict)
     submit: tuple[str, ...] = ()
     """Arguments for Spark's driver."""
+    reader: str = "duckdb"
+    """What reads its tables, as `--engine` takes it."""
+
+    def warehouse(self, name: str) -> str:
+        """The location of a warehouse."""
+        return f"{self.warehouses}.{name}" if self.reader == "spark" else f"{self.warehouses}/{name}"
 
     def upload(self, folder: Path) -> None:
         """Put local logs into the store, over what is there."""
         from pyarrow.fs import copy_files
+
+        if Path(self.logs).is_absolute():
+            shutil.copytree(folder, self.logs, dirs_exist_ok=True)
+            return
 
         system, path, _ = stores()._place(self.logs)
         copy_files(str(folder), path, destination_filesystem=system)
@@ -317,7 +327,20 @@ def abfss(scratch: Path) -> Iterator[Store]:
         yield Store(f"{url}/logs", f"{url}/w", environment, submit)
 
 
-RUNNING = {"hdfs": hdfs, "s3": s3, "gs": gs, "abfss": abfss}
+# ---- a catalog -------------------------------------------------------------------------------------------------------
+@contextmanager
+def catalog(scratch: Path) -> Iterator[Store]:
+    """Spark's own catalog with a metastore in Derby; logs are in a folder of this machine."""
+    own = {
+        "spark.sql.catalogImplementation": "hive",
+        "spark.sql.warehouse.dir": str(scratch / "tables"),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:{scratch / 'metastore'};create=true",
+    }
+    submit = tuple(f"--conf '{name}={value}'" for name, value in own.items())
+    yield Store(str(scratch / "logs"), "spark_catalog", submit=submit, reader="spark")
+
+
+RUNNING = {"hdfs": hdfs, "s3": s3, "gs": gs, "abfss": abfss, "catalog": catalog}
 MISSING = {"mvn": "Maven, for Hadoop's jars", "go": "Go, for fake-gcs-server", "npm": "npm, for Azurite"}
 
 

@@ -1,12 +1,13 @@
 """A standalone cluster of three workers with folders of their own, logs that only a store has, and processes killed.
 
-`python tests/proofs/prove_cluster.py [KILLS]` (64). The logs are behind the S3 protocol (moto's server), the warehouse
-is a shared folder; dynamic allocation and adaptive execution are on. A first night, a second with appended logs, and
-`sql` run there; tables must be those of the same nights with local[2]. Then first and second nights in turn, in each of
-which executors, Python workers and workers are killed with SIGKILL in any order at random moments, and the driver at
-one stage after another: what Spark gets over must end well, after the driver's death the night is run again, and all
-tables must be the same. The logs are the first minute of data/zk-2.4.1, the second night's half a minute more. Needs
-`pip install '.[prove]'`. Prints each kill, and what differs; files of a proof that fails stay.
+`python tests/proofs/prove_cluster.py [KILLS] [--keep DIR]` (64). The logs are behind the S3 protocol (moto's server),
+the warehouse is a shared folder; dynamic allocation and adaptive execution are on. A first night, a second with
+appended logs, and `sql` run there; tables must be those of the same nights with local[2]. Then first and second nights
+in turn: every 15 s an executor, a Python worker or a worker is killed with SIGKILL, and the driver at one stage after
+another. What Spark gets over must end well; after the driver's death, or where Spark gave up (a task failed four
+times), the night is run again; all tables must be the same. The logs are the first minute of data/zk-2.4.1, the second
+night's half a minute more. `--keep DIR` keeps the local nights for the next time, which leaves clean ones out, too.
+Needs `pip install '.[prove]'`. Prints each kill, and what differs; files of a proof that fails stay.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,11 +31,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from jobs.exits import FAILED  # noqa: E402
 from jobs.session import session  # noqa: E402
 from tests.conftest import published_rows  # noqa: E402
 from tests.proofs.prove_kill import hashes  # noqa: E402
 from tests.proofs.prove_kill import night as run_locally  # noqa: E402
-from tests.proofs.running_stores import s3  # noqa: E402
+from tests.proofs.running_stores import Store, s3  # noqa: E402
 from tests.test_submit import CLUSTERS_OWN, commands, end_with_us, wait_for_match  # noqa: E402
 
 WORKERS = 3
@@ -42,11 +44,15 @@ RUN_S = 900
 """Seconds after which a night hangs; on a loaded machine of two cores one takes 300."""
 VICTIMS = ("executor", "python worker", "worker")
 """What Spark gets over."""
-A_NIGHT = 4
-"""How often each of them is killed in a night, beside its driver."""
+PAUSE_S = (10.0, 20.0)
+"""Between two kills of them, at least and at most."""
+TRIES = 8
+"""How often a night is begun."""
 NIGHTS = ("11:45:00", "11:45:30")
 """Until when a night's logs go."""
 STAGES = ("ingest", "timelines", "detect", "replay", "audit", "publish")
+DRIVER_AT = (("ingest", "detect"), ("timelines", "audit"), ("replay", "publish"))
+"""Stages at which a night's driver is killed, one night after another."""
 SQL = "SELECT count(*) AS n FROM events"
 OWN = """
 spark.executor.cores                                1
@@ -192,6 +198,10 @@ class Night:
         stages: list[str] = re.findall(r"^([a-z ]+) \.\.\.$", self.output.read_text(errors="replace"), re.M)
         return stages[-1] if stages else "start"
 
+    def has_trace(self) -> bool:
+        """Whether it printed a stack trace."""
+        return "Traceback" in self.output.read_text(errors="replace")
+
     def fault(self) -> str:
         """Wait for its end; what went wrong, empty if all is well. A night that hangs is ended."""
         try:
@@ -219,6 +229,8 @@ class Proof:
     wrong: list[str] = field(default_factory=list)
     kills: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By victim and stage."""
+    given_up: int = 0
+    """Nights that Spark gave up, and that were begun again."""
 
     def submit(self, name: str, command: str = 'nightly "$LOGS"', number: int = 1) -> Night:
         """Start a command, a night if no other is given, on the warehouse of that name."""
@@ -268,32 +280,31 @@ class Proof:
             self.wrong.append("sql")
         print(f"sql, {time.monotonic() - begun:.0f} s: {fault or text.split()}", flush=True)
 
-    def night_with_kills(self, number: int, seconds: float, chance: random.Random) -> None:
-        """A night with kills at any moments, and of its driver at a stage; after that it is run again."""
+    def night_with_kills(self, number: int, chance: random.Random) -> None:
+        """A night with kills at any moments, and of its driver at two stages; after that it is run again."""
         which = ("first", "second")[number % 2]
-        name, begun = f"w-{number}", time.monotonic()
+        name, begun, kills = f"w-{number}", time.monotonic(), self.kills.total()
         if which == "second":
             shutil.copytree(self.scratch / "one-night", self.scratch / name)
-        night = self.submit(name)
-        driver_at = STAGES[(number // 2 + number % 2 * 3) % len(STAGES)]
-        victims = chance.sample(VICTIMS * A_NIGHT, len(VICTIMS) * A_NIGHT)
-        moments = [seconds * (0.15 + 0.8 * (n + chance.random()) / len(victims)) for n in range(len(victims))]
-        is_second_try = False
-        while night.popen.poll() is None:
-            if not is_second_try and night.stage() == driver_at:
-                time.sleep(chance.random())
-                if self._kill(number, "driver", night, begun, chance):
-                    night.popen.wait()
-                    night, is_second_try = self.submit(name, number=2), True
-            elif (
-                moments
-                and time.monotonic() - begun > moments[0]
-                and self._kill(number, victims[-1], night, begun, chance)
-            ):
-                moments.pop(0)
-                victims.pop()
-            time.sleep(0.1)
-        what = f"night {number} ({which}), {time.monotonic() - begun:.0f} s"
+        driver_at, victims = list(DRIVER_AT[number % len(DRIVER_AT)]), list(VICTIMS)
+        for attempt in range(1, TRIES + 1):
+            night, next_kill = self.submit(name, number=attempt), begun
+            while (code := night.popen.poll()) is None:
+                time.sleep(0.1)
+                if driver_at and night.stage() == driver_at[0]:
+                    time.sleep(chance.random())
+                    if self._kill(number, "driver", night, begun, chance):
+                        driver_at.pop(0)
+                elif time.monotonic() > next_kill and self._kill(number, victims[0], night, begun, chance):
+                    next_kill = time.monotonic() + chance.uniform(*PAUSE_S)
+                    victims.append(victims.pop(0))
+            if code == FAILED and not night.has_trace():
+                self.given_up += 1
+                print(f"night {number}: Spark gave up at {night.stage()}", flush=True)
+            elif code != -signal.SIGKILL:
+                break
+        kills = self.kills.total() - kills
+        what = f"night {number} ({which}), {kills} kills, begun {attempt} times, {time.monotonic() - begun:.0f} s"
         self.compare(what, night, name, which)
         shutil.rmtree(self.scratch / name, ignore_errors=not self.wrong)
 
@@ -315,12 +326,24 @@ class Proof:
         return "\n".join(lines)
 
 
+def nights_of_one_machine(upload: Callable[[str], None], store: Store, kept: Path) -> None:
+    """Leave a first night over the earlier logs, the second one on it, and a first one over all logs."""
+    with session() as spark:
+        upload(NIGHTS[0])
+        run_locally(spark, kept / "local", store.logs)
+        shutil.copytree(kept / "local", kept / "one-night")
+        upload(NIGHTS[1])
+        run_locally(spark, kept / "local", store.logs)
+        run_locally(spark, kept / "local-first", store.logs)
+
+
 def main(arguments: list[str]) -> int:
     """The exit code."""
-    kills, chance = int(arguments[0]) if arguments else 64, random.Random(22)
-    begun = time.monotonic()
+    wanted = int(next((a for a in arguments if a.isdigit()), "64"))
+    begun, chance, number = time.monotonic(), random.Random(22), 0
     with ExitStack() as stack:
         scratch = Path(tempfile.mkdtemp(prefix="kafka-rewind-cluster-"))
+        kept = Path(arguments[arguments.index("--keep") + 1]) if "--keep" in arguments else scratch
         store = stack.enter_context(s3(scratch, with_jars=False))
         logs, job = scratch / "logs", scratch / "job"
         job.mkdir()
@@ -332,32 +355,32 @@ def main(arguments: list[str]) -> int:
             write_logs(logs, until)
             store.upload(logs)
 
-        upload(NIGHTS[0])
-        with session() as spark:
-            run_locally(spark, scratch / "local", store.logs)
-            shutil.copytree(scratch / "local", scratch / "one-night")
-            upload(NIGHTS[1])
-            run_locally(spark, scratch / "local", store.logs)
-            run_locally(spark, scratch / "local-first", store.logs)
-        expected = {"first": hashes(scratch / "local-first"), "second": hashes(scratch / "local")}
+        if not (kept / "local-first").exists():
+            nights_of_one_machine(upload, store, kept)
+        upload(NIGHTS[1])
+        if kept != scratch:
+            shutil.copytree(kept / "one-night", scratch / "one-night")
         on = stack.enter_context(cluster(scratch))
+        expected = {"first": hashes(kept / "local-first"), "second": hashes(kept / "local")}
         proof = Proof(on, job, store.logs, scratch, expected)
-        proof.clean("first", "cluster-first")
-        shutil.copytree(scratch / "one-night", scratch / "cluster-second")
-        seconds = proof.clean("second", "cluster-second")
-        proof.sql("cluster-second")
-        number = 0
-        while proof.kills.total() < kills and not proof.wrong:
-            proof.night_with_kills(number, seconds, chance)
+        if not (kept / "clean").exists():
+            proof.clean("first", "cluster-first")
+            shutil.copytree(scratch / "one-night", scratch / "cluster-second")
+            proof.clean("second", "cluster-second")
+            proof.sql("cluster-second")
+            (kept / "clean").touch()
+        while proof.kills.total() < wanted and not proof.wrong:
+            proof.night_with_kills(number, chance)
             number += 1
         print(proof.matrix())
     if proof.wrong:
         print(f"what is wrong is left in {scratch}")
     else:
         shutil.rmtree(scratch)
-    seconds = time.monotonic() - begun
-    kills = proof.kills.total()
-    print(f"{kills} kills in {number} nights, {len(proof.wrong)} tables or nights are wrong; {seconds:.0f} s")
+    print(
+        f"{proof.kills.total()} kills in {number} nights, of which Spark gave up {proof.given_up}; {len(proof.wrong)} "
+        f"tables or nights are wrong; {time.monotonic() - begun:.0f} s"
+    )
     return 1 if proof.wrong else 0
 
 

@@ -97,6 +97,12 @@ def test_the_slower_of_two_runs_is_not_published(spark: SparkSession, frame: Fra
     assert lines_in(spark, "rejects") == [1]
 
 
+def test_a_catalog_in_memory_is_refused(spark: SparkSession) -> None:
+    with pytest.raises(NoSpark, match="in memory and ends with it"):
+        open_warehouse(spark, SCHEMA, create=True)
+    assert not spark.catalog.databaseExists(SCHEMA)
+
+
 def test_a_schema_that_is_not_there_or_not_reached_is_one_sentence(spark: SparkSession, schema: str) -> None:
     with pytest.raises(BadInput, match=f"^There is no warehouse in {schema}; run `kafka-rewind nightly LOGS"):
         open_warehouse(spark, schema, create=False)
@@ -118,7 +124,9 @@ def test_a_folder_of_such_a_name_goes_first(root: str, tmp_path: Path, monkeypat
 
 def test_readers_without_spark_say_who_reads_it() -> None:
     with (
-        pytest.raises(BadInput, match=r"^main\.kafka is a schema .*: use `--engine spark`, or its views\.$"),
+        pytest.raises(
+            BadInput, match=r"^main\.kafka is a schema .*: use a command with `--engine spark`, or its views\.$"
+        ),
         open_views("main.kafka"),
     ):
         pass

@@ -64,7 +64,9 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
     """
     root = mounted(warehouse_at(root, create=False))
     if is_schema(root):
-        raise BadInput(f"{root} is a schema of a catalog, which only Spark reads: use `--engine spark`, or its views.")
+        raise BadInput(
+            f"{root} is a schema of a catalog, which only Spark reads: use a command with `--engine spark`, or its views."
+        )
     if not is_delta_table(f"{root}/{RUNS.name}"):
         if is_remote(root):
             raise BadInput(

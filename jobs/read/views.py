@@ -65,7 +65,7 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
     root = mounted(warehouse_at(root, create=False))
     if is_schema(root):
         raise BadInput(
-            f"{root} is a schema of a catalog, which only Spark reads: use a command with `--engine spark`, or its views."
+            f"{root} is a schema, which only Spark reads: use its views, or a command with `--engine spark`."
         )
     if not is_delta_table(f"{root}/{RUNS.name}"):
         if is_remote(root):

@@ -125,7 +125,7 @@ def test_a_folder_of_such_a_name_goes_first(root: str, tmp_path: Path, monkeypat
 def test_readers_without_spark_say_who_reads_it() -> None:
     with (
         pytest.raises(
-            BadInput, match=r"^main\.kafka is a schema .*: use its views, or a command with `--engine spark`\.$"
+            BadInput, match=r"^main\.kafka is a schema, .*: use its views, or a command with `--engine spark`\.$"
         ),
         open_views("main.kafka"),
     ):

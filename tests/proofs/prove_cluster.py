@@ -295,9 +295,12 @@ class Proof:
                     time.sleep(chance.random())
                     if self._kill(number, "driver", night, begun, chance):
                         driver_at.pop(0)
-                elif time.monotonic() > next_kill and self._kill(number, victims[0], night, begun, chance):
-                    next_kill = time.monotonic() + chance.uniform(*PAUSE_S)
-                    victims.append(victims.pop(0))
+                elif time.monotonic() > next_kill:
+                    killed = (victim for victim in victims if self._kill(number, victim, night, begun, chance))
+                    if (victim := next(killed, None)) is not None:
+                        next_kill = time.monotonic() + chance.uniform(*PAUSE_S)
+                        victims.remove(victim)
+                        victims.append(victim)
             if code == FAILED and not night.has_trace():
                 self.given_up += 1
                 print(f"night {number}: Spark gave up at {night.stage()}", flush=True)

@@ -122,7 +122,7 @@ def server(command: list[str], output: Path, port: int | None = None) -> Iterato
     with output.open("w") as out:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=out, text=True)
     try:
-        for _ in range(600 if port is not None else 0):
+        for _ in range(1800 if port is not None else 0):
             with suppress(OSError), socket.create_connection(("127.0.0.1", port or 0), 1):
                 break
             time.sleep(0.1)
@@ -340,7 +340,7 @@ def catalog(scratch: Path) -> Iterator[Store]:
     yield Store(str(scratch / "logs"), "spark_catalog", submit=submit, reader="spark")
 
 
-RUNNING = {"hdfs": hdfs, "s3": s3, "gs": gs, "abfss": abfss, "catalog": catalog}
+RUNNING = {"hdfs": hdfs, "s3": s3, "gs": gs, "catalog": catalog, "abfss": abfss}
 MISSING = {"mvn": "Maven, for Hadoop's jars", "go": "Go, for fake-gcs-server", "npm": "npm, for Azurite"}
 
 

@@ -222,6 +222,7 @@ def gs(scratch: Path) -> Iterator[Store]:
     environment = {
         "CLOUD_STORAGE_EMULATOR_ENDPOINT": endpoint,  # Google's client in pyarrow
         "GOOGLE_APPLICATION_CREDENTIALS": str(scratch / "account.json"),
+        "GOOGLE_SERVICE_ACCOUNT": str(scratch / "account.json"),  # delta-rs
     }
     os.environ |= environment
     own = {
@@ -243,8 +244,10 @@ def gs(scratch: Path) -> Iterator[Store]:
 _AZ = """#!{python}
 import base64, json, time
 now = int(time.time())
-claims = dict(aud="https://storage.azure.com", iss="https://sts.windows.net/proof/", nbf=now - 60, exp=now + 7200)
-parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (dict(alg="none"), claims))
+issuer = "https://sts.windows.net/ab1f708d-50f6-404c-a006-d71b2ac7a606/"
+claims = dict(aud="https://storage.azure.com", iss=issuer, iat=now - 60, nbf=now - 60, exp=now + 7200)
+parts = (dict(alg="none", typ="JWT"), claims)
+parts = (base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in parts)
 token = b".".join([*parts, b"x"]).decode()
 expires = time.strftime("%Y-%m-%d %H:%M:%S.000000", time.localtime(now + 7200))
 print(json.dumps(dict(accessToken=token, expiresOn=expires, expires_on=now + 7200, tokenType="Bearer")))
@@ -277,18 +280,28 @@ def proxy(port: int) -> int:
     return own
 
 
+def issue_certificate(scratch: Path, authority: Path) -> tuple[Path, Path]:
+    """A key and its certificate for the host names of Azure's accounts, by an authority of its own."""
+    key, certificate, authority_key = (scratch / name for name in ("key.pem", "certificate.pem", "authority.key"))
+    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
+    own = [*new, "/CN=proof's authority", "-keyout", str(authority_key), "-out", str(authority)]
+    names = ",".join(f"DNS:*.{kind}.core.windows.net" for kind in ("blob", "dfs"))
+    issued = [*new, "/CN=proof", "-keyout", str(key), "-out", str(certificate), "-CA", str(authority)]
+    issued += ["-CAkey", str(authority_key), "-addext", f"subjectAltName={names}"]
+    for command in (own, [*issued, "-addext", "basicConstraints=critical,CA:FALSE"]):
+        subprocess.run(command, check=True, capture_output=True)
+    return key, certificate
+
+
 @contextmanager
 def abfss(scratch: Path) -> Iterator[Store]:
     """Azurite with TLS under the names of a real account; pyarrow has a token of `az`, Hadoop the account's key."""
     azurite = FOLDER / "node_modules" / ".bin" / "azurite-blob"
     if not azurite.exists():
         subprocess.run(["npm", "install", "--silent", "--prefix", str(FOLDER), AZURITE], check=True)
-    key, certificate, trust = (scratch / name for name in ("key.pem", "certificate.pem", "trust.p12"))
-    names = ",".join(f"DNS:*.{kind}.core.windows.net" for kind in ("blob", "dfs"))
-    issue = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out", str(certificate)]
-    subject = ["-days", "2", "-subj", "/CN=proof", "-addext", f"subjectAltName={names}"]
-    subprocess.run([*issue, *subject], check=True, capture_output=True)
-    keytool = ["keytool", "-importcert", "-noprompt", "-storepass", "proofproof", "-file", str(certificate)]
+    authority, trust = scratch / "authority.pem", scratch / "trust.p12"
+    key, certificate = issue_certificate(scratch, authority)
+    keytool = ["keytool", "-importcert", "-noprompt", "-storepass", "proofproof", "-file", str(authority)]
     subprocess.run([*keytool, "-keystore", str(trust)], check=True, capture_output=True)
     (scratch / "bin").mkdir()
     (scratch / "bin" / "az").write_text(_AZ.format(python=sys.executable))
@@ -311,7 +324,7 @@ def abfss(scratch: Path) -> Iterator[Store]:
     }
     environment = {
         "PATH": f"{scratch / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "SSL_CERT_FILE": str(certificate),
+        "SSL_CERT_FILE": str(authority),
         "HTTPS_PROXY": f"http://127.0.0.1:{through}",
         "JAVA_TOOL_OPTIONS": " ".join(f"-D{name}={value}" for name, value in java.items()),
         "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,  # delta-rs

@@ -6,6 +6,8 @@ that the last published run pinned. Nothing there needs a path: a catalog may fo
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -31,6 +33,10 @@ WRITERS = 4
 """Tables written at once: a small Delta write is mostly waiting."""
 
 
+_SHOWN = "kafka_rewind.shown"
+"""Property of the view `runs`: a digest of the versions that the views show."""
+
+
 class StoredTables(Protocol):
     """Delta tables of one warehouse, by their names in `schemas`."""
 
@@ -50,7 +56,7 @@ class StoredTables(Protocol):
         """The table, for what Delta does besides reading and writing."""
 
     def show(self, versions: Mapping[str, int]) -> None:
-        """Let readers who go by names alone see these versions, where there are any."""
+        """Let readers who go by names alone see these versions, where there are any, unless they do."""
 
 
 def stored_tables(spark: SparkSession, root: str) -> StoredTables:
@@ -135,16 +141,26 @@ class TablesOfSchema:
         return DeltaTable.forName(self._spark, self._name(table))
 
     def show(self, versions: Mapping[str, int]) -> None:
-        """Replace the views, one after another: of `runs` as it is, of other tables at these versions."""
+        """Replace the views, one after another; the last is that of `runs`, whose property tells what all show."""
+        digest = hashlib.sha256(json.dumps(dict(sorted(versions.items()))).encode()).hexdigest()
+        runs = self._view(RUNS.name)
+        if self._spark.catalog.tableExists(runs):
+            properties = self._spark.sql(f"SHOW TBLPROPERTIES {runs}").collect()
+            if (_SHOWN, digest) in {(row["key"], row["value"]) for row in properties}:
+                return
 
         def show_table(name: str) -> None:
-            pinned = "" if name == RUNS.name else f" VERSION AS OF {versions[name]}"
-            columns = ", ".join(f"`{column}`" for column in self.load(name, versions.get(name)).columns)
-            view = quoted(f"{self._root}.{name}")
-            self._spark.sql(f"CREATE OR REPLACE VIEW {view} AS SELECT {columns} FROM {self._name(name)}{pinned}")
+            columns = ", ".join(f"`{column}`" for column in self.load(name, versions[name]).columns)
+            rows = f"SELECT {columns} FROM {self._name(name)} VERSION AS OF {versions[name]}"
+            self._spark.sql(f"CREATE OR REPLACE VIEW {self._view(name)} AS {rows}")
 
         with ThreadPoolExecutor(WRITERS) as pool:
-            list(pool.map(show_table, [name for name in BY_NAME if name in versions or name == RUNS.name]))
+            list(pool.map(show_table, [name for name in BY_NAME if name in versions and name != RUNS.name]))
+        marked = f"TBLPROPERTIES ('{_SHOWN}' = '{digest}')"
+        self._spark.sql(f"CREATE OR REPLACE VIEW {runs} {marked} AS SELECT * FROM {self._name(RUNS.name)}")
+
+    def _view(self, table: str) -> str:
+        return quoted(f"{self._root}.{table}")
 
     def _name(self, table: str) -> str:
         return quoted(f"{self._root}.written_{table}")

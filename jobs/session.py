@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,8 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from jobs.java import check_java
 from jobs.work_folder import work_folder
-from udfs.errors import NoJava, NoSpark
+from udfs.errors import NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,21 +108,6 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
 }
-JAVA_NEEDED = "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it."
-
-
-def check_java() -> None:
-    """Raises NoJava unless the `java` that Spark would start is release 17 or later."""
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if not java or not os.access(java, os.X_OK):
-        raise NoJava(JAVA_NEEDED)
-    output = subprocess.run([java, "-version"], capture_output=True, check=False).stderr.decode("utf-8", "replace")
-    release = re.search(r'version "(?:1\.)?(\d+)', output)
-    if release is None or int(release[1]) < 17:
-        raise NoJava(JAVA_NEEDED)
-
-
 DEBUG = "KAFKA_REWIND_DEBUG"
 """Environment variable that `--debug` sets: the JVM's own output is shown."""
 

@@ -53,7 +53,7 @@ def test_views_show_what_is_published(spark: SparkSession, frame: Frame, schema:
     assert (lines_in(spark, "written_rejects"), lines_in(spark, "rejects")) == ([3, 4], [1, 2])
 
     killed = open_warehouse(spark, schema, create=False)
-    assert (killed.last_run, killed.versions) == (1, {"rejects": 0})
+    assert (killed.last_run, killed.versions) == (1, {"rejects": 1})
     assert killed.roll_back() == ["rejects"]
     assert lines_in(spark, "written_rejects") == [1, 2]
     killed.write(REJECTS, frame(REJECTS, "cluster | line\nd | 5"), append=True)
@@ -61,8 +61,8 @@ def test_views_show_what_is_published(spark: SparkSession, frame: Frame, schema:
     killed.publish(run_row(killed.written))
     assert lines_in(spark, "rejects") == [1, 2, 5]
     assert [row["run_id"] for row in spark.table(f"{SCHEMA}.runs").orderBy("run_id").collect()] == ["1", "2"]
-    (properties,) = killed.stored.delta("elections").detail().select("properties").first() or [{}]
-    assert properties["delta.dataSkippingStatsColumns"] == "cluster,at"
+    detail = killed.stored.delta("elections").detail().collect()[0]
+    assert detail["properties"]["delta.dataSkippingStatsColumns"] == "cluster,at"
     comments = {field.name: field.metadata.get("comment") for field in spark.table(f"{SCHEMA}.rejects").schema.fields}
     assert comments["raw"] == REJECTS.schema["raw"].metadata["comment"]
 
@@ -79,6 +79,28 @@ def test_views_that_a_killed_run_left_behind_follow(
     assert not spark.catalog.tableExists(f"{SCHEMA}.rejects")
     assert open_warehouse(spark, schema, create=False).roll_back() == []
     assert lines_in(spark, "rejects") == [1]
+
+
+def test_a_run_that_is_killed_while_it_creates_a_table_is_in_nobodys_way(
+    spark: SparkSession, frame: Frame, schema: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tables are made before they are written, also where Delta has one that the catalog did not hear of."""
+    warehouse = open_warehouse(spark, schema, create=True)
+    rows, elections = frame(REJECTS, "cluster | line\na | 1"), frame(ELECTIONS, "topic | partition\na | 0")
+    with monkeypatch.context() as killed:
+        killed.setattr(type(warehouse.stored), "save", lambda self, writer, table: None)
+        warehouse.write(REJECTS, rows)
+    assert lines_in(spark, "written_rejects") == []
+    detail = spark.sql(f"DESCRIBE DETAIL {SCHEMA}.written_rejects").collect()[0]
+    folder = detail["location"].rpartition("/")[0]
+    elections.limit(0).write.format("delta").save(f"{folder}/written_elections")
+
+    again = open_warehouse(spark, schema, create=True)
+    assert again.roll_back() == []
+    again.write(REJECTS, rows)
+    again.write(ELECTIONS, elections)
+    again.publish(run_row(again.written))
+    assert (lines_in(spark, "rejects"), spark.table(f"{SCHEMA}.elections").count()) == ([1], 1)
 
 
 def test_the_slower_of_two_runs_is_not_published(spark: SparkSession, frame: Frame, schema: str) -> None:

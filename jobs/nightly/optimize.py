@@ -13,7 +13,8 @@ from delta.tables import DeltaTable
 from jobs.read.published import nothing_published
 from jobs.session import with_settings
 from jobs.version import product_version
-from jobs.warehouse.tables import WRITERS, Warehouse
+from jobs.warehouse.stored_tables import WRITERS
+from jobs.warehouse.tables import Warehouse
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
 

@@ -12,11 +12,12 @@ import os
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.sql import types as T
 
 from jobs.exits import spark_reason
 from jobs.session import CATALOG
@@ -49,8 +50,11 @@ class StoredTables(Protocol):
     def load(self, table: str, version: int | None) -> DataFrame:
         """Its rows at a version, or the newest, in the columns that it has."""
 
+    def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
+        """Make it without rows, where it has to be there before it is written; whether that was done."""
+
     def save(self, writer: DataFrameWriter, table: str) -> None:
-        """Write to it, or create it."""
+        """Write to it; a folder is also made."""
 
     def delta(self, table: str) -> DeltaTable:
         """The table, for what Delta does besides reading and writing."""
@@ -86,6 +90,10 @@ class TablesOfFolder:
         """See StoredTables."""
         reader = self._spark.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self._path(table))
+
+    def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
+        """Not needed: what a killed write leaves in a folder is in nobody's way."""
+        return False
 
     def save(self, writer: DataFrameWriter, table: str) -> None:
         """See StoredTables."""
@@ -132,6 +140,16 @@ class TablesOfSchema:
         reader = self._spark.read if version is None else self._spark.read.option("versionAsOf", version)
         return reader.table(self._name(table))
 
+    def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
+        """By itself: where a run is killed that writes a table as it creates it, files are left that are no table, and
+        no catalog makes one there. One that Delta has and the catalog has not yet is taken over."""
+        builder = DeltaTable.createIfNotExists(self._spark).tableName(self._name(table))
+        builder = builder.addColumns(cast("T.StructType", with_nulls(schema)))
+        for name, value in properties.items():
+            builder = builder.property(name, value)
+        builder.execute()
+        return True
+
     def save(self, writer: DataFrameWriter, table: str) -> None:
         """See StoredTables."""
         writer.saveAsTable(self._name(table))
@@ -164,6 +182,15 @@ class TablesOfSchema:
 
     def _name(self, table: str) -> str:
         return quoted(f"{self._root}.written_{table}")
+
+
+def with_nulls(type_: T.DataType) -> T.DataType:
+    """A type in which everything may be null, as Delta has it for tables that are created from rows."""
+    if isinstance(type_, T.StructType):
+        return T.StructType([T.StructField(f.name, with_nulls(f.dataType), True, f.metadata) for f in type_.fields])
+    if isinstance(type_, T.ArrayType):
+        return T.ArrayType(with_nulls(type_.elementType))
+    return T.MapType(with_nulls(type_.keyType), with_nulls(type_.valueType)) if isinstance(type_, T.MapType) else type_
 
 
 def unreachable_schema(root: str, error: Exception) -> Failed:

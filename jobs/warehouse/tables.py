@@ -155,15 +155,17 @@ class Warehouse:
             # a commit, and the gate's look at it, cost more than all of the night's work on such a table
             self._cached[table.name] = rows
             return rows
+        times = _times_of(table) if is_new else []
+        # what a night does not replace is in files that it need not open
+        properties = {"delta.dataSkippingStatsColumns": ",".join(("cluster", *times))} if times else {}
+        if is_new:
+            self._create(table, properties)
         # overwriting costs Delta a Spark job even if the table is empty
         writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")
         # a table of an older release may lack columns
-        writer = writer.option("mergeSchema", "true")
+        writer = writer.option("mergeSchema", "true").options(**properties)
         if replaces_some:
             writer = writer.option("replaceWhere", replace)
-        if is_new and (times := _times_of(table)):
-            # what a night does not replace is in files that it need not open
-            writer = writer.option("delta.dataSkippingStatsColumns", ",".join(("cluster", *times)))
         is_whole = not append and not replaces_some
         if is_whole:
             self.replaced.pop(table.name, None)
@@ -176,6 +178,11 @@ class Warehouse:
         if is_whole:
             self._cached[table.name] = rows
         return rows
+
+    def _create(self, table: Table, properties: Mapping[str, str]) -> None:
+        """Make a table before its first write, where that has to be."""
+        if self.stored.create(table.name, table.schema, properties):
+            self._known_versions[table.name] = self.version(table.name)
 
     def _is_published_empty(self, table: str) -> bool:
         """Whether a table is as the last published run left it, without a row."""
@@ -252,6 +259,8 @@ class Warehouse:
             raise Overtaken
         row = {**run, "run_id": str(self.last_run + 1), "pruned": self.pruned or None}
         rows = self.spark.createDataFrame([tuple(row.get(name) for name in RUNS.columns)], RUNS.schema)
+        if self._known_versions.get(RUNS.name, 0) < 0:
+            self._create(RUNS, {})
         options = {"txnAppId": "kafka-rewind", "txnVersion": row["run_id"], "mergeSchema": "true"}
         try:
             self.stored.save(rows.write.format("delta").mode("append").options(**options), RUNS.name)

@@ -205,7 +205,7 @@ def unreachable_schema(root: str, error: Exception) -> Failed:
 def check_lasts(spark: SparkSession, root: str) -> None:
     """Raises NoSpark for a schema of a catalog that ends with this session."""
     is_sessions_own = is_schema(root) and root.startswith("spark_catalog.")
-    if is_sessions_own and spark.conf.get(CATALOG, None) == "in-memory":
+    if is_sessions_own and spark.conf.get(CATALOG, "in-memory") == "in-memory":
         raise NoSpark(
             "The catalog spark_catalog of this Spark session is in memory and ends with it; give Spark a metastore "
             f"({CATALOG}=hive), see docs/how-to-stores.md."

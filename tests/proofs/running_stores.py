@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,7 @@ JARS = {
         "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1",
     ),
     "hdfs": (f"org.apache.hadoop:hadoop-client-minicluster:{HADOOP}",),
-    "gs": ("com.google.cloud.bigdataoss:gcs-connector:3.1.3:jar:shaded",),
+    "gs": (f"org.apache.hadoop:hadoop-gcp:{HADOOP}",),
     "abfss": (f"org.apache.hadoop:hadoop-azure:{HADOOP}",),
 }
 FAKE_GCS = "github.com/fsouza/fake-gcs-server@v1.52.2"
@@ -94,8 +94,8 @@ def jars(store: str) -> str:
     """The jars of a store, fetched once, joined by commas."""
     paths = []
     for coordinates in JARS[store]:
-        _, artifact, release, *classifier = coordinates.replace(":jar:", ":").split(":")
-        path = FOLDER / f"{'-'.join([artifact, release, *classifier])}.jar"
+        _, artifact, release = coordinates.split(":")
+        path = FOLDER / f"{artifact}-{release}.jar"
         if not path.exists():
             copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
             subprocess.run(
@@ -130,6 +130,59 @@ def server(command: list[str], output: Path, port: int | None = None) -> Iterato
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait()
+
+
+# ---- real host names -------------------------------------------------------------------------------------------------
+def proxy(port: int) -> int:
+    """The port of a proxy that leads each host name to one port of this machine, until the process ends."""
+
+    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        there = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
+
+    async def run() -> None:
+        listening = await asyncio.start_server(connect, "127.0.0.1", own)
+        await listening.serve_forever()
+
+    own = free_port()
+    threading.Thread(target=lambda: asyncio.run(run()), daemon=True).start()
+    return own
+
+
+def issue_certificate(scratch: Path, hosts: Sequence[str], authority: Path) -> tuple[Path, Path]:
+    """A key and its certificate for the names of hosts, by an authority of its own."""
+    key, certificate, authority_key = (scratch / name for name in ("key.pem", "certificate.pem", "authority.key"))
+    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
+    own = [*new, "/CN=proof's authority", "-keyout", str(authority_key), "-out", str(authority)]
+    names = ",".join(f"DNS:{host}" for host in hosts)
+    issued = [*new, "/CN=proof", "-keyout", str(key), "-out", str(certificate), "-CA", str(authority)]
+    issued += ["-CAkey", str(authority_key), "-addext", f"subjectAltName={names}"]
+    for command in (own, [*issued, "-addext", "basicConstraints=critical,CA:FALSE"]):
+        subprocess.run(command, check=True, capture_output=True)
+    return key, certificate
+
+
+def java_options(authority: Path, through: int) -> str:
+    """Options by which Java trusts an authority, and goes through a proxy."""
+    trust = authority.with_name("trust.p12")
+    keytool = ["keytool", "-importcert", "-noprompt", "-storepass", "proofproof", "-file", str(authority)]
+    subprocess.run([*keytool, "-keystore", str(trust)], check=True, capture_output=True)
+    java = {
+        "javax.net.ssl.trustStore": str(trust),
+        "javax.net.ssl.trustStorePassword": "proofproof",
+        "https.proxyHost": "127.0.0.1",
+        "https.proxyPort": str(through),
+    }
+    return " ".join(f"-D{name}={value}" for name, value in java.items())
 
 
 # ---- S3 --------------------------------------------------------------------------------------------------------------
@@ -212,32 +265,32 @@ def service_account(path: Path, endpoint: str) -> None:
 
 @contextmanager
 def gs(scratch: Path) -> Iterator[Store]:
-    """fake-gcs-server, for pyarrow with a service account, for Hadoop with Google's connector."""
+    """fake-gcs-server: for pyarrow as an emulator, with a service account, for Hadoop by Google's host name and TLS."""
     binary = FOLDER / "bin" / "fake-gcs-server"
     if not binary.exists():
         subprocess.run(["go", "install", FAKE_GCS], check=True, env={**os.environ, "GOBIN": str(binary.parent)})
-    port = free_port()
+    port, with_tls = free_port(), free_port()
     endpoint = f"http://127.0.0.1:{port}"
     service_account(scratch / "account.json", endpoint)
+    authority = scratch / "authority.pem"
+    key, certificate = issue_certificate(scratch, ("storage.googleapis.com",), authority)
     environment = {
         "CLOUD_STORAGE_EMULATOR_ENDPOINT": endpoint,  # Google's client in pyarrow
         "GOOGLE_APPLICATION_CREDENTIALS": str(scratch / "account.json"),
         "GOOGLE_SERVICE_ACCOUNT": str(scratch / "account.json"),  # delta-rs
+        "JAVA_TOOL_OPTIONS": java_options(authority, proxy(with_tls)),
     }
     os.environ |= environment
-    own = {
-        "gs.impl": "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem",
-        "gs.storage.root.url": f"{endpoint}/",
-        "gs.project.id": "proof",
-        "gs.auth.type": "UNAUTHENTICATED",
-    }
-    command = [str(binary), "-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)]
-    with server([*command, "-public-host", f"127.0.0.1:{port}"], scratch / "gcs.out", port):
+    own = {"project.id": "proof", "auth.type": "UNAUTHENTICATED"}
+    command = [str(binary), "-backend", "memory", "-host", "127.0.0.1", "-scheme", "both", "-port", str(with_tls)]
+    command += ["-port-http", str(port), "-cert-location", str(certificate), "-private-key-location", str(key)]
+    command += ["-public-host", f"127.0.0.1:{port}", "-external-url", endpoint]
+    with server(command, scratch / "gcs.out", port):
         request = urllib.request.Request(
             f"{endpoint}/storage/v1/b?project=proof", b'{"name": "rewind"}', {"Content-Type": "application/json"}
         )
         urllib.request.urlopen(request).read()
-        yield Store("gs://rewind/logs", "gs://rewind/w", environment, ("--jars", jars("gs"), *settings("fs.", own)))
+        yield Store("gs://rewind/logs", "gs://rewind/w", environment, ("--jars", jars("gs"), *settings("fs.gs.", own)))
 
 
 # ---- Azure -----------------------------------------------------------------------------------------------------------
@@ -255,54 +308,14 @@ print(json.dumps(dict(accessToken=token, expiresOn=expires, expires_on=now + 720
 """What `az account get-access-token` prints of who has logged in."""
 
 
-def proxy(port: int) -> int:
-    """The port of a proxy that leads each host name to one port of this machine, until the process ends."""
-
-    async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while data := await reader.read(1 << 16):
-                writer.write(data)
-                await writer.drain()
-        writer.close()
-
-    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        there = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
-        await asyncio.gather(copy(reader, there[1]), copy(there[0], writer))
-
-    async def run() -> None:
-        listening = await asyncio.start_server(connect, "127.0.0.1", own)
-        await listening.serve_forever()
-
-    own = free_port()
-    threading.Thread(target=lambda: asyncio.run(run()), daemon=True).start()
-    return own
-
-
-def issue_certificate(scratch: Path, authority: Path) -> tuple[Path, Path]:
-    """A key and its certificate for the host names of Azure's accounts, by an authority of its own."""
-    key, certificate, authority_key = (scratch / name for name in ("key.pem", "certificate.pem", "authority.key"))
-    new = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
-    own = [*new, "/CN=proof's authority", "-keyout", str(authority_key), "-out", str(authority)]
-    names = ",".join(f"DNS:*.{kind}.core.windows.net" for kind in ("blob", "dfs"))
-    issued = [*new, "/CN=proof", "-keyout", str(key), "-out", str(certificate), "-CA", str(authority)]
-    issued += ["-CAkey", str(authority_key), "-addext", f"subjectAltName={names}"]
-    for command in (own, [*issued, "-addext", "basicConstraints=critical,CA:FALSE"]):
-        subprocess.run(command, check=True, capture_output=True)
-    return key, certificate
-
-
 @contextmanager
 def abfss(scratch: Path) -> Iterator[Store]:
     """Azurite with TLS under the names of a real account; pyarrow has a token of `az`, Hadoop the account's key."""
     azurite = FOLDER / "node_modules" / ".bin" / "azurite-blob"
     if not azurite.exists():
         subprocess.run(["npm", "install", "--silent", "--prefix", str(FOLDER), AZURITE], check=True)
-    authority, trust = scratch / "authority.pem", scratch / "trust.p12"
-    key, certificate = issue_certificate(scratch, authority)
-    keytool = ["keytool", "-importcert", "-noprompt", "-storepass", "proofproof", "-file", str(authority)]
-    subprocess.run([*keytool, "-keystore", str(trust)], check=True, capture_output=True)
+    authority = scratch / "authority.pem"
+    key, certificate = issue_certificate(scratch, ("*.blob.core.windows.net", "*.dfs.core.windows.net"), authority)
     (scratch / "bin").mkdir()
     (scratch / "bin" / "az").write_text(_AZ.format(python=sys.executable))
     (scratch / "bin" / "az").chmod(0o755)
@@ -316,17 +329,11 @@ def abfss(scratch: Path) -> Iterator[Store]:
         "fs.azure.fns.account.service.type": "BLOB",
         "fs.azure.networking.library": "JDK_HTTP_URL_CONNECTION",
     }
-    java = {
-        "javax.net.ssl.trustStore": str(trust),
-        "javax.net.ssl.trustStorePassword": "proofproof",
-        "https.proxyHost": "127.0.0.1",
-        "https.proxyPort": str(through),
-    }
     environment = {
         "PATH": f"{scratch / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "SSL_CERT_FILE": str(authority),
         "HTTPS_PROXY": f"http://127.0.0.1:{through}",
-        "JAVA_TOOL_OPTIONS": " ".join(f"-D{name}={value}" for name, value in java.items()),
+        "JAVA_TOOL_OPTIONS": java_options(authority, through),
         "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,  # delta-rs
         "AZURE_STORAGE_ACCOUNT_KEY": AZURE_KEY,
     }

@@ -19,7 +19,7 @@ runs: java $(JARS)  ## the rest of it: whole runs over clusters, and what reads 
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures
 	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,prove]'
-	@failed=""; $(BIN)/python -m pip_audit --skip-editable --progress-spinner off || failed=" pip-audit"; for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || failed="$$failed $$proof"; done; \
+	@failed=""; mkdir -p build; $(BIN)/pip freeze --exclude-editable > build/installed.txt; $(BIN)/python -m pip_audit -r build/installed.txt --no-deps --disable-pip --strict --progress-spinner off || failed=" pip-audit"; for proof in tests/proofs/prove_*.py; do echo "== $$proof"; $(BIN)/python $$proof || failed="$$failed $$proof"; done; \
 	if [ -n "$$failed" ]; then echo "not proven:$$failed"; exit 1; fi
 
 bench: java $(SETUP)  ## parsing against the text-scan and transport floors, timelines against repartition and sort, merge against heapq and grep; SIZE_MB=200 ROWS=300000

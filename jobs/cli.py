@@ -129,9 +129,13 @@ def main(debug: bool) -> None:
 
 def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """`--warehouse`, the same for every command."""
-    return click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")(
-        command
-    )
+    return click.option(
+        "--warehouse",
+        "root",
+        default="./warehouse",
+        show_default=True,
+        help="Folder or URL of the tables, or catalog.schema.",
+    )(command)
 
 
 def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from jobs.java import check_java
 from jobs.work_folder import work_folder
-from udfs.errors import NoJava, NoSpark
+from udfs.errors import NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,6 +61,8 @@ LARGE_BYTES = 256 << 20
 """Logs from this size on are worth the JVM's second compiler. A nightly run over 150 MB takes 183 CPU seconds without
 it and 208 with it (111 and 108 s), one over 300 MB 274 and 273 (157 and 141 s)."""
 FIRST_COMPILER = " -XX:TieredStopAtLevel=1"
+CATALOG = "spark.sql.catalogImplementation"
+"""Setting of what keeps the catalog of tables: `in-memory` or `hive`."""
 PACKED, PACKED_TIMES = (".gz", ".tgz", ".bz2", ".xz", ".zst", ".zip", ".parquet"), 10
 """Names of files that hold more logs than they have bytes, and how many times as much: text logs, events."""
 SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the same for spark-submit
@@ -108,21 +108,6 @@ SETTINGS: Mapping[str, str] = {  # for a session of our own; `conf/` has the sam
     "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
 }
-JAVA_NEEDED = "Kafka Rewind needs Java 17 or later to run Spark; install a JDK or JRE 17 and set JAVA_HOME to it."
-
-
-def check_java() -> None:
-    """Raises NoJava unless the `java` that Spark would start is release 17 or later."""
-    home = os.environ.get("JAVA_HOME")
-    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
-    if not java or not os.access(java, os.X_OK):
-        raise NoJava(JAVA_NEEDED)
-    output = subprocess.run([java, "-version"], capture_output=True, check=False).stderr.decode("utf-8", "replace")
-    release = re.search(r'version "(?:1\.)?(\d+)', output)
-    if release is None or int(release[1]) < 17:
-        raise NoJava(JAVA_NEEDED)
-
-
 DEBUG = "KAFKA_REWIND_DEBUG"
 """Environment variable that `--debug` sets: the JVM's own output is shown."""
 
@@ -216,13 +201,29 @@ def held(rows: DataFrame) -> DataFrame:
 def checkpointed(rows: DataFrame) -> DataFrame:
     """The same rows, computed once, when they are first asked for, and held for whoever asks again.
 
-    In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
-    and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor held can be
-    computed again.
+    Their plan ends here: Spark goes through a plan from its leaves at each further operation, and that costs more than
+    small data does. Elsewhere than in a session of our own, what a lost executor held can be computed again.
     """
     if is_own(rows.sparkSession):
         return in_one_task(rows).localCheckpoint(eager=False)
-    return rows.persist()
+    checkpoint = rows.localCheckpoint(eager=False)
+    return checkpoint if _is_computed_again(checkpoint) else rows.persist()
+
+
+def _is_computed_again(checkpoint: DataFrame) -> bool:
+    """Let Spark compute rows of a local checkpoint again where a part of them is lost; whether that could be said.
+
+    What is marked as a checkpoint forgets what it was made of, once it is computed; without the mark it is persisted as
+    any other RDD is. Other builds of Spark may have no such mark: then rows are to be persisted with their whole plan.
+    """
+    from py4j.protocol import Py4JError
+
+    java: Any = checkpoint.sparkSession._jvm
+    try:
+        getattr(checkpoint._jdf.queryExecution().logical().rdd(), "checkpointData_$eq")(java.scala.Option.empty())
+    except (Py4JError, TypeError):
+        return False
+    return True
 
 
 def checkpointed_if_few(rows: DataFrame) -> DataFrame:
@@ -299,13 +300,18 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
 def _in_folder(folder: str, settings: Mapping[str, str]) -> dict[str, str]:
     """Settings by which Spark and Java write what they need meanwhile to a folder, but for what `settings` say.
 
-    Spark makes the folder of tables without a path at once, wherever it runs.
+    Spark makes the folder of tables without a path at once, wherever it runs. Tables of a metastore, which its user
+    names in PYSPARK_SUBMIT_ARGS, are to stay.
     """
-    return {
+    in_folder = {
         "spark.local.dir": settings.get("spark.local.dir", folder),
-        "spark.sql.warehouse.dir": settings.get("spark.sql.warehouse.dir", f"{folder}/tables"),
         JAVA_OPTIONS: settings[JAVA_OPTIONS] + ("" if " " in folder else f" -Djava.io.tmpdir={folder}"),
     }
+    tables = "spark.sql.warehouse.dir"
+    users_own = os.environ.get("PYSPARK_SUBMIT_ARGS", "")
+    if tables not in users_own and CATALOG not in users_own:
+        in_folder[tables] = settings.get(tables, f"{folder}/tables")
+    return in_folder
 
 
 def _use_utf8() -> None:

@@ -50,7 +50,7 @@ def test_pinned_versions(spark: SparkSession, frame: Frame, tmp_path: Path) -> N
     assert warehouse.read("events").columns[0] == "cluster"
     assert warehouse.roll_back() == ["rejects"]
     assert warehouse.written == {}
-    rows = spark.read.format("delta").load(warehouse.path("rejects"))
+    rows = spark.read.format("delta").load(f"{warehouse.root}/rejects")
     assert sorted(row["line"] for row in rows.collect()) == [1, 2]
 
 
@@ -108,7 +108,7 @@ def test_some_rows_are_replaced(spark: SparkSession, frame: Frame, tmp_path: Pat
     text = "cluster | file_id | line\na | f | 1\nb | f | 2"
     warehouse.write(REJECTS, frame(REJECTS, text), replace="cluster IN ('a')")  # there is no table yet
     warehouse.write(REJECTS, frame(REJECTS, "cluster | file_id | line\na | f | 3"), replace="cluster IN ('a')")
-    rows = spark.read.format("delta").load(warehouse.path("rejects"))
+    rows = spark.read.format("delta").load(f"{warehouse.root}/rejects")
     assert sorted((row["cluster"], row["line"]) for row in rows.collect()) == [("a", 3), ("b", 2)]
     comments = {field.name: field.metadata.get("comment") for field in rows.schema.fields}
     assert comments["raw"] == REJECTS.schema["raw"].metadata["comment"]
@@ -119,7 +119,7 @@ def test_what_is_held_is_what_is_there(spark: SparkSession, frame: Frame, tmp_pa
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
 
     def lines() -> tuple[list[int], list[int]]:
-        stored = spark.read.format("delta").load(warehouse.path("rejects"))
+        stored = spark.read.format("delta").load(f"{warehouse.root}/rejects")
         cached, on_disk = (
             sorted(row["line"] for row in rows.collect()) for rows in (warehouse.newest("rejects"), stored)
         )
@@ -150,7 +150,7 @@ def test_columns_that_an_older_release_did_not_have(spark: SparkSession, frame: 
     """They are null in its rows, and the next run adds them."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
     old = frame(REJECTS, "file_id | line | signature\na | 1 | x").drop("signature")
-    old.write.format("delta").save(warehouse.path("rejects"))
+    old.write.format("delta").save(f"{warehouse.root}/rejects")
     assert warehouse.newest("rejects").columns == REJECTS.columns
     warehouse.write(REJECTS, frame(REJECTS, "file_id | line | signature\na | 2 | y"), append=True)
     rows = warehouse.newest("rejects").orderBy("line").collect()
@@ -161,7 +161,7 @@ def test_a_column_that_an_older_release_called_otherwise(spark: SparkSession, fr
     """Its values are read under today's name, also beside rows of today."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
     old = frame(REJECTS, "file_id | line | signature\na | 1 | x").withColumnRenamed("signature", "skeleton")
-    old.write.format("delta").save(warehouse.path("rejects"))
+    old.write.format("delta").save(f"{warehouse.root}/rejects")
     assert [row["signature"] for row in warehouse.newest("rejects").collect()] == ["x"]
     warehouse.write(REJECTS, frame(REJECTS, "file_id | line | signature\na | 2 | y"), append=True)
     rows = warehouse.newest("rejects").orderBy("line")

@@ -48,7 +48,13 @@ def _flags(help_texts: Mapping[str, str]) -> Decorator:
 @click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @engine_option(COPIED)
-@click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")
+@click.option(
+    "--warehouse",
+    "root",
+    default="./warehouse",
+    show_default=True,
+    help="Folder or URL of the tables, or catalog.schema.",
+)
 def describe(
     when: str,
     topic: str | None,

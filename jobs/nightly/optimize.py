@@ -13,7 +13,8 @@ from delta.tables import DeltaTable
 from jobs.read.published import nothing_published
 from jobs.session import with_settings
 from jobs.version import product_version
-from jobs.warehouse.tables import WRITERS, Warehouse
+from jobs.warehouse.stored_tables import WRITERS
+from jobs.warehouse.tables import Warehouse
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
 
@@ -63,7 +64,7 @@ def compact(warehouse: Warehouse, keep_hours: float, say: Callable[[str], None])
 
 def _compacted(warehouse: Warehouse, name: str) -> Compaction:
     """Compact one table; its rows stay as they are."""
-    table = DeltaTable.forPath(warehouse.spark, warehouse.path(name))
+    table = warehouse.stored.delta(name)
     before = _files(table)
     if before > 1:
         warehouse.compact(name, lambda: table.optimize().executeCompaction())
@@ -106,7 +107,7 @@ def vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
     spark = warehouse.spark
     with with_settings(spark, _VACUUM):
         for name in names:
-            DeltaTable.forPath(spark, warehouse.path(name)).vacuum(keep_hours)
+            warehouse.stored.delta(name).vacuum(keep_hours)
 
 
 def compaction_data(compactions: Sequence[Compaction]) -> dict[str, Any]:

@@ -24,7 +24,8 @@ from jobs.progress import SILENT, Progress
 from jobs.settings import Settings
 from jobs.version import product_version
 from jobs.warehouse.gate import REJECTED, Audit, WrittenStream, audit, prepare
-from jobs.warehouse.tables import WRITERS, Warehouse
+from jobs.warehouse.stored_tables import WRITERS
+from jobs.warehouse.tables import Warehouse
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from jobs.warehouse.tables import Warehouse
 
 _warehouse = click.option(
-    "--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables, or its URL."
+    "--warehouse",
+    "root",
+    default="./warehouse",
+    show_default=True,
+    help="Folder or URL of the tables, or catalog.schema.",
 )
 _keep_hours = click.option(
     "--keep-hours", type=click.FloatRange(min=1), default=168.0, show_default=True, help="Old files stay so long."

@@ -13,7 +13,11 @@ FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What every command takes that reads published tables."""
     warehouse = click.option(
-        "--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables."
+        "--warehouse",
+        "root",
+        default="./warehouse",
+        show_default=True,
+        help="Folder or URL of the tables, or catalog.schema.",
     )
     cluster = click.option("--cluster", metavar="NAME", help="Only the rows of this cluster.")
     return cluster(warehouse(command))
@@ -116,7 +120,13 @@ def shell(cluster: str | None, root: str) -> None:
 @click.option(
     "--key", "key_file", required=True, metavar="FILE", help="File with the key: the same key, the same names."
 )
-@click.option("--warehouse", "root", default="./warehouse", show_default=True, help="Folder of the tables.")
+@click.option(
+    "--warehouse",
+    "root",
+    default="./warehouse",
+    show_default=True,
+    help="Folder or URL of the tables, or catalog.schema.",
+)
 def redact(to: str, key_file: str, root: str) -> None:
     """Copy the published tables to the new folder TO, without names of topics, hosts, principals, clients and folders.
 

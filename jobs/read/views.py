@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.read.create_views import EVIDENCE, VIEWS, add_comments, create_evidence, create_view, rows
 from jobs.read.published import Published, damaged, is_delta_table, nothing_published
 from jobs.warehouse.integrity import check_whole
-from jobs.warehouse.location import is_remote, located, mounted, no_warehouse, warehouse_at
+from jobs.warehouse.location import is_remote, is_schema, located, mounted, no_warehouse, warehouse_at
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME, DERIVED
 from udfs.errors import BadInput, Failed
@@ -63,6 +63,10 @@ def open_published(connection: DuckDBPyConnection, root: str) -> Published:
     Raises BadInput if there is none, or nothing was published in it.
     """
     root = mounted(warehouse_at(root, create=False))
+    if is_schema(root):
+        raise BadInput(
+            f"{root} is a schema, which only Spark reads: use its views, or a command with `--engine spark`."
+        )
     if not is_delta_table(f"{root}/{RUNS.name}"):
         if is_remote(root):
             raise BadInput(

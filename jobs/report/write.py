@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from jobs.answers.opened import open_cluster
 from jobs.nightly.wording import size
-from jobs.read.create_views import create_view
 from jobs.read.output import check_output, write_text
-from jobs.read.views import clusters, connect, open_published
+from jobs.read.views import clusters, open_views
 from jobs.report.collect import TABLES
 from jobs.report.html import report_page
-from jobs.warehouse.location import located
+from jobs.warehouse.location import is_schema, located
 from schemas.ingest import LOG_FILES
 
 
@@ -45,14 +44,13 @@ def write_report(root: str, output: str, cluster: str | None = None, engine: str
 
 def write_reports(root: str, output: str) -> list[WrittenReport]:
     """Write the reports of all clusters, if there are several into files with their names: `night-eu.html`."""
-    with connect() as connection:
-        published = open_published(connection, located(root))
-        create_view(connection, published, LOG_FILES)
+    engine = "spark" if is_schema(located(root)) else "duckdb"
+    with open_views(root, only=[LOG_FILES.name], engine=engine) as connection:
         names = clusters(connection)
     if len(names) == 1:
-        return [write_report(root, output)]
+        return [write_report(root, output, engine=engine)]
     stem, ending = os.path.splitext(output)
-    return [write_report(root, f"{stem}-{_in_file_name(name)}{ending}", name) for name in names]
+    return [write_report(root, f"{stem}-{_in_file_name(name)}{ending}", name, engine) for name in names]
 
 
 def _in_file_name(cluster: str) -> str:

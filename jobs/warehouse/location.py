@@ -1,5 +1,6 @@
-"""Where a warehouse is: a folder, or the URL of an object store or a Hadoop file system. It needs no Spark.
+"""Where a warehouse is: a folder, the URL of an object store or a Hadoop file system, or a schema. It needs no Spark.
 
+`catalog.schema` is a schema of one of Spark's catalogs unless a folder has that name; `./catalog.schema` is a folder.
 A path without scheme is a folder of this machine, for Python and, by `spark_path`, for Spark, whatever Hadoop's
 `fs.defaultFS` is. On Databricks, where folders of volumes and of DBFS are mounts of what Spark knows as `dbfs:/`, their
 path is that URL.
@@ -22,23 +23,35 @@ DATABRICKS = "DATABRICKS_RUNTIME_VERSION"
 
 
 def is_remote(root: str) -> bool:
-    """Whether a warehouse lies in an object store or a Hadoop file system: it has a scheme.
+    """Whether a located warehouse is no folder of this machine: it has a scheme, or is a schema of a catalog.
 
-    >>> [is_remote(root) for root in ("s3a://bucket/w", "dbfs:/w", "/data/w", "w:1/x")]
-    [True, True, False, False]
+    >>> [is_remote(root) for root in ("s3a://bucket/w", "dbfs:/w", "main.kafka", "/data/w", "w:1/x")]
+    [True, True, True, False, False]
     """
-    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", root) is not None
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", root) is not None or is_schema(root)
+
+
+def is_schema(root: str) -> bool:
+    """Whether a located warehouse is a schema of one of Spark's catalogs.
+
+    >>> [is_schema(root) for root in ("main.kafka", "main.kafka-logs", "./main.kafka", "/w/a.b", "w", "w.1", "a.b.c")]
+    [True, True, False, False, False, False, False]
+    """
+    return re.fullmatch(r"[A-Za-z_][\w-]*\.[A-Za-z_][\w-]*", root) is not None
 
 
 def located(root: str) -> str:
-    """A warehouse's folder, absolute; or its URL without a slash at the end. A `file:` URL is the folder that it names.
+    """A warehouse's folder, absolute; its URL without a slash at the end; or `catalog.schema`, unless a folder here has
+    that name. A `file:` URL is the folder that it names.
 
     Escapes in such a URL are read as escapes unless a folder has them in its name.
     """
     if (match := re.match(r"file:(?://(?=/))?(?=/)", root)) is not None:
         literal = root[match.end() :]
         root = literal if os.path.exists(literal) else unquote(literal)
-    if not is_remote(root):
+    if is_schema(root) and not os.path.isdir(root):
+        return root
+    if not is_remote(root) or is_schema(root):
         root = os.path.abspath(root)
         if DATABRICKS not in os.environ or not root.startswith(_MOUNTS):
             return root

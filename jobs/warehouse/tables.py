@@ -1,4 +1,4 @@
-"""The warehouse: one folder of Delta tables, of which readers see what the last published run pinned.
+"""The warehouse: one folder or schema of Delta tables, of which readers see what the last published run pinned.
 
 A run first rolls back what runs that were never published have written, then writes, is audited, and at last adds its
 row to `runs`. That row names a version of each table, and nothing else makes a table visible; so a run that was killed
@@ -10,24 +10,23 @@ same finds versions that it did not write, or another row in `runs`, and is not 
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from delta.exceptions import DeltaConcurrentModificationException
-from delta.tables import DeltaTable
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed, is_own
 from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.integrity import Pins, find_damage, write_pins
 from jobs.warehouse.lease import leased
-from jobs.warehouse.location import is_remote, no_warehouse, spark_path, warehouse_at
+from jobs.warehouse.location import is_remote, is_schema, no_warehouse, warehouse_at
+from jobs.warehouse.stored_tables import WRITERS, StoredTables, check_lasts, stored_tables
 from schemas.columns import TIME
 from schemas.ledger import RUNS
 from schemas.table import Table
@@ -39,9 +38,6 @@ if TYPE_CHECKING:
 
 RENAMED_COLUMNS = {"rejects": {"signature": "skeleton"}}
 """Of a table the columns that an older release wrote under another name: today's name -> the old one."""
-
-WRITERS = 4
-"""Tables written at once: a small Delta write is mostly waiting."""
 
 
 class Overtaken(Failed):
@@ -55,7 +51,7 @@ class Overtaken(Failed):
 
 @dataclass
 class Warehouse:
-    """A folder of Delta tables, and what the last published run pinned of them."""
+    """Delta tables in a folder or schema, and what the last published run pinned of them."""
 
     spark: SparkSession
     root: str
@@ -84,9 +80,10 @@ class Warehouse:
     _pinned: dict[tuple[str, int], DataFrame] = field(default_factory=dict)
     """By table and Delta version what was read of it: such rows never change."""
 
-    def path(self, table: str) -> str:
-        """The URL of a table's folder, as Spark is given it."""
-        return spark_path(f"{self.root}/{table}")
+    @cached_property
+    def stored(self) -> StoredTables:
+        """The tables as they are stored."""
+        return stored_tables(self.spark, self.root)
 
     def exists(self, table: str) -> bool:
         """Whether anything was ever written to it, published or not."""
@@ -120,8 +117,7 @@ class Warehouse:
 
     def _load(self, table: str, version: int | None = None) -> DataFrame:
         """A table in today's columns, at a Delta version or the newest."""
-        reader = self.spark.read.format("delta")
-        rows = (reader if version is None else reader.option("versionAsOf", version)).load(self.path(table))
+        rows = self.stored.load(table, version)
         for name, old in RENAMED_COLUMNS.get(table, {}).items():
             if old in rows.columns:
                 both = [F.col(column) for column in (name, old) if column in rows.columns]
@@ -159,27 +155,34 @@ class Warehouse:
             # a commit, and the gate's look at it, cost more than all of the night's work on such a table
             self._cached[table.name] = rows
             return rows
+        times = _times_of(table) if is_new else []
+        # what a night does not replace is in files that it need not open
+        properties = {"delta.dataSkippingStatsColumns": ",".join(("cluster", *times))} if times else {}
+        if is_new:
+            self._create(table, properties)
         # overwriting costs Delta a Spark job even if the table is empty
         writer = rows.write.format("delta").mode("append" if append or is_new else "overwrite")
         # a table of an older release may lack columns
-        writer = writer.option("mergeSchema", "true")
+        writer = writer.option("mergeSchema", "true").options(**properties)
         if replaces_some:
             writer = writer.option("replaceWhere", replace)
-        if is_new and (times := _times_of(table)):
-            # what a night does not replace is in files that it need not open
-            writer = writer.option("delta.dataSkippingStatsColumns", ",".join(("cluster", *times)))
         is_whole = not append and not replaces_some
         if is_whole:
             self.replaced.pop(table.name, None)
         elif replace is not None and (table.name not in self.written or table.name in self.replaced):
             before = self.replaced.get(table.name)
             self.replaced[table.name] = f"({replace})" if before is None else f"{before} OR ({replace})"
-        self._change(table.name, lambda: writer.save(self.path(table.name)))
+        self._change(table.name, lambda: self.stored.save(writer, table.name))
         if not caches:
             return None
         if is_whole:
             self._cached[table.name] = rows
         return rows
+
+    def _create(self, table: Table, properties: Mapping[str, str]) -> None:
+        """Make a table before its first write, where that has to be."""
+        if self.stored.create(table.name, table.schema, properties):
+            self._known_versions[table.name] = self.version(table.name)
 
     def _is_published_empty(self, table: str) -> bool:
         """Whether a table is as the last published run left it, without a row."""
@@ -188,14 +191,14 @@ class Warehouse:
     def delete(self, table: Table, condition: str) -> None:
         """Delete the rows of a table that meet a SQL condition."""
         if self.exists(table.name):
-            target = DeltaTable.forPath(self.spark, self.path(table.name))
+            target = self.stored.delta(table.name)
             self._change(table.name, lambda: target.delete(condition))
 
     def delete_rows(self, table: Table, keys: DataFrame) -> None:
         """Delete the rows of a table whose values in the columns of `keys` are a row of `keys`."""
         if self.exists(table.name):
             same = " AND ".join(f"old.{name} <=> deleted.{name}" for name in keys.columns)
-            target = DeltaTable.forPath(self.spark, self.path(table.name)).alias("old")
+            target = self.stored.delta(table.name).alias("old")
             merge = target.merge(keys.distinct().alias("deleted"), same).whenMatchedDelete()
             self._change(table.name, merge.execute)
 
@@ -221,16 +224,8 @@ class Warehouse:
         self._known_versions[table] = self.written[table] = after
 
     def version(self, table: str) -> int:
-        """Newest Delta version of a table, published or not; -1 if it does not exist.
-
-        It is the highest name in the table's log, as Delta's protocol says; asking Delta costs two Spark jobs.
-        """
-        log = f"{self.root}/{table}/_delta_log"
-        if is_remote(self.root):
-            names = HadoopFolder(self.spark, log).names()
-        else:
-            names = os.listdir(log) if os.path.isdir(log) else []
-        return max((int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name)), default=-1)
+        """Newest Delta version of a table, published or not; -1 if it does not exist."""
+        return self.stored.version(table)
 
     def roll_back(self) -> list[str]:
         """Undo what runs that were never published have written; the names of the tables that were rolled back."""
@@ -240,7 +235,7 @@ class Warehouse:
             pinned = self.versions.get(name)
             if newest < 0 or newest == pinned:
                 return False
-            table = DeltaTable.forPath(self.spark, self.path(name))
+            table = self.stored.delta(name)
             self._change(name, table.delete if pinned is None else lambda: table.restoreToVersion(pinned))
             return True
 
@@ -249,6 +244,9 @@ class Warehouse:
             were_ahead = list(pool.map(roll_back_table, names))
         self.written.clear()
         self.replaced.clear()
+        if self.versions:
+            # a run that was published may have ended before
+            self.stored.show(self.versions)
         return [name for name, was_ahead in zip(names, were_ahead, strict=True) if was_ahead]
 
     def publish(self, run: Mapping[str, Any]) -> None:
@@ -261,9 +259,11 @@ class Warehouse:
             raise Overtaken
         row = {**run, "run_id": str(self.last_run + 1), "pruned": self.pruned or None}
         rows = self.spark.createDataFrame([tuple(row.get(name) for name in RUNS.columns)], RUNS.schema)
+        if self._known_versions.get(RUNS.name, 0) < 0:
+            self._create(RUNS, {})
         options = {"txnAppId": "kafka-rewind", "txnVersion": row["run_id"], "mergeSchema": "true"}
         try:
-            rows.write.format("delta").mode("append").options(**options).save(self.path(RUNS.name))
+            self.stored.save(rows.write.format("delta").mode("append").options(**options), RUNS.name)
         except DeltaConcurrentModificationException:
             raise Overtaken from None
         self._known_versions[RUNS.name] = self.version(RUNS.name)
@@ -276,6 +276,7 @@ class Warehouse:
         if row["status"] == "published":
             names = ("table_versions", "rows", "pending", "derived_with")
             pruned = {cluster: before.isoformat() for cluster, before in self.pruned.items()}
+            self.stored.show(row["table_versions"])
             write_pins(self.root, Pins(self.last_run, **{name: row.get(name) or {} for name in names}, pruned=pruned))
 
 
@@ -295,7 +296,10 @@ def open_warehouse(spark: SparkSession, root: str, *, create: bool, repair: bool
         if not repair:
             raise Failed(damage.sentence)
         pins = damage.repair()
+    check_lasts(spark, root)
     warehouse = Warehouse(spark, root)
+    if create:
+        warehouse.stored.make()
     warehouse._known_versions[RUNS.name] = warehouse.version(RUNS.name)
     if warehouse.exists(RUNS.name):
         number = F.col("run_id").cast("long")
@@ -331,10 +335,11 @@ def writing_warehouse(
 ) -> Iterator[Warehouse]:
     """`open_warehouse` for whoever writes; in a store without locks it is held by a lease until the end.
 
-    A local one is to be locked before (`jobs.warehouse.lock`). Raises Failed if another run holds it and `wait` is
+    A local one is to be locked before (`jobs.warehouse.lock`). In a schema nothing is held: whoever is overtaken finds
+    out by versions, as where a lease was lost. Raises Failed if another run holds it and `wait` is
     false.
     """
-    if not is_remote(root):
+    if not is_remote(root) or is_schema(root):
         yield open_warehouse(spark, root, create=create, repair=repair)
         return
     with leased(HadoopFolder(spark, root), root, wait=wait, say=say) as is_held:

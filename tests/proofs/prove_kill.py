@@ -108,7 +108,7 @@ def hashes(root: Path) -> dict[str, str]:
     return digests
 
 
-def night(spark: SparkSession, root: Path, logs: Path) -> None:
+def night(spark: SparkSession, root: Path, logs: Path | str) -> None:
     """A nightly run in this process."""
     from jobs.nightly.run import nightly
     from jobs.settings import Settings

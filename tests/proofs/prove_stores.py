@@ -1,172 +1,95 @@
-"""Logs and warehouse in a real HDFS (Hadoop's MiniDFSCluster) and behind the S3 protocol (moto's server), on loopback.
+"""Logs and warehouse in stores that run on loopback: HDFS, S3, Google's, Azure's, and a warehouse in Spark's catalog.
 
-`python tests/proofs/prove_stores.py [s3|hdfs ...] [--kills=N]`. For each: a night, a second with appended logs, a third
-over nothing new; two at once; a night that is killed in its middle, and again; `sql` and `describe` without Spark.
-Tables are those of the same nights over local folders. Needs `pip install '.[prove]'` and Maven, which fetches
-Hadoop's jars (600 MB for S3) into FOLDER; prints what ran where, with seconds.
+`python tests/proofs/prove_stores.py [hdfs|s3|gs|catalog|abfss ...] [--short]`, see `tests/proofs/running_stores.py`.
+For each: a night that is killed in its middle; a first night, a second with appended logs, the killed one again, all in
+one process; `sql` and `describe`, without Spark where there is a way. Not with `--short`: kills after more and fewer
+commits, a third night over nothing new, two at once. Tables are those of the same nights over local folders. Needs
+`pip install '.[prove]'`, Maven, Go and npm; prints what ran where, with seconds, and a table of it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from jobs.read.views import open_views  # noqa: E402
+from jobs.session import session  # noqa: E402
+from schemas.tables import BY_NAME  # noqa: E402
 from tests.conftest import MORE, QUIET, SMALL, append  # noqa: E402
+from tests.proofs.running_stores import RUNNING, Store, stores, what_is_missing  # noqa: E402
 
-FOLDER = Path(os.environ.get("KAFKA_REWIND_JARS", Path(tempfile.gettempdir()) / "kafka-rewind-jars"))
-HADOOP = "3.5.0"  # as Spark 4.2 has it
-AWS = "2.35.4"  # as that Hadoop has it
-JARS = {
-    "s3": (
-        f"org.apache.hadoop:hadoop-aws:{HADOOP}",
-        f"software.amazon.awssdk:bundle:{AWS}",
-        "software.amazon.s3.analyticsaccelerator:analyticsaccelerator-s3:1.3.1",
-    ),
-    "hdfs": (f"org.apache.hadoop:hadoop-client-minicluster:{HADOOP}",),
-}
 KILLS = (9, 2, 16)
-"""Commits after which a night is killed."""
+"""Commits after which a night is killed; with `--short` the first one only."""
+STEPS = ("first night", "second night", "killed, again", "sql")
 
 
-@dataclass
-class Store:
-    """A store that is running."""
-
-    logs: str
-    """URL of the folder of logs, as `nightly` takes it."""
-    warehouses: str
-    """URL under which warehouses are, as Spark takes it."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    submit: tuple[str, ...] = ()
-    """Arguments for Spark's driver."""
-
-    def upload(self, folder: Path) -> None:
-        """Put local logs into the store, over what is there."""
-        from pyarrow.fs import copy_files
-
-        system, path, _ = stores()._place(self.logs)
-        copy_files(str(folder), path, destination_filesystem=system)
-
-    def variables(self) -> dict[str, str]:
-        """Environment of a command."""
-        own = dict(self.environment)
-        if self.submit:
-            own["PYSPARK_SUBMIT_ARGS"] = " ".join([*self.submit, "pyspark-shell"])
-        return {**os.environ, "PYTHONPATH": str(ROOT), "RUST_LOG": "off", **own}
-
-
-def stores() -> Any:
-    """The module that reads logs from stores."""
-    from udfs.logs import stores as module
-
-    return module
-
-
-def jars(store: str) -> str:
-    """The jars of a store, fetched once, joined by commas."""
-    paths = []
-    for coordinates in JARS[store]:
-        _, artifact, release = coordinates.split(":")
-        path = FOLDER / f"{artifact}-{release}.jar"
-        if not path.exists():
-            copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-            subprocess.run(
-                ["mvn", "-q", "-B", copy, f"-Dartifact={coordinates}", f"-DoutputDirectory={FOLDER}"], check=True
+# ---- tables ----------------------------------------------------------------------------------------------------------
+def tables(root: str, prefix: str, engine: str = "duckdb") -> dict[str, str]:
+    """By published table the hash of its sorted rows as an engine reads them; run ids and the logs' folder aside."""
+    digests = {}
+    with open_views(root, engine=engine) as connection:
+        for name in BY_NAME:
+            if name == "runs":
+                continue
+            result = connection.execute(f"SELECT * FROM {name}")
+            columns = [column[0] for column in result.description]
+            rows = sorted(
+                repr([v for c, v in zip(columns, row, strict=True) if c != "run_id"]) for row in result.fetchall()
             )
-        paths.append(str(path))
-    return ",".join(paths)
+            text = "\n".join(rows).replace(prefix, "LOGS")
+            digests[name] = hashlib.sha256(text.encode()).hexdigest()
+    return digests
 
 
-@contextmanager
-def s3(scratch: Path, *, with_jars: bool = True) -> Iterator[Store]:
-    """moto's S3 server, with conditional writes; without jars only logs can be there."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
-        stdout=(scratch / "moto.out").open("w"),
-        stderr=subprocess.STDOUT,
-    )
-    endpoint = f"http://127.0.0.1:{port}"
-    environment = {
-        "AWS_ACCESS_KEY_ID": "proof",
-        "AWS_SECRET_ACCESS_KEY": "proof",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ALLOW_HTTP": "true",  # delta-rs
-    }
-    os.environ |= environment
-    settings = {"endpoint": endpoint, "path.style.access": "true", "endpoint.region": "us-east-1"}
-    arguments = ["--jars", jars("s3")] if with_jars else []
-    submit = [*arguments, *(f"--conf spark.hadoop.fs.s3a.{k}={v}" for k, v in settings.items())]
-    try:
-        import boto3
+def commits(store: Store, root: str) -> int:
+    """How many versions the tables of a warehouse have, together."""
+    from pyarrow.fs import FileSelector
 
-        client = boto3.client("s3", region_name="us-east-1")
-        for _ in range(60):
-            with suppress(Exception):
-                client.create_bucket(Bucket="rewind")
-                break
-            time.sleep(0.5)
-        yield Store("s3://rewind/logs", "s3a://rewind/w", environment, tuple(submit))
-    finally:
-        server.terminate()
-        server.wait()
+    if store.reader == "spark":
+        schema = root.partition(".")[2]
+        return len(list((Path(store.logs).parent / "tables" / f"{schema}.db").glob("*/_delta_log/*.json")))
+    system, path, _ = stores()._place(re.sub("^s3a", "s3", root))
+    files = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
+    return sum(bool(re.search(r"/_delta_log/\d{20}\.json$", f.path)) for f in files)
 
 
-@contextmanager
-def hdfs(scratch: Path) -> Iterator[Store]:
-    """Hadoop's own small HDFS, a name node and a data node in one JVM."""
-    code = (
-        "import sys\n"
-        "from pyspark.sql import SparkSession\n"
-        "spark = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false')"
-        ".config('spark.driver.extraClassPath', sys.argv[1]).getOrCreate()\n"
-        "java = spark._jvm\n"
-        "conf = java.org.apache.hadoop.conf.Configuration()\n"
-        "conf.set('hdfs.minidfs.basedir', sys.argv[2])\n"
-        "conf.set('dfs.permissions.enabled', 'false')\n"
-        "builder = getattr(java.org.apache.hadoop.hdfs, 'MiniDFSCluster$Builder')(conf)\n"
-        "cluster = builder.numDataNodes(1).build()\n"
-        "print('PORT', cluster.getNameNodePort(), flush=True)\n"
-        "sys.stdin.read()\n"
-        "cluster.shutdown()\n"
-    )
-    server = subprocess.Popen(
-        [sys.executable, "-c", code, jars("hdfs"), str(scratch / "hdfs")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=(scratch / "hdfs.out").open("w"),
-        text=True,
-    )
-    try:
-        assert server.stdout is not None
-        port = next(line.split()[1] for line in server.stdout if line.startswith("PORT"))
-        url = f"hdfs://127.0.0.1:{port}"
-        yield Store(f"{url}/logs", f"{url}/w")
-    finally:
-        assert server.stdin is not None
-        server.stdin.close()
-        server.wait()
+# ---- nights in one process -------------------------------------------------------------------------------------------
+def run_nights(store: Store, plan: list[tuple[str, str, str]]) -> None:
+    """Run nights with one Spark session; print for each, as JSON, its seconds and what its tables are.
+
+    A plan's nights are the night's name, the local folder whose logs are put into the store before, if any, and the
+    warehouse.
+    """
+    from jobs.nightly.run import nightly
+    from jobs.settings import Settings
+    from jobs.warehouse.tables import writing_warehouse
+
+    with session() as spark:
+        for what, folder, root in plan:
+            if folder:
+                store.upload(Path(folder))
+            begun = time.monotonic()
+            with writing_warehouse(spark, root, create=True, wait=True, say=lambda _: None) as warehouse:
+                outcome = nightly(warehouse, [store.logs], Settings(), "default", lambda _: None)
+            assert outcome.published, outcome.audit
+            seconds = time.monotonic() - begun
+            digests = tables(root, store.logs, store.reader)
+            print(json.dumps({"what": what, "seconds": seconds, "tables": digests}), flush=True)
 
 
-# ---- commands --------------------------------------------------------------------------------------------------------
 def start(store: Store, *arguments: str) -> subprocess.Popen[str]:
     """A command in a process group of its own."""
     return subprocess.Popen(
@@ -180,122 +103,146 @@ def start(store: Store, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def run(store: Store, what: str, *arguments: str, expected: int = 0) -> str:
-    """Run a command, print how long it took; its standard output. Exits unless its exit code is as expected."""
-    begun = time.monotonic()
-    output, errors = (process := start(store, *arguments)).communicate()
-    print(f"  {what:<42} {time.monotonic() - begun:6.1f} s  exit {process.returncode}", flush=True)
-    if process.returncode != expected:
-        sys.exit(f"{' '.join(arguments)}\n{output}\n{errors}")
-    return output + (errors if expected else "")
-
-
-def tables(root: str, prefixes: tuple[str, ...]) -> dict[str, str]:
-    """By published table the hash of its sorted rows as readers without Spark see them; run ids and folders aside."""
-    from jobs.read.views import open_views
-    from schemas.tables import BY_NAME
-
-    digests = {}
-    with open_views(root) as connection:
-        for name in BY_NAME:
-            if name == "runs":
-                continue
-            result = connection.execute(f"SELECT * FROM {name}")
-            columns = [column[0] for column in result.description]
-            rows = sorted(
-                repr([v for c, v in zip(columns, row, strict=True) if c != "run_id"]) for row in result.fetchall()
-            )
-            text = "\n".join(rows)
-            for prefix in prefixes:
-                text = text.replace(prefix, "LOGS")
-            digests[name] = hashlib.sha256(text.encode()).hexdigest()
-    return digests
-
-
-def night(store: Store, what: str, root: str) -> None:
-    run(store, what, "nightly", store.logs, "--warehouse", root)
-
-
 def kill_in_the_middle(store: Store, root: str, after: int) -> str:
     """Start a night, kill all its processes when its tables have so many commits; what became of it."""
-    system, path, _ = stores()._place(re.sub("^s3a", "s3", root))
-    from pyarrow.fs import FileSelector
-
     process = start(store, "nightly", store.logs, "--warehouse", root)
     while process.poll() is None:
-        files = system.get_file_info(FileSelector(path, recursive=True, allow_not_found=True))
-        if sum(bool(re.search(r"/_delta_log/\d{20}\.json$", f.path)) for f in files) >= after:
+        if commits(store, root) >= after:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return f"killed after {after} commits"
         time.sleep(0.2)
-    return f"ended with {process.returncode} before"
+    return f"ended with {process.returncode} before: {process.communicate()[1][-1000:]}"
 
 
-def prove(name: str, scratch: Path, kills: int) -> int:
-    """The number of tables that differ."""
-    logs = scratch / "logs"
-    append(logs, SMALL)
-    append(logs, QUIET)
-    differ: int = 0
-    local = Store(str(logs), str(scratch / "local"))
-    with {"s3": s3, "hdfs": hdfs}[name](scratch) as store:
-        prefixes = (store.logs, str(logs))
+@dataclass
+class Proof:
+    """One store, and what came out."""
 
-        def compare(what: str, root: str, expected: dict[str, str]) -> int:
-            actual = tables(root, prefixes)
-            wrong = sorted(t for t in expected if expected[t] != actual.get(t))
-            print(f"  {what}: {len(expected)} tables compared, {len(wrong)} differ {' '.join(wrong)}", flush=True)
-            return len(wrong)
+    name: str
+    store: Store
+    nights: dict[str, tuple[Path, dict[str, str]]]
+    """Of the first and the second night the logs, and the tables that a local one leaves."""
+    seconds: dict[str, str] = field(default_factory=dict)
+    """By step how long it took, or that it failed."""
+    wrong: int = 0
+    """Tables that differ, and commands that failed."""
 
-        print(f"{name}: logs {store.logs}, warehouse {store.warehouses}")
-        store.upload(logs)
-        night(local, "local, first night", f"{local.warehouses}/a")
-        night(store, "first night", f"{store.warehouses}/a")
-        first = tables(f"{local.warehouses}/a", prefixes)
-        differ += compare("first night", f"{store.warehouses}/a", first)
-        append(logs, MORE)
-        store.upload(logs)
-        night(local, "local, second night", f"{local.warehouses}/a")
-        night(store, "second night", f"{store.warehouses}/a")
-        second = tables(f"{local.warehouses}/a", prefixes)
-        assert first != second
-        differ += compare("second night", f"{store.warehouses}/a", second)
-        night(store, "third night, nothing new", f"{store.warehouses}/a")
-        differ += compare("third night", f"{store.warehouses}/a", second)
-        at = ("--warehouse", f"{store.warehouses}/a")
-        rows = run(store, "sql", "sql", "SELECT count(*) AS n FROM events", "--format", "csv", *at)
-        assert int(rows.split()[1]) > 0, rows
-        assert "pay-in" in run(store, "describe", "describe", "--at", "10:05:30", *at)
-        rows = run(store, "sql --engine spark", "sql", "SELECT 1", "--engine", "spark", *at)
-        # two at once, and one that is killed
-        both = [start(store, "nightly", store.logs, "--warehouse", f"{store.warehouses}/two") for _ in range(2)]
+    def run(self, what: str, *arguments: str) -> str:
+        """Run a command, print and note how long it took; its standard output."""
+        begun = time.monotonic()
+        output, errors = (process := start(self.store, *arguments)).communicate()
+        seconds = time.monotonic() - begun
+        print(f"  {what:<42} {seconds:6.1f} s  exit {process.returncode}", flush=True)
+        failed = process.returncode != 0
+        if failed:
+            print(f"{output[-1000:]}\n{errors[-1000:]}", flush=True)
+        self.wrong += failed
+        self.seconds[what] = "fails" if failed else f"{seconds:.0f} s"
+        return output
+
+    def compare(self, what: str, actual: dict[str, str], expected: dict[str, str]) -> None:
+        """Print and count which tables differ."""
+        wrong = sorted(t for t in expected if expected[t] != actual.get(t))
+        print(f"  {what}: {len(expected)} tables compared, {len(wrong)} differ {' '.join(wrong)}", flush=True)
+        self.wrong += len(wrong)
+
+    def prove(self, kills: tuple[int, ...], *, short: bool) -> None:
+        """All nights, and what reads them."""
+        print(f"{self.name}: logs {self.store.logs}, warehouse {self.store.warehouse('…')}", flush=True)
+        first, second = self.nights["first night"], self.nights["second night"]
+        self.store.upload(first[0])
+        plan = [(STEPS[0], "", self.store.warehouse("a")), (STEPS[1], str(second[0]), self.store.warehouse("a"))]
+        for after in kills:
+            root = self.store.warehouse(f"killed_{after}")
+            became = kill_in_the_middle(self.store, root, after)
+            print(f"  {became}", flush=True)
+            self.wrong += not became.startswith("killed")
+            plan.append((STEPS[2], "", root))
+        if not short:
+            plan.append(("third night, nothing new", "", self.store.warehouse("a")))
+        self._nights(plan, {STEPS[0]: first[1]}, second[1])
+        read = ("--warehouse", self.store.warehouse("a"), "--engine", self.store.reader)
+        count = self.run("sql", "sql", "SELECT count(*) AS n FROM events", "--format", "csv", *read)
+        self.wrong += count.split()[1:] in ([], ["0"])
+        self.wrong += "pay-in" not in self.run("describe", "describe", "--at", "10:05:30", *read)
+        if not short and self.store.reader == "duckdb":  # Derby lets one process in at a time
+            self._two_at_once(second[1])
+
+    def _nights(
+        self, plan: list[tuple[str, str, str]], expected: dict[str, dict[str, str]], otherwise: dict[str, str]
+    ) -> None:
+        """Run nights in a process of its own, and compare each with what is expected of a night of that name."""
+        spec = [self.store.logs, self.store.warehouses, self.store.reader, plan]
+        command = [sys.executable, __file__, "--nights", json.dumps(spec)]
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(
+                command, env=self.store.variables(), cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.startswith("{"):
+                    night = json.loads(line)
+                    what = night["what"]
+                    self.seconds[what] = f"{night['seconds']:.0f} s"
+                    print(f"  {what:<42} {night['seconds']:6.1f} s", flush=True)
+                    self.compare(what, night["tables"], expected.get(what, otherwise))
+            if process.wait():
+                errors.seek(0)
+                self.wrong += 1
+                print(f"  failed: {errors.read()[-3000:]}", flush=True)
+
+    def _two_at_once(self, expected: dict[str, str]) -> None:
+        root = self.store.warehouse("two")
+        both = [start(self.store, "nightly", self.store.logs, "--warehouse", root) for _ in range(2)]
         for process in both:
             process.communicate()
         print(f"  two at once: exit codes {[process.returncode for process in both]}")
-        differ += sum(process.returncode != 0 for process in both)
-        differ += compare("two at once", f"{store.warehouses}/two", second)
-        for after in KILLS[:kills]:
-            root = f"{store.warehouses}/killed-{after}"
-            print(f"  {kill_in_the_middle(store, root, after)}")
-            night(store, "and run again (waits for the lease)", root)
-            differ += compare(f"killed after {after} commits", root, second)
-    return differ
+        self.wrong += sum(process.returncode != 0 for process in both)
+        self._nights([("two at once", "", root)], {}, expected)
 
 
-def main(names: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     """The exit code."""
-    if shutil.which("mvn") is None:
-        print("not proven: Maven is needed to fetch Hadoop's jars")
+    if missing := what_is_missing():
+        print(f"not proven: needs {', '.join(missing)}")
         return 1
-    begun, differ = time.monotonic(), 0
-    kills = next((int(name.removeprefix("--kills=")) for name in names if name.startswith("--kills=")), len(KILLS))
-    for name in [name for name in names if not name.startswith("--")] or ["hdfs", "s3"]:
-        with tempfile.TemporaryDirectory() as folder:
-            differ += prove(name, Path(folder), kills)
-    print(f"{differ} tables differ; {time.monotonic() - begun:.0f} s")
-    return 1 if differ else 0
+    begun, short = time.monotonic(), "--short" in arguments
+    names = [a for a in arguments if not a.startswith("--")] or list(RUNNING)
+    proofs = []
+    with tempfile.TemporaryDirectory() as folder:
+        logs, nights = Path(folder) / "logs", {}
+        local = Store(str(logs), folder)
+        with session() as spark:
+            from tests.proofs.prove_kill import night as run_locally
+
+            for step, more in ((STEPS[0], (SMALL, QUIET)), (STEPS[1], (MORE,))):
+                for lines in more:
+                    append(logs, lines)
+                run_locally(spark, Path(local.warehouse("local")), logs)
+                nights[step] = logs.with_name(step.replace(" ", "-")), tables(local.warehouse("local"), local.logs)
+                shutil.copytree(logs, nights[step][0])
+        assert nights[STEPS[0]][1] != nights[STEPS[1]][1]
+        for name in names:
+            (Path(folder) / name).mkdir()
+            with RUNNING[name](Path(folder) / name) as store:
+                proofs.append(Proof(name, store, nights))
+                try:
+                    proofs[-1].prove(KILLS[:1] if short else KILLS, short=short)
+                except Exception as error:  # the other stores are proven all the same
+                    proofs[-1].wrong += 1
+                    print(f"  failed: {error!r}"[:2000], flush=True)
+    print(f"{'store':<8}" + "".join(f"{step:>16}" for step in STEPS) + "    wrong")
+    for proof in proofs:
+        print(f"{proof.name:<8}" + "".join(f"{proof.seconds.get(s, '-'):>16}" for s in STEPS) + f"{proof.wrong:>9}")
+    wrong = sum(proof.wrong for proof in proofs)
+    print(f"{wrong} tables differ or commands fail; {time.monotonic() - begun:.0f} s")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    if sys.argv[1:2] == ["--nights"]:
+        of_logs, of_warehouses, by, nights_to_run = json.loads(sys.argv[2])
+        run_nights(Store(of_logs, of_warehouses, reader=by), nights_to_run)
+    else:
+        sys.exit(main(sys.argv[1:]))

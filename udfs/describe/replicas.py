@@ -151,7 +151,8 @@ def as_lines(snapshot: Snapshot, partitions: Sequence[VerifiedPartition]) -> Ite
     if lagging:
         _, end, place = max(lagging, key=itemgetter(0))
         at = f"{snapshot.at:%Y-%m-%d %H:%M:%S},{snapshot.at.microsecond // 1000:03}"
-        yield f"{at}: max lag is {_lag(end)} for partition {place} at offset {end.offset} among {len(partitions)} partitions"
+        among = f"at offset {end.offset} among {len(partitions)} partitions"
+        yield f"{at}: max lag is {_lag(end)} for partition {place} {among}"
 
 
 def _replica_line(status: ReplicaStatus) -> str:

@@ -160,11 +160,11 @@ def test_when_replicas_left_the_isr() -> None:
 
 
 EVENTS = """
-    topic | partition | at    | node_id | event_type                     | leader_epoch | message | fields
+    topic | partition | at | node_id | event_type | leader_epoch | message | fields
     pay   | 0         | 10:00 | 1       | partition_leader_epoch_started | 4            |         | start_offset=700
     pay   | 0         | 10:05 | 1       | partition_leader_epoch_started | 5            |         | start_offset=800
     pay   | 0         | 10:59 | 2       | log_loaded                     |              |         | log_end_offset=1
-    pay   | 0         | 10:59:56 | 1    | isr_shrinking                  |              |         | leader_end_offset=902
+    pay   | 0         | 10:59:56 | 1    | isr_shrinking | | | leader_end_offset=902
     pay   | 0         | 11:01 | 2       | log_loaded                     |              | -delete, | log_end_offset=2
     pay   | 0         | 11:02 | 2       | log_loaded                     |              | /d/a-0, | log_end_offset=870
     pay   | 0         | 11:03 | 2       | log_truncated                  |              |         | offset=860

@@ -104,6 +104,8 @@ def test_terms_of_both_modes_are_apart() -> None:
             "controller_id": id_,
             "controller_epoch": epoch,
             "since": since,
+            "until": None,
+            "steps": [],
             "evidence": [],
         }
         for mode, id_, epoch, since in TERMS

@@ -1,0 +1,254 @@
+"""Spoiled lines are flagged by a whole night: `python tests/proofs/prove_night_mutants.py DIR [--keep DIR]`.
+
+DIR is what `prove_truth.py --keep DIR` left. The logs of some ZooKeeper captures and all metadata dumps are copied,
+some decisions in each copy are spoiled in the ways of `tests.text_mutants` and `tests.log_text_mutants`, and one night
+runs over all copies, each a cluster, and over what they were copied from. Prints by kind how many mutants there were,
+how many were called violated within 5 s, by which rules, and how many by the rule that the kind breaks. Fails if less
+than 99 % of all are, or if what was not spoiled is violated.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jobs.read.create_views import literal, rows
+from jobs.read.views import open_views
+from jobs.session import expected_bytes, session
+from tests.log_text_mutants import LINES
+from tests.proofs.captures import capture_folders, warehouse_of
+from tests.text_mutants import RECORDS, History, Mutant, Place, TextKind
+
+GOAL = 0.99
+NEAR_US = 5_000_000
+"""A verdict so near to a mutant is about it."""
+APART_US = 15_000_000
+"""Mutants of one partition are so far apart."""
+COPIES = {"zk-2.2.2-chaos": 2, "zk-2.4.1": 3, "zk-2.8.2": 2}
+"""Captures whose logs are spoiled, and how many copies there are of each; of each dump there are DUMP_COPIES."""
+DUMP_COPIES = 2
+MOST = 90
+"""Most mutants in a copy, so that what they do to the rest of it stays small."""
+ALONE = ("log: no leader though one is back", "record: a replica twice", "log: a replica twice")
+"""Kinds whose mutants are the only ones of their partition."""
+ABOUT_NO_PARTITION = (
+    "metadata_register_broker", "controller_replica_state_machine_started", "controller_partition_state_machine_started"
+)  # fmt: skip
+
+
+def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
+    """What a warehouse knows of a cluster, and the paths of its streams."""
+    of_cluster = f"cluster = {literal(cluster)}"
+    states: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+    query = f"SELECT * REPLACE (epoch_us(since) AS since) FROM partition_timeline WHERE {of_cluster} ORDER BY ordinal"
+    for row in rows(views, query):
+        states[row["topic"], row["partition"], row["incarnation"]].append(row)
+    names = {
+        row["topic_id"]: row["topic"] for row in rows(views, f"SELECT topic, topic_id FROM topic_timeline WHERE {of_cluster}")
+    }  # fmt: skip
+    lines: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    others = []
+    columns = 'epoch_us("at") AS "at", node_id, file_id, line, logger, event_type, topic, topic_id, partition, message'
+    columns += ", leader_epoch, partition_epoch, controller_epoch, correlation_id"
+    starts: dict[int, int] = defaultdict(int)
+    query = f'SELECT {columns} FROM events e WHERE {of_cluster} ORDER BY e."at", e.line, e.file_id'
+    for row in rows(views, query):
+        topic = row["topic"] or names.get(row["topic_id"])
+        if row["event_type"] in ("broker_starting", "broker_started"):
+            starts[row["node_id"]] += 1
+        if topic is not None and row["partition"] is not None and row["node_id"] is not None:
+            is_request = row["logger"] == "state.change.logger" or "reassign" in row["event_type"]
+            lines[topic, row["partition"]].append({**row, "life": starts[row["node_id"]], "is_request": is_request})
+        elif row["event_type"] in ABOUT_NO_PARTITION:
+            others.append(row)
+    stays: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+    query = f"SELECT broker, epoch_us(since) AS since, epoch_us(until) AS until FROM broker_timeline WHERE {of_cluster}"
+    for row in rows(views, query):
+        stays[row["broker"]].append((row["since"], row["until"]))
+    query = (
+        f"SELECT topic, partition, incarnation, leader_epoch, strategy FROM elections WHERE {of_cluster} AND succeeded"
+    )
+    strategies = {(r["topic"], r["partition"], r["incarnation"], r["leader_epoch"]): r["strategy"] for r in rows(views, query)}  # fmt: skip
+    messages = {
+        (row["file_id"], row["line"]): row["message"]
+        for row in rows(views, f"SELECT file_id, line, message FROM events WHERE {of_cluster} AND logger = 'kafka-dump-log'")
+    }  # fmt: skip
+    paths = {
+        row["file_id"]: row["path"] for row in rows(views, f"SELECT file_id, path FROM log_files WHERE {of_cluster}")
+    }
+    return History(list(states.values()), lines, messages, stays, strategies, others), paths
+
+
+class Copy:
+    """A copy of a cluster's logs with the mutants that were chosen for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.mutants: list[tuple[TextKind, Mutant]] = []
+        self.places: set[Place] = set()
+        self.times: dict[tuple[str | None, int | None], list[tuple[int, bool]]] = defaultdict(list)
+
+    def take(self, kind: TextKind, mutant: Mutant) -> bool:
+        """Whether a mutant has a place beside the others; then it is taken."""
+        places, key = {*mutant.edits, *mutant.after}, (mutant.topic, mutant.partition)
+        is_alone = kind.name in ALONE
+        others = self.times[key]
+        is_near = any(is_alone or alone or abs(at - mutant.at) < APART_US for at, alone in others)
+        if len(self.mutants) >= MOST or is_near or places & self.places:
+            return False
+        self.places |= places
+        others.append((mutant.at, is_alone))
+        self.mutants.append((kind, mutant))
+        return True
+
+
+def copies_of(name: str, history: History, kinds: Sequence[TextKind], count: int) -> list[Copy]:
+    """Copies with as many mutants as there is room for, kind by kind in turn, the rarest first."""
+    form = "logs" if kinds is LINES else "dumps"
+    copies = [Copy(f"{name}-{form}-mutants-{number}") for number in range(count)]
+    candidates = {kind.name: list(kind.mutants(history)) for kind in kinds}
+    print(f"{name}: " + ", ".join(f"{kind} {len(found)}" for kind, found in candidates.items()))
+    streams = [(kind, iter(candidates[kind.name])) for kind in sorted(kinds, key=lambda k: len(candidates[k.name]))]
+    turn = 0
+    while streams:
+        for kind, stream in list(streams):
+            turn += 1
+            in_turn = copies[turn % count :] + copies[: turn % count]
+            if not any(copy.take(kind, mutant) for mutant in stream for copy in in_turn):
+                streams.remove((kind, stream))
+    return copies
+
+
+def write(
+    copy: Copy, paths: Mapping[str, str], messages: Mapping[tuple[str, int], str], source: Path, folder: Path
+) -> None:
+    """A capture's logs, or a dump, with the edits of a copy. `paths` by stream, `messages` by path and line."""
+    edits: dict[str, dict[int, str | None]] = defaultdict(dict)
+    after: dict[str, dict[int, Sequence[str]]] = defaultdict(dict)
+    for _, mutant in copy.mutants:
+        for (file_id, line), text in mutant.edits.items():
+            edits[paths[file_id]][line] = text
+        for (file_id, line), texts in mutant.after.items():
+            after[paths[file_id]][line] = texts
+    for path in [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file()):
+        target = folder / (path.name if source.is_file() else path.relative_to(source))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        packed = path.suffix == ".gz"
+        data = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+        data = b"".join(_edited(data, str(path), edits, after, messages))
+        target.write_bytes(gzip.compress(data) if packed else data)
+
+
+def _edited(
+    data: bytes,
+    path: str,
+    edits: Mapping[str, Mapping[int, str | None]],
+    after: Mapping[str, Mapping[int, Sequence[str]]],
+    old: Mapping[tuple[str, int], str],
+) -> Iterator[bytes]:
+    """The lines of a file."""
+    of_file, behind = edits.get(path, {}), after.get(path, {})
+    for number, line in enumerate(data.splitlines(keepends=True), start=1):
+        message = old.get((path, number), "").encode()
+        text = of_file.get(number, "")
+        if number in of_file and text is None:
+            continue
+        if text and message not in line:
+            raise ValueError(f"{path}:{number} does not have the message {message!r}")
+        yield line.replace(message, text.encode()) if text else line
+        yield from (line.replace(message, more.encode()) for more in behind.get(number, ()))
+
+
+def judged(views: Any, copies: Sequence[Copy]) -> bool:
+    """Print what became of the mutants; whether enough of them were flagged."""
+    made: Counter[str] = Counter()
+    flagged: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    by_rule: dict[str, Counter[str]] = defaultdict(Counter)
+    missed: dict[str, list[str]] = defaultdict(list)
+    for copy in copies:
+        query = f"""SELECT rule, topic, partition, epoch_us("at") AS "at" FROM verdicts
+            WHERE cluster = {literal(copy.name)} AND verdict = 'violated'"""
+        verdicts = rows(views, query)
+        for kind, mutant in copy.mutants:
+            found = {
+                v["rule"]
+                for v in verdicts
+                if (mutant.topic is None or v["topic"] == mutant.topic)
+                and (mutant.partition is None or v["partition"] in (mutant.partition, None))
+                and abs(v["at"] - mutant.at) <= NEAR_US
+            }
+            made[kind.name] += 1
+            flagged[kind.name] += bool(found)
+            right[kind.name] += bool(found & {*kind.rules})
+            by_rule[kind.name].update(found)
+            if not found & {*kind.rules}:
+                missed[kind.name].append(f"{copy.name} {mutant.topic}-{mutant.partition} {mutant.at} {sorted(found)}")
+    print(f"{'kind':<58}{'mutants':>8}{'flagged':>8}{'right':>8}  rules")
+    for name in sorted(made):
+        rules = ", ".join(f"{rule} {count}" for rule, count in by_rule[name].most_common(4))
+        print(f"{name:<58}{made[name]:>8,}{flagged[name]:>8,}{right[name]:>8,}  {rules}")
+        for text in missed[name][:3]:
+            print(f"    missed: {text}")
+    share = right.total() / max(made.total(), 1)
+    print(f"{len(made)} kinds, {made.total():,} mutants, {share:.4f} flagged by the right rule")
+    return share >= GOAL
+
+
+def main(words: Sequence[str]) -> int:
+    """Prove the mutants of what is kept in a folder."""
+    kept, keep = Path(words[0]), Path(words[2]) if words[1:2] == ["--keep"] else None
+    copies: list[Copy] = []
+    inputs: dict[str, Path] = {}
+    with tempfile.TemporaryDirectory() as scratch, capture_folders() as folders:
+        root = keep or Path(scratch)
+        for folder in folders:
+            for form, kinds, source in (
+                ("logs", LINES, folder / "logs"), ("dumps", RECORDS, folder / "metadata-dump.txt")
+            ):  # fmt: skip
+                count = COPIES.get(folder.name, 0) if form == "logs" else DUMP_COPIES
+                if count and source.exists() and (folder / "truth.jsonl").exists():
+                    inputs[f"{folder.name}-{form}"] = source
+                    for copy in spoiled(kept / form / "warehouse", folder.name, source, kinds, count, root / form):
+                        inputs[copy.name] = root / form / copy.name
+                        copies.append(copy)
+        print(f"{len(copies)} copies, {sum(len(copy.mutants) for copy in copies):,} mutants", flush=True)
+        files = [file for path in inputs.values() for file in (path, *path.rglob("*"))]
+        with session({"spark.master": "local[2]"}, expected_bytes(files)) as spark:
+            warehouse_of(spark, inputs, root / "warehouse")
+        with open_views(str(root / "warehouse"), naive=True) as views:
+            names = ", ".join(map(literal, inputs.keys() - {copy.name for copy in copies}))
+            accused = rows(views, f"SELECT * FROM verdicts WHERE cluster IN ({names}) AND verdict = 'violated'")
+            for row in accused:
+                print(f"unspoiled, violated: {row['cluster']} {row['rule']} {row['subject']}: {row['explanation']}")
+            is_proven = judged(views, copies)
+    return 0 if is_proven and not accused else 1
+
+
+def spoiled(
+    warehouse: Path, name: str, source: Path, kinds: Sequence[TextKind], count: int, folder: Path
+) -> Iterator[Copy]:
+    """Copies of a capture's logs, or its dump, written into a folder, each with its mutants."""
+    with open_views(str(warehouse), naive=True) as views:
+        history, recorded = history_of(views, name)
+    paths = {file_id: _here(path, source) for file_id, path in recorded.items()}
+    messages = {(paths[file_id], line): text for (file_id, line), text in history.messages.items()}
+    for of_partition in (*history.lines.values(), history.others):
+        messages |= {(paths[row["file_id"]], row["line"]): row["message"] for row in of_partition}
+    for copy in copies_of(name, history, kinds, count):
+        write(copy, paths, messages, source, folder / copy.name)
+        yield copy
+
+
+def _here(path: str, source: Path) -> str:
+    """The path of a stream where the capture is now: packed ones are unpacked each time anew."""
+    return str(source) if source.is_file() else str(source / path.split("/logs/", 1)[-1])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

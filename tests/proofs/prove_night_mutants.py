@@ -43,44 +43,36 @@ ABOUT_NO_PARTITION = (
 
 def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
     """What a warehouse knows of a cluster, and the paths of its streams."""
-    of_cluster = f"cluster = {literal(cluster)}"
+
+    def of_cluster(columns: str, table: str, rest: str = "") -> list[dict[str, Any]]:
+        return rows(views, f"SELECT {columns} FROM {table} WHERE cluster = {literal(cluster)} {rest}")
+
     states: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
-    query = f"SELECT * REPLACE (epoch_us(since) AS since) FROM partition_timeline WHERE {of_cluster} ORDER BY ordinal"
-    for row in rows(views, query):
+    for row in of_cluster("* REPLACE (epoch_us(since) AS since)", "partition_timeline", "ORDER BY ordinal"):
         states[row["topic"], row["partition"], row["incarnation"]].append(row)
-    names = {
-        row["topic_id"]: row["topic"] for row in rows(views, f"SELECT topic, topic_id FROM topic_timeline WHERE {of_cluster}")
-    }  # fmt: skip
+    stays: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+    for row in of_cluster("broker, epoch_us(since) AS since, epoch_us(until) AS until", "broker_timeline"):
+        stays[row["broker"]].append((row["since"], row["until"]))
+    key = ("topic", "partition", "incarnation", "leader_epoch")
+    elections = of_cluster(f"{', '.join(key)}, strategy", "elections", "AND succeeded")
+    strategies: Any = {tuple(row[name] for name in key): row["strategy"] for row in elections}
+    records = of_cluster("file_id, line, message", "events", "AND logger = 'kafka-dump-log'")
+    messages = {(row["file_id"], row["line"]): row["message"] for row in records}
+    paths = {row["file_id"]: row["path"] for row in of_cluster("file_id, path", "log_files")}
+    names = {row["topic_id"]: row["topic"] for row in of_cluster("topic, topic_id", "topic_timeline")}
+    columns = """epoch_us("at") AS "at", node_id, file_id, line, logger, event_type, topic, topic_id, partition, message,
+        leader_epoch, partition_epoch, controller_epoch, correlation_id"""
     lines: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     others = []
-    columns = 'epoch_us("at") AS "at", node_id, file_id, line, logger, event_type, topic, topic_id, partition, message'
-    columns += ", leader_epoch, partition_epoch, controller_epoch, correlation_id"
     starts: dict[int, int] = defaultdict(int)
-    query = f'SELECT {columns} FROM events e WHERE {of_cluster} ORDER BY e."at", e.line, e.file_id'
-    for row in rows(views, query):
+    for row in of_cluster(columns, "events e", 'ORDER BY e."at", e.line, e.file_id'):
         topic = row["topic"] or names.get(row["topic_id"])
-        if row["event_type"] in ("broker_starting", "broker_started"):
-            starts[row["node_id"]] += 1
+        starts[row["node_id"]] += row["event_type"] in ("broker_starting", "broker_started")
         if topic is not None and row["partition"] is not None and row["node_id"] is not None:
             is_request = row["logger"] == "state.change.logger" or "reassign" in row["event_type"]
             lines[topic, row["partition"]].append({**row, "life": starts[row["node_id"]], "is_request": is_request})
         elif row["event_type"] in ABOUT_NO_PARTITION:
             others.append(row)
-    stays: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
-    query = f"SELECT broker, epoch_us(since) AS since, epoch_us(until) AS until FROM broker_timeline WHERE {of_cluster}"
-    for row in rows(views, query):
-        stays[row["broker"]].append((row["since"], row["until"]))
-    query = (
-        f"SELECT topic, partition, incarnation, leader_epoch, strategy FROM elections WHERE {of_cluster} AND succeeded"
-    )
-    strategies = {(r["topic"], r["partition"], r["incarnation"], r["leader_epoch"]): r["strategy"] for r in rows(views, query)}  # fmt: skip
-    messages = {
-        (row["file_id"], row["line"]): row["message"]
-        for row in rows(views, f"SELECT file_id, line, message FROM events WHERE {of_cluster} AND logger = 'kafka-dump-log'")
-    }  # fmt: skip
-    paths = {
-        row["file_id"]: row["path"] for row in rows(views, f"SELECT file_id, path FROM log_files WHERE {of_cluster}")
-    }
     return History(list(states.values()), lines, messages, stays, strategies, others), paths
 
 

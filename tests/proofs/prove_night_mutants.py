@@ -60,8 +60,8 @@ def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
     messages = {(row["file_id"], row["line"]): row["message"] for row in records}
     paths = {row["file_id"]: row["path"] for row in of_cluster("file_id, path", "log_files")}
     names = {row["topic_id"]: row["topic"] for row in of_cluster("topic, topic_id", "topic_timeline")}
-    columns = """epoch_us("at") AS "at", node_id, file_id, line, logger, event_type, topic, topic_id, partition, message,
-        leader_epoch, partition_epoch, controller_epoch, correlation_id"""
+    columns = """epoch_us("at") AS "at", node_id, file_id, line, logger, event_type, topic, topic_id, partition,
+        message, leader_epoch, partition_epoch, controller_epoch, correlation_id"""
     lines: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
     others = []
     starts: dict[int, int] = defaultdict(int)

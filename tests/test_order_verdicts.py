@@ -86,7 +86,7 @@ def test_what_has_no_order_is_not_judged() -> None:
 def test_each_term_is_judged_once() -> None:
     term = {
         "cluster": "c", "cluster_incarnation": 0, "mode": "zookeeper", "controller_id": 1, "since": 0, "until": None,
-        "evidence": [],
+        "claimed_by": [1], "evidence": [],
     }  # fmt: skip
     terms = [
         {**term, "controller_epoch": 1, "steps": steps(*ZK)},

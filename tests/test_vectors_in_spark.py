@@ -37,7 +37,7 @@ STATE = f"""{PLACE}, {OF_TERM}, since long, ordinal int, leader int, leader_epoc
     controller_epoch int, isr array<int>, replicas array<int>, elr array<int>, made_by string, trigger string,
     certainly_online array<int>, possibly_online array<int>, unclean_enabled boolean, recovery string"""
 TERM = """cluster string, cluster_incarnation int, mode string, since long, until long, controller_epoch int,
-    controller_id int, steps array<string>, evidence array<string>"""
+    controller_id int, claimed_by array<int>, steps array<string>, evidence array<string>"""
 TRANSITION = f"""{PLACE}, {OF_TERM}, at long, node_id int, controller_epoch int, replica int,
     transitions array<struct<node_id int, file_id string, line long, from_state string, to_state string>>"""
 REQUEST = f"""{PLACE}, at long, node_id int, file_id string, line long, event_type string, controller_id int,
@@ -75,25 +75,25 @@ def election_rows() -> Iterator[Row]:
     """Elections, new partitions and removals of replicas; `topic` is the verdict that is due."""
     for op in ("zk_elect", "zk_new_partition", "zk_remove_replica"):
         for number, (_, vector, cluster, _) in enumerate(clusters(op)):
-            given, outcome = vector["input"], vector["expected"]
-            if op == "zk_remove_replica" and (outcome.get("leader", -1) < 0 or outcome["isr"] == given["isr"]):
+            inputs, outcome = vector["input"], vector["expected"]
+            if op == "zk_remove_replica" and (outcome.get("leader", -1) < 0 or outcome["isr"] == inputs["isr"]):
                 continue  # no election of a leader
-            leaving = given.get("shutting_down", [])
-            online = [broker for broker in given.get("alive", given["assignment"]) if broker not in leaving]
+            leaving = inputs.get("shutting_down", [])
+            online = [broker for broker in inputs.get("alive", inputs["assignment"]) if broker not in leaving]
             strategy = {"zk_new_partition": "new", "zk_remove_replica": "replica_removal"}.get(
-                op, given.get("strategy")
+                op, inputs.get("strategy")
             )
             for due, chosen in expected_and_spoiled({"result": "elected", **outcome}):
                 if op == "zk_remove_replica" and not chosen["succeeded"]:
                     continue
                 yield {
                     "cluster": cluster, "topic": due, "partition": number, "at": 0, "leader_epoch": 1,
-                    "strategy": strategy, "trigger": "broker_failure", "previous_leader": given.get("leader"),
-                    "isr_before": given.get("isr"),
-                    "isr_order": given.get("isr"), "replicas": given["assignment"],
-                    "replicas_before": given["assignment"], "target_replicas": given.get("target"),
+                    "strategy": strategy, "trigger": "broker_failure", "previous_leader": inputs.get("leader"),
+                    "isr_before": inputs.get("isr"),
+                    "isr_order": inputs.get("isr"), "replicas": inputs["assignment"],
+                    "replicas_before": inputs["assignment"], "target_replicas": inputs.get("target"),
                     "live_brokers": online, "certainly_online": online, "possibly_online": online,
-                    "shutting_down": leaving, "unclean_enabled": given.get("unclean_enabled"), "left_cleanly": False,
+                    "shutting_down": leaving, "unclean_enabled": inputs.get("unclean_enabled"), "left_cleanly": False,
                     **chosen,
                 }  # fmt: skip
 
@@ -126,8 +126,8 @@ def transition_rows() -> Iterator[Row]:
     """Transitions of partitions and replicas; `topic` is the verdict that is due."""
     for op, replica in (("partition_transition", None), ("replica_transition", 1)):
         for number, (_, vector, cluster, _) in enumerate(clusters(op)):
-            given = vector["input"]
-            step = {"node_id": 1, "file_id": "f", "line": 1, "from_state": given["from"], "to_state": given["to"]}
+            inputs = vector["input"]
+            step = {"node_id": 1, "file_id": "f", "line": 1, "from_state": inputs["from"], "to_state": inputs["to"]}
             yield {
                 "cluster": cluster, "topic": "holds" if vector["expected"]["valid"] else "violated",
                 "partition": number, "at": 0, "node_id": 1, "controller_epoch": 1, "replica": replica,
@@ -138,12 +138,12 @@ def transition_rows() -> Iterator[Row]:
 def request_rows() -> Iterator[Row]:
     """A LeaderAndIsr that a broker applies, and another that it applies, too; `topic` is the verdict that is due."""
     for number, (_, vector, cluster, _) in enumerate(clusters("leader_and_isr")):
-        given = vector["input"]
-        if not given["in_replicas"] or given["current_leader_epoch"] < 0:
+        inputs = vector["input"]
+        if not inputs["in_replicas"] or inputs["current_leader_epoch"] < 0:
             continue
         requests = [
-            (given["known_controller_epoch"], given["current_leader_epoch"]),
-            (given["request_controller_epoch"], given["request_leader_epoch"]),
+            (inputs["known_controller_epoch"], inputs["current_leader_epoch"]),
+            (inputs["request_controller_epoch"], inputs["request_leader_epoch"]),
         ]
         for at, (controller_epoch, leader_epoch) in enumerate(requests):
             for line, kind in enumerate(("leader_and_isr_request_received", "become_leader_started")):

@@ -85,8 +85,8 @@ def _record(history: History, state: Row, **data: Any) -> Mutant | None:
         return None
     place = (state["evidence"][0]["file_id"], state["evidence"][0]["line"])
     message = history.messages.get(place)
-    head, found, payload = (message or "").partition("payload: ")
-    if not found:
+    head, separator, payload = (message or "").partition("payload: ")
+    if not separator:
         return None
     record = json.loads(payload)
     record["data"] = {n: v for n, v in {**record["data"], **data}.items() if v is not None}

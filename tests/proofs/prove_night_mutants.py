@@ -104,7 +104,7 @@ def copies_of(name: str, history: History, kinds: Sequence[TextKind], count: int
     form = "logs" if kinds is LINES else "dumps"
     copies = [Copy(f"{name}-{form}-mutants-{number}") for number in range(count)]
     candidates = {kind.name: list(kind.mutants(history)) for kind in kinds}
-    print(f"{name}: " + ", ".join(f"{kind} {len(found)}" for kind, found in candidates.items()))
+    print(f"{name}: " + ", ".join(f"{kind} {len(mutants)}" for kind, mutants in candidates.items()))
     streams = [(kind, iter(candidates[kind.name])) for kind in sorted(kinds, key=lambda k: len(candidates[k.name]))]
     turn = 0
     while streams:
@@ -158,7 +158,7 @@ def _edited(
 
 def judged(views: Any, copies: Sequence[Copy]) -> bool:
     """Print what became of the mutants; whether enough of them were flagged."""
-    made: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     flagged: Counter[str] = Counter()
     right: Counter[str] = Counter()
     by_rule: dict[str, Counter[str]] = defaultdict(Counter)
@@ -168,27 +168,27 @@ def judged(views: Any, copies: Sequence[Copy]) -> bool:
             WHERE cluster = {literal(copy.name)} AND verdict = 'violated'"""
         verdicts = rows(views, query)
         for kind, mutant in copy.mutants:
-            found = {
+            rules = {
                 v["rule"]
                 for v in verdicts
                 if (mutant.topic is None or v["topic"] == mutant.topic)
                 and (mutant.partition is None or v["partition"] in (mutant.partition, None))
                 and abs(v["at"] - mutant.at) <= NEAR_US
             }
-            made[kind.name] += 1
-            flagged[kind.name] += bool(found)
-            right[kind.name] += bool(found & {*kind.rules})
-            by_rule[kind.name].update(found)
-            if not found & {*kind.rules}:
-                missed[kind.name].append(f"{copy.name} {mutant.topic}-{mutant.partition} {mutant.at} {sorted(found)}")
+            counts[kind.name] += 1
+            flagged[kind.name] += bool(rules)
+            right[kind.name] += bool(rules & {*kind.rules})
+            by_rule[kind.name].update(rules)
+            if not rules & {*kind.rules}:
+                missed[kind.name].append(f"{copy.name} {mutant.topic}-{mutant.partition} {mutant.at} {sorted(rules)}")
     print(f"{'kind':<58}{'mutants':>8}{'flagged':>8}{'right':>8}  rules")
-    for name in sorted(made):
-        rules = ", ".join(f"{rule} {count}" for rule, count in by_rule[name].most_common(4))
-        print(f"{name:<58}{made[name]:>8,}{flagged[name]:>8,}{right[name]:>8,}  {rules}")
+    for name in sorted(counts):
+        shown = ", ".join(f"{rule} {count}" for rule, count in by_rule[name].most_common(4))
+        print(f"{name:<58}{counts[name]:>8,}{flagged[name]:>8,}{right[name]:>8,}  {shown}")
         for text in missed[name][:3]:
             print(f"    missed: {text}")
-    share = right.total() / max(made.total(), 1)
-    print(f"{len(made)} kinds, {made.total():,} mutants, {share:.4f} flagged by the right rule")
+    share = right.total() / max(counts.total(), 1)
+    print(f"{len(counts)} kinds, {counts.total():,} mutants, {share:.4f} flagged by the right rule")
     return share >= GOAL
 
 

@@ -342,21 +342,20 @@ def _metadata_version(row: VerdictRow) -> ProtocolVersion | None:
 
 def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
     """Controller terms in order, those of one life of a cluster and mode together: epochs grow and each belongs to one
-    controller, and each took its `steps` in their order."""
+    controller (`claimed_by`: all that lines name; null: to that of the term), and each took its `steps` in order."""
     for (_, life, _), of_cluster in groupby(terms, key=itemgetter("cluster", "cluster_incarnation", "mode")):
-        claims = list(of_cluster)
-        for finding in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):
-            claim = claims[finding.at]
-            subject = f"controller {claim['controller_id']} epoch {claim['controller_epoch']}"
-            subject += f" of life {life}" if life else ""
-            yield _verdict_row(claim, verdict_of(finding), subject, claim["since"])
-        for claim in claims:
-            judged = judge_failover(claim["mode"], claim["steps"] or (), claim["until"])
-            if judged is not None:
-                subject = f"controller {claim['controller_id']} epoch {claim['controller_epoch']}"
-                subject += f" of life {life}" if life else ""
-                row = {**claim, "evidence": _evidence(judged[1])}
-                yield _verdict_row(row, judged[0], subject, claim["since"])
+        rows = list(of_cluster)
+        claims = [(row, node) for row in rows for node in row["claimed_by"] or [row["controller_id"]]]
+        judged = [
+            (*claims[finding.at], verdict_of(finding), claims[finding.at][0]["evidence"])
+            for finding in check_controllers([(row["controller_epoch"], node) for row, node in claims])
+        ]
+        for row in rows:
+            if (in_order := judge_failover(row["mode"], row["steps"] or (), row["until"])) is not None:
+                judged.append((row, row["controller_id"], in_order[0], _evidence(in_order[1])))
+        for row, node, verdict, lines in judged:
+            subject = f"controller {node} epoch {row['controller_epoch']}{f' of life {life}' if life else ''}"
+            yield _verdict_row({**row, "evidence": lines}, verdict, subject, row["since"])
 
 
 def _incarnation(row: VerdictRow) -> str:

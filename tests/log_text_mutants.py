@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from tests.line_mutants import REQUESTS, LineKind, row_of
@@ -238,6 +239,29 @@ def _machines_swapped(history: History) -> Iterator[Mutant]:
                 yield _swapped(first, line, first["at"], None, None)
 
 
+def _one_epoch_twice(history: History) -> Iterator[Mutant]:
+    """A controller is elected with the epoch of the one before."""
+    elections = [line for line in history.others if line["event_type"] == "controller_elected"]
+    for before, line in pairwise(elections):
+        epoch = before["controller_epoch"]
+        text = re.sub(rf"incremented to {line['controller_epoch']}\b", f"incremented to {epoch}", line["message"])
+        if text != line["message"] and before["node_id"] != line["node_id"]:
+            yield Mutant(before["at"], None, None, {(line["file_id"], line["line"]): text})
+
+
+def _never_learned(history: History) -> Iterator[Mutant]:
+    """A broker's metadata cache never learns of a topic."""
+    by_broker: dict[int, dict[str, list[Row]]] = {}
+    for (topic, _), lines in history.lines.items():
+        for line in lines:
+            if line["event_type"] == "metadata_cache_updated":
+                by_broker.setdefault(line["node_id"], {}).setdefault(topic, []).append(line)
+    for topics in by_broker.values():
+        last = max(line["at"] for lines in topics.values() for line in lines)
+        for lines in topics.values():
+            yield Mutant(last, None, None, {(line["file_id"], line["line"]): None for line in lines})
+
+
 def _born_twice(history: History) -> Iterator[Mutant]:
     """A new partition has one broker twice."""
     for states in history.states:
@@ -341,6 +365,8 @@ LINES = (
     TextKind("log: an online partition becomes new", ("legal_transition",), _illegal),
     TextKind("log: an online replica is deleted", ("legal_transition",), _illegal_replica),
     TextKind("log: partitions' state machine first", ("failover_order",), _machines_swapped),
+    TextKind("log: two controllers of one epoch", ("one_controller_per_epoch",), _one_epoch_twice),
+    TextKind("log: a cache that never learns of a topic", ("metadata_learned",), _never_learned),
     TextKind("log: a replica twice", ("assignment_at_creation", "added_partitions"), _born_twice),
     TextKind("log: no leader though one is back", ("leader_restored",), _never_restored),
     *(TextKind(f"log: {kind.name}", (kind.rule,), _of_lines(kind)) for kind in REQUESTS),

@@ -37,7 +37,8 @@ MOST = 90
 ALONE = ("log: no leader though one is back", "record: a replica twice", "log: a replica twice")
 """Kinds whose mutants are the only ones of their partition."""
 ABOUT_NO_PARTITION = (
-    "metadata_register_broker", "controller_replica_state_machine_started", "controller_partition_state_machine_started"
+    "metadata_register_broker", "controller_elected", "controller_replica_state_machine_started",
+    "controller_partition_state_machine_started",
 )  # fmt: skip
 
 

@@ -51,8 +51,7 @@ def _judged(about: str, expected: str, pairs: Sequence[tuple[Line, Line, str | N
         finding = Finding(RULE, VIOLATED, 0, expected, actual or "")
         yield JudgedRequest(verdict_of(finding), about, (second, first))
     elif pairs:
-        actual = f"{len(pairs)} pair{'s' if len(pairs) > 1 else ''} of lines in that order"
-        yield JudgedRequest(verdict_of(Finding(RULE, HOLDS, 0, expected, actual)), about, pairs[0][:2])
+        yield JudgedRequest(verdict_of(Finding(RULE, HOLDS, 0, expected, "in that order")), about, pairs[0][:2])
 
 
 def _handled(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, str | None]]:

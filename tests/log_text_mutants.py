@@ -138,12 +138,20 @@ def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[Histo
             edits, ids = dict(mutant.edits), ",".join(map(str, isr))
             for line in history.lines.get((state["topic"], state["partition"]), ()):
                 if line["event_type"] == "isr_updated" and line["partition_epoch"] == state["partition_epoch"]:
-                    text = re.sub(r"updated to \[[\d,]*\](?= and)", f"updated to [{ids}]", line["message"])
+                    text = re.sub(r"(ISR updated to \[?)[\d,]*", rf"\g<1>{ids}", line["message"])
+                    edits[line["file_id"], line["line"]] = text
+                elif line["event_type"] in ("isr_expanding", "isr_shrinking") and _is_just_before(line, state):
+                    text = re.sub(r"( ISR from [\d,]+ to )[\d,]+", rf"\g<1>{ids}", line["message"])
                     edits[line["file_id"], line["line"]] = text
             if edits:
                 yield Mutant(state["since"], state["topic"], state["partition"], edits)
 
     return mutants
+
+
+def _is_just_before(line: Row, state: Row) -> bool:
+    """Whether a leader's line says that it is about to change to a state."""
+    return line["node_id"] == state["leader"] and 0 <= state["since"] - line["at"] < 500_000
 
 
 def _joins_unassigned(before: Row, state: Row) -> list[int]:
@@ -362,8 +370,8 @@ LINES = (
     TextKind("log: a replica deleted before it is offline", ("message_order",), _deleted_first),
     TextKind("log: a state after the partition is gone", ("message_order",), _state_after_end),
     TextKind("log: a partition without a leader that does not count", ("offline_gauge_matches",), _not_counted),
-    TextKind("log: an online partition becomes new", ("legal_transition",), _illegal),
-    TextKind("log: an online replica is deleted", ("legal_transition",), _illegal_replica),
+    TextKind("log: an online partition becomes new", ("legal_transition",), _illegal, is_dated=False),
+    TextKind("log: an online replica is deleted", ("legal_transition",), _illegal_replica, is_dated=False),
     TextKind("log: partitions' state machine first", ("failover_order",), _machines_swapped),
     TextKind("log: two controllers of one epoch", ("one_controller_per_epoch",), _one_epoch_twice),
     TextKind("log: a cache that never learns of a topic", ("metadata_learned",), _never_learned),

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -26,13 +27,15 @@ ELECTIONS = ("offline_election", "preferred_election", "controlled_shutdown_elec
 @dataclass(frozen=True)
 class Mutant:
     """A decision that was spoiled: `at` (microseconds) and where, and what to put in place of the messages of lines
-    (null: the line goes); `after` are messages of new lines behind a line."""
+    (null: the line goes); `after` are messages of new lines behind a line. `until`: when all that was spoiled has been
+    stated anew, null at once."""
 
     at: int
     topic: str | None
     partition: int | None
     edits: Mapping[Place, str | None]
     after: Mapping[Place, Sequence[str]] = field(default_factory=dict)
+    until: int | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class TextKind:
     name: str
     rules: tuple[str, ...]
     mutants: Callable[[History], Iterator[Mutant]]
+    is_dated: bool = True
+    """Whether the verdict has the time of what was spoiled."""
 
 
 @dataclass
@@ -63,6 +68,16 @@ class History:
             for at in range(1, len(states)):
                 if not states[at]["missing_before"]:
                     yield states[at - 1], states[at], states[at + 1] if at + 1 < len(states) else None
+
+    def restated(self, state: Row) -> int:
+        """When a record of a dump, which has only what changes, has stated leader and ISR anew after a state."""
+        key = ("topic", "partition", "incarnation")
+        (states,) = (of_one for of_one in self.states if all(of_one[0][name] == state[name] for name in key))
+        place = next(at for at, one in enumerate(states) if one["ordinal"] == state["ordinal"])
+        for before, after in pairwise(states[place:]):
+            if before is not state and before["leader"] != after["leader"] and before["isr"] != after["isr"]:
+                return int(after["since"])
+        return 1 << 62
 
     def is_there(self, broker: int, at: int) -> bool:
         """Whether a broker surely was there."""
@@ -91,7 +106,7 @@ def _record(history: History, state: Row, **data: Any) -> Mutant | None:
     record = json.loads(payload)
     record["data"] = {n: v for n, v in {**record["data"], **data}.items() if v is not None}
     text = f"{head}payload: {json.dumps(record, separators=(',', ':'))}"
-    return Mutant(state["since"], state["topic"], state["partition"], {place: text})
+    return Mutant(state["since"], state["topic"], state["partition"], {place: text}, until=history.restated(state))
 
 
 def _elected(history: History) -> Iterator[tuple[Row, Row]]:
@@ -232,15 +247,28 @@ def _mixed_change(history: History) -> Iterator[Mutant]:
 
 
 def _epoch_falls(history: History) -> Iterator[Mutant]:
-    """A broker that registers again, with broker epoch 1."""
-    seen: set[int] = set()
+    """A broker registers again, with broker epoch 1 in all records of that registration."""
+    registered: dict[str, tuple[int, str, dict[Place, str | None]]] = {}
     for line in history.others:
+        epoch = re.findall(r'"brokerEpoch":(\d+)', line["message"])
+        broker = re.findall(r'"(?:brokerId|id)":(\d+)', line["message"])
+        if not epoch or not broker:
+            continue
         if line["event_type"] == "metadata_register_broker":
-            broker = int(re.findall(r'"brokerId":(\d+)', line["message"])[0])
-            if broker in seen:
-                text = re.sub(r'"brokerEpoch":\d+', '"brokerEpoch":1', line["message"])
-                yield Mutant(line["at"], None, None, {(line["file_id"], line["line"]): text})
-            seen.add(broker)
+            if broker[0] in registered:
+                at, _, edits = registered[broker[0]]
+                yield from [Mutant(at, None, None, edits, until=1 << 62)] if edits else []
+            registered[broker[0]] = (line["at"], epoch[0], {}) if broker[0] not in registered else (
+                line["at"], epoch[0], {(line["file_id"], line["line"]): _of_epoch_1(line["message"])}
+            )  # fmt: skip
+        elif broker[0] in registered and registered[broker[0]][1] == epoch[0] and registered[broker[0]][2]:
+            registered[broker[0]][2][line["file_id"], line["line"]] = _of_epoch_1(line["message"])
+    for at, _, edits in registered.values():
+        yield from [Mutant(at, None, None, edits, until=1 << 62)] if edits else []
+
+
+def _of_epoch_1(message: str) -> str:
+    return re.sub(r'"brokerEpoch":\d+', '"brokerEpoch":1', message)
 
 
 RECORDS = (
@@ -267,5 +295,5 @@ RECORDS = (
     TextKind("record: an added partition of more replicas", ("added_partitions",),
              _of_records(_other_factor, _added)),
     TextKind("record: a change adds and removes", ("assignment_change",), _mixed_change),
-    TextKind("record: a broker epoch falls", ("broker_epoch_grows",), _epoch_falls),
+    TextKind("record: a broker epoch falls", ("broker_epoch_grows",), _epoch_falls, is_dated=False),
 )  # fmt: skip

@@ -10,10 +10,12 @@ than 99 % of all are, or if what was not spoiled is violated.
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +29,21 @@ from tests.text_mutants import RECORDS, History, Mutant, Place, TextKind
 GOAL = 0.99
 NEAR_US = 5_000_000
 """A verdict so near to a mutant is about it."""
-APART_US = 15_000_000
-"""Mutants of one partition are so far apart."""
-COPIES = {"zk-2.2.2-chaos": 2, "zk-2.4.1": 3, "zk-2.8.2": 2}
+APART_US = 8_000_000
+"""So long before and after a mutant there is no other one of the partition."""
+COPIES = {"zk-2.4.1": 3, "zk-2.8.2": 3}
 """Captures whose logs are spoiled, and how many copies there are of each; of each dump there are DUMP_COPIES."""
-DUMP_COPIES = 2
+DUMP_COPIES = 5
 MOST = 90
 """Most mutants in a copy, so that what they do to the rest of it stays small."""
 ALONE = ("log: no leader though one is back", "record: a replica twice", "log: a replica twice")
 """Kinds whose mutants are the only ones of their partition."""
+ORDER = "topic, partition, incarnation, ordinal"
+NOT_COPIED = b"] All leaders = "
+"""Lines that print the states of all partitions again and again: mutants of one would have to share them."""
 ABOUT_NO_PARTITION = (
-    "metadata_register_broker", "controller_elected", "controller_replica_state_machine_started",
+    "metadata_register_broker", "metadata_broker_registration_change", "controller_elected",
+    "controller_replica_state_machine_started",
     "controller_partition_state_machine_started",
 )  # fmt: skip
 
@@ -49,7 +55,7 @@ def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
         return rows(views, f"SELECT {columns} FROM {table} WHERE cluster = {literal(cluster)} {rest}")
 
     states: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
-    for row in of_cluster("* REPLACE (epoch_us(since) AS since)", "partition_timeline", "ORDER BY ordinal"):
+    for row in of_cluster("* REPLACE (epoch_us(since) AS since)", "partition_timeline", f"ORDER BY {ORDER}"):
         states[row["topic"], row["partition"], row["incarnation"]].append(row)
     stays: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
     for row in of_cluster("broker, epoch_us(since) AS since, epoch_us(until) AS until", "broker_timeline"):
@@ -84,18 +90,19 @@ class Copy:
         self.name = name
         self.mutants: list[tuple[TextKind, Mutant]] = []
         self.places: set[Place] = set()
-        self.times: dict[tuple[str | None, int | None], list[tuple[int, bool]]] = defaultdict(list)
+        self.spans: dict[tuple[str | None, int | None], list[tuple[int, int]]] = defaultdict(list)
 
     def take(self, kind: TextKind, mutant: Mutant) -> bool:
         """Whether a mutant has a place beside the others; then it is taken."""
         places, key = {*mutant.edits, *mutant.after}, (mutant.topic, mutant.partition)
-        is_alone = kind.name in ALONE
-        others = self.times[key]
-        is_near = any(is_alone or alone or abs(at - mutant.at) < APART_US for at, alone in others)
+        begin, end = mutant.at - APART_US, (mutant.until or mutant.at) + APART_US
+        if kind.name in ALONE:
+            begin, end = 0, 1 << 63
+        is_near = any(begin < until and since < end for since, until in self.spans[key])
         if len(self.mutants) >= MOST or is_near or places & self.places:
             return False
         self.places |= places
-        others.append((mutant.at, is_alone))
+        self.spans[key].append((begin, end))
         self.mutants.append((kind, mutant))
         return True
 
@@ -149,7 +156,7 @@ def _edited(
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
         message = old.get((path, number), "").encode()
         text = of_file.get(number, "")
-        if number in of_file and text is None:
+        if NOT_COPIED in line or (number in of_file and text is None):
             continue
         if text and message not in line:
             raise ValueError(f"{path}:{number} does not have the message {message!r}")
@@ -174,7 +181,7 @@ def judged(views: Any, copies: Sequence[Copy]) -> bool:
                 for v in verdicts
                 if (mutant.topic is None or v["topic"] == mutant.topic)
                 and (mutant.partition is None or v["partition"] in (mutant.partition, None))
-                and abs(v["at"] - mutant.at) <= NEAR_US
+                and (not kind.is_dated or abs(v["at"] - mutant.at) <= NEAR_US)
             }
             counts[kind.name] += 1
             flagged[kind.name] += bool(rules)
@@ -210,6 +217,8 @@ def main(words: Sequence[str]) -> int:
                     for copy in spoiled(kept / form / "warehouse", folder.name, source, kinds, count, root / form):
                         inputs[copy.name] = root / form / copy.name
                         copies.append(copy)
+        plan = [(copy.name, kind.name, *astuple(mutant)[:3]) for copy in copies for kind, mutant in copy.mutants]
+        (root / "mutants.json").write_text(json.dumps(plan))
         print(f"{len(copies)} copies, {sum(len(copy.mutants) for copy in copies):,} mutants", flush=True)
         files = [file for path in inputs.values() for file in (path, *path.rglob("*"))]
         with session({"spark.master": "local[2]"}, expected_bytes(files)) as spark:

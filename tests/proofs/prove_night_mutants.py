@@ -1,6 +1,6 @@
 """Spoiled lines are flagged by a whole night: `python tests/proofs/prove_night_mutants.py DIR [--keep DIR]`.
 
-DIR is what `prove_truth.py --keep DIR` left. The logs of some ZooKeeper captures and all metadata dumps are copied,
+DIR is what `prove_truth.py --keep DIR` left; without it that runs first. The logs of some ZooKeeper captures and all metadata dumps are copied,
 some decisions in each copy are spoiled in the ways of `tests.text_mutants` and `tests.log_text_mutants`, and one night
 runs over all copies, each a cluster, and over what they were copied from. Prints by kind how many mutants there were,
 how many were called violated within 5 s, by which rules, and how many by the rule that the kind breaks. Fails if less
@@ -23,6 +23,7 @@ from jobs.read.create_views import literal, rows
 from jobs.read.views import open_views
 from jobs.session import expected_bytes, session
 from tests.log_text_mutants import LINES
+from tests.proofs import prove_truth
 from tests.proofs.captures import capture_folders, warehouse_of
 from tests.text_mutants import RECORDS, History, Mutant, Place, TextKind
 
@@ -201,7 +202,11 @@ def judged(views: Any, copies: Sequence[Copy]) -> bool:
 
 
 def main(words: Sequence[str]) -> int:
-    """Prove the mutants of what is kept in a folder."""
+    """Prove the mutants of what is kept in a folder, or made now."""
+    if not words:
+        with tempfile.TemporaryDirectory() as folder_of_truth:
+            prove_truth.main(["--keep", folder_of_truth])
+            return main([folder_of_truth])
     kept, keep = Path(words[0]), Path(words[2]) if words[1:2] == ["--keep"] else None
     copies: list[Copy] = []
     inputs: dict[str, Path] = {}

@@ -1,10 +1,10 @@
 """Spoiled lines are flagged by a whole night: `python tests/proofs/prove_night_mutants.py DIR [--keep DIR]`.
 
-DIR is what `prove_truth.py --keep DIR` left; without it that runs first. The logs of some ZooKeeper captures and all metadata dumps are copied,
-some decisions in each copy are spoiled in the ways of `tests.text_mutants` and `tests.log_text_mutants`, and one night
-runs over all copies, each a cluster, and over what they were copied from. Prints by kind how many mutants there were,
-how many were called violated within 5 s, by which rules, and how many by the rule that the kind breaks. Fails if less
-than 99 % of all are, or if what was not spoiled is violated.
+DIR is what `prove_truth.py --keep DIR` left; without it that runs first. The logs of some ZooKeeper captures and all
+metadata dumps are copied, some decisions in each copy are spoiled in the ways of `tests.text_mutants` and
+`tests.log_text_mutants`, and one night runs over all copies, each a cluster, and over what they were copied from.
+Prints by kind how many mutants there were, how many were called violated within 5 s, by which rules, and how many by
+the rule that the kind breaks. Fails if less than 99 % of all are, or if what was not spoiled is violated.
 """
 
 from __future__ import annotations

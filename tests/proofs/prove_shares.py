@@ -1,8 +1,9 @@
 """What share of decisions is judged, by kind and capture: `python tests/proofs/prove_shares.py DIR`.
 
 DIR is what `prove_truth.py --keep DIR` left: a warehouse of all captures' logs, and one of their dumps; without it that
-runs first. Prints a row for each capture, then one for each rule with the inputs that most often were missing. Fails if elections are judged to
-less than their bar (ZooKeeper 0.95, KRaft's logs 0.9, dumps 1.0; failed ones 0.9), or if anything is called violated.
+runs first. Prints a row for each capture, then one for each rule with the inputs that most often were missing. Fails if
+elections are judged to less than their bar (ZooKeeper 0.95, KRaft's logs 0.9, dumps 1.0; failed ones 0.9), or if
+anything is called violated.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[Histo
 
 def _is_just_before(line: Row, state: Row) -> bool:
     """Whether a leader's line says that it is about to change to a state."""
-    return line["node_id"] == state["leader"] and 0 <= state["since"] - line["at"] < 500_000
+    return bool(line["node_id"] == state["leader"] and 0 <= state["since"] - line["at"] < 500_000)
 
 
 def _joins_unassigned(before: Row, state: Row) -> list[int]:
@@ -315,7 +315,7 @@ def _of_lines(kind: LineKind) -> Callable[[History], Iterator[Mutant]]:
 
     def mutants(history: History) -> Iterator[Mutant]:
         for (topic, partition), lines in history.lines.items():
-            records = [{**line, "registered_at": line["life"]} for line in lines if line["is_request"]]
+            records: list[Row] = [{**line, "registered_at": line["life"]} for line in lines if line["is_request"]]
             places = {(r["file_id"], r["line"]): r for r in records}
             for spoiled in kind.edits(records):
                 mutant = _difference(topic, partition, places, spoiled)

@@ -168,7 +168,9 @@ def judged(spark: SparkSession) -> list[Any]:
     )
     frames = []
     for schema, rows, work in streams:
-        names = T.StructType.fromDDL(schema).names
+        columns = T.StructType.fromDDL(schema)
+        assert isinstance(columns, T.StructType)
+        names = columns.names
         cells = [[{"incarnation": 0, "evidence": [], **row}.get(name) for name in names] for row in rows]
         ordered = spark.createDataFrame(cells, schema).coalesce(1)
         frames.append(map_rows(ordered, work, VERDICTS.schema))

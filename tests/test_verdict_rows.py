@@ -96,7 +96,7 @@ TERMS = [("kraft", 100, 1, 15), ("kraft", 101, 3, 40), ("zookeeper", 1, 1, 5), (
 
 
 def test_terms_of_both_modes_are_apart() -> None:
-    terms = [
+    terms: list[dict[str, Any]] = [
         {
             "cluster": "c",
             "cluster_incarnation": 0,

@@ -49,8 +49,9 @@ def judge_failover(mode: str, steps: Sequence[Step], until: int | None) -> tuple
         return None
     first, second = near[0] if near else pairs[0]
     expected = " before ".join(_words(step) for step in ((first, second) if near else _in_order(pairs)))
+    lines: tuple[Step, ...] = (second, first)
     if near:
-        lines, actual = (second, first), f"{_words(second)} before {_words(first)}"
+        actual = f"{_words(second)} before {_words(first)}"
     else:
         lines = tuple(_in_order(pairs))
         actual = f"{len(lines)} steps in that order"

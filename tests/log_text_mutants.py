@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from schemas.kafka_values import NO_LEADER
 from tests.line_mutants import REQUESTS, LineKind, row_of
 from tests.text_mutants import ELECTIONS, NOBODY, History, Mutant, Row, TextKind
 from udfs.kafka.message_verdicts import STOP_SENT
 from udfs.kafka.request_verdicts import DECIDED, OBEYED, RECEIVED
 
 _STATE = r"leader=-?\d+, leaderEpoch={epoch}, isr=(List\(|\[)[\d, ]*([\])]), zkVersion={version}\b"
+AROUND_US = 60_000_000
+"""So long other lines around a request are left as they are."""
 _LEADS = ("become_leader_started", "become_leader_finished", "become_leader_handling_completed",
           "leader_epoch_started", "partition_leader_epoch_started")  # fmt: skip
 
@@ -26,19 +29,38 @@ def _rewritten(
     history: History, state: Row, leader: int, isr: Sequence[int], *, drop: Callable[[Row], bool] = lambda line: False
 ) -> Mutant | None:
     """All lines that print a state, with another leader and ISR; lines to `drop` go. None if none prints it."""
-    pattern = _STATE.format(epoch=state["leader_epoch"], version=state["partition_epoch"])
-    ids = ", ".join(map(str, isr))
-    epoch, version = state["leader_epoch"], state["partition_epoch"]
-    new = rf"leader={leader}, leaderEpoch={epoch}, isr=\g<1>{ids}\g<2>, zkVersion={version}"
     edits: dict[tuple[str, int], str | None] = {}
     for line in history.lines.get((state["topic"], state["partition"]), ()):
-        if drop(line):
-            edits[line["file_id"], line["line"]] = None
-        elif re.search(pattern, line["message"]):
-            edits[line["file_id"], line["line"]] = re.sub(pattern, new, line["message"])
+        text = None if drop(line) else _with_state(line, state, leader, isr)
+        if text != line["message"]:
+            edits[line["file_id"], line["line"]] = text
     if not any(edits.values()):
         return None
     return Mutant(state["since"], state["topic"], state["partition"], edits)
+
+
+def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int]) -> str:
+    """A line's message, with another leader and ISR where it prints that state: in a request or a decision, as what
+    the controller shown of it, or as what a leader has written or is about to write."""
+    epoch, version, dense = state["leader_epoch"], state["partition_epoch"], ",".join(map(str, isr))
+    spaced, message = ", ".join(map(str, isr)), str(line["message"])
+    new = rf"leader={leader}, leaderEpoch={epoch}, isr=\g<1>{spaced}\g<2>, zkVersion={version}"
+    message = re.sub(_STATE.format(epoch=epoch, version=version), new, message)
+    shown = re.search(rf"\(Leader:-?\d+,ISR:([\d,]*),LeaderEpoch:{epoch},(ZkVersion:{version},)?", message)
+    if shown is not None and _are(shown[1], state["isr"]):
+        message = message.replace(shown[0], f"(Leader:{leader},ISR:{dense},LeaderEpoch:{epoch},{shown[2] or ''}")
+    written = rf"(updated to \[?)[\d,]+(\]?(?: \([\w-]+\))? and (?:zkV|v)ersion updated to \[{version}\])"
+    message = re.sub(written, rf"\g<1>{dense}\g<2>", message)
+    asked = re.search(r"( ISR from [\d,]+ to )([\d,]+)", message)
+    is_near = 0 <= state["since"] - line["at"] < 3_000_000 and line["node_id"] == state["leader"]
+    if asked is not None and is_near and _are(asked[2], state["isr"]):
+        message = message.replace(asked[0], f"{asked[1]}{dense}")
+    return message
+
+
+def _are(ids: str, isr: Sequence[int]) -> bool:
+    """Whether ids as text are an ISR, in whatever order."""
+    return sorted(map(int, filter(None, ids.split(",")))) == sorted(isr)
 
 
 def _single(history: History) -> Iterator[tuple[Row, Row]]:
@@ -130,28 +152,11 @@ def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[Histo
             if state["made_by"] != "leader" or state["leader"] < 0 or state["partition_epoch"] is None:
                 continue
             isr = edit(before, state)
-            mutant = None if isr is None else _rewritten(history, state, state["leader"], isr) or Mutant(
-                state["since"], state["topic"], state["partition"], {}
-            )  # fmt: skip
-            if mutant is None or isr is None:
-                continue
-            edits, ids = dict(mutant.edits), ",".join(map(str, isr))
-            for line in history.lines.get((state["topic"], state["partition"]), ()):
-                if line["event_type"] == "isr_updated" and line["partition_epoch"] == state["partition_epoch"]:
-                    text = re.sub(r"(ISR updated to \[?)[\d,]*", rf"\g<1>{ids}", line["message"])
-                    edits[line["file_id"], line["line"]] = text
-                elif line["event_type"] in ("isr_expanding", "isr_shrinking") and _is_just_before(line, state):
-                    text = re.sub(r"( ISR from [\d,]+ to )[\d,]+", rf"\g<1>{ids}", line["message"])
-                    edits[line["file_id"], line["line"]] = text
-            if edits:
-                yield Mutant(state["since"], state["topic"], state["partition"], edits)
+            mutant = None if isr is None else _rewritten(history, state, state["leader"], isr)
+            if mutant is not None:
+                yield mutant
 
     return mutants
-
-
-def _is_just_before(line: Row, state: Row) -> bool:
-    """Whether a leader's line says that it is about to change to a state."""
-    return bool(line["node_id"] == state["leader"] and 0 <= state["since"] - line["at"] < 500_000)
 
 
 def _joins_unassigned(before: Row, state: Row) -> list[int]:
@@ -292,22 +297,25 @@ def _born_twice(history: History) -> Iterator[Mutant]:
 def _never_restored(history: History) -> Iterator[Mutant]:
     """A partition has no leader any more, though a member of its ISR comes back: all later lines go."""
     for states in history.states:
-        for at, state in enumerate(states[:-1]):
+        begun: int | None = None
+        for state, after in pairwise(states):
+            begun = None if state["leader"] != NO_LEADER else begun or state["since"]
+            if begun is None or after["leader"] < 0:
+                continue
             back = [
                 since
-                for b in state["isr"] or ()
-                for since, until in history.stays.get(b, ())
+                for b in set(state["isr"] or ()) & set(state["replicas"] or ())
+                for since, until in history.returns.get(b, ())
                 if since > state["since"] and (until is None or until > since + 40_000_000)
             ]
-            if state["leader"] != -1 or not back or states[at + 1]["leader"] < 0:
+            if not back or history.end < back[0] + 40_000_000:
                 continue
-            later = [
-                line
+            edits: dict[tuple[str, int], str | None] = {
+                (line["file_id"], line["line"]): None
                 for line in history.lines.get((state["topic"], state["partition"]), ())
-                if (line["leader_epoch"] or 0) > state["leader_epoch"] or line["at"] > states[at + 1]["since"] - 500_000
-            ]
-            edits: dict[tuple[str, int], str | None] = {(line["file_id"], line["line"]): None for line in later}
-            yield Mutant(state["since"], state["topic"], state["partition"], edits)
+                if (line["leader_epoch"] or 0) > state["leader_epoch"] or line["at"] > after["since"] - 500_000
+            }
+            yield Mutant(begun, state["topic"], state["partition"], edits)
 
 
 def _of_lines(kind: LineKind) -> Callable[[History], Iterator[Mutant]]:
@@ -347,7 +355,8 @@ def _difference(
             edits[place] = record["message"]
     edits |= dict.fromkeys(places.keys() - seen)
     times = [places[place]["at"] for place in (*edits, *after)]
-    return Mutant(min(times), topic, partition, edits, after) if times else None
+    # whether requests are printed at all shows by those around
+    return Mutant(min(times), topic, partition, edits, after, until=min(times) + AROUND_US) if times else None
 
 
 LINES = (
@@ -374,7 +383,7 @@ LINES = (
     TextKind("log: an online replica is deleted", ("legal_transition",), _illegal_replica, is_dated=False),
     TextKind("log: partitions' state machine first", ("failover_order",), _machines_swapped),
     TextKind("log: two controllers of one epoch", ("one_controller_per_epoch",), _one_epoch_twice),
-    TextKind("log: a cache that never learns of a topic", ("metadata_learned",), _never_learned),
+    TextKind("log: a cache that never learns of a topic", ("metadata_learned",), _never_learned, is_dated=False),
     TextKind("log: a replica twice", ("assignment_at_creation", "added_partitions"), _born_twice),
     TextKind("log: no leader though one is back", ("leader_restored",), _never_restored),
     *(TextKind(f"log: {kind.name}", (kind.rule,), _of_lines(kind)) for kind in REQUESTS),

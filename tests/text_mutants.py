@@ -61,6 +61,10 @@ class History:
     strategies: Mapping[tuple[str, int, int, int], str | None] = field(default_factory=dict)
     others: Sequence[Row] = ()
     """Lines about no partition: those of controllers' failovers."""
+    returns: Mapping[int, Sequence[tuple[int, int | None]]] = field(default_factory=dict)
+    """Spans of brokers that no controlled shutdown ended."""
+    end: int = 0
+    """Time of the last line."""
 
     def changes(self) -> Iterator[tuple[Row, Row, Row | None]]:
         """Each state with the one before and the one after, where none is missing before."""
@@ -172,7 +176,10 @@ def _leader_leaves(history: History, before: Row, state: Row) -> Iterator[Row]:
 
 
 def _fenced_joins(history: History, before: Row, state: Row) -> Iterator[Row]:
+    is_same_epoch = state["leader_epoch"] == before["leader_epoch"]
     fenced = [b for b in state["replicas"] if b not in before["isr"] and history.is_away(b, state["since"])]
+    if not is_same_epoch:
+        fenced = []  # a record that raises the leader epoch states its leader
     return ({"isr": [*before["isr"], b]} for b in fenced)
 
 

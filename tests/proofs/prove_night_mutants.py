@@ -59,8 +59,10 @@ def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
     for row in of_cluster("* REPLACE (epoch_us(since) AS since)", "partition_timeline", f"ORDER BY {ORDER}"):
         states[row["topic"], row["partition"], row["incarnation"]].append(row)
     stays: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
-    for row in of_cluster("broker, epoch_us(since) AS since, epoch_us(until) AS until", "broker_timeline"):
-        stays[row["broker"]].append((row["since"], row["until"]))
+    returns: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+    for row in of_cluster("broker, epoch_us(since) AS since, epoch_us(until) AS until, ended_by", "broker_timeline"):
+        for spans in (stays, returns) if row["ended_by"] != "controlled_shutdown" else (stays,):
+            spans[row["broker"]].append((row["since"], row["until"]))
     key = ("topic", "partition", "incarnation", "leader_epoch")
     elections = of_cluster(f"{', '.join(key)}, strategy", "elections", "AND succeeded")
     strategies: Any = {tuple(row[name] for name in key): row["strategy"] for row in elections}
@@ -81,7 +83,8 @@ def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
             lines[topic, row["partition"]].append({**row, "life": starts[row["node_id"]], "is_request": is_request})
         elif row["event_type"] in ABOUT_NO_PARTITION:
             others.append(row)
-    return History(list(states.values()), lines, messages, stays, strategies, others), paths
+    end = of_cluster('max(epoch_us(e."at")) AS last', "events e")[0]["last"]
+    return History(list(states.values()), lines, messages, stays, strategies, others, returns, end), paths
 
 
 class Copy:

@@ -41,7 +41,7 @@ def _rewritten(
 
 def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int]) -> str:
     """A line's message, with another leader and ISR where it prints that state: in a request or a decision, as what
-    the controller shown of it, or as what a leader has written or is about to write."""
+    the controller made of it, or as what a leader has written or is about to write."""
     epoch, version, dense = state["leader_epoch"], state["partition_epoch"], ",".join(map(str, isr))
     spaced, message = ", ".join(map(str, isr)), str(line["message"])
     new = rf"leader={leader}, leaderEpoch={epoch}, isr=\g<1>{spaced}\g<2>, zkVersion={version}"

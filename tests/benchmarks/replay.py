@@ -61,15 +61,14 @@ def multiplied(rows: DataFrame, times: int) -> DataFrame:
     names = [name for name in ("topic", "topic_id") if name in rows.columns]
     if not names:
         return rows
-    about_none = rows.where("topic IS NULL AND partitions IS NULL") if "partitions" in rows.columns else None
-    about_topics = rows.where("topic IS NOT NULL OR partitions IS NOT NULL") if about_none is not None else rows
+    lists = "partitions" in rows.columns and isinstance(rows.schema["partitions"].dataType, T.ArrayType)
+    is_about_topics = F.col("topic").isNotNull() | (F.col("partitions").isNotNull() if lists else F.lit(False))
     copies = rows.sparkSession.range(times).withColumnRenamed("id", "_copy")
-    copied = about_topics.crossJoin(copies).withColumns({name: _renamed(F.col(name)) for name in names})
-    if isinstance(rows.schema["partitions"].dataType if "partitions" in rows.columns else None, T.ArrayType):
+    copied = rows.where(is_about_topics).crossJoin(copies).withColumns({name: _renamed(F.col(name)) for name in names})
+    if lists:
         renamed = F.transform("partitions", lambda p: p.withField("topic", _renamed(p["topic"])))
         copied = copied.withColumn("partitions", renamed)
-    copied = copied.select(*rows.columns)
-    return copied if about_none is None else copied.unionByName(about_none)
+    return copied.select(*rows.columns).unionByName(rows.where(~is_about_topics))
 
 
 def _renamed(name: Column) -> Column:

@@ -114,6 +114,13 @@ CONTROLLER_TIMELINE = table(
     column("controller_id", INT, "Node that was controller; a dump before 4.1 does not say who, and makes no rows."),
     column("controller_epoch", INT, "Controller epoch; in KRaft the quorum's leader epoch."),
     column(
+        "claimed_by",
+        IDS,
+        "Nodes that lines name as the one that was elected with this epoch, sorted; more than one is a bug of Kafka, "
+        "and `controller_id` the largest of them.",
+        null="written by a version that did not keep them",
+    ),
+    column(
         "mode",
         TEXT,
         "`zookeeper` or `kraft`. Each counts its epochs for itself: in a migration terms of both overlap, and KRaft's "

@@ -228,7 +228,7 @@ def _lists_mixed(records: Records) -> Iterator[Records]:
     for at, record in enumerate(records):
         row = row_of(record)
         if row["event_type"] == reassignment_steps.STORED and row["adding_replicas"]:
-            wrong = _edited(record, (r"addingReplicas=[\d,]+", "addingReplicas=98"))
+            wrong = _edited(record, (r"addingReplicas=\d+(,\d+)*", "addingReplicas=98"))
             yield [*records[:at], wrong, *records[at + 1 :]]
 
 

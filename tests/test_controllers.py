@@ -31,6 +31,9 @@ zk      | 10:07:10 | 2       | controller_resigned      | 2             |       
 skew    | 10:05:00 | 1       | controller_elected       | 1             | 1                | kafka.controller  | f
 skew    | 10:05:00.25 | 1    | controller_ready         | 1             | 1                | kafka.controller  | f
 skew    | 10:01:00 | 2       | controller_elected       | 2             | 2                | kafka.controller  | f
+# two that are elected with one epoch
+both    | 10:00:00 | 1       | controller_elected       | 1             | 4                | kafka.controller  | f
+both    | 10:00:01 | 2       | controller_elected       | 2             | 4                | kafka.controller  | f
 # before 2.1 winning and raising the epoch are two lines; who wins and raises nothing has no term
 two     | 10:00:00 | 4       | controller_elected       | 4             |                  | kafka.controller  | f
 two     | 10:00:00.5 | 4     | controller_epoch_incremented | 4         | 7                | kafka.controller  | f
@@ -57,22 +60,23 @@ dump    | 10:02:00 |         | metadata_batch           |               | 3     
 dump    | 10:02:00 |         | metadata_leader_change   | 101           |                  | kafka-dump-log    | d
 """
 TERMS = """
-cluster | controller_id | controller_epoch | since    | active_since | until    | failover_ms | ended_by | overlap_ms
-zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0
-zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500
-zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0
-skew    | 1             | 1                | 10:01:00 | 10:05:00.25  | 10:01:00 | 250         | replaced | 0
-skew    | 2             | 2                | 10:01:00 |              |          |             |          | 0
-two     | 4             | 7                | 10:00:00 |              |          |             |          | 0
-kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0
-kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0
-kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0
-migr    | 1             | 1                | 10:00:00 |              | 10:01:00 |             | replaced | 0
-migr    | 4             | 2                | 10:01:00 |              | 10:05:00 |             | resigned | 0
-migr    | 100           | 1                | 10:02:00 | 10:02:00     | 10:07:00 | 0           | replaced | 0
-migr    | 101           | 3                | 10:07:00 | 10:07:00     |          | 0           |          | 0
-dump    | 100           | 2                | 10:00:00 |              | 10:02:00 |             | replaced | 0
-dump    | 101           | 3                | 10:02:00 |              |          |             |          | 0
+cluster | controller_id | controller_epoch | since    | active_since | until    | failover_ms | ended_by | overlap_ms | claimed_by
+zk      | 1             | 1                | 10:00:00 | 10:00:00.25  | 10:05:00 | 250         | resigned | 0 | 1
+zk      | 2             | 2                | 10:05:01 | 10:05:02     | 10:07:00 | 1000        | replaced | 1500 | 2
+zk      | 3             | 3                | 10:07:00 |              |          |             |          | 0 | 3
+skew    | 1             | 1                | 10:01:00 | 10:05:00.25  | 10:01:00 | 250         | replaced | 0 | 1
+skew    | 2             | 2                | 10:01:00 |              |          |             |          | 0 | 2
+both    | 2             | 4                | 10:00:00 |              |          |             |          | 0          | 1,2
+two     | 4             | 7                | 10:00:00 |              |          |             |          | 0 | 4
+kraft   | 100           | 2                | 10:00:00 | 10:00:00.5   | 10:00:59 | 500         | replaced | 0 | 100
+kraft   | 101           | 5                | 10:00:59 | 10:01:00     | 10:02:00 | 1000        | replaced | 0 | 101
+kraft   | 102           | 7                | 10:02:00 |              |          |             |          | 0 | 102
+migr    | 1             | 1                | 10:00:00 |              | 10:01:00 |             | replaced | 0 | 1
+migr    | 4             | 2                | 10:01:00 |              | 10:05:00 |             | resigned | 0 | 4
+migr    | 100           | 1                | 10:02:00 | 10:02:00     | 10:07:00 | 0           | replaced | 0 | 100
+migr    | 101           | 3                | 10:07:00 | 10:07:00     |          | 0           |          | 0 | 101
+dump    | 100           | 2                | 10:00:00 |              | 10:02:00 |             | replaced | 0 | 100
+dump    | 101           | 3                | 10:02:00 |              |          |             |          | 0 | 101
 """
 
 

@@ -64,6 +64,7 @@ def test_bad_usage(tmp_path: Path) -> None:
     two = ("--unavailable-partitions", "--at-min-isr-partitions")
     assert f"Only one filter at a time: {' or '.join(two)}" in refused("--at", "02:14", *two)
     assert "Only one view at a time: --brokers or --context" in refused("--at", "02:14", "--context", "--brokers")
+    assert "Only one view at a time: --brokers or --verify-replicas" in refused("--at", "02:14", "--brokers", "--verify-replicas")  # fmt: skip
     assert "--context shows the whole cluster; leave --topic out" in refused(
         "--at", "02:14", "--context", "--topic", "a"
     )
@@ -259,6 +260,18 @@ def test_kraft_cluster(kraft: Run) -> None:
     assert {t["topic"]: t["min_insync_replicas"] for t in data["topics"]}["a-1"] == 2  # as logged
 
 
+def test_replicas_out_of_sync(zk: Run) -> None:
+    """Each replica outside of the truth's ISR, and no other; what broker 2 lacked of two that it led uncleanly later."""
+    data = json.loads(describe(zk, "--at", ZK_AT, "--verify-replicas", "--format", "json").stdout)
+    shown = {
+        (p["topic"], p["partition"]): sorted(r["replica"] for r in p["replicas"] if r["in_sync"]) for p in data["partitions"]
+    }  # fmt: skip
+    assert shown == {place: isr for place, (_, isr) in truth_at(zk, ZK_AT).items()}
+    before = json.loads(describe(zk, "--at", "2026-11-21T11:47:30", "--topic", "unclean_ok", "--verify-replicas", "--format", "json").stdout)  # fmt: skip
+    lag = {p["partition"]: r["lag_max"] for p in before["partitions"] for r in p["replicas"] if r["in_sync"] is False}
+    assert (lag[0], lag[3]) == (54, 50)  # (highWatermark: 2002, endOffset: 2056), (... 2006, ... 2056)
+
+
 def context_at(run: Run, when: str) -> dict[str, Any]:
     context = json.loads(describe(run, "--at", when, "--context", "--format", "json").stdout)["context"]
     assert isinstance(context, dict)
@@ -303,7 +316,7 @@ def test_the_page_shows_what_is_printed(zk: Run, tmp_path: Path, monkeypatch: py
     """On standard output, then on standard error; `...` is the rest."""
     (tmp_path / "demo-warehouse").symlink_to(zk.warehouse.root)
     monkeypatch.chdir(tmp_path)
-    assert len(SHOWN) == len(re.findall(r"^kafka-rewind describe --at \d", PAGE, re.MULTILINE)) == 5
+    assert len(SHOWN) == len(re.findall(r"^kafka-rewind describe --at \d", PAGE, re.MULTILINE)) == 6
     for command, shown in SHOWN.items():
         result = CliRunner().invoke(main, shlex.split(command)[1:], catch_exceptions=False)
         printed, whole = result.stdout + result.stderr, not shown.endswith("...\n")

@@ -96,7 +96,7 @@ TERMS = [("kraft", 100, 1, 15), ("kraft", 101, 3, 40), ("zookeeper", 1, 1, 5), (
 
 
 def test_terms_of_both_modes_are_apart() -> None:
-    terms = [
+    terms: list[dict[str, Any]] = [
         {
             "cluster": "c",
             "cluster_incarnation": 0,
@@ -104,11 +104,18 @@ def test_terms_of_both_modes_are_apart() -> None:
             "controller_id": id_,
             "controller_epoch": epoch,
             "since": since,
+            "until": None,
+            "claimed_by": None,
+            "steps": [],
             "evidence": [],
         }
         for mode, id_, epoch, since in TERMS
     ]
     assert {row["verdict"] for row in controller_verdicts(terms)} == {"holds"}
+    terms[0]["claimed_by"] = [7, terms[0]["controller_id"]]
+    violated = {(row["rule"], row["subject"]) for row in controller_verdicts(terms) if row["verdict"] == "violated"}
+    subject = f"controller {terms[0]['controller_id']} epoch {terms[0]['controller_epoch']}"
+    assert violated == {("controller_epoch_grows", subject), ("one_controller_per_epoch", subject)}
 
 
 def test_transitions_of_one_controller() -> None:

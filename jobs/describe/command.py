@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,8 @@ from jobs.read.commands import COPIED, engine_option
 from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
+    from udfs.describe.kafka_topics import Selection
+    from udfs.describe.replicas import VerifiedPartition
     from udfs.describe.snapshot import Snapshot
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -25,6 +27,9 @@ VIEWS = {
     "brokers": "Show the brokers instead: alive, shutting down or gone.",
     "controller": "Show the controller instead: its id, its epoch, since when.",
     "context": "Show what the controller held in memory instead (ControllerContext).",
+}
+OF_PARTITIONS = {
+    "verify-replicas": "Show each replica of the partitions: in sync or not, since when, and how far behind.",
 }
 
 
@@ -44,6 +49,7 @@ def _flags(help_texts: Mapping[str, str]) -> Decorator:
 @click.option("--topic", metavar="T", help="Only this topic; a regular expression, as kafka-topics takes it.")
 @_flags(FILTERS)
 @_flags(VIEWS)
+@_flags(OF_PARTITIONS)
 @click.option("--cluster", metavar="NAME", help="Which cluster; needed if the warehouse has several.")
 @click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -73,17 +79,26 @@ def describe(
     asked = moment_option_value(when)
     only = _only_one(flags, FILTERS, "filter")
     view = _only_one(flags, VIEWS, "view")
+    verifies = flags["verify_replicas"]
+    if view and verifies:
+        raise click.UsageError(f"Only one view at a time: --{view} or --verify-replicas.")
     if view and (only or topic is not None):
         raise click.UsageError(f"--{view} shows the whole cluster; leave --{only or 'topic'} out.")
 
     from jobs import settings as settings_module
     from jobs.describe.describe import TABLES, snapshot_at
+    from jobs.describe.replicas import verified_at
     from jobs.read.views import open_views
+    from udfs.describe.kafka_topics import select
+    from udfs.describe.output import REPLICAS
 
     settings = settings_module.load(conf)
     with open_views(root, only=TABLES, naive=True, engine=engine) as views:
-        snapshot = snapshot_at(views, asked, settings, cluster, topic, with_controller=view in ("brokers", "context"))
-    _print(snapshot, view, only, form)
+        with_controller = verifies or view in ("brokers", "context")
+        snapshot = snapshot_at(views, asked, settings, cluster, topic, with_controller=with_controller)
+        selection = select(snapshot.state.tool, snapshot.state.topics, only, snapshot.state.alive)
+        verified = verified_at(views, snapshot, selection) if verifies else []
+    _print(snapshot, selection, verified, REPLICAS if verifies else view, form)
 
 
 def _only_one(flags: Mapping[str, bool], names: Iterable[str], kind: str) -> str | None:
@@ -94,19 +109,18 @@ def _only_one(flags: Mapping[str, bool], names: Iterable[str], kind: str) -> str
     return chosen[0] if chosen else None
 
 
-def _print(snapshot: Snapshot, view: str | None, only: str | None, form: str) -> None:
+def _print(
+    snapshot: Snapshot, selection: Selection, verified: Sequence[VerifiedPartition], view: str | None, form: str
+) -> None:
     """The output on standard output, remarks about it on standard error."""
     import json
 
-    from udfs.describe.kafka_topics import select
     from udfs.describe.output import as_data, as_text, remarks
 
-    cluster = snapshot.state
-    selection = select(cluster.tool, cluster.topics, only, cluster.alive)
     for remark in remarks(snapshot, selection, view):
         click.echo(remark, err=True)
     if form == "json":
-        click.echo(json.dumps(as_data(snapshot, selection, view), indent=2))
+        click.echo(json.dumps(as_data(snapshot, selection, view, verified), indent=2))
     else:
-        for line in as_text(snapshot, selection, view):
+        for line in as_text(snapshot, selection, view, verified):
             click.echo(line)

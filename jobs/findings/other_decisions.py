@@ -121,24 +121,52 @@ def to_rebalance_lines(events: DataFrame, node_releases: DataFrame) -> DataFrame
     return lines.repartition("cluster", "node_id").sortWithinPartitions("cluster", "node_id", "at", "file_id", "line")
 
 
-def to_created_topics(states: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE -> cluster, topic, incarnation, `at`, `partitions`: (partition, replicas, evidence) of those
-    that it was created with, as far as their first state is there and has an assignment."""
+def to_created_topics(states: DataFrame, topics: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE, TOPIC_TIMELINE -> cluster, topic, incarnation, `at`, `partitions` that it was created with,
+    and those that were `added` later: (partition, replicas, evidence, since, and `began`, that in microseconds), as far
+    as their first state is there and has an assignment.
+
+    `at`: when the first of these was there; `factors`: how many replicas partition 0 had at any time, `knows_factors`
+    whether its assignment is always known.
+    """
     topic = ["cluster", "topic", "incarnation"]
     state = F.struct("leader_epoch", "partition_epoch", "replicas", "since", "evidence")
-    first = states.groupBy(*INCARNATION).agg(F.min_by(state, "ordinal").alias("first"))
-    born = first.where("first.leader_epoch = 0 AND first.replicas IS NOT NULL").where("first.partition_epoch = 0")
+    is_first = F.col("partition") == 0
+    size = F.when(F.col("replicas").isNotNull(), F.size("replicas"))
+    first = states.groupBy(*INCARNATION).agg(
+        F.min_by(state, "ordinal").alias("first"),
+        F.collect_set(F.when(is_first, size)).alias("factors"),
+        F.min(F.when(is_first, size.isNotNull())).alias("knows_factors"),
+    )
+    is_born = F.expr("first.leader_epoch = 0 AND first.replicas IS NOT NULL AND first.partition_epoch = 0")
     partition = F.struct(
         "partition",
         F.col("first.replicas").alias("replicas"),
         F.col("first.evidence").alias("evidence"),
         F.col("first.since").alias("since"),
+        F.unix_micros("first.since").alias("began"),
     )
-    grouped = born.groupBy(*topic).agg(
-        F.array_sort(F.collect_list(partition)).alias("all"), F.min("first.since").alias("at")
+    grouped = first.groupBy(*topic).agg(
+        F.array_sort(F.collect_list(F.when(is_born, partition))).alias("all"),
+        F.flatten(F.collect_list("factors")).alias("factors"),
+        F.coalesce(F.max("knows_factors"), F.lit(False)).alias("knows_factors"),
+        F.min(F.when(is_born, F.col("first.since"))).alias("at"),
+        F.min(F.when(is_born & is_first, F.col("first.since"))).alias("first_since"),
     )
-    together = F.filter("all", lambda p: p["since"] <= F.col("at") + F.expr(CREATED_TOGETHER))
-    return grouped.withColumn("partitions", together).drop("all")
+    # partition 0 cannot be added
+    created = F.coalesce("first_since", "created_at", "at") + F.expr(CREATED_TOGETHER)
+    begins = topics.select(*topic, F.col("since").alias("created_at"))
+    return (
+        grouped.where("size(all) > 0")
+        .join(F.broadcast(begins), topic, "left")
+        .withColumns(
+            {
+                "partitions": F.filter("all", lambda p: p["since"] <= created),
+                "added": F.filter("all", lambda p: p["since"] > created),
+            }
+        )
+        .drop("all", "created_at", "first_since")
+    )
 
 
 def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame) -> DataFrame:

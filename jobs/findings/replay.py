@@ -109,7 +109,7 @@ def to_verdicts(
         reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
         outage_verdicts: lambda: to_silent_outages(outages, states, brokers, logged_terms, events),
-        creation_verdicts: lambda: to_created_topics(states),
+        creation_verdicts: lambda: to_created_topics(states, topics).join(of_cluster, "cluster", "left"),
         rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }
     # what small logs cost is planning, so that is done side by side
@@ -163,9 +163,13 @@ def _by_release(judged: Mapping[Callable[..., Any], DataFrame], releases: Releas
 
 
 def _terms(controllers: DataFrame) -> DataFrame:
-    """CONTROLLER_TIMELINE -> the terms of one life of a cluster and mode together, in order."""
-    return controllers.repartition("cluster").sortWithinPartitions(
-        "cluster", "cluster_incarnation", "mode", "since", "controller_epoch"
+    """CONTROLLER_TIMELINE -> the terms of one life of a cluster and mode together, in order; times of steps in
+    microseconds."""
+    steps = F.transform("steps", lambda step: step.withField("at", F.unix_micros(step["at"])))
+    return (
+        controllers.withColumn("steps", steps)
+        .repartition("cluster")
+        .sortWithinPartitions("cluster", "cluster_incarnation", "mode", "since", "controller_epoch")
     )
 
 

@@ -12,6 +12,7 @@ from jobs.timelines.observations import number_of, printed_ids
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from udfs.kafka import reassignment_steps
 from udfs.kafka.deletion_verdicts import REPLICA_CHANGE, STATES
+from udfs.kafka.message_verdicts import STOP_SENT
 from udfs.kafka.request_verdicts import LINES
 from udfs.kafka.verdicts_columns import doubt
 
@@ -22,7 +23,8 @@ _STARTS = ("broker_starting", "kafka_version", "broker_started")
 """Lines by which a process shows that it has started; a start counts once for each."""
 
 
-ABOUT_REQUESTS = (*LINES, *reassignment_steps.LINES, reassignment_steps.UNLISTED, REPLICA_CHANGE)
+_OF_PARTITION = (*LINES, STOP_SENT, *reassignment_steps.LINES)
+ABOUT_REQUESTS = (*_OF_PARTITION, reassignment_steps.UNLISTED, REPLICA_CHANGE)
 """Events of which all rows are made."""
 
 
@@ -44,7 +46,7 @@ def to_requests_by_partition(
     is_step = to_state.isin(*STATES, "NewReplica", "OfflineReplica") | (from_state == "NewReplica")
     lines = _of_one_partition(
         events.where(
-            F.col("event_type").isin(*LINES, *reassignment_steps.LINES, reassignment_steps.UNLISTED)
+            F.col("event_type").isin(*_OF_PARTITION, reassignment_steps.UNLISTED)
             | ((F.col("event_type") == REPLICA_CHANGE) & is_step)
         )
     ).select(

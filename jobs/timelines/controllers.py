@@ -60,8 +60,8 @@ def _terms_of_one_life(events: DataFrame) -> DataFrame:
 
 
 def _started_terms(events: DataFrame) -> DataFrame:
-    """EVENTS -> TERM, mode, since, logged_since, next_since, evidence: when terms began, by election or a dump's leader
-    changes.
+    """EVENTS -> TERM, claimed_by, mode, since, logged_since, next_since, evidence: when terms began, by election or a
+    dump's leader changes.
 
     Controllers that use ZooKeeper and leaders of KRaft's quorum count their epochs apart, `mode` by `mode`: in a
     migration (KIP-866) both are there. `logged_since` is the first line about the term. A term is no younger than the
@@ -83,6 +83,7 @@ def _started_terms(events: DataFrame) -> DataFrame:
         elected.groupBy("cluster", "mode", "controller_epoch")
         .agg(
             F.max("controller_id").alias("controller_id"),
+            F.array_sort(F.collect_set("controller_id")).alias("claimed_by"),
             F.min("at").alias("since"),
             evidence().alias("evidence"),
             F.max(F.col("event_type") != "raft_leader_elected").alias("was_followed"),
@@ -91,7 +92,7 @@ def _started_terms(events: DataFrame) -> DataFrame:
         .where("controller_id IS NOT NULL AND (was_followed OR is_committed)")
         .withColumns({"logged_since": F.col("since"), "since": F.min("since").over(and_later)})
         .withColumn("next_since", F.lead("since").over(order))
-        .select(*TERM, "mode", "since", "logged_since", "next_since", "evidence")
+        .select(*TERM, "claimed_by", "mode", "since", "logged_since", "next_since", "evidence")
     )
 
 

@@ -20,3 +20,17 @@ def cpu_seconds() -> float:
     for process in family:  # grows while it is walked; ids say nothing of who came first, for they are used again
         family += [child for child, its_parent in parent.items() if its_parent == process]
     return sum(ticks[process] for process in family) / os.sysconf("SC_CLK_TCK")
+
+
+def worker_megabytes() -> float:
+    """The largest resident memory that a Python worker of Spark has had, of those that live, in megabytes."""
+    most = 0.0
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            is_worker = b"pyspark.daemon" in (folder / "cmdline").read_bytes()
+            peak = [line for line in (folder / "status").read_text().splitlines() if line.startswith("VmHWM")]
+        except OSError:
+            continue
+        if is_worker and peak:
+            most = max(most, int(peak[0].split()[1]) / 1024)
+    return most

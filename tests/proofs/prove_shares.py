@@ -1,18 +1,21 @@
 """What share of decisions is judged, by kind and capture: `python tests/proofs/prove_shares.py DIR`.
 
-DIR is what `prove_truth.py --keep DIR` left: a warehouse of all captures' logs, and one of their dumps. Prints a row
-for each capture, then one for each rule with the inputs that most often were missing. Fails if elections are judged to
-less than their bar (ZooKeeper 0.95, KRaft's logs 0.9, dumps 1.0; failed ones 0.9), or if anything is called violated.
+DIR is what `prove_truth.py --keep DIR` left: a warehouse of all captures' logs, and one of their dumps; without it that
+runs first. Prints a row for each capture, then one for each rule with the inputs that most often were missing. Fails if
+elections are judged to less than their bar (ZooKeeper 0.95, KRaft's logs 0.9, dumps 1.0; failed ones 0.9), or if
+anything is called violated.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
 from jobs.read.create_views import rows
 from jobs.read.views import open_views
+from tests.proofs import prove_truth
 from udfs.kafka.decision_rules import KINDS
 
 BARS = {"ZooKeeper": 0.95, "KRaft": 0.9, "dump": 1.0}
@@ -65,7 +68,11 @@ def prove(folder: Path) -> list[str]:
 
 
 def main(words: list[str]) -> int:
-    """Prove the shares of what is kept in a folder."""
+    """Prove the shares of what is kept in a folder, or made now."""
+    if not words:
+        with tempfile.TemporaryDirectory() as folder:
+            prove_truth.main(["--keep", folder])
+            return main([folder])
     wrong = [line for form in ("logs", "dumps") for line in prove(Path(words[0]) / form)]
     print("\n" + ("\n".join(wrong) or "proven"))
     return 1 if wrong else 0

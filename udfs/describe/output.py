@@ -7,17 +7,23 @@ from typing import Any
 
 from udfs.describe import controller_context
 from udfs.describe import kafka_topics as describe
+from udfs.describe import replicas as replica_states
 from udfs.describe.controller_context import BrokerStatus, ControllerTerm
 from udfs.describe.kafka_topics import AT_MIN_ISR, UNDER_MIN_ISR, UNKNOWN, Selection, Tool
+from udfs.describe.replicas import VerifiedPartition
 from udfs.describe.snapshot import Snapshot, iso
 from udfs.kafka.releases import TRUNK, Release
 
 BROKERS, CONTROLLER, CONTEXT = "brokers", "controller", "context"
 """What can be shown instead of topics."""
+REPLICAS = "verify-replicas"
+"""The same, of a selection of partitions."""
 
 
-def as_text(snapshot: Snapshot, selection: Selection, view: str | None) -> list[str]:
-    """Lines for people; none where nothing is known."""
+def as_text(
+    snapshot: Snapshot, selection: Selection, view: str | None, verified: Sequence[VerifiedPartition] = ()
+) -> list[str]:
+    """Lines for people; none where nothing is known. `verified`: the selection, for the view of replicas."""
     cluster = snapshot.state
     if snapshot.is_before:
         return []
@@ -27,6 +33,8 @@ def as_text(snapshot: Snapshot, selection: Selection, view: str | None) -> list[
         return [controller_line(cluster.term)]
     if view == CONTEXT:
         return controller_context.lines(cluster)
+    if view == REPLICAS:
+        return list(replica_states.as_lines(snapshot, verified))
     return describe.lines(cluster.tool, selection, cluster.alive)
 
 
@@ -54,7 +62,9 @@ def controller_line(term: ControllerTerm) -> str:
     )
 
 
-def as_data(snapshot: Snapshot, selection: Selection, view: str | None) -> dict[str, Any]:
+def as_data(
+    snapshot: Snapshot, selection: Selection, view: str | None, verified: Sequence[VerifiedPartition] = ()
+) -> dict[str, Any]:
     """The same for programs. Null is unknown; `known` is false before the logs begin."""
     cluster = snapshot.state
     head = {
@@ -74,6 +84,8 @@ def as_data(snapshot: Snapshot, selection: Selection, view: str | None) -> dict[
         return head | {"controller": _controller(cluster.term)}
     if view == CONTEXT:
         return head | {"context": None if snapshot.is_before else controller_context.as_data(cluster)}
+    if view == REPLICAS:
+        return head | {"partitions": replica_states.as_data(verified)}
     return head | {
         "topics": [describe.as_data(cluster.tool, topic, partitions) for topic, partitions in selection.topics]
     }
@@ -102,7 +114,7 @@ def remarks(snapshot: Snapshot, selection: Selection, view: str | None) -> Itera
     if snapshot.asked > snapshot.last:
         yield f"Its logs end then; changes until {iso(snapshot.asked)} are not known."
     yield from snapshot.notes
-    if view is None:
+    if view in (None, REPLICAS):
         yield from _remarks_on_topics(cluster.tool, selection)
     elif view == BROKERS and not cluster.alive:
         yield "No controller log shows which brokers were alive."

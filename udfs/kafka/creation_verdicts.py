@@ -1,4 +1,5 @@
-"""The assignment of a new topic, by the properties that every placement has: plain functions over rows as dicts.
+"""The assignments of new topics and of partitions added to them, by the properties that every placement has: plain
+functions over rows as dicts.
 
 Kafka draws where it starts, so an assignment is not recomputed; but without racks all follows from the start and the
 shift, and those show in it (`udfs.kafka.placement`).
@@ -6,13 +7,13 @@ shift, and those show in it (`udfs.kafka.placement`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
+from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
 from udfs.kafka.placement import place_rack_unaware
 from udfs.kafka.verdicts import Verdict, verdict_of
 
-RULE = "assignment_at_creation"
+RULE, ADDED = "assignment_at_creation", "added_partitions"
 MOST_BROKERS = 100
 """With more brokers no start is looked for."""
 
@@ -26,11 +27,42 @@ def judge_creation(assignment: Mapping[int, Sequence[int]]) -> Verdict:
     """
     expected = "distinct replicas"
     for partition, replicas in sorted(assignment.items()):
-        if not replicas or len({*replicas}) < len(replicas) or min(replicas) < 0:
+        if not _are_distinct(replicas):
             return _verdict(VIOLATED, expected, f"{list(replicas)} for partition {partition}")
     sizes = sorted({len(replicas) for replicas in assignment.values()})
     count = f"{len(assignment)} partition{'s' if len(assignment) > 1 else ''} of {' or '.join(map(str, sizes))}"
     return _verdict(HOLDS, expected, f"{count}, {_placement(assignment)}")
+
+
+def judge_addition(
+    partition: int, replicas: Sequence[int], factors: Collection[int], *, knows_factors: bool, is_kraft: bool
+) -> Verdict:
+    """The replicas of a partition that was added to a topic: distinct brokers, as many as partition 0 has.
+
+    `factors`: how many that had at some time, as far as known; `knows_factors`: whether that is all of its time. After
+    kafka.admin.AdminUtils.addPartitions (0.8.0), kafka.zk.AdminZkClient.addPartitions (1.1 on) and
+    ReplicationControlManager.createPartitions (KRaft): they take the replication factor from partition 0, and refuse
+    another that is asked for. With ZooKeeper another program may write the assignment by itself.
+    """
+    expected = "distinct replicas, as many as partition 0 has"
+    actual = f"{list(replicas)} for partition {partition}, {' or '.join(map(str, sorted(factors)))} for partition 0"
+    missing: tuple[str, ...] = ()
+    if not _are_distinct(replicas):
+        verdict, actual = VIOLATED, f"{list(replicas)} for partition {partition}"
+    elif len(replicas) in factors:
+        verdict, actual = HOLDS, f"{list(replicas)} for partition {partition}"
+    elif not factors or not knows_factors:
+        verdict, missing = UNKNOWN, ("the assignment of partition 0",)
+    elif is_kraft:
+        verdict = VIOLATED
+    else:
+        verdict, missing = UNKNOWN, ("who wrote the assignment",)
+    return verdict_of(Finding(ADDED, verdict, 0, expected, "" if verdict == UNKNOWN else actual, missing))
+
+
+def _are_distinct(replicas: Sequence[int]) -> bool:
+    """Whether there are any replicas, each another broker."""
+    return bool(replicas) and len({*replicas}) == len(replicas) and min(replicas) >= 0
 
 
 def _placement(assignment: Mapping[int, Sequence[int]]) -> str:

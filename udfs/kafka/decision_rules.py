@@ -10,17 +10,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """A rule: what it says, the first and (unless it still applies) the last release it applies to, and Kafka's source.
-
-    `is_replayed`: whether the replay of a night applies it; the others wait for their inputs.
-    """
+    """A rule: what it says, Kafka's source, the first and (unless it still applies) the last release it applies to."""
 
     name: str
     statement: str
     since: str
     source: str
     until: str | None = None
-    is_replayed: bool = True
 
 
 INVARIANTS = (
@@ -145,7 +141,6 @@ INVARIANTS = (
         since="2.1",
         until="3.9",
         source="kafka.controller.ControllerContext.updatePartitionStateMetrics",
-        is_replayed=False,
     ),
     DecisionRule(
         "elr_disjoint_from_isr",
@@ -319,6 +314,30 @@ DECISIONS = (
         since="0.8.0",
         source="kafka.admin.AdminUtils.validateTopicCreate, kafka.zk.AdminZkClient.validateTopicCreate, "
         "org.apache.kafka.controller.ReplicationControlManager.validateManualPartitionAssignment (KRaft)",
+    ),
+    DecisionRule(
+        "added_partitions",
+        "A partition that is added to a topic has distinct replicas, as many as partition 0 has.",
+        since="0.8.0",
+        source="kafka.admin.AdminUtils.addPartitions, kafka.zk.AdminZkClient.addPartitions (1.1 on), "
+        "org.apache.kafka.controller.ReplicationControlManager.createPartitions (KRaft)",
+    ),
+    DecisionRule(
+        "message_order",
+        "A broker handles a request that it has received, a replica is offline before it is told to delete its log, "
+        "and a partition that is gone changes its state no more.",
+        since="0.8.0",
+        until="3.9",
+        source="kafka.server.ReplicaManager.becomeLeaderOrFollower, kafka.controller.ReplicaStateMachine, "
+        "kafka.controller.TopicDeletionManager",
+    ),
+    DecisionRule(
+        "failover_order",
+        "A controller that takes office loads its context before it sends requests, and before it starts the state "
+        "machines of replicas, then of partitions; then it serves.",
+        since="0.8.0",
+        source="kafka.controller.KafkaController.onControllerFailover (ZooKeeper), "
+        "org.apache.kafka.controller.QuorumController (KRaft)",
     ),
     DecisionRule(
         "reassignment_end",

@@ -17,11 +17,14 @@ from operator import itemgetter
 from typing import Any
 
 from udfs.kafka.cluster_invariants import check_broker_epochs, check_controllers
-from udfs.kafka.creation_verdicts import judge_creation
+from udfs.kafka.creation_verdicts import judge_addition, judge_creation
 from udfs.kafka.decision_releases import by_any, releases_of
 from udfs.kafka.deletion_verdicts import judge_deletion
 from udfs.kafka.election_verdicts import judge_election
+from udfs.kafka.failover_verdicts import judge_failover
+from udfs.kafka.gauge_verdicts import judge_gauge
 from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
+from udfs.kafka.message_verdicts import judge_messages
 from udfs.kafka.proof_lines import ELECTION, proof_lines
 from udfs.kafka.reassignment_steps import judge_steps
 from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
@@ -170,13 +173,16 @@ def _judged_path(transitions: Sequence[VerdictRow], possible: Sequence[Release])
 
 def request_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
     """Lines about requests, deletions and reassignments, those of one incarnation together in order of time: see
-    `judge_requests`, `judge_deletion`, `judge_steps`."""
+    `judge_requests`, `judge_deletion`, `judge_steps`, `judge_messages`, `judge_gauge`."""
     for (name, *_), of_incarnation in groupby(lines, key=itemgetter(*INCARNATION)):
         if name not in releases:
             continue
         text, ever_kraft = releases[name]
         possible, rows = possible_releases(text, kraft=False), list(of_incarnation)
-        judged = [(j.verdict, j.about, j.lines) for j in judge_requests(rows, possible, migrates=ever_kraft)]
+        of_requests = (
+            judge_requests(rows, possible, migrates=ever_kraft), judge_messages(rows), judge_gauge(rows, possible)
+        )  # fmt: skip
+        judged = [(j.verdict, j.about, j.lines) for by_rule in of_requests for j in by_rule]
         steps = [(j.verdict, j.about, j.lines) for j in judge_steps(rows)]
         for verdict, about, proof in (*judged, *steps, *judge_deletion(rows, possible)):
             row = {**rows[0], "evidence": _evidence(proof)}
@@ -211,15 +217,24 @@ def cache_verdicts(caches: Iterable[VerdictRow], releases: Releases) -> Iterator
 
 
 def creation_verdicts(topics: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
-    """New topics with `partitions`, the first states of each: see `judge_creation`."""
+    """New topics with `partitions`, the first states of each, and those of partitions that were `added` later, with
+    what `judge_addition` goes by: see `judge_creation`."""
     for row in topics:
-        if row["cluster"] in releases:
-            verdict = judge_creation({first["partition"]: first["replicas"] for first in row["partitions"]})
-            created = {
-                **row,
-                "evidence": [line for first in row["partitions"] for line in (first["evidence"] or ())[:1]],
-            }
+        if row["cluster"] not in releases:
+            continue
+        firsts = row["partitions"] or []
+        if firsts:
+            verdict = judge_creation({first["partition"]: first["replicas"] for first in firsts})
+            created = {**row, "evidence": [line for first in firsts for line in (first["evidence"] or ())[:1]]}
             yield _verdict_row(created, verdict, f"{row['topic']}#{row['incarnation']}", row["at"])
+        for first in row["added"] or ():
+            is_kraft = releases[row["cluster"]][1] and bool(ran_kraft(row, first["began"]))
+            verdict = judge_addition(
+                first["partition"], first["replicas"], row["factors"] or (), knows_factors=row["knows_factors"],
+                is_kraft=is_kraft,
+            )  # fmt: skip
+            added = {**row, "partition": first["partition"], "evidence": (first["evidence"] or [])[:1]}
+            yield _verdict_row(added, verdict, _incarnation(added), first["began"])
 
 
 def rebalance_verdicts(lines: Iterable[VerdictRow], releases: Releases) -> Iterator[VerdictRow]:
@@ -327,14 +342,20 @@ def _metadata_version(row: VerdictRow) -> ProtocolVersion | None:
 
 def controller_verdicts(terms: Iterable[VerdictRow]) -> Iterator[VerdictRow]:
     """Controller terms in order, those of one life of a cluster and mode together: epochs grow and each belongs to one
-    controller."""
+    controller (`claimed_by`: all that lines name; null: to that of the term), and each took its `steps` in order."""
     for (_, life, _), of_cluster in groupby(terms, key=itemgetter("cluster", "cluster_incarnation", "mode")):
-        claims = list(of_cluster)
-        for finding in check_controllers([(row["controller_epoch"], row["controller_id"]) for row in claims]):
-            claim = claims[finding.at]
-            subject = f"controller {claim['controller_id']} epoch {claim['controller_epoch']}"
-            subject += f" of life {life}" if life else ""
-            yield _verdict_row(claim, verdict_of(finding), subject, claim["since"])
+        rows = list(of_cluster)
+        claims = [(row, node) for row in rows for node in row["claimed_by"] or [row["controller_id"]]]
+        judged = [
+            (*claims[finding.at], verdict_of(finding), claims[finding.at][0]["evidence"])
+            for finding in check_controllers([(row["controller_epoch"], node) for row, node in claims])
+        ]
+        for row in rows:
+            if (in_order := judge_failover(row["mode"], row["steps"] or (), row["until"])) is not None:
+                judged.append((row, row["controller_id"], in_order[0], _evidence(in_order[1])))
+        for row, node, verdict, lines in judged:
+            subject = f"controller {node} epoch {row['controller_epoch']}{f' of life {life}' if life else ''}"
+            yield _verdict_row({**row, "evidence": lines}, verdict, subject, row["since"])
 
 
 def _incarnation(row: VerdictRow) -> str:

@@ -110,7 +110,7 @@ def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, *
     """A fact of an incident; what is not given is null."""
     names = (
         "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "topic", "partition",
-        "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text",
+        "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
     common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
@@ -132,10 +132,15 @@ def outage(topic: str, since: float, until: float | None, healed_by: str | None,
 
 
 def test_an_incident_with_its_symptoms() -> None:
+    """a-0 had another replica in sync, b-0 had broker 3 alone; broker 2 was away already."""
+    away = {**CRASH, "others": [{"node": 2, "since": at(5)}]}
     facts = [
-        CRASH, outage("a", 19.1, 19.2, "clean_election"), outage("b", 19.1, 32.1, "broker_return", 4),
-        fact("controller", 19.05, node=3, other=1, count=7, line=5), fact("out_of_isr", 19, count=12),
-        fact("reassignment", 20, 32, line=6, topic="c", partition=1, node=3),
+        away, {**outage("a", 19.1, 19.2, "clean_election"), "ids": [1, 3], "healed_by_broker": 1, "count": 0},
+        {**outage("b", 19.1, 32.1, "broker_return", 4), "ids": [3], "count": 2},
+        fact("failed", 19.08, line=7, topic="b", partition=0, ids=[0, 1]),
+        fact("controller", 19.05, 19.111, node=3, other=1, count=7, line=5),
+        fact("out_of_isr", 19.1, count=12, line=8), fact("rejoined", 33, count=11, line=9),
+        fact("moved", 19.1, count=4, line=10), fact("reassignment", 20, 32, line=6, topic="c", partition=1, node=3),
     ]  # fmt: skip
     incident = incident_of(symptoms_of("c", facts))
     assert incident is not None
@@ -149,24 +154,31 @@ def test_an_incident_with_its_symptoms() -> None:
     assert incident["leaderless_partition_minutes"] == pytest.approx((0.1 + 13) / 60)
     assert incident["story"] == (
         "Broker 3 crashed after 2026-11-21 12:00:10.000, its last line; a controller noticed at 12:00:19.000 that it "
-        "was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown logged before [1]. "
-        "Node 3 was the controller (epoch 7): node 1 took over at 12:00:19.050 [2]. "
-        "2 partitions of 2 topics were without a leader from 12:00:19.100 on [3], 13.1 s summed over them. "
-        "The longest was b-0, for 13.0 s, ended by the return of broker 3 [4]. "
-        "2 elections failed meanwhile, and its replicas of 12 partitions dropped out of the ISR. "
-        "The reassignment of c-1 waited for broker 3 [5]. "
-        "Broker 3 was back at 12:00:32.000, after 13.0 s [1]."
+        "was gone [1], and it started anew at 12:00:30.000 with nothing of a shutdown logged before [1]; broker 2 "
+        "had been away since 12:00:05.000. "
+        "Node 3 was the controller (epoch 7): node 1 took over at 12:00:19.050 [2] and was ready 61 ms later. "
+        "2 partitions of 2 topics (b-0 and a-0) were without a leader from 12:00:19.100 on [3], 13.1 s summed over "
+        "them; 4 that it led got another leader at once [4]. "
+        "Broker 3 was the only replica in sync of b-0, so no other one could be elected; 2 elections failed, the "
+        "first at 12:00:19.080 with brokers 0 and 1 alive [5]. "
+        "The longest, of b-0, ended by the return of broker 3 at 12:00:32.100, after 13.0 s [6]; the others: 1 by "
+        "a clean election within 100 ms. "
+        "The reassignment of c-1 waited for broker 3 [7]. "
+        "Broker 3 was back at 12:00:32.000, after 13.0 s [1]; its replicas of 12 partitions had dropped out of the "
+        "ISR [8], those of 11 were in it again by 12:00:33.000 [9]."
     )
     assert [step["what"] for step in incident["steps"]] == [
         "a controller noticed that broker 3 was gone",
         "node 1 took over as controller from node 3",
+        "an election of b-0 failed",
         "a-0 lost its leader",
         "the reassignment of c-1 waits for broker 3",
         "broker 3 started anew",
         "broker 3 was back",
         "b-0 was no longer without a leader",
+        "the last replica of broker 3 was in the ISR again",
     ]
-    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 4, 6]
+    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 10, 7, 4, 6, 8, 9]
 
 
 SHUTDOWN = {**CRASH, "how": "shut_down", "ended_by": "controlled_shutdown"}
@@ -207,7 +219,7 @@ def test_each_line_of_a_crash_stands_where_it_proves_something() -> None:
     """The first line of the evidence is the controller's notice, the second the next start."""
     lines = [{"node_id": node, "file_id": "f", "line": line} for node, line in ((1, 7), (3, 8), (1, 9))]
     incident = incident_with({**CRASH, "evidence": lines})
-    assert "that it was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown" in incident["story"]
+    assert "that it was gone [1], and it started anew at 12:00:30.000 with nothing of a shutdown" in incident["story"]
     assert "logged before [2]." in incident["story"]
     assert [line["line"] for line in incident["evidence"]] == [7, 8, 9]
     unseen = incident_with({**CRASH, "at": at(30), "noticed_at": None, "evidence": lines[1:]})

@@ -24,7 +24,9 @@ from udfs.incidents.incidents import incidents_of
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-AWAY = T.ArrayType(T.StructType([column("node", INT, "Broker."), column("since", TIME, "Since when.")]))
+AWAY = T.ArrayType(
+    T.StructType([column("node", INT, "Broker."), column("since", LONG, "Since when, microseconds since 1970.")])
+)
 """Other brokers that were away already as one went, those that had gone first before."""
 FACTS = T.StructType(
     [
@@ -144,7 +146,7 @@ def _away(earlier: Column) -> Column:
         is_other = (stop["role"] == "broker") & (stop["node"] != F.col("node_id"))
         return is_other & (stop["until"].isNull() | (stop["until"] > F.col("since")))
 
-    return F.transform(F.filter(earlier, is_away), lambda stop: F.struct(stop["node"], stop["since"]))
+    return F.transform(F.filter(earlier, is_away), lambda stop: F.struct(stop["node"], F.unix_micros(stop["since"])))
 
 
 def _log_dirs(failures: DataFrame) -> DataFrame:

@@ -11,10 +11,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jobs.nightly.summary_facts import (
+    IS_ALONE,
     IS_DELETION,
     MOST,
     NOTHING_KNOWN,
     STREAM_COLUMNS,
+    UNCLEAN_ORDER,
     ClusterSummary,
     Row,
     summaries_of,
@@ -63,11 +65,16 @@ QUERIES: Mapping[str, str] = {
         MOST + 1,
     ),
     "partition_timeline": f"""
-        SELECT cluster, count(*) AS states, count(DISTINCT (topic, partition)) AS partitions,
+        SELECT cluster, NULL AS broker, NULL AS alone, NULL AS unreplicated, NULL AS names,
+            count(*) AS states, count(DISTINCT (topic, partition)) AS partitions,
             count(DISTINCT topic) AS topics, sum(inferred::INTEGER) AS inferred, sum(missing_before) AS missing,
             count_if(until IS NULL) AS current,
             count_if(until IS NULL AND availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
-        FROM partition_timeline GROUP BY cluster""",
+        FROM partition_timeline GROUP BY cluster UNION ALL BY NAME
+        SELECT cluster, leader AS broker, count_if(len(replicas) > 1) AS alone,
+            count_if(len(replicas) = 1) AS unreplicated, coalesce(list_slice(list(concat(topic, '-', partition)
+                ORDER BY topic, partition) FILTER (len(replicas) > 1), 1, {MOST}), []) AS names
+        FROM partition_timeline WHERE {IS_ALONE.format(size="len")} GROUP BY cluster, leader""",
     "clock_offsets": """
         SELECT cluster, node_id, sum(pairs) AS pairs, max(reference) AS reference,
             max(contradicting) AS contradicting, max(len(applied) > 0) AS corrected,
@@ -83,7 +90,7 @@ QUERIES: Mapping[str, str] = {
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""
         WITH judged AS (SELECT *, coalesce("at" > {KNOWN_UNTIL}, true) AS is_new FROM elections)
-        FROM ({_first(UNCLEAN_ELECTIONS, '"at" NULLS FIRST, topic, partition')}) UNION ALL BY NAME
+        FROM ({_first(UNCLEAN_ELECTIONS, UNCLEAN_ORDER.format(at='"at" NULLS FIRST'))}) UNION ALL BY NAME
         SELECT cluster, succeeded, unclean, is_new, count(*) AS total, sum(lost_records_min) AS lost_min,
             sum(lost_records_max) AS lost_max, count_if(lost_records_max IS NULL) AS unbounded,
             count_if(leader = last_leader) AS led_on

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.nightly.summary_facts import (
+    IS_ALONE,
     IS_DELETION,
     MOST,
     NOTHING_KNOWN,
     STREAM_COLUMNS,
+    UNCLEAN_ORDER,
     ClusterSummary,
     Row,
     summaries_of,
@@ -80,7 +82,8 @@ def _terms(controller_timeline: DataFrame) -> DataFrame:
 
 
 def _state_counts(partition_timeline: DataFrame) -> DataFrame:
-    return partition_timeline.groupBy("cluster").agg(
+    """How many states and partitions there are, and, with `broker`, what it alone has in sync at the end."""
+    counts = partition_timeline.groupBy("cluster").agg(
         F.count(F.lit(1)).alias("states"),
         F.countDistinct("topic", "partition").alias("partitions"),
         F.countDistinct("topic").alias("topics"),
@@ -89,6 +92,15 @@ def _state_counts(partition_timeline: DataFrame) -> DataFrame:
         _sum(F.col("until").isNull()).alias("current"),
         _sum(F.col("until").isNull() & F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
     )
+    has_others = F.size("replicas") > 1
+    places = F.array_sort(F.collect_list(F.when(has_others, F.struct("topic", "partition"))))
+    alone = partition_timeline.where(IS_ALONE.format(size="size")).groupBy("cluster", F.col("leader").alias("broker"))
+    single_points = alone.agg(
+        _sum(has_others).alias("alone"),
+        _sum(~has_others).alias("unreplicated"),
+        F.transform(F.slice(places, 1, MOST), lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("names"),
+    )
+    return counts.unionByName(single_points, allowMissingColumns=True)
 
 
 def _clocks(clock_offsets: DataFrame) -> DataFrame:
@@ -128,7 +140,7 @@ def _elections(elections: DataFrame) -> DataFrame:
         _sum(F.col("lost_records_max").isNull()).alias("unbounded"),
         _sum(F.col("leader") == F.col("last_leader")).alias("led_on"),
     )
-    first = _first(rows.where("unclean AND is_new"), "at, topic, partition")
+    first = _first(rows.where("unclean AND is_new"), UNCLEAN_ORDER.format(at="at"))
     return first.unionByName(counts, allowMissingColumns=True)
 
 

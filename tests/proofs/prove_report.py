@@ -4,7 +4,7 @@ Writes a warehouse of a day of 10,000 partitions (140,000 states, 5,000 outages,
 without Spark, its report, and opens that in headless Chromium beside an empty page, in turn. Printed are the report's
 size, the seconds that writing took, the seconds from the navigation to the drawn page by the page's own clock and what
 a whole start of the browser takes, both also as multiples of the empty page, and the milliseconds of searching,
-filtering, ordering, scrolling and zooming. Fails if opening takes more than OPEN_S, or one of these more than FILTER_MS.
+filtering, ordering, scrolling and zooming. Fails if opening takes more than OPEN_S, or one of these over FILTER_MS.
 """
 
 from __future__ import annotations

@@ -266,6 +266,137 @@ def test_lost_records_are_summed_where_they_are_bounded() -> None:
     assert (one["lost_records_min"], one["lost_records_max"]) == (10, 18)
 
 
+ONE, TWO = "The unclean election of t-0 [2] ", "2 unclean elections of broker 2 (t-0 and t-1) [2] "
+LOSSES: dict[str, tuple[list[tuple[int | None, int | None, int | None]], str]] = {
+    # last leader, lost at least, at most, of each unclean election of broker 2 -> the sentence
+    "exact": ([(1, 5, 5)], f"{ONE}lost 5 records that broker 1 had."),
+    "the last leader": (
+        [(2, 0, None)], f"{ONE}made the last leader itself, broker 2, leader, from the end of its log.",
+    ),
+    "last leaders": (
+        [(2, 0, None), (2, 0, None)], f"{TWO}made the last leaders themselves leaders, from the end of their logs.",
+    ),
+    "several": (
+        [(1, 5, 5), (3, 1, 1)], f"{TWO}lost 6 records that brokers 1 and 3 had (5 of t-0 and 1 of t-1).",
+    ),
+    "bounds": ([(1, 5, 9), (None, 1, 2)], f"{TWO}lost 6 to 11 records that broker 1 had."),
+    "no upper bound": (
+        [(1, 5, 9), (1, None, None)],
+        f"{TWO}lost at least 5 records that broker 1 had; how many at most is not in the logs.",
+    ),
+    "nothing known": ([(1, None, None)], f"{ONE}lost records or not: how many is not in the logs."),
+    "nothing lost": ([(1, 0, 0)], f"{ONE}lost no records."),
+    "one led on": (
+        [(1, 5, 5), (2, 0, None)],
+        f"{TWO}lost 5 records that broker 1 had; in 1 of them the last leader itself led on.",
+    ),
+    "many": (
+        [(1, 1, 1)] * 4,
+        "4 unclean elections of broker 2 (t-0, t-1, t-2 and 1 more) [2] lost 4 records that broker 1 had.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_what_unclean_elections_lost(case: str) -> None:
+    elections, sentence = LOSSES[case]
+    facts = [
+        fact("unclean", 20, line=9, topic="t", partition=n, other=2, node=last, lost_min=least, lost_max=most)
+        for n, (last, least, most) in enumerate(elections)
+    ]
+    assert sentence in incident_with(CRASH, *facts)["story"]
+
+
+ISR: dict[str, tuple[list[dict[str, Any]], str]] = {  # outages -> why nobody could be elected
+    "one, alone": ([{"ids": [3]}], "Broker 3 was its only replica in sync, so no other one could be elected;"),
+    "all alone": ([{"ids": [3]}, {"ids": [3]}], "Broker 3 was the only replica in sync of all of them, so"),
+    "some alone": (
+        [{"ids": [3]}, {"ids": [3, 4]}],
+        "Broker 3 was the only replica in sync of t-0, so no other one could be elected; of the ISR of t-1 (3 and 4) "
+        "none was elected meanwhile; 2 elections failed.",
+    ),
+    "unknown": ([{"ids": None, "count": 0}], "without a leader from 12:00:19.000 on [2]. That ended"),
+    "at once": ([{"ids": [3, 4], "until": at(19.9), "ms": 900, "count": 0}], "on [2]. That ended"),
+    "empty": ([{"ids": [], "count": 0}], "on [2]. That ended"),
+    "many": (
+        [{"ids": [3]}] * 4 + [{"ids": None}], "the only replica in sync of 4 of them (t-0, t-1, t-2 and 1 more), so",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ISR)
+def test_why_nobody_could_be_elected(case: str) -> None:
+    changes, expected = ISR[case]
+    lost = [
+        {**outage("t", 19, 30, "broker_return"), "partition": number, **changed}
+        for number, changed in enumerate(changes)
+    ]
+    assert expected in incident_with(CRASH, *lost)["story"]
+
+
+WENT_ON = "Node 1 was no longer controller, though its process went on (epoch 1): "
+TERMS: dict[str, tuple[list[tuple[int, int | None, int | None]], str, str]] = {
+    # by term: who, who took over, ready after so many ms -> title, story
+    "another": (
+        [(1, 2, 61)],
+        "The controller changed from node 1 to 2",
+        f"{WENT_ON}node 2 took over at 12:00:05.000 [1] and was ready 61 ms later. "
+        "No partition is known to have been without a leader because of it.",
+    ),
+    "the same again": (
+        [(1, 1, None)],
+        "Node 1 resigned as controller and was elected anew",
+        f"{WENT_ON}node 1 took over again at 12:00:05.000 [1]. ",
+    ),
+    "nobody known": (
+        [(1, None, None)],
+        "Node 1 was no longer controller",
+        f"{WENT_ON}the logs name no successor after 12:00:05.000 [1]. ",
+    ),
+    "twice": (
+        [(1, 2, None), (2, 3, None)],
+        "The controller changed 2 times in a row, from node 1 to 3",
+        f"{WENT_ON}node 2 took over at 12:00:05.000 [1]; after epoch 2 node 3 took over at 12:00:05.000 [1]. ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TERMS)
+def test_controllers_that_changed(case: str) -> None:
+    terms, title, story = TERMS[case]
+    facts = [
+        fact("controller", 5, None if ms is None else 5 + ms / 1000, node=node, other=other, count=n + 1)
+        for n, (node, other, ms) in enumerate(terms)
+    ]
+    incident = incident_with(*facts)
+    assert incident["title"] == title
+    assert story in incident["story"]
+
+
+def test_replicas_that_never_joined_again() -> None:
+    left = incident_with(SHUTDOWN, fact("out_of_isr", 19, count=3))["story"]
+    assert left.endswith("dropped out of the ISR [1], and no line shows that they joined it again.")
+    gone = incident_with({**SHUTDOWN, "until": None}, fact("out_of_isr", 19, count=1))
+    assert gone["story"].endswith(
+        "Broker 3 was not back by the end of the logs; its replicas of 1 partition had dropped out of the ISR [1]."
+    )
+    assert gone["title"] == "Broker 3 was shut down, not back when the logs end"
+
+
+def test_no_story_has_more_than_eight_sentences() -> None:
+    facts = [
+        {**CRASH, "others": [{"node": 1, "since": at(1)}, {"node": 2, "since": at(2)}]},
+        *(fact("controller", 19 + n / 10, node=n, other=n + 1, count=n) for n in range(3)),
+        *({**outage("t", 19, 30, "broker_return"), "partition": n, "ids": [3, 4][: n % 2 + 1]} for n in range(4)),
+        fact("failed", 19, topic="t", partition=0, ids=[1]), UNCLEAN, fact("moved", 19, count=4),
+        fact("out_of_isr", 19, count=3), fact("rejoined", 40, count=3),
+        fact("reassignment", 20, 32, topic="c", partition=1, node=3),
+    ]  # fmt: skip
+    story = incident_with(*facts)["story"]
+    assert story.count(". ") + 1 == 8
+    assert "brokers 1 (since 12:00:01.000) and 2 (since 12:00:02.000) were away already" in story
+
+
 def test_a_controller_that_crashed_had_gone_when_another_took_over() -> None:
     stop = {**CRASH, "role": "controller", "at": at(30), "noticed_at": None, "node": 101}
     incident = incident_of(symptoms_of("c", [stop, fact("controller", 14, node=101, other=102, count=7)]))

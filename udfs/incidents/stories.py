@@ -6,6 +6,7 @@ lost. A number in square brackets is the place of a line in the incident's evide
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
@@ -136,18 +137,21 @@ def _others_away(telling: _Telling, stop: Fact) -> str:
 
 
 def _tell_log_dirs(telling: _Telling, symptoms: Symptoms) -> None:
-    for failure in symptoms.log_dirs[:MOST_LISTED]:
+    failures = symptoms.log_dirs
+    texts = []
+    for failure in failures[:MOST_LISTED]:
         replicas = count_text(failure["count"], "replica")
         text = f"log directory {failure['text']} of broker {failure['node']} failed with {replicas}"
-        telling.say(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}")
+        texts.append(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}")
         telling.step(failure["at"], text, failure)
         telling.step(failure["until"], f"broker {failure['node']} started anew", None)
-    if symptoms.log_dirs and symptoms.stop is None:
-        failure = symptoms.log_dirs[-1]
-        if failure["until"] is None:
-            telling.say(f"broker {failure['node']} has not started anew by the end of the logs")
-        else:
-            telling.say(f"broker {failure['node']} started anew at {telling.time(failure['until'])}")
+    if len(failures) > MOST_LISTED:
+        texts.append(f"in all {len(failures):,} failed")
+    telling.say("; ".join(texts))
+    if failures and symptoms.stop is None:
+        last = failures[-1]
+        anew = "not by the end of the logs" if last["until"] is None else f"at {telling.time(last['until'])}"
+        telling.say(f"broker {last['node']} started anew {anew}")
 
 
 def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
@@ -157,21 +161,22 @@ def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
         return
     is_lost = symptoms.stop is None or symptoms.stop["node"] != terms[0]["node"]
     lost = "was no longer controller, though its process went on" if is_lost else "was the controller"
-    first = _term_text(telling, terms[0])
-    telling.say(f"node {terms[0]['node']} {lost} (epoch {terms[0]['count']}): {first}")
-    if 1 < len(terms) <= MOST_LISTED:
-        changes = "; ".join(f"after epoch {term['count']} {_term_text(telling, term)}" for term in terms[1:])
-        telling.say(f"the controller changed {count_text(len(terms) - 1, 'more time')}: {changes}")
-    elif len(terms) > MOST_LISTED:
-        telling.say(f"in all {len(terms):,} terms of controllers ended in a row")
+    changes = [_term_text(telling, terms[0])]
+    if len(terms) <= MOST_LISTED:
+        changes += [f"after epoch {term['count']} {_term_text(telling, term)}" for term in terms[1:]]
+    else:
+        changes.append(f"in all {len(terms):,} terms of controllers ended in a row")
+    telling.say(f"node {terms[0]['node']} {lost} (epoch {terms[0]['count']}): {'; '.join(changes)}")
     for term in terms[: MOST_LISTED if len(terms) <= MOST_LISTED else 1]:
         telling.step(term["at"], f"{_successor(term)} as controller from node {term['node']}", term)
 
 
 def _term_text(telling: _Telling, term: Fact) -> str:
     """`node 1 took over at 12:00:19.050 [2] and was ready 61 ms later`."""
+    if term["other"] is None:
+        return f"{_successor(term)} after {telling.time(term['at'])}{telling.line(term, -1)}"
     ready = ""
-    if term["other"] is not None and term["until"] is not None and term["until"] > term["at"]:
+    if term["until"] is not None and term["until"] > term["at"]:
         ready = f" and was ready {length_text((term['until'] - term['at']) / 1000)} later"
     return f"{_successor(term)} at {telling.time(term['at'])}{telling.line(term, -1)}{ready}"
 
@@ -229,12 +234,15 @@ def _tell_why_nobody(telling: _Telling, symptoms: Symptoms) -> None:
     parts = []
     if symptoms.alone.count:
         brokers = sorted({fact["ids"][0] for fact in symptoms.alone.longest})
-        only = f"{brokers_text(brokers)} {'was' if len(brokers) == 1 else 'were each'} the only replica in sync of"
-        parts.append(f"{only} {_some(symptoms, symptoms.alone)}, so no other one could be elected")
+        which, was = _some(symptoms, symptoms.alone), "was" if len(brokers) == 1 else "were each"
+        only = "its only replica in sync" if which == IT else f"the only replica in sync of {which}"
+        parts.append(f"{brokers_text(brokers)} {was} {only}, so no other one could be elected")
     if symptoms.without_isr.count:
         longest = symptoms.without_isr.longest[0]
         isr = listed_text(map(str, longest["ids"]))
-        parts.append(f"of the ISR of {_some(symptoms, symptoms.without_isr)} ({isr}) none was elected meanwhile")
+        which = _some(symptoms, symptoms.without_isr)
+        of = "its ISR" if which == IT else f"the ISR of {which}"
+        parts.append(f"of {of} ({isr}) none was elected meanwhile")
     failed = symptoms.failed
     if symptoms.elections_failed:
         how = f"{count_text(symptoms.elections_failed, 'election')} failed"
@@ -247,11 +255,15 @@ def _tell_why_nobody(telling: _Telling, symptoms: Symptoms) -> None:
     telling.say("; ".join(parts))
 
 
+IT = "it"
+"""What `_some` calls the only partition."""
+
+
 def _some(symptoms: Symptoms, some: Outages) -> str:
     """`it` or `all of them`, or how many of them, by name if they are not all."""
     count = len(some.partitions)
     if count >= len(symptoms.partitions):
-        return "it" if count == 1 else "all of them"
+        return IT if count == 1 else "all of them"
     names = names_text(_named(some), count)
     return names if count <= MOST_NAMED else f"{count:,} of them ({names})"
 
@@ -301,34 +313,50 @@ def _tell_losses(telling: _Telling, symptoms: Symptoms) -> None:
     elections = symptoms.unclean
     if not elections:
         return
-    low, high = symptoms.lost_min, symptoms.lost_max if symptoms.lost_is_bounded else None
-    count = "an unclean election" if len(elections) == 1 else f"{len(elections):,} unclean elections"
-    leaders = sorted({fact["other"] for fact in elections if fact["other"] is not None})
-    of = f" of {brokers_text(leaders[:MOST_LISTED])}" if leaders else ""
-    head = f"{count}{of} ({names_text(map(partition_of, elections[:MOST_NAMED]), len(elections))})"
-    were = "was" if len(elections) == 1 else "were"
-    telling.say(f"there {were} {head}{telling.line(elections[0])}: {_lost(symptoms, low, high)}")
+    line = telling.line(elections[0])
+    if len(elections) == 1:
+        head = f"the unclean election of {partition_of(elections[0])}{line}"
+    else:
+        leaders = sorted({fact["other"] for fact in elections if fact["other"] is not None})
+        of = f" of {brokers_text(leaders)}" if 0 < len(leaders) <= MOST_LISTED else ""
+        names = names_text(map(partition_of, elections[:MOST_NAMED]), len(elections))
+        head = f"{len(elections):,} unclean elections{of} ({names}){line}"
+    telling.say(f"{head} {_lost(elections)}")
     for fact in elections[:MOST_LISTED]:
         telling.step(fact["at"], f"unclean election of {partition_of(fact)}: broker {fact['other']}", fact)
 
 
-def _lost(symptoms: Symptoms, low: int | None, high: int | None) -> str:
-    """How many records were lost, of each partition where they are few, and which brokers had held them."""
-    elections = symptoms.unclean
-    if all(fact["node"] is not None and fact["node"] == fact["other"] for fact in elections):
-        return "the last leader itself was elected, and led on from the end of its log"
-    if not low and high is None:
-        return "how many records were lost is not in the logs"
-    holders = sorted({fact["node"] for fact in elections if fact["node"] is not None and fact["node"] != fact["other"]})
+def _lost(elections: Sequence[Fact]) -> str:
+    """What unclean elections lost: how many records, of each partition where they are few, and who had held them.
+
+    Of the last leader itself nothing is lost but what its disk lost.
+    """
+    others = [fact for fact in elections if fact["node"] is None or fact["node"] != fact["other"]]
+    led_on = len(elections) - len(others)
+    if not others and len(elections) == 1:
+        return f"made the last leader itself, broker {elections[0]['other']}, leader, from the end of its log"
+    if not others:
+        return "made the last leaders themselves leaders, from the end of their logs"
+    besides = f"; in {led_on:,} of them the last leader itself led on" if led_on else ""
+    low = sum(fact["lost_min"] or 0 for fact in others)
+    most = [fact["lost_max"] for fact in others]
+    high = None if None in most else sum(most)
+    holders = sorted({fact["node"] for fact in others if fact["node"] is not None})
     had = f" that {brokers_text(holders)} had" if 0 < len(holders) <= MOST_LISTED else ""
     if low == high:
-        lost = f"{count_text(low or 0, 'record')}{had} {'was' if low == 1 else 'were'} lost"
-        exact = [fact for fact in elections if fact["lost_min"] is not None]
-        if 1 < len(exact) <= MOST_NAMED:
-            lost += f" ({listed_text(_lost_of(fact) for fact in exact)})"
-        return lost
-    most = f"{count_text(high, 'record')} at most" if high is not None else "no upper bound is in the logs"
-    return f"at least {count_text(low or 0, 'record')}{had} {'was' if low == 1 else 'were'} lost, {most}"
+        records = f"lost {count_text(low, 'record')}{had}" if low else "lost no records"
+        return f"{records}{_lost_by_partition(others)}{besides}"
+    if high is not None:
+        return f"lost {low:,} to {count_text(high, 'record')}{had}{besides}"
+    if low:
+        return f"lost at least {count_text(low, 'record')}{had}; how many at most is not in the logs{besides}"
+    return f"lost records or not: how many is not in the logs{besides}"
+
+
+def _lost_by_partition(elections: Sequence[Fact]) -> str:
+    if not 1 < len(elections) <= MOST_NAMED or not any(fact["lost_min"] for fact in elections):
+        return ""
+    return f" ({listed_text(_lost_of(fact) for fact in elections)})"
 
 
 def _lost_of(fact: Fact) -> str:

@@ -112,8 +112,8 @@ INCIDENTS = table(
     column(
         "story",
         TEXT,
-        "The same in two to eight sentences: how it began, what it did to which partitions, why nobody could be elected, "
-        "what ended it, what was lost. `[2]` is the second line of `evidence`.",
+        "The same in two to eight sentences: how it began, what it did to which partitions, why nobody could be "
+        "elected, what ended it, what was lost. `[2]` is the second line of `evidence`.",
     ),
     EVIDENCE_COLUMN,
 )

@@ -229,10 +229,11 @@ def _card(report: Report, incident: dict[str, Any], number: int) -> str:
 def _with_references(story: str, incident: int, lines: int) -> str:
     """A story as HTML, whose `[2]` shows that line of the incident."""
 
-    def reference(found: re.Match[str]) -> str:
-        return f'<button class="ref" data-go="incident:{incident}:{found[1]}">{found[0]}</button>'
+    def reference(match: re.Match[str]) -> str:
+        button = f'<button class="ref" data-go="incident:{incident}:{match[1]}">{match[0]}</button>'
+        return button if 1 <= int(match[1]) <= lines else match[0]
 
-    return re.sub(r"\[(\d+)\]", lambda found: reference(found) if int(found[1]) <= lines else found[0], story)
+    return re.sub(r"\[(\d{1,3})\]", reference, story)
 
 
 def _clock(report: Report, ms: int) -> str:

@@ -145,8 +145,8 @@ def opened(page: Path, profile: Path) -> tuple[float, dict[str, float]]:
     command = [BROWSER, *QUIET, f"--user-data-dir={profile}", "--dump-dom", page.as_uri()]
     dom = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
     wall = time.monotonic() - began
-    found = re.findall(r'<pre id="took">(.*?)</pre>', dom, re.DOTALL)
-    return wall, json.loads(unescape(found[0]))
+    texts = re.findall(r'<pre id="took">(.*?)</pre>', dom, re.DOTALL)
+    return wall, json.loads(unescape(texts[0]))
 
 
 def measured(page: str) -> str:

@@ -11,53 +11,17 @@ from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
 from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms, count_of
+from udfs.incidents.telling import Step, Telling, partition_of
 from udfs.incidents.titles import away_text, name_of
 from udfs.incidents.wording import at_text, brokers_text, count_text, length_text, listed_text, names_text
 
 MOST_LISTED = 5
 """Steps of one kind that are listed."""
-Step = dict[str, Any]
-
-
-class _Telling:
-    """Steps, sentences and their lines, as they come."""
-
-    def __init__(self, since: int) -> None:
-        self.since = since
-        self.steps: list[Step] = []
-        self.sentences: list[str] = []
-        self.evidence: list[dict[str, Any]] = []
-
-    def line(self, fact: Fact | None, nth: int = 0) -> str:
-        """` [2]` for a fact's line, which becomes evidence; nothing where it has none."""
-        lines = (fact or {}).get("evidence") or []
-        if not lines:
-            return ""
-        line = dict(lines[min(nth, len(lines) - 1)])
-        if line not in self.evidence:
-            self.evidence.append(line)
-        return f" [{self.evidence.index(line) + 1}]"
-
-    def time(self, at: int) -> str:
-        """A time, with its date if that is not the one on which the incident began."""
-        return at_text(at, self.since)
-
-    def step(self, at: int | None, what: str, fact: Fact | None, nth: int = 0) -> None:
-        """What happened at a time, with its line."""
-        if at is None:
-            return
-        lines = (fact or {}).get("evidence") or [{"node_id": None, "file_id": None, "line": None}]
-        self.steps.append({"at": at, "what": what, **lines[min(nth, len(lines) - 1)]})
-
-    def say(self, sentence: str) -> None:
-        """One sentence, unless it is empty."""
-        if sentence:
-            self.sentences.append(f"{sentence[0].upper()}{sentence[1:]}.")
 
 
 def story_of(symptoms: Symptoms, cause: str | None, since: int) -> tuple[list[Step], str, list[dict[str, Any]]]:
     """Steps in order of time, the story, and the lines that it names."""
-    telling = _Telling(since)
+    telling = Telling(since)
     _tell_root(telling, symptoms, cause, since)
     _tell_terms(telling, symptoms)
     _tell_outages(telling, symptoms)
@@ -70,13 +34,8 @@ def story_of(symptoms: Symptoms, cause: str | None, since: int) -> tuple[list[St
     return steps, " ".join(telling.sentences), telling.evidence
 
 
-def partition_of(fact: Fact) -> str:
-    """`orders-3`."""
-    return f"{fact['topic']}-{fact['partition']}"
-
-
 # ---- how it began ---------------------------------------------------------------------------------------------------
-def _tell_root(telling: _Telling, symptoms: Symptoms, cause: str | None, since: int) -> None:
+def _tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: int) -> None:
     on = at_text(since)
     if symptoms.stop is not None:
         _tell_stop(telling, symptoms.stop, on)
@@ -89,7 +48,7 @@ def _tell_root(telling: _Telling, symptoms: Symptoms, cause: str | None, since: 
         telling.say(f"from {on} on partitions lost their leaders, and the logs do not tell why")
 
 
-def _tell_stop(telling: _Telling, stop: Fact, on: str) -> None:
+def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
     name, how, line = name_of(stop), stop["how"], telling.line(stop)
     others = _others_away(telling, stop)
     starts = f"started anew at {telling.time(stop['started_at'])}" if stop["started_at"] is not None else ""
@@ -112,7 +71,7 @@ def _tell_stop(telling: _Telling, stop: Fact, on: str) -> None:
         telling.step(stop["started_at"], f"{name} started anew", stop, len(stop["evidence"]) - 1)
 
 
-def _tell_crash(telling: _Telling, stop: Fact, on: str, starts: str, others: str) -> None:
+def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str, others: str) -> None:
     """A process that went without a word: when it was last heard of, when that was noticed, when it came anew."""
     name, noticed = name_of(stop), stop["noticed_at"]
     last = f" after {at_text(stop['began_after'])}, its last line" if stop["began_after"] is not None else f" by {on}"
@@ -125,7 +84,7 @@ def _tell_crash(telling: _Telling, stop: Fact, on: str, starts: str, others: str
     telling.step(noticed, f"a controller noticed that {name} was gone", stop)
 
 
-def _others_away(telling: _Telling, stop: Fact) -> str:
+def _others_away(telling: Telling, stop: Fact) -> str:
     """`; broker 2 had been away since 11:47:23.425`; nothing if no other one was."""
     others = stop["others"] or []
     if not others:
@@ -136,7 +95,7 @@ def _others_away(telling: _Telling, stop: Fact) -> str:
     return f"; brokers {names_text(since, len(others))} were away already"
 
 
-def _tell_log_dirs(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_log_dirs(telling: Telling, symptoms: Symptoms) -> None:
     failures = symptoms.log_dirs
     texts = []
     for failure in failures[:MOST_LISTED]:
@@ -154,7 +113,7 @@ def _tell_log_dirs(telling: _Telling, symptoms: Symptoms) -> None:
         telling.say(f"broker {last['node']} started anew {anew}")
 
 
-def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_terms(telling: Telling, symptoms: Symptoms) -> None:
     """Who was controller until then, who took over, and when that one was ready."""
     terms = symptoms.terms
     if not terms:
@@ -171,7 +130,7 @@ def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
         telling.step(term["at"], f"{_successor(term)} as controller from node {term['node']}", term)
 
 
-def _term_text(telling: _Telling, term: Fact) -> str:
+def _term_text(telling: Telling, term: Fact) -> str:
     """`node 1 took over at 12:00:19.050 [2] and was ready 61 ms later`."""
     if term["other"] is None:
         return f"{_successor(term)} after {telling.time(term['at'])}{telling.line(term, -1)}"
@@ -188,7 +147,7 @@ def _successor(term: Fact) -> str:
 
 
 # ---- what it did ----------------------------------------------------------------------------------------------------
-def _tell_outages(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_outages(telling: Telling, symptoms: Symptoms) -> None:
     """Which partitions had no leader from when on, or that none is known; how many others led at once."""
     first = symptoms.first
     if symptoms.longest is None or first is None:
@@ -209,7 +168,7 @@ def _tell_outages(telling: _Telling, symptoms: Symptoms) -> None:
     telling.step(first["at"], f"{partition_of(first)} lost its leader", first)
 
 
-def _others_led(telling: _Telling, moved: Fact | None) -> str:
+def _others_led(telling: Telling, moved: Fact | None) -> str:
     """`; 4 that it led got another leader at once [3]`; nothing if none did."""
     return f"; {moved['count']:,} that it led got another leader at once{telling.line(moved)}" if moved else ""
 
@@ -229,7 +188,7 @@ def _still_open(symptoms: Symptoms) -> str:
     return f"; {still:,} of them {'is' if still == 1 else 'are'} so still at the end of the logs"
 
 
-def _tell_why_nobody(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_why_nobody(telling: Telling, symptoms: Symptoms) -> None:
     """Why partitions had no leader for long: who was in their ISR, and which elections failed."""
     parts = []
     if symptoms.alone.count:
@@ -279,7 +238,7 @@ _HEALED = {
 """What ended one time without a leader by which broker, one, and several, by `healed_by`."""
 
 
-def _tell_healing(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
     """What ended the times without a leader: the longest one, then the others by what ended them."""
     longest = symptoms.longest
     if longest is None:
@@ -308,7 +267,7 @@ def _others_healed(symptoms: Symptoms, kind: str) -> str:
     return f"{count:,} by {_HEALED[kind][1 if count == 1 else 2]} within {length_text(others[0]['ms'])}"
 
 
-def _tell_losses(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_losses(telling: Telling, symptoms: Symptoms) -> None:
     """Unclean elections: of which broker, and how many records of whom were lost."""
     elections = symptoms.unclean
     if not elections:
@@ -363,7 +322,7 @@ def _lost_of(fact: Fact) -> str:
     return f"{fact['lost_min']:,} of {partition_of(fact)}"
 
 
-def _tell_reassignments(telling: _Telling, symptoms: Symptoms) -> None:
+def _tell_reassignments(telling: Telling, symptoms: Symptoms) -> None:
     waiting = symptoms.reassignments
     if not waiting:
         return
@@ -377,7 +336,7 @@ def _tell_reassignments(telling: _Telling, symptoms: Symptoms) -> None:
         telling.step(fact["at"], f"the reassignment of {partition_of(fact)} waits for broker {node}", fact)
 
 
-def _tell_end(telling: _Telling, symptoms: Symptoms, since: int) -> None:
+def _tell_end(telling: Telling, symptoms: Symptoms, since: int) -> None:
     """When the node was back, and in sync; when all had leaders again where no node was away."""
     stop = symptoms.stop
     if symptoms.deletion is not None and symptoms.outages_until is not None:

@@ -189,15 +189,21 @@ def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehou
 
 
 def test_partitions_that_live_on_one_broker_alone(tmp_path: Path) -> None:
-    """At the end of the logs, of several replicas; not one that has no other replica, nor one without a leader."""
+    """At the end of the logs, of several replicas; not one that has no other replica, nor one without a leader, as
+    pay-in-5, whose leader is dead and still leads in ZooKeeper."""
     alone = [
         state(number, 1, 1, 3, isr, replicas=replicas, since="10:06:00", availability="UnderReplicated", evidence=[])
         for number, isr, replicas in ((0, [1], [1, 2]), (1, [1], [1, 3]), (2, [1], [1]), (3, [1, 2], [1, 2]))
     ]
     gone = state(4, 1, -1, 3, [2], replicas=[1, 2], since="10:06:00", availability="Offline", evidence=[])
-    root = night(tmp_path / "w", {"incidents": [INCIDENT], "partition_timeline": [*alone, gone]})
+    dead = state(5, 1, 1, 3, [1], replicas=[1, 2], since="10:06:00", availability="UnderReplicated", evidence=[])
+    outage = partition(5, since="10:08:00", at_least_ms=120_000, last_isr=[1], failed_elections=0, evidence=[])
+    changed = {"incidents": [INCIDENT], "partition_timeline": [*alone, gone, dead], "offline_partitions": [outage]}
+    root = night(tmp_path / "w", changed)
     assert data(root, "incidents")["single_points"] == [{"broker": 1, "partitions": ["pay-in-0", "pay-in-1"]}]
-    sentence = "When the logs end 2 partitions live on broker 1 alone, their other replicas are not in sync: pay-in-0, pay-in-1"
+    sentence = (
+        "When the logs end 2 partitions live on broker 1 alone, their other replicas are not in sync: pay-in-0, pay"
+    )
     assert sentence in run(root, "incidents").stdout
 
 

@@ -52,7 +52,8 @@ def single_points(opened: OpenedCluster) -> list[dict[str, Any]]:
         return []
     return opened.rows(
         """SELECT leader AS broker, list(concat(topic, '-', partition) ORDER BY topic, partition) AS partitions
-        FROM partition_timeline WHERE until IS NULL AND leader >= 0 AND len(isr) = 1 AND len(replicas) > 1
+        FROM partition_timeline ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (topic, partition)
+        WHERE until IS NULL AND leader >= 0 AND len(isr) = 1 AND len(replicas) > 1
         GROUP BY leader ORDER BY len(partitions) DESC, leader"""
     )
 

@@ -184,10 +184,10 @@ def _summary(
     counts = [row for row in rows["elections"] if row["nth"] is None]
     _count_elections(summary, counts)
     summary.single_points = sorted(
-        (row for row in rows["partition_timeline"] if row["broker"] is not None),
+        rows["single_points"],
         key=lambda row: (-row["alone"], -row["unreplicated"], row["broker"]),
     )
-    for row in (row for row in rows["partition_timeline"] if row["broker"] is None):
+    for row in rows["partition_timeline"]:
         summary.states, summary.partitions, summary.topics = row["states"], row["partitions"], row["topics"]
         summary.inferred_states, summary.missing_states = row["inferred"] or 0, row["missing"] or 0
         summary.current_partitions, summary.under_replicated = row["current"] or 0, row["under_replicated"] or 0

@@ -40,11 +40,15 @@ def summarize(
 ) -> list[ClusterSummary]:
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
+    tables += ["single_points"] if "detect" in steps else []
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
         known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
 
     def collect(name: str) -> list[Row]:
+        if name == "single_points":
+            pair = _single_points(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
+            return [row.asDict() for row in pair.collect()]
         rows = warehouse.read(name)
         rows = rows.withColumn("known_until", known) if name in NEWS else rows
         return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop("known_until").collect()]
@@ -82,8 +86,7 @@ def _terms(controller_timeline: DataFrame) -> DataFrame:
 
 
 def _state_counts(partition_timeline: DataFrame) -> DataFrame:
-    """How many states and partitions there are, and, with `broker`, what it alone has in sync at the end."""
-    counts = partition_timeline.groupBy("cluster").agg(
+    return partition_timeline.groupBy("cluster").agg(
         F.count(F.lit(1)).alias("states"),
         F.countDistinct("topic", "partition").alias("partitions"),
         F.countDistinct("topic").alias("topics"),
@@ -92,15 +95,21 @@ def _state_counts(partition_timeline: DataFrame) -> DataFrame:
         _sum(F.col("until").isNull()).alias("current"),
         _sum(F.col("until").isNull() & F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
     )
+
+
+def _single_points(partition_timeline: DataFrame, offline_partitions: DataFrame) -> DataFrame:
+    """By broker what it alone has in sync at the end. One that is dead and still leads in ZooKeeper has nothing."""
+    without_leader = offline_partitions.where("ended_before IS NULL")
     has_others = F.size("replicas") > 1
     places = F.array_sort(F.collect_list(F.when(has_others, F.struct("topic", "partition"))))
-    alone = partition_timeline.where(IS_ALONE.format(size="size")).groupBy("cluster", F.col("leader").alias("broker"))
-    single_points = alone.agg(
+    alone = partition_timeline.where(IS_ALONE.format(size="size")).join(
+        without_leader, ["cluster", "topic", "partition"], "left_anti"
+    )
+    return alone.groupBy("cluster", F.col("leader").alias("broker")).agg(
         _sum(has_others).alias("alone"),
         _sum(~has_others).alias("unreplicated"),
         F.transform(F.slice(places, 1, MOST), lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("names"),
     )
-    return counts.unionByName(single_points, allowMissingColumns=True)
 
 
 def _clocks(clock_offsets: DataFrame) -> DataFrame:

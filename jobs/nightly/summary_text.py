@@ -272,8 +272,8 @@ def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
         if kind == "elections" or holds + violated + unknown:
             text = f"{plural(holds, one)} {matches[holds != 1]}, {violated:,} do not"
             sentences.append(f"{text}, {unknown:,} cannot be judged" if unknown else text)
-    if any(totals.get("unknown") for totals in summary.verdicts.values()):
-        sentences[-1] += ": inputs are missing from the logs"
+    if unknown := [number for number, text in enumerate(sentences) if text.endswith("cannot be judged")]:
+        sentences[unknown[-1]] += ": inputs are missing from the logs"
     return labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
 
 

@@ -73,6 +73,17 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
         [("log_dir_failure_broker_halt", 10), ("gone session_expired", 19, 10)],
         ["log_dir_failed 10 None 19 None None"],
     ),
+    # broker 0 of a migration, as it begins to write to ZooKeeper and KRaft
+    "shut down, and its Raft starts after it was registered": (
+        [("process_signalled", 10), ("broker_stopping", 10.1), ("gone controlled_shutdown", 11, 11.5, 11.2),
+         ("broker_starting", 12, 11.5), ("back", 14), ("raft_thread_starting", 14.1, 14.05), ("broker_started", 15)],
+        ["shut_down 10 14 11 12 None"],
+    ),
+    "its Raft starts late, and it crashes after that": (
+        [("broker_starting", 12, 11.5), ("back", 14), ("raft_thread_starting", 14.1, 14.05), ("broker_started", 15),
+         ("raft_thread_starting", 50, 40), ("broker_starting", 51, 50.5), ("broker_started", 52)],
+        ["crashed 12 14 None 12 11.5", "crashed 50 52 None 50 40"],
+    ),
     "several lines of one start": (
         [("gone fenced", 19, 10), ("raft_thread_starting", 30, 10), ("broker_starting", 31, 27), ("back", 32)],
         ["crashed 19 32 19 30 10"],
@@ -381,6 +392,14 @@ def test_replicas_that_never_joined_again() -> None:
         "Broker 3 was not back by the end of the logs; its replicas of 1 partition had dropped out of the ISR [1]."
     )
     assert gone["title"] == "Broker 3 was shut down, not back when the logs end"
+
+
+def test_a_controller_that_stood_by() -> None:
+    standby = {**CRASH, "role": "controller", "node": 101, "noticed_at": None}
+    none = "No partition is known to have been without a leader because of it, and no other controller took over."
+    assert none in incident_with(standby)["story"]
+    active = incident_with(standby, fact("controller", 14, node=101, other=102, count=7))["story"]
+    assert "no other controller took over" not in active
 
 
 def test_no_story_has_more_than_eight_sentences() -> None:

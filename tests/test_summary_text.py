@@ -237,6 +237,9 @@ def test_a_cluster_in_words() -> None:
 
 def test_of_several_clusters_the_next_commands_are_about_the_worst() -> None:
     good = ClusterSummary("a good one")
+    lossless = a_cluster()
+    lossless.cluster, lossless.lost_to_others = "lost nothing", (0, 0)
+    assert "\n  kafka-rewind loss --cluster pay --warehouse /w\n" in summary_text([lossless, a_cluster()], "/w")
     assert "\n  kafka-rewind why t-0 --cluster pay --warehouse /w\n" in summary_text([good, a_cluster()], "/w")
     assert "\n  kafka-rewind why TOPIC-PARTITION --cluster 'a good one' --warehouse /w\n" in summary_text(
         [good, ClusterSummary("b")], "/w"

@@ -330,10 +330,14 @@ def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
     )
 
 
+REPLICA_KINDS = ("out_of_isr", "rejoined", "moved")
+BOTH = "out_of_isr IS NOT NULL AND rejoined IS NOT NULL"
+
+
 def _replicas(isr_changes: DataFrame, elections: DataFrame, stops: DataFrame) -> DataFrame:
-    """ISR_CHANGES, ELECTIONS, NODE_STOPS -> by stops of brokers the number of partitions out of whose ISR it fell, in
-    whose ISR it was again until its next stop, and that others led at once; with the last of the second kind, and the
-    first ones of the others."""
+    """ISR_CHANGES, ELECTIONS, NODE_STOPS -> by stops of brokers the number of partitions out of whose ISR it fell, of
+    those in whose ISR it was again before its next stop, and of those that others led at once; with the first of each
+    kind, and when it was again in the last ISR."""
     is_shrink = F.col("kind") == "shrink"
     changed = isr_changes.select(
         *INCARNATION,
@@ -358,16 +362,22 @@ def _replicas(isr_changes: DataFrame, elections: DataFrame, stops: DataFrame) ->
     is_within = (F.col("at") >= F.when(is_back, F.col("since")).otherwise(earliest)) & (
         end.isNull() | (F.col("at") <= end)
     )
-    by_stop = ["cluster", "node_id", "since", "kind"]
-    edge = F.struct("at", "evidence")
+    by_stop = ["cluster", "node_id", "since"]
+    firsts = {kind: F.min(F.when(F.col("kind") == kind, F.struct("at", "evidence"))) for kind in REPLICA_KINDS}
+    # only who had left an ISR joins it again
+    known = {**{kind: F.col(kind).isNotNull() for kind in REPLICA_KINDS}, "rejoined": F.expr(BOTH)}
+    kinds = [
+        F.when(known[kind], F.struct(F.lit(kind).alias("kind"), F.col(kind).alias("edge"))) for kind in REPLICA_KINDS
+    ]
     return (
         changed.unionByName(moved)
         .join(F.broadcast(of_brokers), ["cluster", "node_id"])
         .where(is_within)
         .groupBy(*by_stop, "topic", "partition")
-        .agg(F.min(edge).alias("first"), F.max(edge).alias("last"))
-        .groupBy(*by_stop)
-        .agg(F.count("*").alias("count"), F.min("first").alias("first"), F.max("last").alias("last"))
+        .agg(*(first.alias(kind) for kind, first in firsts.items()))
+        .select(*by_stop, F.explode(F.array_compact(F.array(*kinds))).alias("one"))
+        .groupBy(*by_stop, F.col("one.kind").alias("kind"))
+        .agg(F.count("*").alias("count"), F.min("one.edge").alias("first"), F.max("one.edge").alias("last"))
         .withColumn("edge", F.when(is_back, F.col("last")).otherwise(F.col("first")))
         .select(
             "cluster",

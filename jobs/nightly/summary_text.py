@@ -272,8 +272,8 @@ def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
         if kind == "elections" or holds + violated + unknown:
             text = f"{plural(holds, one)} {matches[holds != 1]}, {violated:,} do not"
             sentences.append(f"{text}, {unknown:,} cannot be judged" if unknown else text)
-    if unknown := [number for number, text in enumerate(sentences) if text.endswith("cannot be judged")]:
-        sentences[unknown[-1]] += ": inputs are missing from the logs"
+    if undecided := [number for number, text in enumerate(sentences) if text.endswith("cannot be judged")]:
+        sentences[undecided[-1]] += ": inputs are missing from the logs"
     return labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
 
 
@@ -302,12 +302,19 @@ _SECTIONS: Mapping[str, Callable[[ClusterSummary, Names], list[str]]] = {
 """The lines of each step: what went wrong first, what was read last."""
 
 
+def _badness(summary: ClusterSummary) -> tuple[int, ...]:
+    """Orders clusters by how they stand, then by what they lost, and by their incidents."""
+    counts = summary.incident_counts
+    lost = summary.lost_to_others[0]
+    return status_of(summary).severity, lost, counts.get("critical", 0), counts.get("major", 0), summary.open_outages
+
+
 def _next_commands(root: str, steps: Sequence[str], clusters: Sequence[ClusterSummary]) -> str:
     """The step that comes next, or, after the last one, some questions to the tables about the worst cluster."""
     later = STEPS[STEPS.index(steps[-1]) + 1 :]
     if later:
         return f"Next:\n  kafka-rewind {later[0]} --warehouse {root}"
-    worst = max(clusters, key=lambda summary: status_of(summary).severity, default=None)
+    worst = max(clusters, key=_badness, default=None)
     outages = worst.outages if worst is not None else []
     partition = shlex.quote(name_of(outages[0])) if outages else "TOPIC-PARTITION"
     of_worst = f" --cluster {shlex.quote(worst.cluster)}" if worst is not None and len(clusters) > 1 else ""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
-from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms, count_of
+from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
 from udfs.incidents.telling import Step, Telling, partition_of
 from udfs.incidents.titles import away_text, name_of
 from udfs.incidents.wording import at_text, brokers_text, count_text, length_text, listed_text, names_text
@@ -153,7 +153,10 @@ def _tell_outages(telling: Telling, symptoms: Symptoms) -> None:
     if symptoms.longest is None or first is None:
         if not symptoms.unclean:
             none = "no partition is known to have been without a leader because of it"
-            telling.say(none + _others_led(telling, symptoms.moved))
+            stop = symptoms.stop
+            is_standby = stop is not None and stop["role"] == "controller" and not symptoms.terms
+            rest = ", and no other controller took over" if is_standby else _others_led(telling, symptoms.moved)
+            telling.say(none + rest)
         return
     count = len(symptoms.partitions)
     names = names_text(_named(symptoms.outages), count)
@@ -344,18 +347,24 @@ def _tell_end(telling: Telling, symptoms: Symptoms, since: int) -> None:
     if stop is None:
         return
     out, again = symptoms.out_of_isr, symptoms.rejoined
-    left = f"its replicas of {count_text(count_of(out), 'partition')} had dropped out of the ISR{telling.line(out)}"
     if stop["until"] is None:
-        telling.say(f"{name_of(stop)} was not back by the end of the logs{f'; {left}' if out is not None else ''}")
+        left = f"; {_left_isr(telling, out)}" if out is not None else ""
+        telling.say(f"{name_of(stop)} was not back by the end of the logs{left}")
         return
     last = len(stop["evidence"]) - 1
     back = f"{name_of(stop)} was back at {telling.time(stop['until'])}, after {away_text(stop, since)}"
     back += telling.line(stop, last)
     telling.step(stop["until"], f"{name_of(stop)} was back", stop, last)
+    if out is not None:
+        back += f"; {_left_isr(telling, out)}"
     if again is not None and out is not None:
         number = f"those of {again['count']:,}" if again["count"] < out["count"] else "all"
-        back += f"; {left}, {number} were in it again by {telling.time(again['at'])}{telling.line(again)}"
+        back += f", {number} were in it again by {telling.time(again['at'])}{telling.line(again)}"
         telling.step(again["at"], f"the last replica of {name_of(stop)} was in the ISR again", again)
     elif out is not None:
-        back += f"; {left}, and no line shows that they joined it again"
+        back += ", and no line shows that they joined it again"
     telling.say(back)
+
+
+def _left_isr(telling: Telling, out: Fact) -> str:
+    return f"its replicas of {count_text(out['count'], 'partition')} had dropped out of the ISR{telling.line(out)}"

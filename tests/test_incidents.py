@@ -172,7 +172,7 @@ def test_an_incident_with_its_symptoms() -> None:
         "them; 4 that it led got another leader at once [4]. "
         "Broker 3 was the only replica in sync of b-0, so no other one could be elected; 2 elections failed, the "
         "first at 12:00:19.080 with brokers 0 and 1 alive [5]. "
-        "The longest, of b-0, ended by the return of broker 3 at 12:00:32.100, after 13.0 s [6]; the others: 1 by "
+        "The longest, of b-0, ended with the return of broker 3 at 12:00:32.100, after 13.0 s [6]; the others: 1 by "
         "a clean election within 100 ms. "
         "The reassignment of c-1 waited for broker 3 [7]. "
         "Broker 3 was back at 12:00:32.000, after 13.0 s [1]; its replicas of 12 partitions had dropped out of the "

@@ -249,7 +249,7 @@ def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
     parts = []
     if longest["until"] is not None:
         by = _HEALED.get(longest["healed_by"] or "", ("",))[0]
-        ended = f" by {by.format(longest['healed_by_broker'])}" if by else ""
+        ended = f" with {by.format(longest['healed_by_broker'])}" if by else ""
         which = "that" if symptoms.outages.count == 1 else f"the longest, of {partition_of(longest)},"
         at = f"{telling.time(longest['until'])}, after {length_text(longest['ms'])}"
         parts.append(f"{which} ended{ended} at {at}{telling.line(longest, -1)}")

@@ -194,7 +194,7 @@ OFFLINE_PARTITIONS = table(
         null="still offline, or unknown, or the cluster was created anew",
     ),
     column("healed_by_broker", INT, "Broker that was elected.", null="still offline, or the topic was deleted"),
-    column("failed_elections", INT, "Number of elections that failed meanwhile."),
+    column("failed_elections", INT, "Number of elections that failed as the leader was lost, or meanwhile."),
     EVIDENCE_COLUMN,
 )
 

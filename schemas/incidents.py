@@ -91,7 +91,7 @@ INCIDENTS = table(
     ),
     column("out_of_isr", INT, "Partitions in whose ISR the broker no longer was."),
     column("reassignments_blocked", INT, "Reassignments that waited for the broker, or are stuck."),
-    column("elections_failed", INT, "Elections that failed meanwhile."),
+    column("elections_failed", INT, "Elections that failed as leaders were lost, or meanwhile."),
     column("unclean_elections", INT, "Unclean elections that ended it, or that it was."),
     column("lost_records_min", LONG, "At least this number of records was lost.", null="unknown; or nothing was"),
     column("lost_records_max", LONG, "At most this number of records was lost.", null="unknown; or nothing was"),
@@ -109,6 +109,11 @@ INCIDENTS = table(
         ListOf(struct(at=TIME, what=TEXT, node_id=INT, file_id=TEXT, line=LONG)),
         "What happened, in order of time, each with its first line.",
     ),
-    column("story", TEXT, "The same in three to eight sentences."),
+    column(
+        "story",
+        TEXT,
+        "The same in two to eight sentences: how it began, what it did to which partitions, why nobody could be "
+        "elected, what ended it, what was lost. `[2]` is the second line of `evidence`.",
+    ),
     EVIDENCE_COLUMN,
 )

@@ -140,9 +140,9 @@ OTHERS = {  # bounds of another election, or none of it -> answer, unclean elect
         "led on.", 0),
     "at least": ((5, None), f"Yes: 2 unclean elections of pay-in-1, pay-in-0 lost at least 5 records {SPAN}; in 1 of them the last "
         "leader itself led on.", 1),
-    "unknown": ((None, None), f"Perhaps: 2 unclean elections of pay-in-0, pay-in-1 {SPAN}; how many records they lost is not known; "
+    "unknown": ((None, None), f"Perhaps: 2 unclean elections of pay-in-1, pay-in-0 {SPAN}; how many records they lost is not known; "
         "in 1 of them the last leader itself led on.", 1),
-    "nothing": ((0, 0), f"Perhaps: 2 unclean elections of pay-in-0, pay-in-1 {SPAN}; in 1 of them the last leader itself led on, "
+    "nothing": ((0, 0), f"Perhaps: 2 unclean elections of pay-in-1, pay-in-0 {SPAN}; in 1 of them the last leader itself led on, "
         "the other new leader had all records.", 0),
 }  # fmt: skip
 
@@ -169,6 +169,19 @@ def test_loss_counts_last_leaders_that_led_on_apart(case: str, tmp_path: Path) -
     assert "How many records the unclean election" not in why
 
 
+def test_loss_counts_many_last_leaders_that_led_on_together(tmp_path: Path) -> None:
+    """Up to three of them are told one by one, and all with --all."""
+    election = {**tables()["elections"][1], **LED_ON}
+    root = night(tmp_path / "w", {"elections": [{**election, "partition": number} for number in range(4)]})
+    text = run(root, "loss").stdout
+    assert "4 more of the last leaders themselves" in text
+    assert "pay-in-0, pay-in-1, pay-in-2, pay-in-3; --all lists each" in text
+    assert "with its log to offset" not in text
+    assert run(root, "loss", "--all").stdout.count("with its log to offset 841") == 4
+    few = night(tmp_path / "few", {"elections": [{**election, "partition": number} for number in range(3)]})
+    assert run(few, "loss").stdout.count("with its log to offset 841") == 3
+
+
 def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehouse: Path) -> None:
     answer = data(warehouse, "incidents")
     assert answer["answer"] == f"2 incidents {SPAN}, by outages."
@@ -176,15 +189,21 @@ def test_incidents_of_a_warehouse_that_has_none_are_outages_of_one_cause(warehou
 
 
 def test_partitions_that_live_on_one_broker_alone(tmp_path: Path) -> None:
-    """At the end of the logs, of several replicas; not one that has no other replica, nor one without a leader."""
+    """At the end of the logs, of several replicas; not one that has no other replica, nor one without a leader, as
+    pay-in-5, whose leader is dead and still leads in ZooKeeper."""
     alone = [
         state(number, 1, 1, 3, isr, replicas=replicas, since="10:06:00", availability="UnderReplicated", evidence=[])
         for number, isr, replicas in ((0, [1], [1, 2]), (1, [1], [1, 3]), (2, [1], [1]), (3, [1, 2], [1, 2]))
     ]
     gone = state(4, 1, -1, 3, [2], replicas=[1, 2], since="10:06:00", availability="Offline", evidence=[])
-    root = night(tmp_path / "w", {"incidents": [INCIDENT], "partition_timeline": [*alone, gone]})
+    dead = state(5, 1, 1, 3, [1], replicas=[1, 2], since="10:06:00", availability="UnderReplicated", evidence=[])
+    outage = partition(5, since="10:08:00", at_least_ms=120_000, last_isr=[1], failed_elections=0, evidence=[])
+    changed = {"incidents": [INCIDENT], "partition_timeline": [*alone, gone, dead], "offline_partitions": [outage]}
+    root = night(tmp_path / "w", changed)
     assert data(root, "incidents")["single_points"] == [{"broker": 1, "partitions": ["pay-in-0", "pay-in-1"]}]
-    sentence = "When the logs end 2 partitions live on broker 1 alone: pay-in-0, pay-in-1"
+    sentence = (
+        "When the logs end 2 partitions live on broker 1 alone, their other replicas are not in sync: pay-in-0, pay"
+    )
     assert sentence in run(root, "incidents").stdout
 
 

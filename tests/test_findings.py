@@ -321,7 +321,8 @@ open    | 10:09:00 |          |             | 3           | 3        |          
 # nobody knows who led before its first line, and until when
 dropped | 10:00:00 | 10:00:01 |             |             | 1        |                  | 1 | 0                | 9@f:10
 dropped | 10:00:02 | 10:00:03 | 1000        | 1           | 1        | topic_deletion   |   | 0                | 9@f:12
-many    | 10:00:01 | 10:00:02 | 1000        | 1           | 1,2      | clean_election   | 1 | 0                | 9@f:14
+# an election of the last leader failed just before, and is counted
+many    | 10:00:01 | 10:00:02 | 1000        | 1           | 1,2      | clean_election   | 1 | 1                | 9@f:14
 at_once | 10:00:05 | 10:00:09 | 4000        | 2           | 2        |                  | 2 | 0                | 9@f:20
 epochs  | 10:00:10 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:26
 bounds  | 10:00:05.1 | 10:00:05.6 |         | 1           | 1        |                  | 1 | 0                | 9@f:29,9@f:30
@@ -357,6 +358,13 @@ late    | 10:00:05 | 0           | 175200     | 10:00:05    | 10:03:00.2
 lasting | 10:03:00 | 16000       | 16000      | 10:03:00    | 10:03:16
 granted | 10:06:00 | 60000       |            | 10:06:00    |
 """
+AS_LOST = """
+topic | partition | incarnation | at           | previous_leader | succeeded
+many  | 0         | 0           | 10:00:00.976 | 1               | false
+# of an earlier time without a leader; long before
+many  | 0         | 0           | 10:00:00.900 | -1              | false
+many  | 0         | 0           | 09:59:58     | 1               | false
+"""
 LED_COVERAGE = """
 9 | controller   | 10:00:00 | 10:04:00
 8 | state_change | 10:05:00 | 10:10:00
@@ -375,7 +383,8 @@ def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     spans = known_spans(frame, LED_COVERAGE)
     anew = {"c": [int(instant("10:00:30").replace(tzinfo=UTC).timestamp()) * 1_000_000]}
     brokers = frame(BROKER_TIMELINE, "broker | since\n9 | 10:00:00")
-    rows = to_outages(states(frame, LED), elections, brokers, spans, frame(EVENTS, LED_EVENTS), anew).persist()
+    decided = elections.unionByName(frame(ELECTIONS, AS_LOST), allowMissingColumns=True)
+    rows = to_outages(states(frame, LED), decided, brokers, spans, frame(EVENTS, LED_EVENTS), anew).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
 

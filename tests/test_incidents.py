@@ -73,6 +73,17 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
         [("log_dir_failure_broker_halt", 10), ("gone session_expired", 19, 10)],
         ["log_dir_failed 10 None 19 None None"],
     ),
+    # broker 0 of a migration, as it begins to write to ZooKeeper and KRaft
+    "shut down, and its Raft starts after it was registered": (
+        [("process_signalled", 10), ("broker_stopping", 10.1), ("gone controlled_shutdown", 11, 11.5, 11.2),
+         ("broker_starting", 12, 11.5), ("back", 14), ("raft_thread_starting", 14.1, 14.05), ("broker_started", 15)],
+        ["shut_down 10 14 11 12 None"],
+    ),
+    "its Raft starts late, and it crashes after that": (
+        [("broker_starting", 12, 11.5), ("back", 14), ("raft_thread_starting", 14.1, 14.05), ("broker_started", 15),
+         ("raft_thread_starting", 50, 40), ("broker_starting", 51, 50.5), ("broker_started", 52)],
+        ["crashed 12 14 None 12 11.5", "crashed 50 52 None 50 40"],
+    ),
     "several lines of one start": (
         [("gone fenced", 19, 10), ("raft_thread_starting", 30, 10), ("broker_starting", 31, 27), ("back", 32)],
         ["crashed 19 32 19 30 10"],
@@ -110,7 +121,7 @@ def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, *
     """A fact of an incident; what is not given is null."""
     names = (
         "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "topic", "partition",
-        "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text",
+        "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
     common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
@@ -132,10 +143,15 @@ def outage(topic: str, since: float, until: float | None, healed_by: str | None,
 
 
 def test_an_incident_with_its_symptoms() -> None:
+    """a-0 had another replica in sync, b-0 had broker 3 alone; broker 2 was away already."""
+    away = {**CRASH, "others": [{"node": 2, "since": at(5)}]}
     facts = [
-        CRASH, outage("a", 19.1, 19.2, "clean_election"), outage("b", 19.1, 32.1, "broker_return", 4),
-        fact("controller", 19.05, node=3, other=1, count=7, line=5), fact("out_of_isr", 19, count=12),
-        fact("reassignment", 20, 32, line=6, topic="c", partition=1, node=3),
+        away, {**outage("a", 19.1, 19.2, "clean_election"), "ids": [1, 3], "healed_by_broker": 1, "count": 0},
+        {**outage("b", 19.1, 32.1, "broker_return", 4), "ids": [3], "count": 2},
+        fact("failed", 19.08, line=7, topic="b", partition=0, ids=[0, 1]),
+        fact("controller", 19.05, 19.111, node=3, other=1, count=7, line=5),
+        fact("out_of_isr", 19.1, count=12, line=8), fact("rejoined", 33, count=11, line=9),
+        fact("moved", 19.1, count=4, line=10), fact("reassignment", 20, 32, line=6, topic="c", partition=1, node=3),
     ]  # fmt: skip
     incident = incident_of(symptoms_of("c", facts))
     assert incident is not None
@@ -149,24 +165,31 @@ def test_an_incident_with_its_symptoms() -> None:
     assert incident["leaderless_partition_minutes"] == pytest.approx((0.1 + 13) / 60)
     assert incident["story"] == (
         "Broker 3 crashed after 2026-11-21 12:00:10.000, its last line; a controller noticed at 12:00:19.000 that it "
-        "was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown logged before [1]. "
-        "Node 3 was the controller (epoch 7): node 1 took over at 12:00:19.050 [2]. "
-        "2 partitions of 2 topics were without a leader from 12:00:19.100 on [3], 13.1 s summed over them. "
-        "The longest was b-0, for 13.0 s, ended by the return of broker 3 [4]. "
-        "2 elections failed meanwhile, and its replicas of 12 partitions dropped out of the ISR. "
-        "The reassignment of c-1 waited for broker 3 [5]. "
-        "Broker 3 was back at 12:00:32.000, after 13.0 s [1]."
+        "was gone [1], and it started anew at 12:00:30.000 with nothing of a shutdown logged before [1]; broker 2 "
+        "had been away since 12:00:05.000. "
+        "Node 3 was the controller (epoch 7): node 1 took over at 12:00:19.050 [2] and was ready 61 ms later. "
+        "2 partitions of 2 topics (b-0 and a-0) were without a leader from 12:00:19.100 on [3], 13.1 s summed over "
+        "them; 4 that it led got another leader at once [4]. "
+        "Broker 3 was the only replica in sync of b-0, so no other one could be elected; 2 elections failed, the "
+        "first at 12:00:19.080 with brokers 0 and 1 alive [5]. "
+        "The longest, of b-0, ended with the return of broker 3 at 12:00:32.100, after 13.0 s [6]; the others: 1 by "
+        "a clean election within 100 ms. "
+        "The reassignment of c-1 waited for broker 3 [7]. "
+        "Broker 3 was back at 12:00:32.000, after 13.0 s [1]; its replicas of 12 partitions had dropped out of the "
+        "ISR [8], those of 11 were in it again by 12:00:33.000 [9]."
     )
     assert [step["what"] for step in incident["steps"]] == [
         "a controller noticed that broker 3 was gone",
         "node 1 took over as controller from node 3",
+        "an election of b-0 failed",
         "a-0 lost its leader",
         "the reassignment of c-1 waits for broker 3",
         "broker 3 started anew",
         "broker 3 was back",
         "b-0 was no longer without a leader",
+        "the last replica of broker 3 was in the ISR again",
     ]
-    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 4, 6]
+    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 10, 7, 4, 6, 8, 9]
 
 
 SHUTDOWN = {**CRASH, "how": "shut_down", "ended_by": "controlled_shutdown"}
@@ -207,7 +230,7 @@ def test_each_line_of_a_crash_stands_where_it_proves_something() -> None:
     """The first line of the evidence is the controller's notice, the second the next start."""
     lines = [{"node_id": node, "file_id": "f", "line": line} for node, line in ((1, 7), (3, 8), (1, 9))]
     incident = incident_with({**CRASH, "evidence": lines})
-    assert "that it was gone [1]. It started anew at 12:00:30.000 with nothing of a shutdown" in incident["story"]
+    assert "that it was gone [1], and it started anew at 12:00:30.000 with nothing of a shutdown" in incident["story"]
     assert "logged before [2]." in incident["story"]
     assert [line["line"] for line in incident["evidence"]] == [7, 8, 9]
     unseen = incident_with({**CRASH, "at": at(30), "noticed_at": None, "evidence": lines[1:]})
@@ -252,6 +275,145 @@ def test_lost_records_are_summed_where_they_are_bounded() -> None:
     assert one is not None
     assert (both["lost_records_min"], both["lost_records_max"]) == (5, None)
     assert (one["lost_records_min"], one["lost_records_max"]) == (10, 18)
+
+
+ONE, TWO = "The unclean election of t-0 [2] ", "2 unclean elections of broker 2 (t-0 and t-1) [2] "
+LOSSES: dict[str, tuple[list[tuple[int | None, int | None, int | None]], str]] = {
+    # last leader, lost at least, at most, of each unclean election of broker 2 -> the sentence
+    "exact": ([(1, 5, 5)], f"{ONE}lost 5 records that broker 1 had."),
+    "the last leader": (
+        [(2, 0, None)], f"{ONE}made the last leader itself, broker 2, leader, from the end of its log.",
+    ),
+    "last leaders": (
+        [(2, 0, None), (2, 0, None)], f"{TWO}made the last leaders themselves leaders, from the end of their logs.",
+    ),
+    "several": (
+        [(1, 5, 5), (3, 1, 1)], f"{TWO}lost 6 records that brokers 1 and 3 had (5 of t-0 and 1 of t-1).",
+    ),
+    "bounds": ([(1, 5, 9), (None, 1, 2)], f"{TWO}lost 6 to 11 records that broker 1 had."),
+    "no upper bound": (
+        [(1, 5, 9), (1, None, None)],
+        f"{TWO}lost at least 5 records that broker 1 had; how many at most is not in the logs.",
+    ),
+    "nothing known": ([(1, None, None)], f"{ONE}lost records or not: how many is not in the logs."),
+    "nothing lost": ([(1, 0, 0)], f"{ONE}lost no records."),
+    "one led on": (
+        [(1, 5, 5), (2, 0, None)],
+        f"{TWO}lost 5 records that broker 1 had; in 1 of them the last leader itself led on.",
+    ),
+    "many": (
+        [(1, 1, 1)] * 4,
+        "4 unclean elections of broker 2 (t-0, t-1, t-2 and 1 more) [2] lost 4 records that broker 1 had.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_what_unclean_elections_lost(case: str) -> None:
+    elections, sentence = LOSSES[case]
+    facts = [
+        fact("unclean", 20, line=9, topic="t", partition=n, other=2, node=last, lost_min=least, lost_max=most)
+        for n, (last, least, most) in enumerate(elections)
+    ]
+    assert sentence in incident_with(CRASH, *facts)["story"]
+
+
+ISR: dict[str, tuple[list[dict[str, Any]], str]] = {  # outages -> why nobody could be elected
+    "one, alone": ([{"ids": [3]}], "Broker 3 was its only replica in sync, so no other one could be elected;"),
+    "all alone": ([{"ids": [3]}, {"ids": [3]}], "Broker 3 was the only replica in sync of all of them, so"),
+    "some alone": (
+        [{"ids": [3]}, {"ids": [3, 4]}],
+        "Broker 3 was the only replica in sync of t-0, so no other one could be elected; of the ISR of t-1 (3 and 4) "
+        "none was elected meanwhile; 2 elections failed.",
+    ),
+    "unknown": ([{"ids": None, "count": 0}], "without a leader from 12:00:19.000 on [2]. That ended"),
+    "at once": ([{"ids": [3, 4], "until": at(19.9), "ms": 900, "count": 0}], "on [2]. That ended"),
+    "empty": ([{"ids": [], "count": 0}], "on [2]. That ended"),
+    "many": (
+        [{"ids": [3]}] * 4 + [{"ids": None}], "the only replica in sync of 4 of them (t-0, t-1, t-2 and 1 more), so",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ISR)
+def test_why_nobody_could_be_elected(case: str) -> None:
+    changes, expected = ISR[case]
+    lost = [
+        {**outage("t", 19, 30, "broker_return"), "partition": number, **changed}
+        for number, changed in enumerate(changes)
+    ]
+    assert expected in incident_with(CRASH, *lost)["story"]
+
+
+WENT_ON = "Node 1 was no longer controller, though its process went on (epoch 1): "
+TERMS: dict[str, tuple[list[tuple[int, int | None, int | None]], str, str]] = {
+    # by term: who, who took over, ready after so many ms -> title, story
+    "another": (
+        [(1, 2, 61)],
+        "The controller changed from node 1 to 2",
+        f"{WENT_ON}node 2 took over at 12:00:05.000 [1] and was ready 61 ms later. "
+        "No partition is known to have been without a leader because of it.",
+    ),
+    "the same again": (
+        [(1, 1, None)],
+        "Node 1 resigned as controller and was elected anew",
+        f"{WENT_ON}node 1 took over again at 12:00:05.000 [1]. ",
+    ),
+    "nobody known": (
+        [(1, None, None)],
+        "Node 1 was no longer controller",
+        f"{WENT_ON}the logs name no successor after 12:00:05.000 [1]. ",
+    ),
+    "twice": (
+        [(1, 2, None), (2, 3, None)],
+        "The controller changed 2 times in a row, from node 1 to 3",
+        f"{WENT_ON}node 2 took over at 12:00:05.000 [1]; after epoch 2 node 3 took over at 12:00:05.000 [1]. ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TERMS)
+def test_controllers_that_changed(case: str) -> None:
+    terms, title, story = TERMS[case]
+    facts = [
+        fact("controller", 5, None if ms is None else 5 + ms / 1000, node=node, other=other, count=n + 1)
+        for n, (node, other, ms) in enumerate(terms)
+    ]
+    incident = incident_with(*facts)
+    assert incident["title"] == title
+    assert story in incident["story"]
+
+
+def test_replicas_that_never_joined_again() -> None:
+    left = incident_with(SHUTDOWN, fact("out_of_isr", 19, count=3))["story"]
+    assert left.endswith("dropped out of the ISR [1], and no line shows that they joined it again.")
+    gone = incident_with({**SHUTDOWN, "until": None}, fact("out_of_isr", 19, count=1))
+    assert gone["story"].endswith(
+        "Broker 3 was not back by the end of the logs; its replicas of 1 partition had dropped out of the ISR [1]."
+    )
+    assert gone["title"] == "Broker 3 was shut down, not back when the logs end"
+
+
+def test_a_controller_that_stood_by() -> None:
+    standby = {**CRASH, "role": "controller", "node": 101, "noticed_at": None}
+    none = "No partition is known to have been without a leader because of it, and no other controller took over."
+    assert none in incident_with(standby)["story"]
+    active = incident_with(standby, fact("controller", 14, node=101, other=102, count=7))["story"]
+    assert "no other controller took over" not in active
+
+
+def test_no_story_has_more_than_eight_sentences() -> None:
+    facts = [
+        {**CRASH, "others": [{"node": 1, "since": at(1)}, {"node": 2, "since": at(2)}]},
+        *(fact("controller", 19 + n / 10, node=n, other=n + 1, count=n) for n in range(3)),
+        *({**outage("t", 19, 30, "broker_return"), "partition": n, "ids": [3, 4][: n % 2 + 1]} for n in range(4)),
+        fact("failed", 19, topic="t", partition=0, ids=[1]), UNCLEAN, fact("moved", 19, count=4),
+        fact("out_of_isr", 19, count=3), fact("rejoined", 40, count=3),
+        fact("reassignment", 20, 32, topic="c", partition=1, node=3),
+    ]  # fmt: skip
+    story = incident_with(*facts)["story"]
+    assert story.count(". ") + 1 == 8
+    assert "brokers 1 (since 12:00:01.000) and 2 (since 12:00:02.000) were away already" in story
 
 
 def test_a_controller_that_crashed_had_gone_when_another_took_over() -> None:

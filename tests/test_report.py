@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from jobs.cli import main
 from jobs.package import sources
 from jobs.report.write import write_reports
-from tests.answers_warehouse import night, row, tables
+from tests.answers_warehouse import CONTROLLER, SERVER, night, proof, row, tables
 from tests.delta_warehouse import Rows
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\">"
@@ -73,7 +73,8 @@ def test_values(page: str) -> None:
     ]  # fmt: skip
     assert data["elections"] == [[360_000, 60_000, 1, 0]]
     assert data["brokers"][0]["spans"][0]["until"] == 300_000
-    assert data["churn"]["cells"] == [[24, 0, 1]]  # broker 2 at 240 s, in columns of 10 s
+    shrink = [data["files"].index("broker-1/server.log"), 20]
+    assert data["churn"]["cells"] == [[24, 0, 1, 1, "pay-in-0", [shrink]]]  # broker 2 at 240 s, in columns of 10 s
     place = f"{data['files'].index('broker-3/state-change.log')}:50"
     assert data["lines"][place] == "INFO pay-in-1 has leader -1"
 
@@ -190,6 +191,12 @@ const width = $("partitions").clientWidth - LEFT - RIGHT;
 press("partitions", LEFT + width * 0.9, 20 + ROW / 2);
 steps.clicked = $("details").textContent;
 hide();
+press("churn", 90 + ($("churn").clientWidth - 90 - RIGHT) * 245 / 600, 30);
+steps.churn = $("details").textContent;
+hide();
+press("activity", LEFT + width * 0.55, 40);
+steps.moment = $("details").textContent;
+hide();
 click(document.querySelector('tr[data-go="outage:1"]'));
 steps.outage = $("details").textContent;
 setView(300000, 360000);
@@ -214,10 +221,52 @@ def test_clicks_filters_and_zoom(page: str, tmp_path: Path) -> None:
     assert steps["by_outage"] == [["pay-in-1", 120_000], ["pay-in-0", 59_980]]
     assert steps["clicked"].startswith("Closepay-in-1: NO LEADER")
     assert "broker-3/state-change.log:50\nINFO pay-in-1 has leader -1" in steps["clicked"]
+    assert steps["churn"].startswith("Closebroker 2: ISR changes")
+    assert "broker-1/server.log:20\n" in steps["churn"]
+    assert "1 without a leaderpay-in-00 under-replicatednone" in steps["moment"]
+    assert "broker-3/state-change.log:41\n" in steps["moment"]
     assert "kafka-rewind why pay-in-0 --at 2026-11-21T10:05:00.020Z" in steps["outage"]
     assert "broker 1 failed" in steps["outage"]
     assert steps["window"] == "2026-11-21 10:05:00.000 UTC to 10:06:00.000"
     assert (steps["zoomed_out"], steps["whole"]) == ([270_000, 390_000], [0, 600_000])
+
+
+INCIDENT = row(
+    incident_id="i", severity="critical", title="Broker 1 crashed", since="10:05:00", until="10:06:00",
+    partitions_affected=1, leaderless_partition_minutes=1.0, story="Broker 1 crashed [1]. It came back [2]. See [3].",
+    evidence=proof((CONTROLLER, 30), (SERVER, 21)), steps=[],
+)  # fmt: skip
+
+
+def test_a_story_shows_its_lines(tmp_path: Path) -> None:
+    """What is in brackets is a line of the incident, unless it has none of that number."""
+    page = report(night(tmp_path / "w", {"incidents": [INCIDENT]}), tmp_path / "r.html")
+    assert re.findall(r'<button class="ref" data-go="([\w:]+)">(\[\d\])</button>', page) == [
+        ("incident:0:1", "[1]"), ("incident:0:2", "[2]"),
+    ]  # fmt: skip
+    assert "See [3].</p>" in page
+
+
+@needs_browser
+def test_a_click_on_a_number_shows_that_line(tmp_path: Path) -> None:
+    page = report(night(tmp_path / "w", {"incidents": [INCIDENT]}), tmp_path / "r.html")
+    script = """document.querySelector('[data-go="incident:0:2"]').click();
+    document.body.append(Object.assign(document.createElement("pre"), {id: "steps",
+        textContent: JSON.stringify([...document.querySelectorAll(".logline")].map((one) => [one.className, one.textContent]))}));
+    """
+    texts = re.findall(r'<pre id="steps">(.*?)</pre>', browse(page, tmp_path, script), re.DOTALL)
+    assert json.loads(unescape(texts[0])) == [
+        ["logline mono", "[1] broker-3/controller.log:30\nINFO Newly added brokers: , deleted brokers: 1"],
+        ["logline mono chosen", "[2] broker-1/server.log:21\nINFO starting"],
+    ]
+
+
+def test_what_lives_on_one_broker_alone(tmp_path: Path) -> None:
+    page = report(night(tmp_path / "w"), tmp_path / "r.html")
+    assert (
+        "<dd>When the logs end 1 partition lives on broker 2 alone, its other replicas are not in sync: pay-in-0.</dd>"
+        in page
+    )
 
 
 @needs_browser

@@ -183,7 +183,7 @@ def a_cluster() -> ClusterSummary:
 def test_a_cluster_in_words() -> None:
     lines = summary_text([a_cluster()], "/w").splitlines()
     proof = "(broker-1/state-change.log:7)"
-    assert lines[:-5] == [
+    assert lines[:-6] == [
         "CRITICAL: 1 partition without a leader, 1 unclean election, 2 ended outages, 1 violation of Kafka's rules, "
         "2 under-replicated partitions",
         "",
@@ -226,14 +226,61 @@ def test_a_cluster_in_words() -> None:
         "  missing      no log of broker 3",
         "               no server log of any node",
     ]
-    assert lines[-4] == "Where to look next:"
-    assert all("--warehouse /w" in line for line in lines[-3:])
+    assert lines[-5:] == [
+        "Where to look next:",
+        "  kafka-rewind incidents --warehouse /w",
+        "  kafka-rewind why t-0 --warehouse /w",
+        "  kafka-rewind loss --warehouse /w",
+        "  kafka-rewind report -o night.html --warehouse /w",
+    ]
 
 
-def test_of_many_unclean_elections_it_says_that_these_are_the_first() -> None:
+def test_of_several_clusters_the_next_commands_are_about_the_worst() -> None:
+    good = ClusterSummary("a good one")
+    lossless = a_cluster()
+    lossless.cluster, lossless.lost_to_others = "lost nothing", (0, 0)
+    assert "\n  kafka-rewind loss --cluster pay --warehouse /w\n" in summary_text([lossless, a_cluster()], "/w")
+    assert "\n  kafka-rewind why t-0 --cluster pay --warehouse /w\n" in summary_text([good, a_cluster()], "/w")
+    assert "\n  kafka-rewind why TOPIC-PARTITION --cluster 'a good one' --warehouse /w\n" in summary_text(
+        [good, ClusterSummary("b")], "/w"
+    )
+
+
+SINGLE_POINTS: dict[str, tuple[list[tuple[int, int, int, list[str]]], list[str]]] = {
+    # broker, partitions that it alone has in sync, those without another replica, names -> lines
+    "none": ([], []),
+    "one": ([(3, 1, 0, ["a-0"])], ["1 partition lives on broker 3 alone, its other replicas are not in sync: a-0"]),
+    "several": (
+        [(3, 14, 2, ["a-0", "a-1"]), (4, 2, 0, ["b-0", "b-1"]), (5, 0, 1, [])],
+        ["14 partitions live on broker 3 alone, their other replicas are not in sync: a-0, a-1 and 12 more",
+         "2 partitions live on broker 4 alone, their other replicas are not in sync: b-0, b-1",
+         "3 partitions have one replica only: 2 on broker 3, 1 on broker 5"],
+    ),
+    "many brokers": (
+        [(broker, 1, 0, ["a-0"]) for broker in range(7)],
+        [*(f"1 partition lives on broker {b} alone, its other replicas are not in sync: a-0" for b in range(5)),
+         "2 more partitions on one of 2 other brokers alone"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SINGLE_POINTS)
+def test_what_lives_on_one_broker_alone(case: str) -> None:
+    brokers, expected = SINGLE_POINTS[case]
+    summary = a_cluster()
+    names = ("broker", "alone", "unreplicated", "names")
+    summary.single_points = [dict(zip(names, values, strict=True)) for values in brokers]
+    lines = summary_text([summary], "/w").splitlines()
+    before = next(number for number, line in enumerate(lines) if line.startswith("  incidents "))
+    shown = [line[15:] for line in lines[before - len(expected) : before]]
+    assert shown == expected
+    assert sum("single point" in line for line in lines) == (1 if expected else 0)
+
+
+def test_of_many_unclean_elections_it_says_that_these_lost_most() -> None:
     summary = a_cluster()
     summary.new_unclean, summary.elections = 21, {**summary.elections, "unclean": 21}
-    assert "  unclean      21 unclean elections, the 5 first:\n" in summary_text([summary], "/w")
+    assert "  unclean      21 unclean elections, the 5 that lost most:\n" in summary_text([summary], "/w")
 
 
 LOST = {  # unclean elections, those of the last leader itself, what the others lost -> the sentence

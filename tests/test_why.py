@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
+from jobs.answers.opened import LogLine
+from jobs.answers.story import Step, Story, story_text
 from jobs.cli import main
 from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, tables
 
@@ -134,6 +136,17 @@ def test_a_cause_and_the_line_that_shows_it_are_one_step(tmp_path: Path) -> None
     outages[0] |= {"cause": "controlled_shutdown", "cause_at": moment("10:05:30"), "cause_evidence": line}
     steps = data(night(tmp_path / "w", {"offline_partitions": outages}), "pay-in-0", "--at", "10:05:30")["steps"]
     assert [step["text"] for step in steps if step["at"].endswith("10:05:30.000Z")] == ["broker 1 was shut down"]
+
+
+def test_a_line_that_shows_several_steps_is_quoted_once() -> None:
+    """Then only its place stands there; with --all it is quoted each time."""
+    line = LogLine("broker-1/server.log:7", moment("10:00:00"), "INFO", "Fencing broker 1")
+    steps = [Step(moment("10:00:00"), text, ((STATE, 7),)) for text in ("broker 1 gone", "pay-in-0 lost its leader")]
+    story = Story("c", "broker 1", "Broker 1 was away.", moment("10:00:00"), moment("10:01:00"), steps=steps)
+    text = story_text(story, {(STATE, 7): line})
+    assert text.count("Fencing broker 1") == 1
+    assert text.endswith("10:00:00.000  pay-in-0 lost its leader  broker-1/server.log:7")
+    assert story_text(story, {(STATE, 7): line}, whole=True).count("Fencing broker 1") == 2
 
 
 def test_the_controller(warehouse: Path) -> None:

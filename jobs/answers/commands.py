@@ -94,13 +94,14 @@ def availability(form: str, engine: str, cluster: str | None, root: str) -> None
 
 
 @_listing("loss", "Did we lose data? List unclean elections, with bounds on the records that each lost.")
-def loss(form: str, engine: str, cluster: str | None, root: str) -> None:
+@click.option("--all", "all_rows", is_flag=True, help="Each election of a last leader that led on itself, too.")
+def loss(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
     from jobs.answers.listing import print_answer
     from jobs.answers.loss import LOSS_TABLES, loss_answer
     from jobs.answers.opened import open_cluster
 
     with open_cluster(root, cluster, LOSS_TABLES, engine) as opened:
-        print_answer(loss_answer(opened), form)
+        print_answer(loss_answer(opened, all_rows=all_rows), form)
 
 
 @_listing("incidents", "List what went wrong, each thing once: what it hit, its cause, what ended it.")

@@ -13,7 +13,7 @@ from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import date_time, plural
-from jobs.nightly.words import listed
+from jobs.nightly.words import listed, single_point_text
 from schemas.incidents import SEVERITIES
 
 INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents", "partition_timeline")
@@ -35,7 +35,10 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     shown = [row for row in incidents if all_rows or row["severity"] != "info"]
     alone = single_points(opened)
     lines = [line for row in shown for line in incident_lines(opened, row)]
-    lines += [_single_point_line(row) for row in alone]
+    lines += [
+        f"When the logs end {single_point_text(row['broker'], len(row['partitions']), row['partitions'][:8])}"
+        for row in alone
+    ]
     data = {"incidents": [incident_data(opened, row) for row in incidents], "single_points": alone}
     return Listing(opened.cluster, _sentence(opened, incidents, shown), lines, unknown, data)
 
@@ -49,15 +52,10 @@ def single_points(opened: OpenedCluster) -> list[dict[str, Any]]:
         return []
     return opened.rows(
         """SELECT leader AS broker, list(concat(topic, '-', partition) ORDER BY topic, partition) AS partitions
-        FROM partition_timeline WHERE until IS NULL AND leader >= 0 AND len(isr) = 1 AND len(replicas) > 1
+        FROM partition_timeline ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (topic, partition)
+        WHERE until IS NULL AND leader >= 0 AND len(isr) = 1 AND len(replicas) > 1
         GROUP BY leader ORDER BY len(partitions) DESC, leader"""
     )
-
-
-def _single_point_line(row: Row) -> str:
-    count = len(row["partitions"])
-    live = "partition lives" if count == 1 else "partitions live"
-    return f"When the logs end {count:,} {live} on broker {row['broker']} alone: {listed(row['partitions'], 8)}"
 
 
 def _sentence(opened: OpenedCluster, incidents: list[dict[str, object]], shown: list[dict[str, object]]) -> str:

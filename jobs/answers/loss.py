@@ -8,7 +8,7 @@ from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import MISSING_FACTS_TABLES, missing_facts
 from jobs.answers.words import isr_text, span_text
-from jobs.nightly.summary_facts import Row
+from jobs.nightly.summary_facts import UNCLEAN_ORDER, Row
 from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import led_on, listed, lost_text, name_of
@@ -16,8 +16,12 @@ from jobs.nightly.words import led_on, listed, lost_text, name_of
 LOSS_TABLES = ("elections", "offline_partitions", *MISSING_FACTS_TABLES)
 
 
-def loss_answer(opened: OpenedCluster) -> Listing:
-    """All unclean elections, those that surely lost records first."""
+MOST_LED_ON = 3
+"""So many elections of last leaders that led on themselves are told one by one; more only if all are asked for."""
+
+
+def loss_answer(opened: OpenedCluster, *, all_rows: bool = False) -> Listing:
+    """All unclean elections, those that surely lost records first, those of last leaders that led on together."""
     unclean = unclean_elections(opened)
     unjudged = opened.rows("SELECT count(*) AS n FROM elections WHERE succeeded AND unclean IS NULL")[0]["n"]
     missing = missing_facts(opened)
@@ -38,7 +42,13 @@ def loss_answer(opened: OpenedCluster) -> Listing:
     unknown.append(
         "Records lost otherwise: on broken disks, by retention, or by producers that did not wait for acks=all."
     )
-    lines = [line for row in unclean for line in _lines(opened, row)]
+    together = [] if all_rows else [row for row in unclean if led_on(row)]
+    together = together if len(together) > MOST_LED_ON else []
+    lines = [line for row in (others if together else unclean) for line in _lines(opened, row)]
+    if together:
+        which = listed(dict.fromkeys(map(name_of, together)))
+        lines += [f"{len(together):,} more of the last leaders themselves, which led on from the end of their logs:"]
+        lines += [f"{'':<25}{which}; --all lists each"]
     data = {
         "unclean_elections": [
             {k: v for k, v in row.items() if k != "evidence"}
@@ -56,7 +66,7 @@ def loss_answer(opened: OpenedCluster) -> Listing:
 
 def unclean_elections(opened: OpenedCluster) -> Sequence[Row]:
     """Rows of unclean elections, those that surely lost most records first, then in order of time."""
-    return opened.table("elections", "unclean", 'coalesce(lost_records_min, 0) DESC, "at", topic, partition')
+    return opened.table("elections", "unclean", UNCLEAN_ORDER.format(at='"at"'))
 
 
 def _sum(unclean: Sequence[Row]) -> int | None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.words import span_text
+from jobs.answers.words import brokers_in_words, span_text
 from jobs.nightly.summary_facts import DELETION, Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact
 from jobs.nightly.wording import date_time, duration, outage_length, plural
@@ -121,6 +121,8 @@ def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: 
     begin = (
         f"{plural(len(still_open), 'partition')} had no leader when the logs end" if still_open else "All have ended"
     )
+    if still_open and all(row["cause"] == "controlled_shutdown" for row in still_open):
+        begin += f", because {brokers_in_words(sorted({row['cause_broker'] for row in still_open}))} were shut down"
     total = duration(sum(row["at_least_ms"] or 0 for row in rows))
     return (
         f"{begin}: {plural(len(rows), 'outage')} of {plural(len({name_of(row) for row in rows}), 'partition')} "

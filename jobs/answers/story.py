@@ -77,12 +77,13 @@ def story_text(
         name_width = max(len(lane.name) for lane in story.lanes)
         lane_width = max(30, width - name_width - 2)
         parts += [*lane_lines(story.lanes, story.since, story.until, lane_width, story.at, paint), ""]
-    day = None
+    day, quoted = None, None
     for step in story.steps:
         if step.at.date() != day:
             day = step.at.date()
             parts.append(f"{day} (UTC), {head}")
-        parts += step_lines(step, lines, width, paint, whole)
+        parts += step_lines(step, lines, width, paint, whole, quoted)
+        quoted = most_telling(step, lines)[:1]
     if story.left_out:
         parts.append(f"  ... {story.left_out:,} more steps in this time: --all lists them")
     parts += _section("Cannot be told from these logs:", story.unknown, width)
@@ -92,8 +93,16 @@ def story_text(
     return "\n".join(parts).rstrip("\n")
 
 
-def step_lines(step: Step, lines: Mapping[Place, LogLine], width: int, paint: Paint, whole: bool) -> list[str]:
-    """A step with its time, and the line that shows it quoted below; with `whole` all lines."""
+def step_lines(
+    step: Step,
+    lines: Mapping[Place, LogLine],
+    width: int,
+    paint: Paint,
+    whole: bool,
+    quoted: tuple[Place, ...] | None = None,
+) -> list[str]:
+    """A step with its time, and the line that shows it quoted below, named only if it is the one `quoted` before; with
+    `whole` all lines."""
     clock = f"{step.at:%H:%M:%S}.{step.at.microsecond // 1000:03d}"
     first, *rest = wrapped(step.text, width - 14) or [""]
     colour = COLOURS.get(step.kind)
@@ -102,7 +111,7 @@ def step_lines(step: Step, lines: Mapping[Place, LogLine], width: int, paint: Pa
         line = lines.get(place)
         if line is None:
             continue
-        if step.kind == "process" and not whole:
+        if not whole and (step.kind == "process" or (place,) == quoted):
             texts[-1] += f"  {paint(printable(line.place), 'cyan')}"
             continue
         texts += _quote(line, max(width, 100) - 14, whole, paint)

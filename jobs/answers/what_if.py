@@ -199,7 +199,8 @@ def _single_points(snapshot: Snapshot) -> Listing:
         sentence = _nothing_to_lose(snapshot, len(offline))
     elif alone[worst].offline:
         count = plural(len(alone[worst].offline), "partition")
-        sentence = f"At {when} UTC {count} lived on broker {worst} alone: {listed(alone[worst].offline)}."
+        only = _without_other_replica(snapshot, alone[worst].offline)
+        sentence = f"At {when} UTC {count} lived on broker {worst} alone{only}: {listed(alone[worst].offline)}."
     else:
         sentence = f"At {when} UTC no partition lived on one broker alone."
     if worst is not None and offline:
@@ -208,6 +209,19 @@ def _single_points(snapshot: Snapshot) -> Listing:
     unknown = _unknown(snapshot, Losses(unknown=alone[worst].unknown if worst is not None else []))
     lines = in_columns(head, rows, (1, 2, 3)) if rows else []
     return Listing(snapshot.cluster, sentence, lines, unknown, data)
+
+
+def _without_other_replica(snapshot: Snapshot, names: Sequence[str]) -> str:
+    """How many of some partitions have one replica only, as words in brackets; empty if none has."""
+    single = {
+        f"{topic.name}-{partition.partition}"
+        for topic in snapshot.state.topics
+        for partition in topic.partitions
+        if len(partition.replicas or ()) == 1
+    }
+    count = len(single & {*names})
+    which = "" if count == len(names) else f"{count:,} of them "
+    return f" ({which}with one replica only)" if count else ""
 
 
 def _nothing_to_lose(snapshot: Snapshot, offline: int) -> str:

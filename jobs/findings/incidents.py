@@ -14,15 +14,20 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.findings.outage_causes import FAILOVERS
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION
 from schemas.incidents import INCIDENTS
-from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, LONG, TEXT, TIME, column
+from schemas.spark import CLUSTER, EVIDENCE_COLUMN, IDS, INT, LONG, TEXT, TIME, column
 from udfs.incidents.incidents import incidents_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
+AWAY = T.ArrayType(
+    T.StructType([column("node", INT, "Broker."), column("since", LONG, "Since when, microseconds since 1970.")])
+)
+"""Other brokers that were away already as one went, those that had gone first before."""
 FACTS = T.StructType(
     [
         CLUSTER,
@@ -42,6 +47,8 @@ FACTS = T.StructType(
         column("partition", INT, "Partition."),
         column("ms", LONG, "How long it surely was, ms."),
         column("count", LONG, "How many."),
+        column("ids", IDS, "The ISR as the leader was lost; of a failed election the brokers that were alive."),
+        T.StructField("others", AWAY),
         column("lost_min", LONG, "Lost records, at least."),
         column("lost_max", LONG, "Lost records, at most."),
         column("healed_by", TEXT, "As in OFFLINE_PARTITIONS."),
@@ -76,10 +83,10 @@ def to_incidents(
         _log_dirs(failures),
         outage_facts,
         _deletions(outages),
-        _unclean(elections, outage_facts),
+        _elections(elections, outage_facts),
         _terms(controllers, small_stops),
         _blocked(reassignments, small_stops),
-        _out_of_isr(isr_changes, small_stops),
+        _replicas(isr_changes, elections, small_stops),
     ]
     facts = reduce(lambda some, others: some.union(others), map(_as_facts, kinds))
     in_order = facts.repartition("cluster", "incident").sortWithinPartitions(
@@ -114,6 +121,8 @@ def _together(prefix: str, by: Sequence[Column | str], at: str) -> Column:
 
 
 def _stops(stops: DataFrame) -> DataFrame:
+    before = Window.partitionBy("cluster").orderBy("since", "node_id").rowsBetween(-MOST_BEFORE, -1)
+    earlier = F.collect_list(F.struct(F.col("node_id").alias("node"), "since", "until", "role")).over(before)
     return stops.select(
         "cluster",
         _of_node("node_id", "since").alias("incident"),
@@ -121,8 +130,23 @@ def _stops(stops: DataFrame) -> DataFrame:
         F.col("since").alias("at"),
         "until",
         F.col("node_id").alias("node"),
+        F.when(F.col("role") == "broker", _away(earlier)).alias("others"),
         *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "evidence"),
     )
+
+
+MOST_BEFORE = 100
+"""Stops before one among which those are looked for that were not over yet."""
+
+
+def _away(earlier: Column) -> Column:
+    """Of stops before one: other brokers that were not back when it began."""
+
+    def is_away(stop: Column) -> Column:
+        is_other = (stop["role"] == "broker") & (stop["node"] != F.col("node_id"))
+        return is_other & (stop["until"].isNull() | (stop["until"] > F.col("since")))
+
+    return F.transform(F.filter(earlier, is_away), lambda stop: F.struct(stop["node"], F.unix_micros(stop["since"])))
 
 
 def _log_dirs(failures: DataFrame) -> DataFrame:
@@ -159,6 +183,7 @@ def _outages(outages: DataFrame) -> DataFrame:
         F.col("ended_before").alias("until"),
         F.col("at_least_ms").alias("ms"),
         F.col("failed_elections").alias("count"),
+        F.col("last_isr").alias("ids"),
         *("healed_by", "healed_by_broker", "evidence"),
     )
 
@@ -178,32 +203,49 @@ def _deletions(outages: DataFrame) -> DataFrame:
     )
 
 
-def _unclean(elections: DataFrame, outage_facts: DataFrame) -> DataFrame:
-    """ELECTIONS, facts of outages -> unclean elections, with the outages that they ended, or by themselves."""
-    ended = outage_facts.where("healed_by = 'unclean_election'").select(
-        *INCARNATION, F.col("until").alias("at"), F.col("incident").alias("of_outage")
+def _elections(elections: DataFrame, outage_facts: DataFrame) -> DataFrame:
+    """ELECTIONS, facts of outages -> unclean elections, with the outages that they ended, or by themselves; and those
+    that failed in an outage, or right before it."""
+    of_outages = outage_facts.select(
+        *INCARNATION, F.col("at").alias("lost_at"), "until", "healed_by", F.col("incident").alias("of_outage")
     )
-    unclean = elections.where("unclean").select(
+    known = elections.where("unclean OR NOT succeeded").select(
         *INCARNATION,
         "at",
+        F.when(F.col("succeeded"), "unclean").otherwise("failed").alias("kind"),
         F.col("leader").alias("other"),
         F.col("last_leader").alias("node"),
+        F.col("live_brokers").alias("ids"),
         F.col("lost_records_min").alias("lost_min"),
         F.col("lost_records_max").alias("lost_max"),
+        "previous_leader",
         "evidence",
     )
-    joined = unclean.join(F.broadcast(ended), [*INCARNATION, "at"], "left")
+    ends = (F.col("kind") == "unclean") & (F.col("healed_by") == "unclean_election") & (F.col("until") == F.col("at"))
+    begin = F.when(F.col("previous_leader") >= 0, F.col("lost_at") - F.expr(SLACK)).otherwise(F.col("lost_at"))
+    within = (F.col("at") >= begin) & (F.col("until").isNull() | (F.col("at") <= F.col("until")))
+    of_one = F.when(F.col("kind") == "unclean", ends).otherwise(within)
+    joined = (
+        known.alias("e")
+        .join(
+            of_outages.alias("o"),
+            [F.col(f"e.{name}") == F.col(f"o.{name}") for name in INCARNATION] + [of_one],
+            "left",
+        )
+        .select("e.*", "of_outage")
+        .where("kind = 'unclean' OR of_outage IS NOT NULL")
+    )
     alone = _together("unclean", ["cluster", F.col("of_outage").isNull()], "at")
-    return joined.withColumns({"kind": F.lit("unclean"), "incident": F.coalesce("of_outage", alone)})
+    return joined.withColumn("incident", F.coalesce("of_outage", alone))
 
 
 def _terms(controllers: DataFrame, stops: DataFrame) -> DataFrame:
     """CONTROLLER_TIMELINE, NODE_STOPS -> the end of each term, with the stop of its node or by itself."""
     order = Window.partitionBy("cluster", "cluster_incarnation", "mode").orderBy("controller_epoch", "since")
     slack = F.expr(SLACK)
-    ended = controllers.withColumn("other", F.lead("controller_id").over(order)).where(
-        "until IS NOT NULL AND active_since IS NOT NULL"
-    )
+    ended = controllers.withColumns(
+        {"other": F.lead("controller_id").over(order), "other_ready": F.lead("active_since").over(order)}
+    ).where("until IS NOT NULL AND active_since IS NOT NULL")
     of_stops = stops.select(
         "cluster",
         F.col("node_id").alias("controller_id"),
@@ -238,8 +280,9 @@ def _terms(controllers: DataFrame, stops: DataFrame) -> DataFrame:
         F.coalesce("of_stop", first).alias("incident"),
         F.lit("controller").alias("kind"),
         F.col("until").alias("at"),
+        F.col("other_ready").alias("until"),
         F.col("controller_id").alias("node"),
-        F.when(F.col("other") != F.col("controller_id"), F.col("other")).alias("other"),
+        "other",
         F.col("controller_epoch").alias("count"),
         "evidence",
     )
@@ -287,22 +330,58 @@ def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
     )
 
 
-def _out_of_isr(isr_changes: DataFrame, stops: DataFrame) -> DataFrame:
-    """ISR_CHANGES, NODE_STOPS -> in how many partitions' ISR a broker was no longer, by its stops."""
-    removed = isr_changes.where("kind = 'shrink'").select(*INCARNATION, "at", F.explode("removed").alias("node_id"))
-    of_brokers = stops.where("role = 'broker'").select("cluster", "node_id", "since", "began_after", "until")
-    begin = F.greatest(F.col("began_after"), F.col("since") - F.expr("INTERVAL 30 SECONDS")) - F.expr(SLACK)
-    is_within = (F.col("at") >= begin) & (F.col("until").isNull() | (F.col("at") <= F.col("until")))
+REPLICA_KINDS = ("out_of_isr", "rejoined", "moved")
+BOTH = "out_of_isr IS NOT NULL AND rejoined IS NOT NULL"
+
+
+def _replicas(isr_changes: DataFrame, elections: DataFrame, stops: DataFrame) -> DataFrame:
+    """ISR_CHANGES, ELECTIONS, NODE_STOPS -> by stops of brokers the number of partitions out of whose ISR it fell, of
+    those in whose ISR it was again before its next stop, and of those that others led at once; with the first of each
+    kind, and when it was again in the last ISR."""
+    is_shrink = F.col("kind") == "shrink"
+    changed = isr_changes.select(
+        *INCARNATION,
+        "at",
+        F.explode(F.when(is_shrink, F.col("removed")).otherwise(F.col("added"))).alias("node_id"),
+        F.when(is_shrink, "out_of_isr").otherwise("rejoined").alias("kind"),
+        "evidence",
+    )
+    moved = elections.where("succeeded AND previous_leader >= 0 AND leader <> previous_leader").where(
+        F.coalesce(F.col("strategy").isin(*FAILOVERS), F.lit(True))
+    )
+    moved = moved.select(
+        *INCARNATION, "at", F.col("previous_leader").alias("node_id"), F.lit("moved").alias("kind"), "evidence"
+    )
+    of_node = Window.partitionBy("cluster", "node_id").orderBy("since")
+    of_brokers = stops.where("role = 'broker'").select(
+        *("cluster", "node_id", "since", "began_after", "until"), F.lead("since").over(of_node).alias("next_since")
+    )
+    is_back = F.col("kind") == "rejoined"
+    earliest = F.greatest(F.col("began_after"), F.col("since") - F.expr("INTERVAL 30 SECONDS")) - F.expr(SLACK)
+    end = F.when(is_back, F.col("next_since")).otherwise(F.col("until"))
+    is_within = (F.col("at") >= F.when(is_back, F.col("since")).otherwise(earliest)) & (
+        end.isNull() | (F.col("at") <= end)
+    )
+    by_stop = ["cluster", "node_id", "since"]
+    firsts = {kind: F.min(F.when(F.col("kind") == kind, F.struct("at", "evidence"))) for kind in REPLICA_KINDS}
+    # only who had left an ISR joins it again
+    known = {**{kind: F.col(kind).isNotNull() for kind in REPLICA_KINDS}, "rejoined": F.expr(BOTH)}
+    kinds = [
+        F.when(known[kind], F.struct(F.lit(kind).alias("kind"), F.col(kind).alias("edge"))) for kind in REPLICA_KINDS
+    ]
     return (
-        removed.join(of_brokers, ["cluster", "node_id"])
+        changed.unionByName(moved)
+        .join(F.broadcast(of_brokers), ["cluster", "node_id"])
         .where(is_within)
-        .groupBy("cluster", "node_id", "since")
-        .agg(F.countDistinct("topic", "partition").alias("count"))
+        .groupBy(*by_stop, "topic", "partition")
+        .agg(*(first.alias(kind) for kind, first in firsts.items()))
+        .select(*by_stop, F.explode(F.array_compact(F.array(*kinds))).alias("one"))
+        .groupBy(*by_stop, F.col("one.kind").alias("kind"))
+        .agg(F.count("*").alias("count"), F.min("one.edge").alias("first"), F.max("one.edge").alias("last"))
+        .withColumn("edge", F.when(is_back, F.col("last")).otherwise(F.col("first")))
         .select(
             "cluster",
             _of_node("node_id", "since").alias("incident"),
-            F.lit("out_of_isr").alias("kind"),
-            F.col("since").alias("at"),
-            "count",
+            *("kind", "count", "edge.at", "edge.evidence"),
         )
     )

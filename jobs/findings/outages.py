@@ -261,17 +261,28 @@ def _are_next(first: str, second: str) -> Column:
     return F.coalesce(F.col(second) - F.col(first) <= 1, F.lit(False))
 
 
+AS_IT_IS_LOST = "INTERVAL 2 SECONDS"
+"""So long before the state without a leader an election may have failed that led to it."""
+
+
 def _failed_elections(outages: DataFrame, elections: DataFrame) -> DataFrame:
-    """Rows of `_outages`, ELECTIONS -> OUTAGE, failed_elections: how many failed meanwhile, where any did."""
+    """Rows of `_outages`, ELECTIONS -> OUTAGE, failed_elections: how many failed meanwhile, where any did.
+
+    The first one may be logged just before the state without a leader that follows from it.
+    """
     failed = elections.where("NOT succeeded").select(
-        *INCARNATION, F.col("at").alias("failed_at"), day_of_or_open("at").alias("day")
+        *INCARNATION, "previous_leader", F.col("at").alias("failed_at"), day_of_or_open("at").alias("day")
     )
+    begin = F.when(F.col("previous_leader") >= 0, F.col("since") - F.expr(AS_IT_IS_LOST)).otherwise(F.col("since"))
     return (
         outages.select(
-            *OUTAGE, "since", "ended_before", days_or_open(F.col("since"), F.col("ended_before")).alias("day")
+            *OUTAGE,
+            "since",
+            "ended_before",
+            days_or_open(F.col("since") - F.expr(AS_IT_IS_LOST), F.col("ended_before")).alias("day"),
         )
         .join(failed, [*INCARNATION, "day"])
-        .where("failed_at >= since AND (ended_before IS NULL OR failed_at <= ended_before)")
+        .where((F.col("failed_at") >= begin) & F.expr("ended_before IS NULL OR failed_at <= ended_before"))
         .groupBy(*OUTAGE)
         .agg(F.count("*").cast("int").alias("failed_elections"))
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN
 from jobs.nightly.wording import Names, duration, ids, labelled, outage_length, plural
-from jobs.nightly.words import cause_text, healer_text, lost_text, name_of
+from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of, single_point_text
 from schemas.incidents import SEVERITIES
 
 
@@ -88,6 +88,7 @@ def finding_lines(summary: ClusterSummary, names: Names) -> list[str]:
             [_open_text(summary)] if without else [],
             [_outage(row, names) for row in without],
         ),
+        *labelled("single point", *_single_points(summary)),
         *labelled("incidents", [_incidents_text(summary)], [_incident(row, names) for row in summary.incidents]),
         *labelled("outages", [_outages_text(summary)], [_outage(row, names) for row in ended]),
         *labelled("deletions", [_deletions_text(summary)] if summary.deletion_outages else []),
@@ -103,6 +104,24 @@ def finding_lines(summary: ClusterSummary, names: Names) -> list[str]:
 def _open_text(summary: ClusterSummary) -> str:
     listed = "" if summary.open_outages <= MOST else f", the {MOST} that have been longest"
     return f"{plural(summary.open_outages, 'partition')} without a leader when the logs end{listed}:"
+
+
+def _single_points(summary: ClusterSummary) -> tuple[list[str], list[str]]:
+    """Which partitions have no leader as soon as one more broker is lost, by broker; two lists for `labelled`."""
+    alone = [row for row in summary.single_points if row["alone"]]
+    unreplicated = [row for row in summary.single_points if row["unreplicated"]]
+    sentences = [single_point_text(row["broker"], row["alone"], row["names"]) for row in alone[:MOST]]
+    if rest := sum(row["alone"] for row in alone[MOST:]):
+        sentences.append(
+            f"{plural(rest, 'more partition')} on one of {plural(len(alone) - MOST, 'other broker')} alone"
+        )
+    if unreplicated:
+        by_broker = listed(f"{row['unreplicated']:,} on broker {row['broker']}" for row in unreplicated)
+        total = sum(row["unreplicated"] for row in unreplicated)
+        sentences.append(
+            f"{plural(total, 'partition')} {'has' if total == 1 else 'have'} one replica only: {by_broker}"
+        )
+    return sentences, []
 
 
 def _incidents_text(summary: ClusterSummary) -> str:
@@ -126,7 +145,7 @@ def _unclean_text(summary: ClusterSummary) -> str:
     older = (summary.elections.get("unclean") or 0) - summary.new_unclean
     besides = f"; {older:,} before it" if older else ""
     if summary.new_unclean:
-        first = f", the {MOST} first" if summary.new_unclean > MOST else ""
+        first = f", the {MOST} that lost most" if summary.new_unclean > MOST else ""
         return f"{plural(summary.new_unclean, 'unclean election')}{besides}{first}:"
     none = "none since the last run" if summary.known_until else "no unclean elections"
     return f"{_none_of(summary, UNCLEAN, none)}{besides}"

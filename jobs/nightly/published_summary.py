@@ -11,10 +11,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jobs.nightly.summary_facts import (
+    IS_ALONE,
     IS_DELETION,
     MOST,
     NOTHING_KNOWN,
     STREAM_COLUMNS,
+    UNCLEAN_ORDER,
     ClusterSummary,
     Row,
     summaries_of,
@@ -68,6 +70,13 @@ QUERIES: Mapping[str, str] = {
             count_if(until IS NULL) AS current,
             count_if(until IS NULL AND availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
         FROM partition_timeline GROUP BY cluster""",
+    "single_points": f"""
+        SELECT cluster, leader AS broker, count_if(len(replicas) > 1) AS alone,
+            count_if(len(replicas) = 1) AS unreplicated, coalesce(list_slice(list(concat(topic, '-', partition)
+                ORDER BY topic, partition) FILTER (len(replicas) > 1), 1, {MOST}), []) AS names
+        FROM partition_timeline ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL)
+            USING (cluster, topic, partition)
+        WHERE {IS_ALONE.format(size="len")} GROUP BY cluster, leader""",
     "clock_offsets": """
         SELECT cluster, node_id, sum(pairs) AS pairs, max(reference) AS reference,
             max(contradicting) AS contradicting, max(len(applied) > 0) AS corrected,
@@ -83,7 +92,7 @@ QUERIES: Mapping[str, str] = {
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""
         WITH judged AS (SELECT *, coalesce("at" > {KNOWN_UNTIL}, true) AS is_new FROM elections)
-        FROM ({_first(UNCLEAN_ELECTIONS, '"at" NULLS FIRST, topic, partition')}) UNION ALL BY NAME
+        FROM ({_first(UNCLEAN_ELECTIONS, UNCLEAN_ORDER.format(at='"at" NULLS FIRST'))}) UNION ALL BY NAME
         SELECT cluster, succeeded, unclean, is_new, count(*) AS total, sum(lost_records_min) AS lost_min,
             sum(lost_records_max) AS lost_max, count_if(lost_records_max IS NULL) AS unbounded,
             count_if(leader = last_leader) AS led_on

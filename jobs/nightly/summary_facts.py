@@ -19,6 +19,10 @@ from udfs.logs.coverage import CoverageSpan, coverage_gaps
 Row = Mapping[str, Any]
 MOST = 5
 """Findings of one kind that are listed; of the others only the number is given."""
+IS_ALONE = "until IS NULL AND leader >= 0 AND {size}(isr) = 1 AND {size}(replicas) >= 1"
+"""Of PARTITION_TIMELINE, in SQL: at the end of the logs only the leader is in sync. `size` is the engine's function."""
+UNCLEAN_ORDER = "coalesce(lost_records_min, 0) DESC, coalesce(leader = last_leader, false), {at}, topic, partition"
+"""Of unclean elections, in SQL: those that surely lost most records first, those of the last leader itself last."""
 DELETION = "topic_deletion"
 """Value of `offline_partitions.cause` and `healed_by`."""
 IS_DELETION = f"coalesce(cause = '{DELETION}', healed_by = '{DELETION}', false)"
@@ -53,12 +57,15 @@ class ClusterSummary:
     """Partitions that are there at the end of the logs."""
     under_replicated: int = 0
     """Of these, those with replicas out of sync, or fewer in sync than `min.insync.replicas`."""
+    single_points: list[Row] = field(default_factory=list)
+    """By `broker` the number of partitions of which it `alone` is in sync at the end of the logs, of several replicas,
+    the first of their `names`, and of those that have no other replica, `unreplicated`; most first."""
     incidents: list[Row] = field(default_factory=list)
     """The worst new ones that were not planned."""
     incident_counts: dict[str, int] = field(default_factory=dict)
     """Numbers of new ones by severity."""
     unclean_elections: list[Row] = field(default_factory=list)
-    """The first new ones."""
+    """New ones, those that surely lost most records first."""
     new_unclean: int = 0
     lost_records: tuple[int, int | None] = (0, 0)
     """What new unclean elections lost at least and at most; None: no upper bound is known."""
@@ -107,7 +114,7 @@ FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
         "elections", "incidents", "incident_counts", "unclean_elections", "new_unclean", "new_led_on", "lost_records",
         "lost_to_others", "outages", "outage_count", "open_outages", "open_by_shutdown", "shut_down", "new_outages",
         "deletion_outages", "churn", "churning_followers", "isr_changes", "reassignments", "cannot_be_told",
-        "current_partitions", "under_replicated",
+        "current_partitions", "under_replicated", "single_points",
     ),
     "replay": ("verdicts", "violations", "new_violations"),
 }  # fmt: skip
@@ -176,6 +183,10 @@ def _summary(
     )
     counts = [row for row in rows["elections"] if row["nth"] is None]
     _count_elections(summary, counts)
+    summary.single_points = sorted(
+        rows["single_points"],
+        key=lambda row: (-row["alone"], -row["unreplicated"], row["broker"]),
+    )
     for row in rows["partition_timeline"]:
         summary.states, summary.partitions, summary.topics = row["states"], row["partitions"], row["topics"]
         summary.inferred_states, summary.missing_states = row["inferred"] or 0, row["missing"] or 0

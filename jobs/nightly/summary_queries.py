@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.nightly.summary_facts import (
+    IS_ALONE,
     IS_DELETION,
     MOST,
     NOTHING_KNOWN,
     STREAM_COLUMNS,
+    UNCLEAN_ORDER,
     ClusterSummary,
     Row,
     summaries_of,
@@ -38,11 +40,15 @@ def summarize(
 ) -> list[ClusterSummary]:
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
+    tables += ["single_points"] if "detect" in steps else []
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
         known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
 
     def collect(name: str) -> list[Row]:
+        if name == "single_points":
+            pair = _single_points(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
+            return [row.asDict() for row in pair.collect()]
         rows = warehouse.read(name)
         rows = rows.withColumn("known_until", known) if name in NEWS else rows
         return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop("known_until").collect()]
@@ -91,6 +97,21 @@ def _state_counts(partition_timeline: DataFrame) -> DataFrame:
     )
 
 
+def _single_points(partition_timeline: DataFrame, offline_partitions: DataFrame) -> DataFrame:
+    """By broker what it alone has in sync at the end. One that is dead and still leads in ZooKeeper has nothing."""
+    without_leader = offline_partitions.where("ended_before IS NULL")
+    has_others = F.size("replicas") > 1
+    places = F.array_sort(F.collect_list(F.when(has_others, F.struct("topic", "partition"))))
+    alone = partition_timeline.where(IS_ALONE.format(size="size")).join(
+        without_leader, ["cluster", "topic", "partition"], "left_anti"
+    )
+    return alone.groupBy("cluster", F.col("leader").alias("broker")).agg(
+        _sum(has_others).alias("alone"),
+        _sum(~has_others).alias("unreplicated"),
+        F.transform(F.slice(places, 1, MOST), lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("names"),
+    )
+
+
 def _clocks(clock_offsets: DataFrame) -> DataFrame:
     return clock_offsets.groupBy("cluster", "node_id").agg(
         F.sum("pairs").alias("pairs"),
@@ -128,7 +149,7 @@ def _elections(elections: DataFrame) -> DataFrame:
         _sum(F.col("lost_records_max").isNull()).alias("unbounded"),
         _sum(F.col("leader") == F.col("last_leader")).alias("led_on"),
     )
-    first = _first(rows.where("unclean AND is_new"), "at, topic, partition")
+    first = _first(rows.where("unclean AND is_new"), UNCLEAN_ORDER.format(at="at"))
     return first.unionByName(counts, allowMissingColumns=True)
 
 

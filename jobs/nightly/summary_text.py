@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -13,6 +14,7 @@ from jobs.nightly.findings_text import finding_lines, first_sentences
 from jobs.nightly.status import WORDS, status_line, status_of
 from jobs.nightly.summary_facts import FACTS_OF_STEP, MOST, ClusterSummary, Row
 from jobs.nightly.wording import Names, date_time, duration, ids, labelled, nodes, plural, size
+from jobs.nightly.words import name_of
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
@@ -25,7 +27,11 @@ def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence
     paths = [row["path"] for summary in clusters for row in summary.streams]
     status = [status_line(clusters)] if DETECT in steps else []
     return "\n\n".join(
-        [*status, *(_cluster_text(summary, steps, paths) for summary in clusters), _next_commands(root, steps)]
+        [
+            *status,
+            *(_cluster_text(summary, steps, paths) for summary in clusters),
+            _next_commands(root, steps, clusters),
+        ]
     )
 
 
@@ -266,8 +272,8 @@ def _replay_lines(summary: ClusterSummary, names: Names) -> list[str]:
         if kind == "elections" or holds + violated + unknown:
             text = f"{plural(holds, one)} {matches[holds != 1]}, {violated:,} do not"
             sentences.append(f"{text}, {unknown:,} cannot be judged" if unknown else text)
-    if any(totals.get("unknown") for totals in summary.verdicts.values()):
-        sentences[-1] += ": inputs are missing from the logs"
+    if undecided := [number for number, text in enumerate(sentences) if text.endswith("cannot be judged")]:
+        sentences[undecided[-1]] += ": inputs are missing from the logs"
     return labelled("replay", sentences, [_violation(row, names) for row in summary.violations])
 
 
@@ -296,16 +302,23 @@ _SECTIONS: Mapping[str, Callable[[ClusterSummary, Names], list[str]]] = {
 """The lines of each step: what went wrong first, what was read last."""
 
 
-def _next_commands(root: str, steps: Sequence[str]) -> str:
-    """The step that comes next, or, after the last one, some questions to the tables."""
+def _badness(summary: ClusterSummary) -> tuple[int, ...]:
+    """Orders clusters by how they stand, then by what they lost, and by their incidents."""
+    counts = summary.incident_counts
+    lost = summary.lost_to_others[0]
+    return status_of(summary).severity, lost, counts.get("critical", 0), counts.get("major", 0), summary.open_outages
+
+
+def _next_commands(root: str, steps: Sequence[str], clusters: Sequence[ClusterSummary]) -> str:
+    """The step that comes next, or, after the last one, some questions to the tables about the worst cluster."""
     later = STEPS[STEPS.index(steps[-1]) + 1 :]
     if later:
         return f"Next:\n  kafka-rewind {later[0]} --warehouse {root}"
+    worst = max(clusters, key=_badness, default=None)
+    outages = worst.outages if worst is not None else []
+    partition = shlex.quote(name_of(outages[0])) if outages else "TOPIC-PARTITION"
+    of_worst = f" --cluster {shlex.quote(worst.cluster)}" if worst is not None and len(clusters) > 1 else ""
+    commands = ("incidents", f"why {partition}", "loss", "report -o night.html")
     return "\n".join(
-        [
-            "Where to look next:",
-            f"  kafka-rewind incidents --warehouse {root}",
-            f"  kafka-rewind why TOPIC-PARTITION --warehouse {root}",
-            f"  kafka-rewind report -o night.html --warehouse {root}",
-        ]
+        ["Where to look next:", *(f"  kafka-rewind {words}{of_worst} --warehouse {root}" for words in commands)]
     )

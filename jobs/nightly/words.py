@@ -3,7 +3,7 @@ table has it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jobs.nightly.summary_facts import Row
@@ -84,3 +84,12 @@ def listed(values: Iterable[Any], most: int = 5) -> str:
 def name_of(row: Row) -> str:
     """`orders-3`"""
     return f"{row['topic']}-{row['partition']}"
+
+
+def single_point_text(broker: int, count: int, names: Sequence[str]) -> str:
+    """`14 partitions live on broker 3 alone, their other replicas are not in sync: a-0, a-1 and 12 more`."""
+    live, other = ("partition lives", "its") if count == 1 else ("partitions live", "their")
+    more = f" and {count - len(names):,} more" if count > len(names) else ""
+    return (
+        f"{count:,} {live} on broker {broker} alone, {other} other replicas are not in sync: {', '.join(names)}{more}"
+    )

@@ -34,8 +34,12 @@ MOST_LINES = 20_000
 """Log lines that are quoted in it; others are named."""
 MOST_STEPS = 40
 """Steps of an incident that are listed."""
+MOST_PROOFS = 24
+"""Lines of an incident: its story names them by their places."""
 MOST_TEXT = 600
 """Characters of a quoted line."""
+MOST_CELL_LINES = 3
+"""Lines of a cell of the heat map."""
 BUCKETS = 72
 """Columns of the heat map, about."""
 
@@ -196,15 +200,24 @@ def _add_churn(report: Report) -> None:
     span = report.values["span_ms"] or 1
     width = next((one for one in WIDTHS_MS if span / one <= BUCKETS), WIDTHS_MS[-1])
     cells = report.opened.rows(
-        f"""SELECT ((epoch_ms("at") - {report.values["begin_ms"]}) // {width})::BIGINT AS bucket, b, count(*) AS n
-        FROM (SELECT "at", unnest(list_concat(added, removed)) AS b FROM isr_changes) GROUP BY ALL ORDER BY b, bucket"""
+        f"""SELECT ((epoch_ms("at") - {report.values["begin_ms"]}) // {width})::BIGINT AS bucket, b, count(*) AS n,
+            count_if(kind = 'shrink') AS shrinks, list(DISTINCT concat(topic, '-', partition)) AS names,
+            list(evidence[1] ORDER BY "at", topic, partition)[:{MOST_CELL_LINES}] AS lines
+        FROM (SELECT *, unnest(list_concat(added, removed)) AS b FROM isr_changes)
+        GROUP BY bucket, b ORDER BY b, bucket"""
     )
     brokers = sorted({row["b"] for row in cells})
     numbers = {broker: number for number, broker in enumerate(brokers)}
     report.values["churn"] = {
         "width_ms": width,
         "brokers": brokers,
-        "cells": [[row["bucket"], numbers[row["b"]], row["n"]] for row in cells],
+        "cells": [
+            [
+                *(row["bucket"], numbers[row["b"]], row["n"], row["shrinks"], listed(sorted(row["names"]), 8)),
+                report.refs(filter(None, row["lines"]), MOST_CELL_LINES),
+            ]
+            for row in cells
+        ],
     }
 
 
@@ -263,7 +276,7 @@ def _incidents(report: Report, groups: Sequence[OutageGroup]) -> list[dict[str, 
                 "story": row["story"],
                 "names": _affected(row),
                 "steps": [[report.ms(step["at"]), step["what"]] for step in (row.get("steps") or ())[:MOST_STEPS]],
-                "refs": report.refs(row["evidence"], 8),
+                "refs": report.refs(row["evidence"], MOST_PROOFS),
             }
             for row in rows
         ]
@@ -311,6 +324,7 @@ def _lines(report: Report) -> dict[str, str]:
     for name in ("incidents", "outages", "uncleans", "verdicts", "terms"):
         wanted += [ref for row in report.values[name] for ref in row["refs"]]
     wanted += [ref for broker in report.values["brokers"] for span in broker["spans"] for ref in span["refs"]]
+    wanted += [ref for cell in report.values["churn"]["cells"] for ref in cell[-1]]
     of_states = [
         [states[i + 6], states[i + 7]]
         for _, _, states in sorted(report.values["partitions"], key=lambda one: -len(one[2]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from html import escape
@@ -19,20 +20,21 @@ from jobs.answers.outages import missing_facts, outages_answer
 from jobs.nightly.summary_facts import IS_DELETION, node_roles
 from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
 from jobs.nightly.wording import date_time, duration, plural
-from jobs.nightly.words import listed
+from jobs.nightly.words import listed, single_point_text
 from jobs.report.collect import Report, collect
 from jobs.version import product_version
 from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.logs.coverage import coverage_gaps
 from udfs.printable import printable
 
-FIRST_CARDS, MOST_CARDS, MOST_TABLE = 8, 100, 300
+FIRST_CARDS, MOST_CARDS, MOST_TABLE = 6, 100, 300
 """Incident cards that are open, incident cards and rows of a table that are on the page; the charts have all."""
 LEGEND = """<div class="legend"><span><i style="background:var(--up)"></i>up</span>
 <span><i style="background:var(--controller)"></i>controller</span>
 <span><i style="background:var(--stopping)"></i>shutting down</span>
-<span><i style="background:var(--bad)"></i>lost or fenced</span>
-<span><i style="background:var(--away)"></i>away, or not known</span></div>"""
+<span><i style="background:var(--lost)"></i>lost or fenced</span>
+<span><i style="background:var(--shut)"></i>shut down</span>
+<span><i style="background:var(--away)"></i>not known</span></div>"""
 
 
 def report_page(opened: OpenedCluster) -> str:
@@ -105,6 +107,9 @@ def _head(opened: OpenedCluster, report: Report) -> str:
         "Data lost?": loss_answer(opened).sentence,
         "Brokers": brokers_answer(opened).sentence,
     }
+    if alone := single_points(opened):
+        texts = (single_point_text(row["broker"], len(row["partitions"]), row["partitions"][:5]) for row in alone[:3])
+        sentences["At risk"] = f"When the logs end {'; '.join(texts)}."
     paragraphs = "".join(f"<dt>{name}</dt><dd>{text(sentence)}</dd>" for name, sentence in sentences.items())
     logs = f"{plural(len(opened.streams), 'log stream')} of nodes {', '.join(map(str, nodes))}"
     return f"""<header><div><h1>Cluster {text(opened.cluster)}</h1>
@@ -121,7 +126,8 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
         f"""SELECT count(*) FILTER (WHERE leader = -1) AS offline, count(*) AS partitions,
             count(*) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}) AS under,
             count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL AND leader <> replicas[1]) AS imbalanced,
-            count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL) AS led
+            count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL) AS led,
+            count(*) FILTER (WHERE leader >= 0) AS with_leader
         FROM partition_timeline WHERE until IS NULL"""
     )[0]
     alone = [(row["broker"], len(row["partitions"])) for row in single_points(opened)]
@@ -144,7 +150,7 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
         _tile("Offline partitions", at_end["offline"] or (UNTOLD if OUTAGES in missing else 0),
               f"at the end; {plural(outages['n'], 'outage')}, longest {duration(outages['longest'])}",
               "bad" if at_end["offline"] else "warn" if outages["n"] else "good"),
-        _tile("Under-replicated", at_end["under"], f"of {at_end['partitions']:,} at the end",
+        _tile("Under-replicated", at_end["under"], f"of {at_end['with_leader']:,} with a leader at the end",
               "warn" if at_end["under"] else "good"),
         _tile("One replica in sync", sum(count for _, count in alone), "at the end; " + listed(
             (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone else "of several, at the end",
@@ -158,7 +164,8 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
               "warn" if changes["shrinks"] else "good"),
         _tile("Preferred imbalance", _percent(at_end["imbalanced"], at_end["led"]),
               f"{plural(at_end['imbalanced'], 'partition')} not led by the preferred replica at the end"
-              if at_end["led"] else "assignments are in no line",
+              if at_end["led"] else "assignments are in no line" if at_end["with_leader"]
+              else "no partition has a leader at the end",
               "warn" if at_end["imbalanced"] else "good" if at_end["led"] else "untold"),
     ]  # fmt: skip
     return f'<section class="tiles" aria-label="Headline">{"".join(tiles)}</section>'
@@ -215,8 +222,18 @@ def _card(report: Report, incident: dict[str, Any], number: int) -> str:
     names = f'<p class="faint">{text(incident["names"])}</p>' if incident["names"] else ""
     return f"""<article class="card"><span class="badge {known}">{text(severity)}</span>
 <h3>{text(incident["title"])}</h3><p class="faint">{begin} {end}</p>
-<p>{text(incident["story"] or "")}</p>{names}
+<p>{_with_references(text(incident["story"] or ""), number, len(incident["refs"]))}</p>{names}
 <div class="actions"><button data-go="incident:{number}">Lines and time</button></div></article>"""
+
+
+def _with_references(story: str, incident: int, lines: int) -> str:
+    """A story as HTML, whose `[2]` shows that line of the incident."""
+
+    def reference(match: re.Match[str]) -> str:
+        button = f'<button class="ref" data-go="incident:{incident}:{match[1]}">{match[0]}</button>'
+        return button if 1 <= int(match[1]) <= lines else match[0]
+
+    return re.sub(r"\[(\d{1,3})\]", reference, story)
 
 
 def _clock(report: Report, ms: int) -> str:

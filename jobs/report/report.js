@@ -21,7 +21,7 @@ const element = (tag, text, className) => {
 const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 let colours = {};
 function readColours() {
-  for (const name of ["ground", "raised", "line", "text", "faint", "accent", "bad", "good", "away", "up", "controller", "stopping", "unknown"])
+  for (const name of ["ground", "raised", "line", "text", "faint", "accent", "bad", "good", "away", "lost", "shut", "up", "controller", "stopping", "unknown"])
     colours[name] = style("--" + name);
 }
 const colourOf = (broker) => PALETTE[(data.broker_order[broker] ?? broker) % PALETTE.length];
@@ -43,7 +43,7 @@ function length(ms) {
   const minutes = Math.floor(ms / 60000);
   return minutes < 60 ? `${minutes} min ${Math.floor(ms / 1000) % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
-const STEPS = [1, 5, 10, 50, 100, 500, 1e3, 5e3, 1e4, 3e4, 6e4, 3e5, 6e5, 18e5, 36e5, 108e5, 216e5, 432e5, 864e5, 6048e5];
+const STEPS = [1, 5, 10, 50, 100, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 108e5, 216e5, 432e5, 864e5, 6048e5];
 function ticks(width) {
   const span = view.to - view.from;
   const step = STEPS.find((one) => (one / span) * width > 86) ?? STEPS[STEPS.length - 1];
@@ -125,12 +125,14 @@ function drawBrokers() {
     data.brokers.forEach((broker, row) => {
       const y = 24 + brokerRow * (row + 1);
       block(pen, x, 0, data.span_ms, y, brokerRow - 8, colours.away);
-      for (const span of broker.spans) {
-        const end = span.until ?? data.span_ms;
+      broker.spans.forEach((span, i) => {
+        const end = span.until ?? data.span_ms, back = broker.spans[i + 1]?.since ?? data.span_ms;
+        const isShutDown = span.ended_by === "controlled_shutdown";
+        if (span.until !== null && back > span.until) block(pen, x, span.until, back, y, brokerRow - 8, isShutDown ? colours.shut : colours.lost);
         block(pen, x, span.since, end, y, brokerRow - 8, colours.up);
         if (span.stopping !== null) block(pen, x, span.stopping, end, y, brokerRow - 8, colours.stopping);
-        if (span.until !== null) block(pen, x, span.until, span.until, y - 2, brokerRow - 4, span.ended_by === "controlled_shutdown" ? colours.stopping : colours.bad);
-      }
+        if (span.until !== null) block(pen, x, span.until, span.until, y - 2, brokerRow - 4, isShutDown ? colours.stopping : colours.bad);
+      });
       for (const term of data.terms) if (term.id === broker.id) block(pen, x, term.since, term.until ?? data.span_ms, y + brokerRow - 10, 3, colours.controller);
     });
   });
@@ -291,7 +293,7 @@ function drawActivity() {
 }
 function activityAt(at) {
   const now = series.map(([name, , steps]) => `${(steps.filter((step) => step[0] <= at).pop() ?? [0, 0])[1]} ${name}`);
-  return { tip: `${clock(at)}\n${now.reverse().join(", ")}` };
+  return { tip: `${clock(at)}\n${now.reverse().join(", ")}`, open: () => showMoment(at) };
 }
 
 /* ---- ISR churn, election latency ---- */
@@ -314,7 +316,7 @@ function drawChurn() {
 function churnAt(at, y) {
   const broker = Math.floor((y - 20) / 20), bucket = Math.floor(at / data.churn.width_ms);
   const cell = data.churn.cells.find((one) => one[0] === bucket && one[1] === broker);
-  return cell && { tip: `broker ${data.churn.brokers[broker]}: out of or back into an ISR ${cell[2]} times\n${length(data.churn.width_ms)} from ${clock(bucket * data.churn.width_ms)}` };
+  return cell && { tip: `broker ${data.churn.brokers[broker]}: out of or back into an ISR ${cell[2]} times\n${length(data.churn.width_ms)} from ${clock(bucket * data.churn.width_ms)}`, open: () => showChurn(cell) };
 }
 function latencyPlace(ms, height) { return height - 8 - (Math.log10(Math.max(ms, 1)) / 6) * (height - 32); }
 function drawLatency() {
@@ -350,18 +352,18 @@ function latencyAt(at, y) {
 }
 
 /* ---- details: what was clicked, and its lines ---- */
-function logLines(box, refs) {
+function logLines(box, refs, chosen) {  // chosen: undefined, or the number of the line that was asked for, 0 for none: then lines are numbered
   box.append(element("h4", refs.length ? "Log lines" : "No log line names it"));
-  for (const [file, line] of refs) {
-    const node = element("div", null, "logline mono");
-    node.append(element("b", `${data.files[file] ?? "?"}:${line}`));
+  for (const [number, [file, line]] of refs.entries()) {
+    const node = element("div", null, number + 1 === chosen ? "logline mono chosen" : "logline mono");
+    node.append(element("b", `${chosen === undefined ? "" : `[${number + 1}] `}${data.files[file] ?? "?"}:${line}`));
     const text = data.lines[`${file}:${line}`];
     node.append(document.createTextNode(text === undefined ? "" : `\n${text}`));
     box.append(node);
   }
 }
 let opener = null;
-function show(title, facts, refs, command, zoom) {
+function show(title, facts, refs, command, zoom, chosen) {
   const box = $("details");
   opener = opener ?? document.activeElement;
   box.replaceChildren();
@@ -376,9 +378,11 @@ function show(title, facts, refs, command, zoom) {
     button.addEventListener("click", () => setView(zoom[0] - (zoom[1] - zoom[0]) * 0.4 - 500, zoom[1] + (zoom[1] - zoom[0]) * 0.4 + 500));
     box.append(button);
   }
-  logLines(box, refs);
+  logLines(box, refs, chosen);
   if (command) box.append(element("h4", "All of its story"), element("code", command));
   box.style.display = "block";
+  box.scrollTop = 0;
+  box.querySelector(".chosen")?.scrollIntoView({ block: "center" });
   close.focus({ preventScroll: true });
 }
 function hide() { $("details").style.display = "none"; if (opener) opener.focus({ preventScroll: true }); opener = null; }
@@ -397,6 +401,21 @@ function showState(one, s) {
     ["known from", states[s + FLAGS] & INFERRED ? "its neighbours: no line prints this state in full" : "log lines"],
     ["in all", `${length(one.offline)} without a leader, ${one.changes} leader changes`],
   ], refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(states[s])}${data.options}`, [states[s], endOf(one, s)]);
+}
+const MOST_NAMED = 40;
+function showMoment(at) {
+  const there = (test) => partitions.filter((one) => { const s = find(one, at); return s >= 0 && test(one, s); });
+  const names = (some) => some.slice(0, MOST_NAMED).map((one) => one.name).join(", ") + (some.length > MOST_NAMED ? ` and ${(some.length - MOST_NAMED).toLocaleString("en")} more` : "") || "none";
+  const offline = there((one, s) => one.states[s + LEADER] === NONE);
+  const under = there((one, s) => (one.states[s + FLAGS] & UNDER_REPLICATED) && one.states[s + LEADER] !== NONE);
+  const refs = offline.slice(0, 8).map((one) => { const s = find(one, at); return [one.states[s + FILE], one.states[s + LINE]]; }).filter(([file]) => file >= 0);
+  show(`At ${dated(at)}`, [[`${offline.length.toLocaleString("en")} without a leader`, names(offline)], [`${under.length.toLocaleString("en")} under-replicated`, names(under)]], refs, null, null);
+}
+function showChurn([bucket, broker, changes, left, names, refs]) {
+  const from = bucket * data.churn.width_ms, id = data.churn.brokers[broker];
+  show(`broker ${id}: ISR changes`, [
+    ["from", dated(from)], ["for", length(data.churn.width_ms)], ["left an ISR", `${left} times`], ["joined one", `${changes - left} times`], ["partitions", names],
+  ], refs, `kafka-rewind why broker ${id} --at ${iso(from)}${data.options}`, [from, from + data.churn.width_ms]);
 }
 function showSpan(broker, span) {
   show(`broker ${broker.id}`, [
@@ -426,7 +445,7 @@ const SHOWN = {
     ], one.refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(one.since)}${data.options}`, [one.since, one.until ?? data.span_ms]);
     if (where) { $("search").value = where.name; filterPartitions(); }
   },
-  incident: (one) => show(one.title, [["severity", one.severity], ["from", dated(one.since)], ["to", one.until === null ? "the end of the logs" : dated(one.until)], ["story", one.story], ["partitions", one.names], ...one.steps.map(([at, what]) => [clock(at), what])], one.refs, null, [one.since, one.until ?? data.span_ms]),
+  incident: (one, chosen) => show(one.title, [["severity", one.severity], ["from", dated(one.since)], ["to", one.until === null ? "the end of the logs" : dated(one.until)], ["story", one.story], ["partitions", one.names], ...one.steps.map(([at, what]) => [clock(at), what])], one.refs, null, [one.since, one.until ?? data.span_ms], chosen ?? 0),
   verdict: (one) => show(`${one.rule} is violated`, [["by", one.subject], ["at", one.at === null ? null : dated(one.at)], ["expected", one.expected], ["actual", one.actual], ["", one.explanation]], one.refs, null, null),
   unclean: (one) => show(`${one.name}: unclean election`, [["at", dated(one.at)], ["new leader", one.leader], ["ISR before", one.isr], ["lost records", one.lost]], one.refs, `kafka-rewind why ${quoted(one.name)} --at ${iso(one.at)}${data.options}`, [one.at - 5000, one.at + 5000]),
 };
@@ -510,9 +529,9 @@ $("theme").addEventListener("click", () => {
   redraw();
 });
 for (const node of document.querySelectorAll("[data-go]")) {
-  const [kind, number] = node.dataset.go.split(":");
+  const [kind, number, chosen] = node.dataset.go.split(":");
   const one = data[`${kind}s`][Number(number)];
-  const go = () => { if (one) SHOWN[kind](one); };
+  const go = () => { if (one) SHOWN[kind](one, chosen && Number(chosen)); };
   node.addEventListener("click", go);
   if (node.tagName === "TR") {
     node.tabIndex = 0;

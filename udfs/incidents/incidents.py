@@ -7,8 +7,9 @@ from itertools import groupby
 from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, HALTED, LOG_DIR_FAILED, SHUT_DOWN
-from udfs.incidents.stories import story_of, title_of
-from udfs.incidents.symptoms import AT_ONCE_MS, Fact, Symptoms, symptoms_of
+from udfs.incidents.stories import story_of
+from udfs.incidents.symptoms import AT_ONCE_MS, Fact, Symptoms, count_of, symptoms_of
+from udfs.incidents.titles import title_of
 from udfs.incidents.wording import at_text
 
 SHORTEST_DELETION_MS = 5000
@@ -49,8 +50,8 @@ def incident_of(symptoms: Symptoms) -> Incident | None:
         "root_broker": node,
         "topics_affected": len(symptoms.topics),
         "partitions_affected": len(symptoms.partitions),
-        "leaderless_partition_minutes": symptoms.leaderless_ms / 60_000,
-        "out_of_isr": symptoms.out_of_isr,
+        "leaderless_partition_minutes": symptoms.outages.ms / 60_000,
+        "out_of_isr": count_of(symptoms.out_of_isr),
         "elections_failed": symptoms.elections_failed,
         "unclean_elections": len(symptoms.unclean),
         "lost_records_min": symptoms.lost_min,

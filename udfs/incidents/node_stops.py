@@ -58,6 +58,8 @@ LEAVING_US = 300_000_000
 """So long a broker may take to shut down, in microseconds."""
 SLACK_US = 2_000_000
 """Microseconds by which lines of two nodes about one thing may be apart."""
+STARTING_US = 300_000_000
+"""So long a process may take from its first line to its last one that shows a start."""
 MOST_EVIDENCE = 6
 
 
@@ -98,6 +100,10 @@ class _Node:
         self.stop: NodeStop | None = None
         self.is_broker = False
         self.is_starting = False
+        self.start_lines: set[str] = set()
+        """Event types of the lines that showed the start of its process, of which each has one."""
+        self.process_since: int | None = None
+        """The first of them."""
         self.ready_at: int | None = None
         self.was_there = False
         """Whether an earlier line shows that it ran."""
@@ -110,6 +116,8 @@ class _Node:
         """Stops that are over with this line."""
         kind = row["kind"]
         self.is_broker |= row["event_type"] not in _OF_ANY_PROCESS
+        if kind == START and self._goes_on_starting(row):
+            return
         if self.ready_at is not None and kind in (STOP, GONE, HALT, HALT_LOG_DIR, START):
             yield self._end(self.ready_at)
         match kind:
@@ -137,6 +145,17 @@ class _Node:
             if self.stop.how is None and self.logged_after is not None:
                 self.stop.how = CUT_OFF
             yield self._end(self.ready_at)
+
+    def _goes_on_starting(self, row: Row) -> bool:
+        """Whether it is another line of a start after which it was there already: a broker that migrates from ZooKeeper
+        registers, and then starts Raft. If not, the line is the first one of a process."""
+        kind, since = row["event_type"], self.process_since
+        is_there = self.stop is None and not self.is_starting
+        goes_on = is_there and since is not None and row["at"] - since <= STARTING_US and kind not in self.start_lines
+        if not goes_on and (is_there or (self.stop is not None and self.stop.started_at is None)):
+            self.start_lines, self.process_since = set(), row["at"]
+        self.start_lines.add(kind)
+        return goes_on
 
     def _is_leaving(self, row: Row) -> bool:
         """Whether it registers anew only because its session ended while it shuts down: no new process has started."""

@@ -1,174 +1,184 @@
-"""The story of an incident: a title, steps in order of time, and three to eight sentences that name their lines.
+"""The story of an incident: steps in order of time, and two to eight sentences that name their lines.
 
-A number in square brackets is the place of a line in the incident's evidence, from 1.
+How it began, what it did to which partitions, what could not be elected and why, what ended it and when, what was
+lost. A number in square brackets is the place of a line in the incident's evidence, from 1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
-from udfs.incidents.symptoms import Fact, Symptoms
-from udfs.incidents.wording import at_text, count_text, length_text, names_text
+from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
+from udfs.incidents.telling import Step, Telling, partition_of
+from udfs.incidents.titles import away_text, name_of
+from udfs.incidents.wording import at_text, brokers_text, count_text, length_text, listed_text, names_text
 
 MOST_LISTED = 5
 """Steps of one kind that are listed."""
-Step = dict[str, Any]
-_HEALED = {
-    "broker_return": "the return of broker {}",
-    "clean_election": "a clean election of broker {}",
-    "unclean_election": "an unclean election of broker {}",
-    "reassignment": "a reassignment to broker {}",
-    "topic_deletion": "the topic's deletion",
-}
-
-
-class _Telling:
-    """Steps, sentences and their lines, as they come."""
-
-    def __init__(self, since: int) -> None:
-        self.since = since
-        self.steps: list[Step] = []
-        self.sentences: list[str] = []
-        self.evidence: list[dict[str, Any]] = []
-
-    def line(self, fact: Fact | None, nth: int = 0) -> str:
-        """` [2]` for a fact's line, which becomes evidence; nothing where it has none."""
-        lines = (fact or {}).get("evidence") or []
-        if not lines:
-            return ""
-        line = dict(lines[min(nth, len(lines) - 1)])
-        if line not in self.evidence:
-            self.evidence.append(line)
-        return f" [{self.evidence.index(line) + 1}]"
-
-    def time(self, at: int) -> str:
-        """A time, with its date if that is not the one on which the incident began."""
-        return at_text(at, self.since)
-
-    def step(self, at: int | None, what: str, fact: Fact | None, nth: int = 0) -> None:
-        """What happened at a time, with its line."""
-        if at is None:
-            return
-        lines = (fact or {}).get("evidence") or [{"node_id": None, "file_id": None, "line": None}]
-        self.steps.append({"at": at, "what": what, **lines[min(nth, len(lines) - 1)]})
-
-    def say(self, sentence: str) -> None:
-        """One sentence, unless it is empty."""
-        if sentence:
-            self.sentences.append(sentence[0].upper() + sentence[1:])
 
 
 def story_of(symptoms: Symptoms, cause: str | None, since: int) -> tuple[list[Step], str, list[dict[str, Any]]]:
     """Steps in order of time, the story, and the lines that it names."""
-    telling = _Telling(since)
+    telling = Telling(since)
     _tell_root(telling, symptoms, cause, since)
     _tell_terms(telling, symptoms)
     _tell_outages(telling, symptoms)
+    _tell_why_nobody(telling, symptoms)
+    _tell_healing(telling, symptoms)
     _tell_losses(telling, symptoms)
-    _tell_replicas(telling, symptoms)
+    _tell_reassignments(telling, symptoms)
     _tell_end(telling, symptoms, since)
     steps = sorted(telling.steps, key=lambda step: step["at"])
     return steps, " ".join(telling.sentences), telling.evidence
 
 
-def name_of(fact: Fact) -> str:
-    """`broker 3`, `controller 101`."""
-    return f"{fact['role'] or 'broker'} {fact['node']}"
-
-
-def partition_of(fact: Fact) -> str:
-    """`orders-3`."""
-    return f"{fact['topic']}-{fact['partition']}"
-
-
 # ---- how it began ---------------------------------------------------------------------------------------------------
-def _tell_root(telling: _Telling, symptoms: Symptoms, cause: str | None, since: int) -> None:
+def _tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: int) -> None:
     on = at_text(since)
     if symptoms.stop is not None:
         _tell_stop(telling, symptoms.stop, on)
-    for failure in symptoms.log_dirs[:MOST_LISTED]:
-        replicas = count_text(failure["count"], "replica")
-        text = f"log directory {failure['text']} of broker {failure['node']} failed with {replicas}"
-        telling.say(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}.")
-        telling.step(failure["at"], text, failure)
-        telling.step(failure["until"], f"broker {failure['node']} started anew", None)
+    _tell_log_dirs(telling, symptoms)
     if symptoms.deletion is not None:
         topic = symptoms.deletion["topic"]
-        telling.say(f"topic {topic} was to be deleted from {on} on{telling.line(symptoms.deletion)}.")
+        telling.say(f"topic {topic} was to be deleted from {on} on{telling.line(symptoms.deletion)}")
         telling.step(symptoms.deletion["at"], f"deletion of topic {topic} began", symptoms.deletion)
     if cause is None:
-        telling.say(f"from {on} on partitions lost their leaders, and the logs do not tell why.")
+        telling.say(f"from {on} on partitions lost their leaders, and the logs do not tell why")
 
 
-def _tell_stop(telling: _Telling, stop: Fact, on: str) -> None:
+def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
     name, how, line = name_of(stop), stop["how"], telling.line(stop)
-    after, noticed = stop["began_after"] is not None, stop["noticed_at"] is not None
+    others = _others_away(telling, stop)
     starts = f"started anew at {telling.time(stop['started_at'])}" if stop["started_at"] is not None else ""
     if how == SHUT_DOWN:
-        left = f", and left the cluster at {telling.time(stop['noticed_at'])}" if noticed else ""
-        telling.say(f"{name} was shut down at {on}{left}{line}.")
+        left = f", and left the cluster at {telling.time(stop['noticed_at'])}" if stop["noticed_at"] is not None else ""
+        telling.say(f"{name} was shut down at {on}{left}{line}{others}")
         telling.step(stop["at"], f"{name} began to shut down", stop)
     elif how == CRASHED:
-        last = f" after {at_text(stop['began_after'])}, its last line" if after else f" by {on}"
-        anew = f"{starts} with nothing of a shutdown logged before{telling.line(stop, int(noticed))}"
-        if not noticed:
-            telling.say(f"{name} crashed{last}, and {anew}.")
-        else:
-            seen = f"a controller noticed at {telling.time(stop['noticed_at'])} that it was gone{line}"
-            telling.say(f"{name} crashed{last}; {seen}.")
-            telling.say(f"it {anew}.")
-            telling.step(stop["noticed_at"], f"a controller noticed that {name} was gone", stop)
+        _tell_crash(telling, stop, on, f"{starts} with nothing of a shutdown logged before", others)
     elif how in (HALTED, LOG_DIR_FAILED):
-        reason = "log directories failed" if how == LOG_DIR_FAILED else "of an error"
-        telling.say(f"{name} halted at {on} because {reason}{line}.")
+        reason = "its log directories failed" if how == LOG_DIR_FAILED else "of an error"
+        telling.say(f"{name} halted at {on} because {reason}{line}{others}")
         telling.step(stop["at"], f"{name} halted", stop)
     else:
         lived = "its process went on logging, so it was frozen or cut off" if how == CUT_OFF else ""
         unknown = "its logs do not tell whether it crashed, was frozen or cut off"
-        telling.say(f"the session of {name} ended at {on}{line}: {lived or unknown}.")
+        telling.say(f"the session of {name} ended at {on}{line}: {lived or unknown}{others}")
         telling.step(stop["at"], f"the session of {name} ended", stop)
     if starts:
         telling.step(stop["started_at"], f"{name} started anew", stop, len(stop["evidence"]) - 1)
 
 
-def _tell_terms(telling: _Telling, symptoms: Symptoms) -> None:
-    for term in symptoms.terms[: 1 if len(symptoms.terms) > MOST_LISTED else MOST_LISTED]:
-        successor = f"node {term['other']} took over" if term["other"] is not None else "the logs name no successor"
-        lost = "lost its office, though its process went on" if symptoms.stop is None else "was the controller"
-        epoch = f" (epoch {term['count']})"
-        telling.say(
-            f"node {term['node']} {lost}{epoch}: {successor} at {telling.time(term['at'])}{telling.line(term, -1)}."
-        )
-        telling.step(term["at"], f"{successor} as controller from node {term['node']}", term)
-    if len(symptoms.terms) > MOST_LISTED:
-        telling.say(f"in all {len(symptoms.terms):,} terms of controllers ended in a row.")
+def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str, others: str) -> None:
+    """A process that went without a word: when it was last heard of, when that was noticed, when it came anew."""
+    name, noticed = name_of(stop), stop["noticed_at"]
+    last = f" after {at_text(stop['began_after'])}, its last line" if stop["began_after"] is not None else f" by {on}"
+    line, start = telling.line(stop), telling.line(stop, int(noticed is not None))
+    if noticed is None:
+        telling.say(f"{name} crashed{last}, and {starts}{start}{others}")
+        return
+    seen = f"a controller noticed at {telling.time(noticed)} that it was gone{line}"
+    telling.say(f"{name} crashed{last}; {seen}, and it {starts}{start}{others}")
+    telling.step(noticed, f"a controller noticed that {name} was gone", stop)
+
+
+def _others_away(telling: Telling, stop: Fact) -> str:
+    """`; broker 2 had been away since 11:47:23.425`; nothing if no other one was."""
+    others = stop["others"] or []
+    if not others:
+        return ""
+    if len(others) == 1:
+        return f"; broker {others[0]['node']} had been away since {telling.time(others[0]['since'])}"
+    since = [f"{other['node']} (since {telling.time(other['since'])})" for other in others[:MOST_LISTED]]
+    return f"; brokers {names_text(since, len(others))} were away already"
+
+
+def _tell_log_dirs(telling: Telling, symptoms: Symptoms) -> None:
+    failures = symptoms.log_dirs
+    texts = []
+    for failure in failures[:MOST_LISTED]:
+        replicas = count_text(failure["count"], "replica")
+        text = f"log directory {failure['text']} of broker {failure['node']} failed with {replicas}"
+        texts.append(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}")
+        telling.step(failure["at"], text, failure)
+        telling.step(failure["until"], f"broker {failure['node']} started anew", None)
+    if len(failures) > MOST_LISTED:
+        texts.append(f"in all {len(failures):,} failed")
+    telling.say("; ".join(texts))
+    if failures and symptoms.stop is None:
+        last = failures[-1]
+        anew = "not by the end of the logs" if last["until"] is None else f"at {telling.time(last['until'])}"
+        telling.say(f"broker {last['node']} started anew {anew}")
+
+
+def _tell_terms(telling: Telling, symptoms: Symptoms) -> None:
+    """Who was controller until then, who took over, and when that one was ready."""
+    terms = symptoms.terms
+    if not terms:
+        return
+    is_lost = symptoms.stop is None or symptoms.stop["node"] != terms[0]["node"]
+    lost = "was no longer controller, though its process went on" if is_lost else "was the controller"
+    changes = [_term_text(telling, terms[0])]
+    if len(terms) <= MOST_LISTED:
+        changes += [f"after epoch {term['count']} {_term_text(telling, term)}" for term in terms[1:]]
+    else:
+        changes.append(f"in all {len(terms):,} terms of controllers ended in a row")
+    telling.say(f"node {terms[0]['node']} {lost} (epoch {terms[0]['count']}): {'; '.join(changes)}")
+    for term in terms[: MOST_LISTED if len(terms) <= MOST_LISTED else 1]:
+        telling.step(term["at"], f"{_successor(term)} as controller from node {term['node']}", term)
+
+
+def _term_text(telling: Telling, term: Fact) -> str:
+    """`node 1 took over at 12:00:19.050 [2] and was ready 61 ms later`."""
+    if term["other"] is None:
+        return f"{_successor(term)} after {telling.time(term['at'])}{telling.line(term, -1)}"
+    ready = ""
+    if term["until"] is not None and term["until"] > term["at"]:
+        ready = f" and was ready {length_text((term['until'] - term['at']) / 1000)} later"
+    return f"{_successor(term)} at {telling.time(term['at'])}{telling.line(term, -1)}{ready}"
+
+
+def _successor(term: Fact) -> str:
+    if term["other"] is None:
+        return "the logs name no successor"
+    return f"node {term['other']} took over{' again' if term['other'] == term['node'] else ''}"
 
 
 # ---- what it did ----------------------------------------------------------------------------------------------------
-def _tell_outages(telling: _Telling, symptoms: Symptoms) -> None:
-    longest, first = symptoms.longest, symptoms.first
-    if longest is None or first is None:
+def _tell_outages(telling: Telling, symptoms: Symptoms) -> None:
+    """Which partitions had no leader from when on, or that none is known; how many others led at once."""
+    first = symptoms.first
+    if symptoms.longest is None or first is None:
         if not symptoms.unclean:
-            telling.say("no partition is known to have been without a leader because of it.")
+            none = "no partition is known to have been without a leader because of it"
+            stop = symptoms.stop
+            is_standby = stop is not None and stop["role"] == "controller" and not symptoms.terms
+            rest = ", and no other controller took over" if is_standby else _others_led(telling, symptoms.moved)
+            telling.say(none + rest)
         return
-    count, topics = len(symptoms.partitions), len(symptoms.topics)
-    which = f"{count_text(count, 'partition')} of {count_text(topics, 'topic')} were"
-    which = f"partition {partition_of(longest)} was" if count == 1 else which
-    total = f", {length_text(symptoms.leaderless_ms)} summed over them" if count > 1 else ""
-    since = f"from {telling.time(first['at'])} on{telling.line(first)}"
-    telling.say(f"{which} without a leader {since}{total}{_still_open(symptoms)}.")
-    telling.step(first["at"], f"{partition_of(first)} lost its leader", first)
-    if longest["until"] is None:
-        return
-    by = _HEALED.get(longest["healed_by"] or "", "").format(longest["healed_by_broker"])
-    ended = f", ended by {by}" if by else ""
+    count = len(symptoms.partitions)
+    names = names_text(_named(symptoms.outages), count)
+    which = f"partition {partition_of(first)} was" if count == 1 else f"{count_text(count, 'partition')}"
     if count > 1:
-        length = length_text(longest["ms"])
-        telling.say(f"the longest was {partition_of(longest)}, for {length}{ended}{telling.line(longest, -1)}.")
-    elif by:
-        telling.say(f"{by} ended that at {telling.time(longest['until'])}{telling.line(longest, -1)}.")
-    telling.step(longest["until"], f"{partition_of(longest)} was no longer without a leader", longest, -1)
+        which += f" of {count_text(len(symptoms.topics), 'topic')} ({names}) were"
+    total = f", {length_text(symptoms.outages.ms)} summed over them" if count > 1 else ""
+    total += f", {count_text(symptoms.outages.count, 'time')}" if symptoms.outages.count > count else ""
+    since = f"from {telling.time(first['at'])} on{telling.line(first)}"
+    also = _still_open(symptoms) + _others_led(telling, symptoms.moved)
+    telling.say(f"{which} without a leader {since}{total}{also}")
+    telling.step(first["at"], f"{partition_of(first)} lost its leader", first)
+
+
+def _others_led(telling: Telling, moved: Fact | None) -> str:
+    """`; 4 that it led got another leader at once [3]`; nothing if none did."""
+    return f"; {moved['count']:,} that it led got another leader at once{telling.line(moved)}" if moved else ""
+
+
+def _named(outages: Outages) -> list[str]:
+    """The partitions of the longest of them."""
+    return list(dict.fromkeys(map(partition_of, outages.longest)))
 
 
 def _still_open(symptoms: Symptoms) -> str:
@@ -181,107 +191,180 @@ def _still_open(symptoms: Symptoms) -> str:
     return f"; {still:,} of them {'is' if still == 1 else 'are'} so still at the end of the logs"
 
 
-def _tell_losses(telling: _Telling, symptoms: Symptoms) -> None:
-    if not symptoms.unclean:
+def _tell_why_nobody(telling: Telling, symptoms: Symptoms) -> None:
+    """Why partitions had no leader for long: who was in their ISR, and which elections failed."""
+    parts = []
+    if symptoms.alone.count:
+        brokers = sorted({fact["ids"][0] for fact in symptoms.alone.longest})
+        which, was = _some(symptoms, symptoms.alone), "was" if len(brokers) == 1 else "were each"
+        only = "its only replica in sync" if which == IT else f"the only replica in sync of {which}"
+        parts.append(f"{brokers_text(brokers)} {was} {only}, so no other one could be elected")
+    if symptoms.without_isr.count:
+        longest = symptoms.without_isr.longest[0]
+        isr = listed_text(map(str, longest["ids"]))
+        which = _some(symptoms, symptoms.without_isr)
+        of = "its ISR" if which == IT else f"the ISR of {which}"
+        parts.append(f"of {of} ({isr}) none was elected meanwhile")
+    failed = symptoms.failed
+    if symptoms.elections_failed:
+        how = f"{count_text(symptoms.elections_failed, 'election')} failed"
+        if failed is not None:
+            first = "" if symptoms.elections_failed == 1 else "the first "
+            alive = f" with {brokers_text(failed['ids'])} alive" if failed["ids"] else ""
+            how += f", {first}at {telling.time(failed['at'])}{alive}{telling.line(failed)}"
+            telling.step(failed["at"], f"an election of {partition_of(failed)} failed", failed)
+        parts.append(how)
+    telling.say("; ".join(parts))
+
+
+IT = "it"
+"""What `_some` calls the only partition."""
+
+
+def _some(symptoms: Symptoms, some: Outages) -> str:
+    """`it` or `all of them`, or how many of them, by name if they are not all."""
+    count = len(some.partitions)
+    if count >= len(symptoms.partitions):
+        return IT if count == 1 else "all of them"
+    names = names_text(_named(some), count)
+    return names if count <= MOST_NAMED else f"{count:,} of them ({names})"
+
+
+# ---- how it ended ---------------------------------------------------------------------------------------------------
+_HEALED = {
+    "broker_return": ("the return of broker {}", "the return of a replica in sync", "returns of replicas in sync"),
+    "clean_election": ("a clean election of broker {}", "a clean election", "clean elections"),
+    "unclean_election": ("an unclean election of broker {}", "an unclean election", "unclean elections"),
+    "reassignment": ("a reassignment to broker {}", "a reassignment", "reassignments"),
+    "topic_deletion": ("the topic's deletion", "the topic's deletion", "the topic's deletion"),
+}
+"""What ended one time without a leader by which broker, one, and several, by `healed_by`."""
+
+
+def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
+    """What ended the times without a leader: the longest one, then the others by what ended them."""
+    longest = symptoms.longest
+    if longest is None:
         return
+    parts = []
+    if longest["until"] is not None:
+        by = _HEALED.get(longest["healed_by"] or "", ("",))[0]
+        ended = f" with {by.format(longest['healed_by_broker'])}" if by else ""
+        which = "that" if symptoms.outages.count == 1 else f"the longest, of {partition_of(longest)},"
+        at = f"{telling.time(longest['until'])}, after {length_text(longest['ms'])}"
+        parts.append(f"{which} ended{ended} at {at}{telling.line(longest, -1)}")
+        telling.step(longest["until"], f"{partition_of(longest)} was no longer without a leader", longest, -1)
+    others = [text for kind in _HEALED if (text := _others_healed(symptoms, kind))]
+    if others:
+        parts.append(f"{'the others' if parts else 'of them ended'}{':' if parts else ''} {listed_text(others)}")
+    telling.say("; ".join(parts))
+
+
+def _others_healed(symptoms: Symptoms, kind: str) -> str:
+    """`3 by unclean elections within 2.3 s`, without the longest one; empty if that was all."""
+    outages, longest = symptoms.healed.get(kind, Outages()), symptoms.longest
+    others = [fact for fact in outages.longest if fact is not longest]
+    count = outages.count - (len(outages.longest) - len(others))
+    if not count:
+        return ""
+    return f"{count:,} by {_HEALED[kind][1 if count == 1 else 2]} within {length_text(others[0]['ms'])}"
+
+
+def _tell_losses(telling: Telling, symptoms: Symptoms) -> None:
+    """Unclean elections: of which broker, and how many records of whom were lost."""
     elections = symptoms.unclean
-    names = names_text(partition_of(fact) for fact in elections)
-    low, high = symptoms.lost_min, symptoms.lost_max if symptoms.lost_is_bounded else None
-    if all(fact["node"] is not None and fact["node"] == fact["other"] for fact in elections):
-        lost = "the last leader itself was elected, and led on from the end of its log"
-    elif not low and high is None:
-        lost = "how many records were lost is not in the logs"
-    elif low == high:
-        lost = f"{count_text(low or 0, 'record')} {'was' if low == 1 else 'were'} lost"
+    if not elections:
+        return
+    line = telling.line(elections[0])
+    if len(elections) == 1:
+        head = f"the unclean election of {partition_of(elections[0])}{line}"
     else:
-        most = f"{count_text(high, 'record')} at most" if high is not None else "no upper bound is in the logs"
-        lost = f"at least {count_text(low or 0, 'record')} were lost, {most}"
-    verb = "was an unclean election" if len(elections) == 1 else f"were {len(elections):,} unclean elections"
-    telling.say(f"there {verb} ({names}){telling.line(elections[0])}: {lost}.")
+        leaders = sorted({fact["other"] for fact in elections if fact["other"] is not None})
+        of = f" of {brokers_text(leaders)}" if 0 < len(leaders) <= MOST_LISTED else ""
+        names = names_text(map(partition_of, elections[:MOST_NAMED]), len(elections))
+        head = f"{len(elections):,} unclean elections{of} ({names}){line}"
+    telling.say(f"{head} {_lost(elections)}")
     for fact in elections[:MOST_LISTED]:
         telling.step(fact["at"], f"unclean election of {partition_of(fact)}: broker {fact['other']}", fact)
 
 
-def _tell_replicas(telling: _Telling, symptoms: Symptoms) -> None:
-    parts = []
-    if symptoms.elections_failed:
-        parts.append(f"{count_text(symptoms.elections_failed, 'election')} failed meanwhile")
-    if symptoms.out_of_isr:
-        parts.append(f"its replicas of {count_text(symptoms.out_of_isr, 'partition')} dropped out of the ISR")
-    if parts:
-        telling.say(", and ".join(parts) + ".")
-    if symptoms.reassignments:
-        waiting = symptoms.reassignments
-        names = names_text(partition_of(fact) for fact in waiting)
-        node = waiting[0]["node"]
-        verb = "waits" if any(fact["until"] is None for fact in waiting) else "waited"
-        noun = "the reassignment" if len(waiting) == 1 else f"{len(waiting):,} reassignments"
-        verb = verb if len(waiting) == 1 else verb.rstrip("s") if verb == "waits" else verb
-        telling.say(f"{noun} of {names} {verb} for broker {node}{telling.line(waiting[0])}.")
-        for fact in waiting[:MOST_LISTED]:
-            telling.step(fact["at"], f"the reassignment of {partition_of(fact)} waits for broker {node}", fact)
+def _lost(elections: Sequence[Fact]) -> str:
+    """What unclean elections lost: how many records, of each partition where they are few, and who had held them.
+
+    Of the last leader itself nothing is lost but what its disk lost.
+    """
+    others = [fact for fact in elections if fact["node"] is None or fact["node"] != fact["other"]]
+    led_on = len(elections) - len(others)
+    if not others and len(elections) == 1:
+        return f"made the last leader itself, broker {elections[0]['other']}, leader, from the end of its log"
+    if not others:
+        return "made the last leaders themselves leaders, from the end of their logs"
+    besides = f"; in {led_on:,} of them the last leader itself led on" if led_on else ""
+    low = sum(fact["lost_min"] or 0 for fact in others)
+    most = [fact["lost_max"] for fact in others]
+    high = None if None in most else sum(most)
+    holders = sorted({fact["node"] for fact in others if fact["node"] is not None})
+    had = f" that {brokers_text(holders)} had" if 0 < len(holders) <= MOST_LISTED else ""
+    if low == high:
+        records = f"lost {count_text(low, 'record')}{had}" if low else "lost no records"
+        return f"{records}{_lost_by_partition(others)}{besides}"
+    if high is not None:
+        return f"lost {low:,} to {count_text(high, 'record')}{had}{besides}"
+    if low:
+        return f"lost at least {count_text(low, 'record')}{had}; how many at most is not in the logs{besides}"
+    return f"lost records or not: how many is not in the logs{besides}"
 
 
-# ---- how it ended ---------------------------------------------------------------------------------------------------
-def _tell_end(telling: _Telling, symptoms: Symptoms, since: int) -> None:
+def _lost_by_partition(elections: Sequence[Fact]) -> str:
+    if not 1 < len(elections) <= MOST_NAMED or not any(fact["lost_min"] for fact in elections):
+        return ""
+    return f" ({listed_text(_lost_of(fact) for fact in elections)})"
+
+
+def _lost_of(fact: Fact) -> str:
+    return f"{fact['lost_min']:,} of {partition_of(fact)}"
+
+
+def _tell_reassignments(telling: Telling, symptoms: Symptoms) -> None:
+    waiting = symptoms.reassignments
+    if not waiting:
+        return
+    names, node = names_text(map(partition_of, waiting[:MOST_NAMED]), len(waiting)), waiting[0]["node"]
+    noun = "the reassignment" if len(waiting) == 1 else f"{len(waiting):,} reassignments"
+    verb = "waited"
+    if any(fact["until"] is None for fact in waiting):
+        verb = "waits still" if len(waiting) == 1 else "wait still"
+    telling.say(f"{noun} of {names} {verb} for broker {node}{telling.line(waiting[0])}")
+    for fact in waiting[:MOST_LISTED]:
+        telling.step(fact["at"], f"the reassignment of {partition_of(fact)} waits for broker {node}", fact)
+
+
+def _tell_end(telling: Telling, symptoms: Symptoms, since: int) -> None:
+    """When the node was back, and in sync; when all had leaders again where no node was away."""
     stop = symptoms.stop
     if symptoms.deletion is not None and symptoms.outages_until is not None:
-        telling.say(f"the deletion was over at {telling.time(symptoms.outages_until)}.")
+        telling.say(f"the deletion was over at {telling.time(symptoms.outages_until)}")
     if stop is None:
         return
+    out, again = symptoms.out_of_isr, symptoms.rejoined
     if stop["until"] is None:
-        telling.say(f"{name_of(stop)} was not back by the end of the logs.")
+        left = f"; {_left_isr(telling, out)}" if out is not None else ""
+        telling.say(f"{name_of(stop)} was not back by the end of the logs{left}")
         return
-    telling.say(
-        f"{name_of(stop)} was back at {telling.time(stop['until'])}, after {_away(stop, since)}"
-        f"{telling.line(stop, len(stop['evidence']) - 1)}."
-    )
-    telling.step(stop["until"], f"{name_of(stop)} was back", stop, len(stop["evidence"]) - 1)
+    last = len(stop["evidence"]) - 1
+    back = f"{name_of(stop)} was back at {telling.time(stop['until'])}, after {away_text(stop, since)}"
+    back += telling.line(stop, last)
+    telling.step(stop["until"], f"{name_of(stop)} was back", stop, last)
+    if out is not None:
+        back += f"; {_left_isr(telling, out)}"
+    if again is not None and out is not None:
+        number = f"those of {again['count']:,}" if again["count"] < out["count"] else "all"
+        back += f", {number} were in it again by {telling.time(again['at'])}{telling.line(again)}"
+        telling.step(again["at"], f"the last replica of {name_of(stop)} was in the ISR again", again)
+    elif out is not None:
+        back += ", and no line shows that they joined it again"
+    telling.say(back)
 
 
-def _away(stop: Fact, since: int) -> str:
-    """How long a node was away: `13.0 s`; `2.0 s to 17.4 s` for a crash that only the next start shows.
-
-    Such a node had gone at some time after its last line.
-    """
-    least = length_text((stop["until"] - since) / 1000)
-    if stop["how"] != CRASHED or stop["began_after"] is None or since < (stop["started_at"] or since):
-        return least
-    return f"{least} to {length_text((stop['until'] - stop['began_after']) / 1000)}"
-
-
-# ---- title ----------------------------------------------------------------------------------------------------------
-_TITLES = {
-    "broker_crash": "{name} crashed",
-    "controller_crash": "{name} crashed",
-    "controlled_shutdown": "{name} was shut down",
-    "controller_shutdown": "{name} was shut down",
-    "broker_halted": "{name} halted",
-    "session_expired": "{name} lost its session",
-    "fenced": "{name} was fenced",
-    "controller_changed": "controller {node} lost its office",
-    "unclean_election": "unclean election",
-    "reassignment_stuck": "a reassignment is stuck",
-}
-
-
-def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
-    """`Broker 3 crashed: 12 partitions without a leader, for up to 15.6 s`."""
-    stop = symptoms.stop
-    if symptoms.deletion is not None:
-        title = f"topic {symptoms.deletion['topic']} waited for its deletion"
-    elif symptoms.log_dirs:
-        title = f"a log directory of broker {symptoms.log_dirs[0]['node']} failed"
-    elif cause is None:
-        title = "partitions lost their leaders"
-    else:
-        node = symptoms.terms[0]["node"] if symptoms.terms else None
-        title = _TITLES.get(cause, cause).format(name=name_of(stop) if stop is not None else "", node=node)
-    if stop is not None and stop["until"] is not None:
-        title += f", back after {_away(stop, since)}"
-    if symptoms.partitions:
-        reach = "still" if symptoms.open_outages else f"for up to {length_text(symptoms.longest_ms)}"
-        title += f"; {count_text(len(symptoms.partitions), 'partition')} without a leader {reach}"
-    if symptoms.unclean:
-        title += f"; {count_text(len(symptoms.unclean), 'unclean election')}"
-    return title[0].upper() + title[1:]
+def _left_isr(telling: Telling, out: Fact) -> str:
+    return f"its replicas of {count_text(out['count'], 'partition')} had dropped out of the ISR{telling.line(out)}"

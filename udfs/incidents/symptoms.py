@@ -10,12 +10,36 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Fact = Mapping[str, Any]
-STOP, OUTAGE, UNCLEAN, LOG_DIR, CONTROLLER, REASSIGNMENT, OUT_OF_ISR, DELETION = (
-    "stop", "outage", "unclean", "log_dir", "controller", "reassignment", "out_of_isr", "deletion",
+STOP, OUTAGE, UNCLEAN, FAILED, LOG_DIR, CONTROLLER, REASSIGNMENT, DELETION, OUT_OF_ISR, REJOINED, MOVED = (
+    "stop", "outage", "unclean", "failed", "log_dir", "controller", "reassignment", "deletion", "out_of_isr",
+    "rejoined", "moved",
 )  # fmt: skip
-"""Kinds of facts."""
+"""Kinds of facts; `failed`: an election; `rejoined`: replicas that were in the ISR again; `moved`: partitions that
+others led at once."""
 AT_ONCE_MS = 1000
 """A partition that got its next leader so soon was hardly away: what a controller passes through."""
+
+
+@dataclass
+class Outages:
+    """Some of an incident's times without a leader: how many, and the longest of them."""
+
+    count: int = 0
+    ms: int = 0
+    partitions: set[tuple[str, int]] = field(default_factory=set)
+    longest: list[Fact] = field(default_factory=list)
+    """The longest ones, at most MOST_NAMED, the longest first, then the earliest."""
+
+    def take(self, outage: Fact) -> None:
+        """Count one in."""
+        self.count += 1
+        self.ms += outage["ms"]
+        self.partitions.add((outage["topic"], outage["partition"]))
+        self.longest = sorted([*self.longest, outage], key=_length, reverse=True)[:MOST_NAMED]
+
+
+MOST_NAMED = 3
+"""Partitions that a sentence names."""
 
 
 @dataclass
@@ -28,12 +52,15 @@ class Symptoms:
     terms: list[Fact] = field(default_factory=list)
     """Terms of controllers that ended with it."""
     deletion: Fact | None = None
-    longest: Fact | None = None
-    """The longest outage."""
+    outages: Outages = field(default_factory=Outages)
     first: Fact | None = None
-    """The first one."""
-    partitions: set[tuple[str, int]] = field(default_factory=set)
-    leaderless_ms: int = 0
+    """The first outage."""
+    alone: Outages = field(default_factory=Outages)
+    """Those of AT_ONCE_MS and more in which the lost leader was the only member of the ISR."""
+    without_isr: Outages = field(default_factory=Outages)
+    """Those of AT_ONCE_MS and more in which the ISR had other members, of which none was elected so long."""
+    healed: dict[str, Outages] = field(default_factory=dict)
+    """Those that are over, by what ended them."""
     open_outages: int = 0
     outages_until: int | None = None
     elections_failed: int = 0
@@ -41,14 +68,28 @@ class Symptoms:
     lost_min: int | None = None
     lost_max: int | None = None
     lost_is_bounded: bool = True
+    failed: Fact | None = None
+    """The first election that failed."""
     reassignments: list[Fact] = field(default_factory=list)
-    out_of_isr: int = 0
-    under_min_isr_ms: int | None = None
+    out_of_isr: Fact | None = None
+    rejoined: Fact | None = None
+    moved: Fact | None = None
+    """Each with the `count` of partitions."""
+
+    @property
+    def partitions(self) -> set[tuple[str, int]]:
+        """Partitions that were without a leader."""
+        return self.outages.partitions
 
     @property
     def topics(self) -> set[str]:
         """Topics of partitions that were without a leader."""
         return {topic for topic, _ in self.partitions}
+
+    @property
+    def longest(self) -> Fact | None:
+        """The longest outage."""
+        return self.outages.longest[0] if self.outages.longest else None
 
     @property
     def longest_ms(self) -> int:
@@ -72,20 +113,25 @@ class Symptoms:
                 self._take_unclean(fact)
             case "reassignment":
                 self.reassignments.append(fact)
+            case "failed":
+                self.failed = self.failed or fact
             case "out_of_isr":
-                self.out_of_isr += fact["count"]
-            case "under_min_isr":
-                self.under_min_isr_ms = (self.under_min_isr_ms or 0) + fact["ms"]
+                self.out_of_isr = fact
+            case "rejoined":
+                self.rejoined = fact
+            case "moved":
+                self.moved = fact
 
     def _take_outage(self, fact: Fact) -> None:
-        self.partitions.add((fact["topic"], fact["partition"]))
-        self.leaderless_ms += fact["ms"]
+        self.outages.take(fact)
         self.elections_failed += fact["count"]
         self.open_outages += fact["until"] is None
         if fact["until"] is not None:
             self.outages_until = max(self.outages_until or 0, fact["until"])
-        if self.longest is None or _length(fact) > _length(self.longest):
-            self.longest = fact
+            if fact["healed_by"] is not None:
+                self.healed.setdefault(fact["healed_by"], Outages()).take(fact)
+        if fact["ms"] >= AT_ONCE_MS and fact["ids"]:
+            (self.alone if len(fact["ids"]) == 1 else self.without_isr).take(fact)
         if self.first is None or fact["at"] < self.first["at"]:
             self.first = fact
 
@@ -110,3 +156,8 @@ def symptoms_of(cluster: str, facts: Iterable[Fact]) -> Symptoms:
     for fact in facts:
         symptoms.take(fact)
     return symptoms
+
+
+def count_of(fact: Fact | None) -> int:
+    """The count of a fact that may not be there."""
+    return fact["count"] if fact is not None else 0

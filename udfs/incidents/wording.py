@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 _FIRST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,8 +35,20 @@ def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
-def names_text(names: Iterable[str], most: int = 3) -> str:
-    """`a-1, b-0 and 4 more`."""
-    listed: Sequence[str] = list(names)
-    rest = len(listed) - most
-    return ", ".join(listed) if rest <= 0 else f"{', '.join(listed[:most])} and {rest:,} more"
+def brokers_text(brokers: Iterable[int]) -> str:
+    """`broker 3`, `brokers 0, 3 and 4`."""
+    ids = [str(broker) for broker in brokers]
+    return f"broker{'' if len(ids) == 1 else 's'} {listed_text(ids)}"
+
+
+def listed_text(texts: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    every = list(texts)
+    return " and ".join([", ".join(every[:-1]), every[-1]] if len(every) > 1 else every)
+
+
+def names_text(names: Iterable[str], count: int) -> str:
+    """The names of some of so many: `a-1, b-0 and 4 more`, of all of them `a-1 and b-0`."""
+    some = list(names)
+    rest = count - len(some)
+    return f"{', '.join(some)} and {rest:,} more" if rest > 0 else listed_text(some)

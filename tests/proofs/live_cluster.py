@@ -212,7 +212,9 @@ class Cluster:
         settings |= {"minSessionTimeout": 2000, "maxSessionTimeout": 60000, "admin.enableServer": "false"}
         file = write_properties(self.folder / "zookeeper.properties", settings)
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        self.zookeeper = self._java(["-Xmx128m"], [main, str(file)], self.folder / "zookeeper.out")
+        self.zookeeper = self._java(
+            ["-Xmx128m", "-Dzookeeper.jmx.log4j.disable=true"], [main, str(file)], self.folder / "zookeeper.out"
+        )
         wait_until(lambda: is_listening(self.zookeeper_port), 60)
 
     # ---- settings -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.proofs.live_cluster import BROKERS, CONTROLLERS, Cluster, is_listening, wait_until
+from tests.proofs.live_cluster import BROKERS, CONTROLLERS, Cluster
 from tests.proofs.live_jars import release_of
 
 TOPICS: dict[str, tuple[list[list[int]], dict[str, str]]] = {
@@ -66,7 +66,7 @@ class Faults:
                 self.log("failed", of=act.__name__, why=str(error)[:200])
             self._produce_for(self.random.choice((0.5, 2, 5, 9)))
         self._heal(float("inf"))
-        self._produce_for(10)
+        self._produce_for(20)
         for node in BROKERS:
             self.log("controlled_shutdown", node=node)
             self.cluster.shut_down(node)
@@ -84,19 +84,22 @@ class Faults:
         return there if len(there) > len(BROKERS) - MOST_AWAY else []
 
     def _heal(self, now: float) -> None:
-        """Continue, and start again, what has been away for long enough."""
+        """Continue, and start again, what has been away for long enough, or ended by itself.
+
+        A broker does that if its old session with ZooKeeper lasts, as service managers do.
+        """
         for node in [node for node, until in self.frozen.items() if until <= now]:
             del self.frozen[node]
             self.cluster.send(node, signal.SIGCONT)
             self.log("resume", node=node)
-        for node in [node for node, until in self.down.items() if until <= now]:
-            del self.down[node]
+        ended = [node for node in self.cluster.nodes if node not in self.down and not self.cluster.is_running(node)]
+        for node in [*ended, *(node for node, until in self.down.items() if until <= now)]:
+            self.down.pop(node, None)
             for disk in self.cluster.disks(node):
                 if (lost := disk.with_suffix(".lost")).exists():
                     lost.rename(disk)
             self.cluster.start(node)
             self.log("start", node=node)
-            wait_until(lambda node=node: is_listening(self.cluster.ports[node]), 60)  # type: ignore[misc]
 
     def crash(self) -> None:
         """kill -9 of a broker, at times of two at once."""
@@ -165,9 +168,10 @@ class Faults:
         kind = self.random.choice(("create", "delete", "again", "enlarge", "enlarge"))
         if kind == "create":
             self.created += 1
-            self.create(f"chaos_{self.created}", [self._replicas() for _ in range(self.random.choice((1, 2, 3)))], {})
+            count = self.random.choice((1, 2, 3))  # KRaft takes one number of replicas for all partitions
+            self.create(f"chaos_{self.created}", [self._replicas(count) for _ in range(self.random.choice((1, 3)))], {})
         elif kind == "enlarge":
-            replicas = self._replicas()
+            replicas = self._replicas(len(self.topics[name][0]))
             self.log("add_partitions", topic=name, total=len(self.topics[name]) + 1, assignment=[replicas])
             total = len(self.topics[name]) + 1
             self.admin.create_partitions([NewPartitions(name, total, replica_assignment=[replicas])])[name].result(30)
@@ -180,8 +184,8 @@ class Faults:
                 self._produce_for(4)
                 self.create(name, assigned, TOPICS.get(name, ([], {}))[1])
 
-    def _replicas(self) -> list[int]:
-        return self.random.sample(BROKERS, self.random.choice((1, 2, 2, 3)))
+    def _replicas(self, count: int = 0) -> list[int]:
+        return self.random.sample(BROKERS, count or self.random.choice((1, 2, 2, 3)))
 
     def _plan(self) -> Path:
         """A reassignment of some partitions, written for Kafka's tool."""

@@ -22,7 +22,7 @@ from tests.proofs.live_truth import write_truth
 def record(folder: Path, name: str, seed: int, seconds: float, level: str) -> None:
     """Run one cluster ("zk-2.8.1", "kraft-4.2.0") into a folder, which becomes a capture."""
     kind, _, version = name.partition("-")
-    passing = folder.with_suffix(".running")
+    passing = folder.with_name(f"{folder.name}.running")
     shutil.rmtree(passing, ignore_errors=True)
     passing.mkdir(parents=True)
     cluster = Cluster(passing.resolve(), version, kind == "kraft", class_path(version, folder.parent / "jars"), level)

@@ -12,7 +12,7 @@ demo: java $(SETUP)  ## the main job on the logs in data/
 	@$(BIN)/kafka-rewind nightly data/zk-2.4.1/logs --warehouse demo-warehouse
 
 test: java $(JARS)  ## the suite, but whole runs over clusters
-	@$(BIN)/python -m pytest -m "not runs"
+	@$(BIN)/python -m pytest -m "not runs" --numprocesses 2 --dist loadgroup
 
 runs: java $(JARS)  ## the rest of it: whole runs over clusters, and what reads their tables
 	@$(BIN)/python -m pytest -m runs

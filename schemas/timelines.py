@@ -185,6 +185,7 @@ BROKER_TIMELINE = table(
         null="it was there when the logs begin, or the logs do not show which",
     ),
     column("ended_by", TEXT, "`controlled_shutdown`, `session_expired`, `fenced`, `bounced`.", null="not ended"),
+    column("shutdown_since", TIME, "When its controlled shutdown began, UTC.", null="none is logged"),
     EVIDENCE_COLUMN,
 )
 

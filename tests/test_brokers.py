@@ -139,44 +139,44 @@ migr    | 0             | 2                | 10:00:00 | 10:05:00 | zookeeper
 migr    | 100           | 1                | 10:02:00 |          | kraft
 """
 SPANS = """
-cluster | broker | epoch | since    | until    | started_as | ended_by
-zk      | 1      |       | 10:00:00 | 10:04:00 |            | bounced
-zk      | 1      |       | 10:04:00 |          | bounced    |
-zk      | 2      |       | 10:00:00 | 10:02:00 |            | session_expired
-zk      | 2      |       | 10:03:00 | 10:07:00 | returned   | session_expired
-zk      | 2      |       | 10:08:00 |          | returned   |
-zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdown
-own     | 1      | 20    | 10:00:00 | 10:05:00 |            | session_expired
-own     | 1      | 40    | 10:05:00 |          | returned   |
-own     | 2      | 21    | 10:00:00 | 10:06:01 |            | bounced
-own     | 2      | 50    | 10:06:01 |          | bounced    |
-own     | 3      | 30    | 10:01:00 | 10:07:00 | new        | session_expired
-own     | 3      |       | 10:08:01 |          | returned   |
-kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
-kraft   | 1      | 9     | 10:11:00 |          | returned   |
-kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown
-kraft   | 3      | 7     | 10:02:01 |          | returned   |
-kraft   | 4      | 6     | 10:02:02 |          | returned   |
-alone   | 1      | 7     | 10:03:03 | 10:08:00 |            | fenced
-granted | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced
-granted | 1      | 7     | 10:05:30 | 10:06:02 | returned   | controlled_shutdown
-granted | 1      | 95    | 10:07:01 |          | returned   |
-granted | 2      | 8     | 10:02:01 | 10:03:00 | new        | fenced
-granted | 2      | 60    | 10:03:01 |          | returned   |
-granted | 5      | 8     | 10:02:02 |          | new        |
-granted | 3      | 206   | 10:04:00 |          |            |
-granted | 4      | 300   | 10:08:00 | 10:09:00 |            | controlled_shutdown
-migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced
-migr    | 1      | 9     | 10:07:00 |          | returned   |
-early   | 1      | 7     | 10:01:00 |          |            |
-early   | 2      |       | 10:02:00 |          |            |
-single  | 1      | 13    | 10:01:00 | 10:06:01 |            | fenced
-single  | 1      | 45    | 10:06:02 |          | returned   |
-dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | fenced
-dump    | 1      | 7     | 10:05:00 |          | returned   |
-later   | 1      | 90    | 10:02:00 |          |            |
-snap    | 1      | 90    | 10:01:00 |          |            |
-snap    | 2      | 91    | 10:02:00 |          | returned   |
+cluster | broker | epoch | since    | until    | started_as | ended_by | shutdown_since
+zk      | 1      |       | 10:00:00 | 10:04:00 |            | bounced |
+zk      | 1      |       | 10:04:00 |          | bounced    | |
+zk      | 2      |       | 10:00:00 | 10:02:00 |            | session_expired |
+zk      | 2      |       | 10:03:00 | 10:07:00 | returned   | session_expired |
+zk      | 2      |       | 10:08:00 |          | returned   | |
+zk      | 3      |       | 10:01:00 | 10:06:00 | new        | controlled_shutdown | 10:05:00
+own     | 1      | 20    | 10:00:00 | 10:05:00 |            | session_expired |
+own     | 1      | 40    | 10:05:00 |          | returned   | |
+own     | 2      | 21    | 10:00:00 | 10:06:01 |            | bounced |
+own     | 2      | 50    | 10:06:01 |          | bounced    | |
+own     | 3      | 30    | 10:01:00 | 10:07:00 | new        | session_expired |
+own     | 3      |       | 10:08:01 |          | returned   | |
+kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced |
+kraft   | 1      | 9     | 10:11:00 |          | returned   | |
+kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown | 10:13:00
+kraft   | 3      | 7     | 10:02:01 |          | returned   | |
+kraft   | 4      | 6     | 10:02:02 |          | returned   | |
+alone   | 1      | 7     | 10:03:03 | 10:08:00 |            | fenced |
+granted | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced |
+granted | 1      | 7     | 10:05:30 | 10:06:02 | returned   | controlled_shutdown | 10:06:00
+granted | 1      | 95    | 10:07:01 |          | returned   | |
+granted | 2      | 8     | 10:02:01 | 10:03:00 | new        | fenced |
+granted | 2      | 60    | 10:03:01 |          | returned   | |
+granted | 5      | 8     | 10:02:02 |          | new        | |
+granted | 3      | 206   | 10:04:00 |          |            | |
+granted | 4      | 300   | 10:08:00 | 10:09:00 |            | controlled_shutdown | 10:09:00
+migr    | 1      |       | 10:00:00 | 10:06:00 |            | fenced |
+migr    | 1      | 9     | 10:07:00 |          | returned   | |
+early   | 1      | 7     | 10:01:00 |          |            | |
+early   | 2      |       | 10:02:00 |          |            | |
+single  | 1      | 13    | 10:01:00 | 10:06:01 |            | fenced |
+single  | 1      | 45    | 10:06:02 |          | returned   | |
+dump    | 1      | 7     | 10:02:00 | 10:04:00 | new        | controlled_shutdown | 10:03:00
+dump    | 1      | 7     | 10:05:00 |          | returned   | |
+later   | 1      | 90    | 10:02:00 |          |            | |
+snap    | 1      | 90    | 10:01:00 |          |            | |
+snap    | 2      | 91    | 10:02:00 |          | returned   | |
 """
 
 

@@ -98,6 +98,42 @@ CANCELLED = {
     "replicas": [3, 4], "certainly_online": [0, 3], "possibly_online": [0, 2, 3],
 }  # fmt: skip
 """A reassignment of [3, 4] is taken back while 4 is down."""
+LAST_KNOWN = {
+    "previous_leader": -1, "leader": 1, "isr_before": [], "isr": [1], "elr_before": [4], "last_known_before": [1],
+    "replicas_before": [4, 0, 1], "replicas": [4, 0, 1], "certainly_online": [0, 1], "possibly_online": [0, 1, 4],
+}  # fmt: skip
+"""Nobody is in sync, 4 is eligible, and 1, which led last, leads again: as 4 registers, not shut down cleanly."""
+SHUTS_DOWN = {
+    "previous_leader": 3,
+    "leader": 4,
+    "isr_before": [3],
+    "isr": [4],
+    "replicas_before": [3, 4],
+    "replicas": [3, 4],
+    "unclean_enabled": True,
+    "certainly_online": [4],
+    "possibly_online": [3, 4],
+}
+"""3 was in sync alone and begins its shutdown: 4 leads, uncleanly, as the topic allows it."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "missing"),
+    [
+        (LAST_KNOWN, "unknown", ("unclean_shutdown",)),
+        ({**LAST_KNOWN, "certainly_online": [0, 1, 4]}, "violated", ()),
+        ({**LAST_KNOWN, "last_known_before": [0]}, "violated", ()),
+        (SHUTS_DOWN, "holds", ()),
+        ({**SHUTS_DOWN, "certainly_online": [3, 4]}, "violated", ()),
+        # somebody may have asked for it
+        ({**SHUTS_DOWN, "unclean_enabled": False}, "unknown", ("trigger",)),
+    ],
+)
+def test_who_goes_as_somebody_is_elected(changes: dict[str, Any], verdict: str, missing: tuple[str, ...]) -> None:
+    """What takes a broker out and what elects another one is one decision, so that broker is not certainly online."""
+    row = {**KRAFT, "unclean": True, **changes}
+    judged = judge_election(row, Release(4, 2), is_kraft=True, elr_enabled=True)
+    assert (judged.verdict, judged.missing) == (verdict, missing)
 
 
 @pytest.mark.parametrize(

@@ -26,13 +26,15 @@ kraft   | 100     | controller    | 09:00:00 | 11:00:00
 dump    |         | metadata_dump | 09:00:00 | 11:00:00
 """
 BROKERS = """
-cluster | broker | since    | until      | evidence
-zk      | 1      | 10:00:00 |            | 3@f:5
-zk      | 2      | 09:59:00 | 10:00:00   | 3@f:1,3@f:5
-zk      | 5      | 10:00:00 | 10:00:00.5 | 3@f:5,3@f:8
-kraft   | 1      | 10:00:00 |            | 100@f:5
-dump    | 1      | 10:00:00 |            | @f:5
-dump    | 2      | 09:59:00 | 10:00:00   | @f:1,@f:7
+cluster | broker | since    | until      | shutdown_since | evidence
+zk      | 1      | 10:00:00 |            |                | 3@f:5
+zk      | 2      | 09:59:00 | 10:00:00   |                | 3@f:1,3@f:5
+zk      | 5      | 10:00:00 | 10:00:00.5 |                | 3@f:5,3@f:8
+zk      | 6      | 09:59:00 | 10:05:00   | 10:00:30       | 3@f:5,3@f:8
+kraft   | 1      | 10:00:00 |            |                | 100@f:5
+kraft   | 6      | 09:59:00 | 10:05:00   | 10:00:30       | 100@f:5
+dump    | 1      | 10:00:00 |            |                | @f:5
+dump    | 2      | 09:59:00 | 10:00:00   |                | @f:1,@f:7
 """
 LINES = """
 cluster | topic    | at         | concerned | evidence
@@ -45,6 +47,11 @@ zk      | goes     | 10:00:00.2 | 5         | 3@g:9
 # KRaft logs records up to 0.5 s late
 kraft   | late     | 10:00:00.2 | 1         | 100@f:9
 kraft   | certain  | 10:00:05   | 1         | 100@f:9
+# 6 shuts down: until it is fenced it is there, and leads nothing any more
+kraft   | before   | 10:00:20   | 1,6       | 100@f:9
+kraft   | shuts    | 10:00:30   | 1,6       | 100@f:9
+kraft   | leaves   | 10:04:00   | 1,6       | 100@f:9
+zk      | leaves   | 10:04:00   | 1,6       | 3@g:9
 # it is the unfencing that made it
 kraft   | by_cause | 10:00:00.2 | 1         | 1@s:3,100@f:5
 # records of one batch have one time
@@ -71,5 +78,9 @@ by_it    | 1       | 1
 certain  | 1       | 1
 by_cause | 1       | 1
 behind   | 1       | 1,2
+before   | 1,6     | 1,6
+shuts    | 1       | 1,6
+leaves   | 1       | 1,6
+leaves   | 1,6     | 1,6
 """,
     )

@@ -26,13 +26,15 @@ def registered(
 
     A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
     there or not; likewise one that did so at about that time (`was_certainly_so`), unless lines tell that it was before
-    (`_follows`). Elections are left out if nothing is known of any replica.
+    (`_follows`), and in KRaft one that is shutting down: it is there until it is fenced, but leads nothing any more
+    (3.3 on, KIP-841). Elections are left out if nothing is known of any replica.
     """
     last = F.broadcast(decisions.groupBy("cluster").agg(F.max("at").alias("last")))
     by_day = (
         _stays(brokers)
         .join(F.broadcast(kraft_clusters.select("cluster", F.lit(True).alias("is_kraft"))), "cluster", "left")
         .join(last, "cluster")
+        .withColumn("end", F.when(F.col("is_kraft"), F.least("end", "shutdown_since")).otherwise(F.col("end")))
         .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
         .drop("last")
     )
@@ -60,18 +62,17 @@ def registered(
 
 
 def _stays(brokers: DataFrame) -> DataFrame:
-    """BROKER_TIMELINE -> cluster, broker, `is_up`, `begin`, `end`, `begin_line` (as in evidence): when a broker was
-    registered, and when it was not, having been before."""
+    """BROKER_TIMELINE -> cluster, broker, `is_up`, `begin`, `end`, `begin_line` (as in evidence), `shutdown_since`:
+    when a broker was registered, and (`shutdown_since` null) when it was not, having been before."""
     of_broker = Window.partitionBy("cluster", "broker").orderBy("since")
-    times = brokers.select(
-        "cluster", "broker", "since", "until", F.lead("since").over(of_broker).alias("returned"), "evidence"
-    )
+    returned = F.lead("since").over(of_broker).alias("returned")
+    times = brokers.select("cluster", "broker", "since", "until", "shutdown_since", returned, "evidence")
 
     def stays(rows: DataFrame, is_up: bool, begin: str, end: str) -> DataFrame:
         line = F.try_element_at("evidence", F.lit(1 if is_up else 2))
         return rows.select(
             "cluster", "broker", F.lit(is_up).alias("is_up"), F.col(begin).alias("begin"), F.col(end).alias("end"),
-            line.alias("begin_line"),
+            line.alias("begin_line"), F.when(F.lit(is_up), F.col("shutdown_since")).alias("shutdown_since"),
         )  # fmt: skip
 
     gone = times.where("until IS NOT NULL")

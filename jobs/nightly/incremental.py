@@ -105,7 +105,7 @@ def _is_topic(names: Sequence[str]) -> str:
 
 # ---- what tables showed before the new events ------------------------------------------------------------------------
 TERM_COLUMNS = ("controller_id", "controller_epoch", "since", "active_since", "until")
-BROKER_COLUMNS = ("broker", "epoch", "since", "until", "started_as", "ended_by")
+BROKER_COLUMNS = ("broker", "epoch", "since", "until", "started_as", "ended_by", "shutdown_since")
 """Columns of CONTROLLER_TIMELINE and BROKER_TIMELINE that rows of topics depend on; `ended_by` comes with `until`."""
 Row = Mapping[str, Any]
 

@@ -40,7 +40,7 @@ from jobs.nightly.window_check import WindowTooShort
 from jobs.nightly.windows import Windows, choose_windows, windows_of_pruned
 from jobs.nightly.work import Work
 from jobs.progress import SILENT, Progress
-from jobs.session import checkpointed, held, with_settings
+from jobs.session import checkpointed, held, size_session, with_settings
 from jobs.settings import Settings
 from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
@@ -98,6 +98,8 @@ def derive(
         why = "events before were pruned" if window.is_of_pruned else "with new events since then"
         say(f"{cluster}: rows that ended before {window.seal:%F %H:%M} stay, {why}")
     while True:
+        if chosen or windows:
+            _size_session(warehouse, plan.clusters, windows)
         try:
             _derive(warehouse, plan, settings, windows, stage, say, progress)
             return
@@ -148,6 +150,14 @@ def _derive(
                 for sentence in work.compare():
                     say(sentence)
     warehouse.spark.catalog.clearCache()
+
+
+def _size_session(warehouse: Warehouse, clusters: Collection[str], windows: Windows) -> None:
+    """Fit a session of our own to what of the clusters' logs is worked out, which may be little of what is there."""
+    streams = warehouse.newest("log_files").where(F.col("cluster").isin(*clusters))
+    sizes = streams.groupBy("cluster").agg(F.sum("size_bytes").alias("bytes")).collect()
+    shares = {cluster: window.share for cluster, window in windows.items()}
+    size_session(warehouse.spark, int(sum(row["bytes"] * shares.get(row["cluster"], 1) for row in sizes)))
 
 
 # ---- timelines ------------------------------------------------------------------------------------------------------

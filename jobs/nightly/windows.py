@@ -88,6 +88,8 @@ class Window:
     """Seals of tables that have one of their own, before `seal`: a row of theirs can change later."""
     is_of_pruned: bool = False
     """Whether events before it were pruned, so that no more than this window can be worked out."""
+    share: float = field(default=1.0, compare=False)
+    """The share of the cluster's events that are not before its begin, as far as that was counted."""
 
     def seal_of(self, table: str) -> str:
         """The seal of a derived table, as SQL."""
@@ -148,7 +150,8 @@ def choose_windows(warehouse: Warehouse, since: Mapping[str, datetime]) -> dict[
         if cluster not in corrected
     }
     windows = windows_before(warehouse, seals)
-    return {cluster: windows[cluster] for cluster in _worth(warehouse, windows)} if windows else {}
+    shares = _shares_worth_it(warehouse, windows) if windows else {}
+    return {cluster: replace(windows[cluster], share=share) for cluster, share in shares.items()}
 
 
 def windows_of_pruned(warehouse: Warehouse, clusters: Iterable[str]) -> dict[str, Window]:
@@ -251,8 +254,8 @@ def _last_events(warehouse: Warehouse, times: Mapping[str, datetime]) -> dict[st
     return {row["cluster"]: row["last"] for row in last.collect()}
 
 
-def _worth(warehouse: Warehouse, windows: Windows) -> list[str]:
-    """Clusters of which a window leaves out enough events."""
+def _shares_worth_it(warehouse: Warehouse, windows: Windows) -> dict[str, float]:
+    """Of clusters of which a window leaves out enough events the share that it does not leave out."""
     is_before = F.col("at") < time_of_cluster({cluster: window.begin for cluster, window in windows.items()})
     counts = (
         warehouse.newest("events")
@@ -261,4 +264,4 @@ def _worth(warehouse: Warehouse, windows: Windows) -> list[str]:
         .agg(F.count_if(is_before).alias("before"), F.count("*").alias("events"))
     )
     enough = F.col("before") >= F.greatest(F.lit(WORTH_EVENTS), F.lit(WORTH_SHARE) * F.col("events"))
-    return [row["cluster"] for row in counts.where(enough).collect()]
+    return {row["cluster"]: 1 - row["before"] / row["events"] for row in counts.where(enough).collect()}

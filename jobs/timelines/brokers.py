@@ -87,13 +87,13 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: Evidenc
     else:
         transitions = _zk_transitions(broker_events)
     intervals = _intervals(transitions)
-    shut_down = _with_controlled_shutdown(intervals, broker_events, to_replay_spans(events, controllers))
+    shutdowns = _controlled_shutdowns(intervals, broker_events, to_replay_spans(events, controllers))
     return (
-        intervals.join(shut_down, ["cluster", "broker", "since"], "left")
+        intervals.join(shutdowns, ["cluster", "broker", "since"], "left")
         .withColumn(
             "ended_by",
             F.when(F.col("until").isNull(), None)
-            .when(F.col("was_shut_down"), "controlled_shutdown")
+            .when(F.col("shutdown_since").isNotNull(), "controlled_shutdown")
             .otherwise(F.col("ended_by")),
         )
         .select(*BROKER_TIMELINE.columns)
@@ -127,7 +127,7 @@ def _of_deciding_mode(by_zookeeper: DataFrame, by_kraft: DataFrame, takeovers: D
 
 
 def _intervals(transitions: DataFrame) -> DataFrame:
-    """_TRANSITION -> BROKER_TIMELINE, but `ended_by` is `how` of the transition that ended the interval."""
+    """_TRANSITION -> BROKER_TIMELINE without `shutdown_since`; `ended_by` is `how` of what ended the interval."""
     by_broker = Window.partitionBy("cluster", "broker").orderBy(*_ORDER)
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     so_far = by_broker.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -171,15 +171,18 @@ def _intervals(transitions: DataFrame) -> DataFrame:
             "started_as": started_as,
             "evidence": F.when(F.col("end_line").isNull(), line_as_evidence()).otherwise(both),
         }
-    ).select(*BROKER_TIMELINE.columns)
+    ).select(*(name for name in BROKER_TIMELINE.columns if name != "shutdown_since"))
 
 
-def _with_controlled_shutdown(intervals: DataFrame, broker_events: DataFrame, replays: DataFrame) -> DataFrame:
-    """Rows of `_intervals`, EVENTS, rows of `to_replay_spans` -> cluster, broker, since, `was_shut_down`; null if no
-    controlled shutdown is logged. A controller that starts replays old ones."""
+def _controlled_shutdowns(intervals: DataFrame, broker_events: DataFrame, replays: DataFrame) -> DataFrame:
+    """Rows of `_intervals`, EVENTS, rows of `to_replay_spans` -> cluster, broker, since, `shutdown_since`: the first
+    controlled shutdown that is logged in the interval. A controller that starts replays old ones."""
     is_replay = F.col("at").between(F.col("replays_since"), F.col("replays_until"))
+    in_dump = (F.col("event_type") == "metadata_broker_registration_change") & (
+        F.col("fields")["in_controlled_shutdown_change"] == "1"
+    )
     shutdowns = (
-        broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS))
+        broker_events.where(F.col("event_type").isin(*_SHUTDOWN_EVENTS) | F.coalesce(in_dump, F.lit(False)))
         .join(F.broadcast(replays), ["cluster", "node_id"], "left")
         .groupBy("cluster", F.coalesce(number_of("broker"), F.col("broker_id")).alias("broker"), "node_id", "at")
         .agg(F.max(F.coalesce(is_replay, F.lit(False))).alias("is_replay"))
@@ -190,10 +193,10 @@ def _with_controlled_shutdown(intervals: DataFrame, broker_events: DataFrame, re
         F.col("until").isNull() | (F.col("shutdown_at") <= F.col("until"))
     )
     return (
-        intervals.join(shutdowns, ["cluster", "broker"], "left")
-        .withColumn("was_shut_down", is_within)
+        intervals.join(shutdowns, ["cluster", "broker"])
+        .where(is_within)
         .groupBy("cluster", "broker", "since")
-        .agg(F.max("was_shut_down").alias("was_shut_down"))
+        .agg(F.min("shutdown_at").alias("shutdown_since"))
     )
 
 

@@ -40,6 +40,9 @@ ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
 _KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
 _SWITCH = "unclean.leader.election.enable"
+_RESTARTED = "unclean_shutdown"
+"""Missing input: whether a broker registers anew that was not shut down cleanly, and so is no eligible leader replica
+any more (KIP-966). The decision that takes it out may elect another one."""
 
 
 def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: bool) -> Verdict:
@@ -136,9 +139,17 @@ def _judge(
         def revert(online: Collection[int]) -> Outcome:
             return _kraft(row, release, online, ElectionKind(kind), elr_enabled, is_cancelled=True)
 
+        def without_restarted(online: Collection[int]) -> Outcome:
+            gone = [broker for broker in row["elr_before"] or () if broker not in row["certainly_online"]]
+            return _kraft({**row, "unclean_shutdown": gone}, release, online, ElectionKind(kind), elr_enabled)
+
         online = row["certainly_online"], row["possibly_online"]
         judgement = check_choice(decide, logged, *online)
-        if judgement.verdict == HOLDS or not is_kraft or set(row["replicas_before"]) <= set(row["replicas"]):
+        if judgement.verdict == HOLDS or not is_kraft:
+            return judgement
+        if elr_enabled and check_choice(without_restarted, logged, *online).verdict == HOLDS:
+            return Judgement(UNKNOWN, judgement.expected, judgement.actual, (_RESTARTED,))
+        if set(row["replicas_before"]) <= set(row["replicas"]):
             return judgement
         cancelled = check_choice(revert, logged, *online)
         return cancelled if cancelled.verdict == HOLDS else judgement
@@ -225,7 +236,10 @@ def _kraft(
     )
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
     config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
-    requested = RequestedChange(isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)))
+    requested = RequestedChange(
+        isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)),
+        unclean_shutdown=tuple(row.get("unclean_shutdown") or ()),
+    )
     if is_cancelled:
         remaining = tuple(r for r in isr_before if r in new)
         requested = RequestedChange(isr=remaining or tuple(new[:1]), replicas=tuple(new), adding=(), removing=())

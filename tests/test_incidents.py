@@ -121,6 +121,14 @@ def test_controllers_have_no_registration() -> None:
     assert stops == [("controller", "crashed", at(52)), ("controller", "shut_down", None)]
 
 
+def test_a_controller_of_a_migration_has_sessions_with_zookeeper() -> None:
+    rows = [
+        sign(1, 0, "raft_thread_starting"), sign(2, 1, "kraft_server_started"), sign(3, 20, "zk_session_expired"),
+        sign(4, 50, "raft_thread_starting", 40), sign(5, 52, "kraft_server_started"),
+    ]  # fmt: skip
+    assert [(stop["role"], stop["how"]) for stop in node_stops(rows)] == [("controller", "crashed")]
+
+
 # ---- incidents ------------------------------------------------------------------------------------------------------
 def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, **values: Any) -> dict[str, Any]:
     """A fact of an incident; what is not given is null."""

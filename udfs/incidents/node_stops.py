@@ -46,9 +46,10 @@ _OF_ANY_PROCESS = frozenset(
     (
         "raft_log_snapshots_initialized", "raft_thread_starting", "kraft_server_started", "process_signalled",
         "process_exiting", "controller_server_starting", "controller_server_stopping", "process_halting",
+        "zk_session_timed_out", "zk_session_expired",
     )
 )  # fmt: skip
-"""Lines that do not show that a node is a broker."""
+"""Lines that do not show that a node is a broker; controllers of a migration have sessions with ZooKeeper, too."""
 
 CRASHED, SHUT_DOWN, HALTED, LOG_DIR_FAILED, CUT_OFF = "crashed", "shut_down", "halted", "log_dir_failed", "cut_off"
 """How a node went: without a word; by a signal or request; by its own decision after an error; because of its log

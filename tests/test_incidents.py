@@ -76,13 +76,18 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
     # broker 0 of a migration, as it begins to write to ZooKeeper and KRaft
     "shut down, and its Raft starts after it was registered": (
         [("process_signalled", 10), ("broker_stopping", 10.1), ("gone controlled_shutdown", 11, 11.5, 11.2),
-         ("broker_starting", 12, 11.5), ("back", 14), ("raft_thread_starting", 14.1, 14.05), ("broker_started", 15)],
+         ("broker_starting", 12, 11.5), ("back", 14), ("raft_log_snapshots_initialized", 14.1, 14.05),
+         ("raft_thread_starting", 14.2, 14.15), ("raft_thread_starting", 14.3, 14.25), ("broker_started", 15)],
         ["shut_down 10 14 11 12 None"],
     ),
     "its Raft starts late, and it crashes after that": (
         [("broker_starting", 12, 11.5), ("back", 14), ("raft_thread_starting", 14.1, 14.05), ("broker_started", 15),
-         ("raft_thread_starting", 50, 40), ("broker_starting", 51, 50.5), ("broker_started", 52)],
-        ["crashed 12 14 None 12 11.5", "crashed 50 52 None 50 40"],
+         ("broker_starting", 50, 40), ("back", 51), ("raft_thread_starting", 51.5, 51), ("broker_started", 52)],
+        ["crashed 12 14 None 12 11.5", "crashed 50 51 None 50 40"],
+    ),
+    "a process of KRaft comes long after one of ZooKeeper had gone": (
+        [("raft_thread_starting", 400, 350), ("broker_starting", 401, 400.5), ("broker_started", 402)],
+        ["crashed 400 402 None 400 350"],
     ),
     "several lines of one start": (
         [("gone fenced", 19, 10), ("raft_thread_starting", 30, 10), ("broker_starting", 31, 27), ("back", 32)],
@@ -114,6 +119,14 @@ def test_controllers_have_no_registration() -> None:
     ]  # fmt: skip
     stops = [(stop["role"], stop["how"], stop["until"]) for stop in node_stops(rows)]
     assert stops == [("controller", "crashed", at(52)), ("controller", "shut_down", None)]
+
+
+def test_a_controller_of_a_migration_has_sessions_with_zookeeper() -> None:
+    rows = [
+        sign(1, 0, "raft_thread_starting"), sign(2, 1, "kraft_server_started"), sign(3, 20, "zk_session_expired"),
+        sign(4, 50, "raft_thread_starting", 40), sign(5, 52, "kraft_server_started"),
+    ]  # fmt: skip
+    assert [(stop["role"], stop["how"]) for stop in node_stops(rows)] == [("controller", "crashed")]
 
 
 # ---- incidents ------------------------------------------------------------------------------------------------------

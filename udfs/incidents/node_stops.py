@@ -46,9 +46,10 @@ _OF_ANY_PROCESS = frozenset(
     (
         "raft_log_snapshots_initialized", "raft_thread_starting", "kraft_server_started", "process_signalled",
         "process_exiting", "controller_server_starting", "controller_server_stopping", "process_halting",
+        "zk_session_timed_out", "zk_session_expired",
     )
 )  # fmt: skip
-"""Lines that do not show that a node is a broker."""
+"""Lines that do not show that a node is a broker; controllers of a migration have sessions with ZooKeeper, too."""
 
 CRASHED, SHUT_DOWN, HALTED, LOG_DIR_FAILED, CUT_OFF = "crashed", "shut_down", "halted", "log_dir_failed", "cut_off"
 """How a node went: without a word; by a signal or request; by its own decision after an error; because of its log
@@ -58,8 +59,10 @@ LEAVING_US = 300_000_000
 """So long a broker may take to shut down, in microseconds."""
 SLACK_US = 2_000_000
 """Microseconds by which lines of two nodes about one thing may be apart."""
+BROKER_STARTING = "broker_starting"
+"""The first line of a process that uses ZooKeeper."""
 STARTING_US = 300_000_000
-"""So long a process may take from its first line to its last one that shows a start."""
+"""So long such a process may take until it starts Raft, in microseconds."""
 MOST_EVIDENCE = 6
 
 
@@ -100,10 +103,8 @@ class _Node:
         self.stop: NodeStop | None = None
         self.is_broker = False
         self.is_starting = False
-        self.start_lines: set[str] = set()
-        """Event types of the lines that showed the start of its process, of which each has one."""
-        self.process_since: int | None = None
-        """The first of them."""
+        self.first_line: tuple[str, int] | None = None
+        """The event type of its process's first line that shows a start, and when that was."""
         self.ready_at: int | None = None
         self.was_there = False
         """Whether an earlier line shows that it ran."""
@@ -147,15 +148,16 @@ class _Node:
             yield self._end(self.ready_at)
 
     def _goes_on_starting(self, row: Row) -> bool:
-        """Whether it is another line of a start after which it was there already: a broker that migrates from ZooKeeper
-        registers, and then starts Raft. If not, the line is the first one of a process."""
-        kind, since = row["event_type"], self.process_since
+        """Whether it is a later line of a start after which the node was there already: a broker that migrates from
+        ZooKeeper registers, and starts Raft behind that, in several lines. If not, a process may begin with it."""
         is_there = self.stop is None and not self.is_starting
-        goes_on = is_there and since is not None and row["at"] - since <= STARTING_US and kind not in self.start_lines
-        if not goes_on and (is_there or (self.stop is not None and self.stop.started_at is None)):
-            self.start_lines, self.process_since = set(), row["at"]
-        self.start_lines.add(kind)
-        return goes_on
+        if is_there and self.first_line is not None and row["event_type"] != BROKER_STARTING:
+            first, since = self.first_line
+            if first == BROKER_STARTING and row["at"] - since <= STARTING_US:
+                return True
+        if is_there or (self.stop is not None and self.stop.started_at is None):
+            self.first_line = row["event_type"], row["at"]
+        return False
 
     def _is_leaving(self, row: Row) -> bool:
         """Whether it registers anew only because its session ended while it shuts down: no new process has started."""

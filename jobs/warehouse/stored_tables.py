@@ -147,10 +147,10 @@ class TablesOfSchema:
             f"`{field.name}` {field.dataType.simpleString()} COMMENT {_text(field.metadata.get('comment', ''))}"
             for field in schema.fields
         ]
-        given = ", ".join(f"{_text(name)} = {_text(value)}" for name, value in properties.items())
+        table_properties = ", ".join(f"{_text(name)} = {_text(value)}" for name, value in properties.items())
         self._spark.sql(
             f"CREATE TABLE IF NOT EXISTS {self._name(table)} ({', '.join(columns)}) USING delta"
-            + (f" TBLPROPERTIES ({given})" if given else "")
+            + (f" TBLPROPERTIES ({table_properties})" if properties else "")
         )
         return True
 

@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from jobs import session as session_module
 from jobs.cli import main
 from jobs.exits import BAD_INPUT, DONE, FAILED
+from jobs.java import check_java
 from jobs.warehouse.lock import sole_writer
 from udfs.errors import NoJava
 
@@ -219,12 +220,12 @@ def test_an_old_java_is_said(version: str, logs: Path, tmp_path: Path, monkeypat
     java.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(NoJava, match="Kafka Rewind needs Java 17 or later"):
-        session_module.check_java()
+        check_java()
     java.write_text("#!/bin/sh\necho 'openjdk version \"21.0.2\"' >&2\n")
-    session_module.check_java()
+    check_java()
     java.unlink()
     with pytest.raises(NoJava):
-        session_module.check_java()
+        check_java()
 
 
 class TestExpectedBytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,7 +83,7 @@ def test_views_that_a_killed_run_left_behind_follow(
 
 
 def test_a_run_that_is_killed_while_it_creates_a_table_is_in_nobodys_way(
-    spark: SparkSession, frame: Frame, schema: str, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, frame: Frame, schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tables are made before they are written, also where Delta has one that the catalog did not hear of."""
     warehouse = open_warehouse(spark, schema, create=True)
@@ -90,13 +91,15 @@ def test_a_run_that_is_killed_while_it_creates_a_table_is_in_nobodys_way(
     with monkeypatch.context() as killed:
         killed.setattr(type(warehouse.stored), "save", lambda self, writer, table: None)
         warehouse.write(REJECTS, rows)
+        warehouse.write(ELECTIONS, elections)
     assert lines_in(spark, "written_rejects") == []
-    detail = spark.sql(f"DESCRIBE DETAIL {SCHEMA}.written_rejects").collect()[0]
-    folder = detail["location"].rpartition("/")[0]
-    elections.limit(0).write.format("delta").save(f"{folder}/written_elections")
+    folder = spark.sql(f"DESCRIBE DETAIL {SCHEMA}.written_elections").collect()[0]["location"].removeprefix("file:")
+    shutil.copytree(folder, tmp_path / "elections")
+    spark.sql(f"DROP TABLE {SCHEMA}.written_elections")
+    shutil.copytree(tmp_path / "elections", folder, dirs_exist_ok=True)
 
     again = open_warehouse(spark, schema, create=True)
-    assert again.roll_back() == []
+    assert again.roll_back() == ["rejects"]
     again.write(REJECTS, rows)
     again.write(ELECTIONS, elections)
     again.publish(run_row(again.written))

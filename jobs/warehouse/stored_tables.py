@@ -12,12 +12,11 @@ import os
 import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from delta.tables import DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import types as T
 
 from jobs.exits import spark_reason
 from jobs.session import CATALOG
@@ -29,6 +28,7 @@ from udfs.errors import Failed, NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
+    from pyspark.sql import types as T
 
 WRITERS = 4
 """Tables written at once: a small Delta write is mostly waiting."""
@@ -143,11 +143,15 @@ class TablesOfSchema:
     def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
         """By itself: where a run is killed that writes a table as it creates it, files are left that are no table, and
         no catalog makes one there. One that Delta has and the catalog has not yet is taken over."""
-        builder = DeltaTable.createIfNotExists(self._spark).tableName(self._name(table))
-        builder = builder.addColumns(cast("T.StructType", with_nulls(schema)))
-        for name, value in properties.items():
-            builder = builder.property(name, value)
-        builder.execute()
+        columns = [
+            f"`{field.name}` {field.dataType.simpleString()} COMMENT {_text(field.metadata.get('comment', ''))}"
+            for field in schema.fields
+        ]
+        table_properties = ", ".join(f"{_text(name)} = {_text(value)}" for name, value in properties.items())
+        self._spark.sql(
+            f"CREATE TABLE IF NOT EXISTS {self._name(table)} ({', '.join(columns)}) USING delta"
+            + (f" TBLPROPERTIES ({table_properties})" if properties else "")
+        )
         return True
 
     def save(self, writer: DataFrameWriter, table: str) -> None:
@@ -184,15 +188,6 @@ class TablesOfSchema:
         return quoted(f"{self._root}.written_{table}")
 
 
-def with_nulls(type_: T.DataType) -> T.DataType:
-    """A type in which everything may be null, as Delta has it for tables that are created from rows."""
-    if isinstance(type_, T.StructType):
-        return T.StructType([T.StructField(f.name, with_nulls(f.dataType), True, f.metadata) for f in type_.fields])
-    if isinstance(type_, T.ArrayType):
-        return T.ArrayType(with_nulls(type_.elementType))
-    return T.MapType(with_nulls(type_.keyType), with_nulls(type_.valueType)) if isinstance(type_, T.MapType) else type_
-
-
 def unreachable_schema(root: str, error: Exception) -> Failed:
     """What to raise where Spark does not know a catalog, may not read or write its schema, or is not answered."""
     why = spark_reason(error).rstrip(".")
@@ -210,6 +205,16 @@ def check_lasts(spark: SparkSession, root: str) -> None:
             "The catalog spark_catalog of this Spark session is in memory and ends with it; give Spark a metastore "
             f"({CATALOG}=hive), see docs/how-to-stores.md."
         )
+
+
+def _text(text: str) -> str:
+    """A text as Spark's SQL has it.
+
+    >>> print(_text("Kafka's \\\\"))
+    'Kafka\\'s \\\\'
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def quoted(name: str) -> str:

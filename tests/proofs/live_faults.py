@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -97,6 +98,7 @@ class Faults:
             self.down.pop(node, None)
             for disk in self.cluster.disks(node):
                 if (lost := disk.with_suffix(".lost")).exists():
+                    shutil.rmtree(disk, ignore_errors=True)  # the broker may have made another one
                     lost.rename(disk)
             self.cluster.start(node)
             self.log("start", node=node)

@@ -33,6 +33,7 @@ from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
+from jobs.findings.takeovers import to_takeovers
 from jobs.nightly.incremental import AppendedClusters, Scope, since_coverage_changed
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
@@ -220,8 +221,8 @@ def write_findings(work: Work) -> None:
             "elections": lambda: with_latency(
                 to_elections(partitions, events, topics, controller_logs, kinds), stops, failures
             ),
-            "isr_changes": lambda: to_isr_changes(partitions, events, topics),
-            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, kinds),
+            "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
+            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
             "log_dir_failures": lambda: failures,
             "controller_activity": lambda: to_controller_activity(work.inputs.events),
         }
@@ -233,7 +234,7 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "offline_partitions": lambda: _outages_with_causes(work, stops),
-            "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, work.settings),
+            "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, stops, work.settings),
         }
     )
     outages, assigned = work.table("offline_partitions"), held(with_assignments(work.whole("partition_timeline")))
@@ -265,11 +266,12 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
     led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
-    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, lives)
+    takeovers = checkpointed(to_takeovers(stops, work.table("controller_timeline")))
+    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, takeovers, lives)
     if work.scope.topics:
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)
-    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"))
+    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers)
 
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:

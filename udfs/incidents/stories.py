@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import Fact, Symptoms
 from udfs.incidents.wording import at_text, count_text, length_text, names_text
 
@@ -93,6 +94,12 @@ def _tell_root(telling: _Telling, symptoms: Symptoms, cause: str | None, since: 
         telling.say(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}.")
         telling.step(failure["at"], text, failure)
         telling.step(failure["until"], f"broker {failure['node']} started anew", None)
+    if symptoms.storm is not None:
+        text = storm_text(symptoms.storm)
+        telling.say(f"{text} from {on} on{telling.line(symptoms.storm)}, though its session did not end.")
+        telling.step(symptoms.storm["at"], text, symptoms.storm)
+        if symptoms.storm["until"] is not None:
+            telling.say(f"by {telling.time(symptoms.storm['until'])} those that came back were in sync again.")
     if symptoms.deletion is not None:
         topic = symptoms.deletion["topic"]
         telling.say(f"topic {topic} was to be deleted from {on} on{telling.line(symptoms.deletion)}.")
@@ -206,7 +213,7 @@ def _tell_replicas(telling: _Telling, symptoms: Symptoms) -> None:
     parts = []
     if symptoms.elections_failed:
         parts.append(f"{count_text(symptoms.elections_failed, 'election')} failed meanwhile")
-    if symptoms.out_of_isr:
+    if symptoms.out_of_isr and symptoms.storm is None:
         parts.append(f"its replicas of {count_text(symptoms.out_of_isr, 'partition')} dropped out of the ISR")
     if parts:
         telling.say(", and ".join(parts) + ".")
@@ -270,6 +277,8 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     stop = symptoms.stop
     if symptoms.deletion is not None:
         title = f"topic {symptoms.deletion['topic']} waited for its deletion"
+    elif symptoms.storm is not None:
+        title = storm_text(symptoms.storm)
     elif symptoms.log_dirs:
         title = f"a log directory of broker {symptoms.log_dirs[0]['node']} failed"
     elif cause is None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Fact = Mapping[str, Any]
-STOP, OUTAGE, UNCLEAN, LOG_DIR, CONTROLLER, REASSIGNMENT, OUT_OF_ISR, DELETION = (
-    "stop", "outage", "unclean", "log_dir", "controller", "reassignment", "out_of_isr", "deletion",
+STOP, OUTAGE, UNCLEAN, LOG_DIR, CONTROLLER, REASSIGNMENT, OUT_OF_ISR, DELETION, STORM = (
+    "stop", "outage", "unclean", "log_dir", "controller", "reassignment", "out_of_isr", "deletion", "storm",
 )  # fmt: skip
 """Kinds of facts."""
 AT_ONCE_MS = 1000
@@ -28,6 +28,8 @@ class Symptoms:
     terms: list[Fact] = field(default_factory=list)
     """Terms of controllers that ended with it."""
     deletion: Fact | None = None
+    storm: Fact | None = None
+    """A broker that was out of many ISRs at once though nothing else happened to it."""
     longest: Fact | None = None
     """The longest outage."""
     first: Fact | None = None
@@ -66,6 +68,8 @@ class Symptoms:
                 self.terms.append(fact)
             case "deletion":
                 self.deletion = fact
+            case "storm":
+                self.storm, self.out_of_isr = fact, fact["count"]
             case "outage":
                 self._take_outage(fact)
             case "unclean":

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.findings.config_changes import to_config_changes
 from jobs.findings.controller_activity import to_controller_activity
 from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
@@ -63,6 +64,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "detect": (
         "elections", "isr_changes", "reassignments", "log_dir_failures", "offline_partitions", "isr_churn", "incidents",
         "topic_availability", "preferred_replica_imbalance", "cluster_minutely", "controller_activity",
+        "config_changes",
     ),
     "replay": ("verdicts",),
 }  # fmt: skip
@@ -225,6 +227,9 @@ def write_findings(work: Work) -> None:
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
             "log_dir_failures": lambda: failures,
             "controller_activity": lambda: to_controller_activity(work.inputs.events),
+            "config_changes": lambda: to_config_changes(
+                work.inputs.events, work.whole("topic_timeline"), controllers, kinds
+            ),
         }
     )
     ends = work.inputs.events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))

@@ -39,7 +39,9 @@ def test_printed_settings(text: str) -> None:
     assert printed_settings(text) == PRINTED[text]
 
 
-def line(at: int, settings: str | None = None, name: str | None = None, value: str | None = None, **more: Any) -> dict:
+def line(
+    at: int, settings: str | None = None, name: str | None = None, value: str | None = None, **more: Any
+) -> dict[str, Any]:
     """A line about topic t, or what `more` names."""
     return {
         "cluster": "c", "resource_type": "topic", "topic": "t", "resource": None, "incarnation": 0, "at": at,
@@ -47,7 +49,8 @@ def line(at: int, settings: str | None = None, name: str | None = None, value: s
     }  # fmt: skip
 
 
-CASES = {  # lines -> changes as (at, setting, before, after, first seen)
+CASES: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
+    # lines -> changes as (at, setting, before, after, first seen)
     "the first list is what was": ([line(1, "a -> 1")], [(1, "a", None, "1", True)]),
     "brokers print it again, one after another": ([line(1, "a -> 1"), line(2, "a -> 1")], [(1, "a", None, "1", True)]),
     "changed, added, and removed": (

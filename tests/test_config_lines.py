@@ -17,7 +17,7 @@ topic | topic_id | at       | node_id | broker_id | file_id | line | event_type 
 # ZooKeeper: each broker prints all of a topic's settings; brokers' own, and the default of all
 t     |          | 10:00:00 | 1       |           | f       | 1    | topic_config_changed    | config=Map(a -> 1)
 t     |          | 10:05:00 | 1       |           | f       | 2    | topic_config_changed    | config=Map(a -> 2)
-t     |          | 10:05:00 | 2       |           | g       | 1    | topic_config_changed    | config=Map(a -> 2)
+t     |          | 10:05:00 | 2       |           | g       | 8    | topic_config_changed    | config=Map(a -> 2)
       |          | 10:06:00 | 1       |           | f       | 3    | broker_config_changed   | entity=4; config=Map(b -> 5)
       |          | 10:07:00 | 1       |           | f       | 4    | broker_config_changed   | entity=<default>; config=Map(b -> 6)
 # KRaft: the active controller replays one setting; 101, which stands by, replays an old one as it starts

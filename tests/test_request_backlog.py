@@ -9,7 +9,8 @@ from udfs.reconstruct.control_requests import requests_of
 from udfs.reconstruct.request_backlog import Backlog, backlogs
 
 # times are microseconds; the broker's clock is 1000 ahead, and its fastest request takes 10
-CASES = {  # lines -> of each request: how many were waiting, since when the first of them was, and whether it arrived
+CASES: dict[str, tuple[str, list[tuple[int | None, int | None, bool | None]]]] = {
+    # lines -> of each request: how many were waiting, since when the first of them was, and whether it arrived
     "each arrives before the next one is sent": (
         """
         sent     LAI 1 - 100 | a-0:1:1:

@@ -26,7 +26,8 @@ def shrink(
 
 
 BY_TWO = [shrink(partition / 10, partition, 2, partition % 2, 6 + partition) for partition in range(6)]
-CASES = {  # shrinks -> storms as (broker, role, partitions, at, until)
+CASES: dict[str, tuple[list[dict[str, Any]], list[tuple[Any, ...]]]] = {
+    # shrinks -> storms as (broker, role, partitions, at, until)
     "two leaders take a broker out of six ISRs": (BY_TWO, [(2, "follower", 6, 0.0, 11.0)]),
     "four partitions are no storm": (BY_TWO[:4], []),
     "nor are five in which it was out twice, of four partitions": (

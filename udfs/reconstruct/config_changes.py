@@ -42,18 +42,19 @@ def config_changes(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
         settings: dict[str, str | None] = {}
         has_list = False
         for at, at_once in groupby(of_resource, key=itemgetter("at")):
-            before, had_list, proof = dict(settings), has_list, {}
+            before, had_list = dict(settings), has_list
+            proof: dict[str, Line] = {}
             for line in at_once:
                 printed = _values(line, settings)
                 has_list |= line["settings"] is not None
                 proof |= dict.fromkeys((name for name in printed if printed[name] != settings.get(name, "")), line)
                 settings |= printed
             for name in sorted(settings):
-                line = proof.get(name)
+                proving = proof.get(name)
                 is_known = name in before or had_list
-                if line is None or (is_known and before.get(name) == settings[name]):
+                if proving is None or (is_known and before.get(name) == settings[name]):
                     continue
-                yield _row(line, at, name, before.get(name), settings[name], not is_known)
+                yield _row(proving, at, name, before.get(name), settings[name], not is_known)
 
 
 def _values(line: Line, settings: Mapping[str, str | None]) -> dict[str, str | None]:

@@ -11,7 +11,7 @@ from jobs.session import checkpointed
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TEXT, TIME, column
-from udfs.incidents.node_stops import BACK, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
+from udfs.incidents.node_stops import BACK, CUT_OFF, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -66,7 +66,10 @@ def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str) -> D
 def absences_from_isrs(stops: DataFrame) -> DataFrame:
     """NODE_STOPS -> cluster, `absences`: by broker the spans in which it may have left ISRs because it was stopped."""
     lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr("INTERVAL 2 SECONDS")
-    begin = F.greatest(F.col("began_after"), F.col("since") - lag) - slack
+    # who was frozen may have been so before, and have logged a line as its session ended
+    is_frozen = F.coalesce(F.col("how") == CUT_OFF, F.lit(False))
+    last_line = F.when(~is_frozen, F.col("began_after"))
+    begin = F.greatest(last_line, F.col("since") - lag) - slack
     # who is back before that may be dropped for what it missed
     end = F.when(F.col("until").isNotNull(), F.greatest(F.col("until"), F.col("since") + lag) + slack)
     absence = F.struct(begin.alias("since"), end.alias("until"))

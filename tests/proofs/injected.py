@@ -31,7 +31,7 @@ class Injected:
 
 
 def dropped(states: Iterable[Mapping[str, Any]], node: int | None, since: int, until: int) -> set[tuple[str, int]]:
-    """Partitions whose leader took a node out of the ISR in a span of time, or, as that node, others."""
+    """Partitions whose leader took a node out of the ISR in a span of time."""
     last: dict[tuple[str, int], Mapping[str, Any]] = {}
     partitions = set()
     for state in sorted(states, key=lambda row: row["since"]):
@@ -40,7 +40,7 @@ def dropped(states: Iterable[Mapping[str, Any]], node: int | None, since: int, u
         if before is None or before["leader"] != state["leader"] or before["leader_epoch"] != state["leader_epoch"]:
             continue
         removed = {*before["isr"]} - {*state["isr"]}
-        if since <= state["since"] <= until and removed and (node in removed or node == state["leader"]):
+        if since <= state["since"] <= until and node in removed:
             partitions.add(partition)
     return partitions
 
@@ -59,7 +59,7 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
     """What of the actions went wrong, or was a shutdown.
 
     A process that was frozen counts if its broker's session ended by that, or its term as controller, or if it was out
-    of many ISRs by that, or lost its own followers.
+    of many ISRs by that.
     """
     ends = [(row["broker"], row["until"]) for row in truth["broker_timeline"] if row["until"] is not None]
     ends += [(row["controller_id"], row["until"]) for row in truth["controller_timeline"] if row["until"] is not None]

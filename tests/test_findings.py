@@ -638,6 +638,13 @@ def test_churn(frame: Frame, same: Same) -> None:
     # without its restart follower 2 is one that cannot keep up
     there = to_isr_churn(changes, elections, ends, frame(NODE_STOPS, "node_id"), settings)
     assert [row["hour"].hour for row in there.where("marginal").collect()] == [10]
+    # one that was frozen may log a line between being dropped and the end of its session, one that crashed does not
+    for how, count in (("cut_off", 1), ("crashed", 0)):
+        text = (
+            f"node_id | role | how | since | began_after | until\n2 | broker | {how} | 10:20:09 | 10:20:05 | 10:20:28"
+        )
+        rows = to_isr_churn(changes, elections, ends, frame(NODE_STOPS, text), settings)
+        assert rows.where("follower = 2 AND hour(hour) = 10").select("stops").collect() == [(count,)]
 
 
 RESTARTED = """

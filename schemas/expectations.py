@@ -198,6 +198,7 @@ _NULLABLE_KEYS = {
     "log_coverage": ("node_id",),
     "contradictions": ("leader_epoch", "partition_epoch"),
     "controller_activity": ("event",),
+    "config_changes": ("topic", "resource"),
 }
 _WITHOUT_EVIDENCE = {
     "clock_offsets", "log_files", "log_coverage", "events", "rejects", "isr_churn", "topic_availability",

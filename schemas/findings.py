@@ -168,13 +168,14 @@ OFFLINE_PARTITIONS = table(
         "`broker_crash`; `controlled_shutdown`; `broker_halted` (after an error of its own); `session_expired` "
         "(ZooKeeper) or `fenced` (KRaft): the leader's session ended, and its process lived on, or its lines do not "
         "tell; `log_dir_failure`; `no_live_isr`: who led is not known, and no member of the ISR was there; "
-        "`topic_deletion`: the topic was being deleted, and waited for that.",
+        "`topic_deletion`: the topic was being deleted, and waited for that; `no_controller` (ZooKeeper): the leader "
+        "was lost while no controller reigned, though another replica in sync was there, which the next one elected.",
         null="unknown",
     ),
     column(
         "cause_broker",
         INT,
-        "Broker that was lost; of `no_live_isr` the last one.",
+        "Broker that was lost; of `no_live_isr` the last one, of `no_controller` the controller before.",
         null="unknown, or the topic was deleted",
     ),
     column(
@@ -182,6 +183,13 @@ OFFLINE_PARTITIONS = table(
         TIME,
         "When that broker surely had gone, the directory had failed, or the deletion was asked for, UTC.",
         null="unknown",
+    ),
+    column(
+        "cause_after",
+        TIME,
+        "Until when that broker was surely there: its last line before it crashed, was frozen or cut off, UTC. Clients "
+        "may have been without the leader since then.",
+        null="`cause_at` is exact, or the line is not known",
     ),
     column("cause_evidence", EVIDENCE, "The lines that prove the cause; empty if it is unknown."),
     column("last_leader", INT, "Leader before.", null="unknown"),
@@ -194,6 +202,13 @@ OFFLINE_PARTITIONS = table(
         null="still offline, or unknown, or the cluster was created anew",
     ),
     column("healed_by_broker", INT, "Broker that was elected.", null="still offline, or the topic was deleted"),
+    column(
+        "isr_back_at",
+        TIME,
+        "When the first broker of `last_isr` was there again, or `since` if one had been there all along, UTC: from "
+        "then on a replica in sync could have led.",
+        null="none of them was before it ended, or the topic was being deleted, or it is unknown",
+    ),
     column("failed_elections", INT, "Number of elections that failed as the leader was lost, or meanwhile."),
     EVIDENCE_COLUMN,
 )
@@ -219,6 +234,29 @@ ISR_CHANGES = table(
         "Largest lag of a removed follower, in records, that the leader logged.",
         null="not logged",
     ),
+    column(
+        "behind",
+        ListOf(struct(follower=INT, end_offset=LONG, lag=LONG, caught_up_at=TIME)),
+        "The removed followers as the leader logged them, sorted: the end of each one's log, by how many records that "
+        "is less than the leader's, and when it had caught up last, by the leader's own clock; null of what the leader "
+        "did not know, or the release (until 3.5) does not print.",
+        null="not logged: Kafka prints it from 2.2 on, and only leaders do",
+    ),
+    column("leader_end_offset", LONG, "End of the leader's log then.", null="as behind"),
+    column("high_watermark", LONG, "High watermark then.", null="as behind"),
+    column(
+        "asked_at",
+        TIME,
+        "Time of the leader's own line that it shrinks or expands the ISR, UTC; the change was committed up to seconds "
+        "later.",
+        null="no such line, or the controller changed it",
+    ),
+    column(
+        "told_at",
+        TIME,
+        "When the ZooKeeper controller told brokers of a change that a leader had written, UTC (0.9 on, at DEBUG).",
+        null="no such line, or the controller changed it",
+    ),
     EVIDENCE_COLUMN,
 )
 
@@ -240,6 +278,19 @@ ISR_CHURN = table(
         null="no absence began in the hour",
     ),
     column("churning", FLAG, "Whether it flapped at least as often as the threshold (default 3)."),
+    column(
+        "stops",
+        INT,
+        "How often it left around a stop of its broker: a shutdown, a crash, or the end of a session. A planned "
+        "restart is one, and one flap.",
+    ),
+    column("flaps_while_up", INT, "Flaps that began while its broker was there, as far as is known."),
+    column(
+        "marginal",
+        FLAG,
+        "Whether these are as many as the threshold: the follower cannot keep up, whereas one that only churns was "
+        "stopped and started.",
+    ),
 )
 
 REASSIGNMENTS = table(
@@ -274,6 +325,35 @@ REASSIGNMENTS = table(
         "Target replicas that it waited for, by broker: since when each was out of the ISR while it lasted, and until "
         "when: until it joined or the reassignment was over (null: neither by the end of the logs). As far as states "
         "are logged.",
+    ),
+    column(
+        "stuck",
+        ListOf(struct(since=TIME, until=TIME, broker=INT, cause=TEXT)),
+        "When it was stuck, in order, and on which broker: `broker_away`, one that it waited for was away for 5 s or "
+        "more; `not_in_sync`, one that is there has not caught up by the end of the logs. "
+        "`until` is null if it is so still.",
+    ),
+    EVIDENCE_COLUMN,
+)
+
+CONFIG_CHANGES = table(
+    "config_changes",
+    "one setting of a topic, a broker or another resource that lines show to have changed, or show first",
+    "cluster, resource_type, topic, resource, name, at",
+    CLUSTER,
+    column("resource_type", TEXT, "`topic`, `broker`, `group`, `client_metrics`, ..."),
+    column("topic", TEXT, "Topic.", null="a setting of something else"),
+    column(
+        "resource", TEXT, "Broker id, or name; `<default>`: the default of all of them.", null="a setting of a topic"
+    ),
+    column("name", TEXT, "Name of the setting, `min.insync.replicas`."),
+    column("at", TIME, "Time of the first line that shows the value, UTC."),
+    column("previous_value", TEXT, "Value before.", null="it was not set, or first_seen"),
+    column("value", TEXT, "Value from then on.", null="it was removed: the default holds"),
+    column(
+        "first_seen",
+        FLAG,
+        "True: no earlier line tells of it, so that it may have been so before; false: it changed then.",
     ),
     EVIDENCE_COLUMN,
 )

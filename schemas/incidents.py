@@ -78,7 +78,9 @@ INCIDENTS = table(
         "`broker_crash`, `session_expired` (ZooKeeper) or `fenced` (KRaft): the broker's session ended, it was frozen "
         "or cut off where its own lines show that it lived on; `controlled_shutdown`, `broker_halted`, "
         "`log_dir_failure`, `controller_crash`, `controller_shutdown`, `controller_changed` (another controller took "
-        "over, though its process went on), `reassignment_stuck`, `unclean_election`, `topic_deletion`.",
+        "over, though its process went on), `isr_shrink_storm` (leaders took it out of five ISRs or more in a minute, "
+        "or it took its followers out, though it was not stopped, and its session lived on), `reassignment_stuck`, "
+        "`unclean_election`, `topic_deletion`.",
         null="partitions lost their leaders, and the logs do not tell why",
     ),
     column("root_broker", INT, "Broker or controller that it began with.", null="none, or unknown"),
@@ -89,7 +91,9 @@ INCIDENTS = table(
         DOUBLE,
         "Minutes without a leader, summed over partitions; where an end is unknown, as far as they are sure.",
     ),
-    column("out_of_isr", INT, "Partitions in whose ISR the broker no longer was."),
+    column(
+        "out_of_isr", INT, "Partitions in whose ISR the broker no longer was; of a leader's storm, of its followers."
+    ),
     column("reassignments_blocked", INT, "Reassignments that waited for the broker, or are stuck."),
     column("elections_failed", INT, "Elections that failed as leaders were lost, or meanwhile."),
     column("unclean_elections", INT, "Unclean elections that ended it, or that it was."),

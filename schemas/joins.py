@@ -122,7 +122,7 @@ JOINS = (
         "all registrations of the broker",
     ),
     Join(
-        ("topic_availability",),
+        ("topic_availability", "config_changes"),
         ("topic",),
         "topic_timeline",
         ("topic",),

@@ -80,6 +80,26 @@ CONTROL_REQUESTS = table(
         "Number of partitions ignored because of an old leader epoch.",
         null="no line of the broker",
     ),
+    column(
+        "arrived",
+        FLAG,
+        "Whether a line shows that it arrived, or that a later one on the same connection did: they arrive in order. "
+        "False of the last ones to a broker that is dead or hangs, and of what was on its way when the logs end.",
+        null="no line of the broker or the controller shows of any request of its kind whether it arrived",
+    ),
+    column(
+        "backlog",
+        INT,
+        "How many requests were in the broker's queue when this one was put into it, at least: sent before on the same "
+        "connection, and not arrived yet.",
+        null="not sent by a line, or it is unknown when they arrived",
+    ),
+    column(
+        "oldest_waiting_ms",
+        LONG,
+        "For how long the first of these had been waiting then, ms.",
+        null="none was waiting, or backlog is unknown",
+    ),
     EVIDENCE_COLUMN,
 )
 

@@ -23,6 +23,7 @@ DERIVED: tuple[Table, ...] = (
     findings.ISR_CHANGES,
     findings.ISR_CHURN,
     findings.REASSIGNMENTS,
+    findings.CONFIG_CHANGES,
     incidents.LOG_DIR_FAILURES,
     incidents.INCIDENTS,
     gauges.TOPIC_AVAILABILITY,

@@ -12,7 +12,7 @@ from jobs.findings.outages import to_outages
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
 from schemas.timelines import BROKER_TIMELINE
-from tests.test_findings import known_spans, states
+from tests.test_findings import TAKEOVERS, known_spans, states
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -44,6 +44,18 @@ written  | 0         | 0           | 2      | 2            | 2               | 2
 at_once  | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:00.02 | 9@f:15
 at_once  | 0         | 0           | -1     | 1            | 1               | 2   | 10:01:00.02 | 10:01:11 | 9@f:16
 at_once  | 0         | 0           | 2      | 2            | 2               | 2   | 10:01:11 |          | 9@f:17
+# a controller finds 4 dead as it takes over, and elects another one at once, or 20 s later, or writes that none leads
+found    | 0         | 0           | 4      | 0            | 0               | 4,5 | 10:00:00 | 10:04:00.3 | 9@f:31
+found    | 0         | 0           | 5      | 1            | 1               | 5   | 10:04:00.3 |        | 9@f:32
+late     | 0         | 0           | 4      | 0            | 0               | 4,5 | 10:00:00 | 10:04:20 | 9@f:33
+late     | 0         | 0           | 5      | 1            | 1               | 5   | 10:04:20 |          | 9@f:34
+none     | 0         | 0           | 4      | 0            | 0               | 4,5 | 10:00:00 | 10:04:00.2 | 9@f:35
+none     | 0         | 0           | -1     | 1            | 1               | 5   | 10:04:00.2 | 10:04:00.3 | 9@f:36
+none     | 0         | 0           | 5      | 2            | 2               | 5   | 10:04:00.3 |        | 9@f:37
+"""
+FOUND = """
+broker | stopped  | noticed_at | evidence
+4      | 10:04:00 | 10:04:00   | 6@f:41
 """
 FAILED = """
 topic    | partition | incarnation | at       | strategy  | previous_leader | succeeded | evidence
@@ -71,6 +83,8 @@ twice   | 10:01:00 | 10:01:12 | 12000       | 12000       | 12000      | 2      
 open    | 10:01:00 |          |             | 540000      |            | 3           | 3        |                  | 1                | 9@f:24
 written | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2           | 2        | 2                | 1                | 9@f:29,9@f:13
 at_once | 10:01:00.02 | 10:01:11 | 10980    | 10980       | 10980      | 2           | 2        | 2                | 1                | 9@f:16
+found   | 10:04:00 | 10:04:00.3 | 300       | 300         | 300        | 4           | 4,5      | 5                | 0                | 6@f:41
+none    | 10:04:00.2 | 10:04:00.3 | 100     | 100         | 100        | 4           | 4,5      | 5                | 0                | 9@f:36
 """  # noqa: E501
 COVERAGE = """
 9       | controller   | 10:00:00 | 10:10:00
@@ -81,11 +95,11 @@ COVERAGE = """
 def test_a_failed_election_of_a_dead_leader_begins_an_outage(frame: Frame, same: Same) -> None:
     spans = known_spans(frame, COVERAGE)
     failed, brokers, events = frame(ELECTIONS, FAILED), frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, "topic")
-    rows = states(frame, STATES)
-    same(to_outages(rows, failed, brokers, spans, events), OUTAGES)
+    rows, takeovers = states(frame, STATES), frame(TAKEOVERS, FOUND)
+    same(to_outages(rows, failed, brokers, spans, events, takeovers), OUTAGES)
     # at INFO ordinals count from far up
     far = rows.withColumn("ordinal", F.lit(2**63 - 100) + F.col("ordinal"))
-    same(to_outages(far, failed, brokers, spans, events), OUTAGES)
+    same(to_outages(far, failed, brokers, spans, events, takeovers), OUTAGES)
 
 
 # ---- the story of such a partition -----------------------------------------------------------------------------------

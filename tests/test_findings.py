@@ -15,13 +15,14 @@ from jobs.findings.node_stops import NODE_STOPS
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
+from jobs.findings.takeovers import to_takeovers
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
 from schemas.incidents import LOG_DIR_FAILURES
 from schemas.ingest import EVENTS, LOG_COVERAGE
-from schemas.spark import CLUSTER, TIME, column
+from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TIME, column
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from tests.conftest import instant
 
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
     from schemas.table import Table
     from tests.conftest import Frame, Same
 
+TAKEOVERS = T.StructType(
+    [
+        CLUSTER,
+        column("broker", INT, "Broker that a controller found gone."),
+        column("stopped", TIME, "Its stop."),
+        column("noticed_at", TIME, "When the controller found that."),
+        EVIDENCE_COLUMN,
+    ]
+)
+"""Rows of `to_takeovers`, but `controller`."""
 ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's logs.")])
 
 
@@ -384,7 +395,8 @@ def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     anew = {"c": [int(instant("10:00:30").replace(tzinfo=UTC).timestamp()) * 1_000_000]}
     brokers = frame(BROKER_TIMELINE, "broker | since\n9 | 10:00:00")
     decided = elections.unionByName(frame(ELECTIONS, AS_LOST), allowMissingColumns=True)
-    rows = to_outages(states(frame, LED), decided, brokers, spans, frame(EVENTS, LED_EVENTS), anew).persist()
+    events, takeovers = frame(EVENTS, LED_EVENTS), frame(TAKEOVERS, "broker")
+    rows = to_outages(states(frame, LED), decided, brokers, spans, events, takeovers, anew).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
 
@@ -408,6 +420,14 @@ isr     | 1         | 0           | 10:00:05 |              |             | 1,2 
 # the topic was being deleted when the broker went
 deleted | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
 again   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
+# 7 died while no controller reigned: 8, which had been it, had crashed. Who was in sync could have led, but for 7 alone
+unled   | 0         | 0           | 11:00:20.2 | 11:00:20.3 | 7           | 6,7      | clean_election   | 6
+unled   | 1         | 0           | 11:00:20.2 | 11:01:00.2 | 7           | 7        | clean_election   | 7
+unled   | 2         | 0           | 11:00:20.2 | 11:00:40   | 7           | 6,7      | clean_election   | 6
+# 8 was the controller itself: with it both went
+unled   | 3         | 0           | 11:00:20.2 | 11:00:20.3 | 8           | 6,8      | clean_election   | 6
+# and 9 died after another controller had taken over
+unled   | 4         | 0           | 11:00:31 | 11:00:31.2   | 9           | 6,9      | clean_election   | 6
 """
 NODES = """
 node_id | role       | since    | began_after | how       | ended_by        | noticed_at | until    | evidence
@@ -415,6 +435,14 @@ node_id | role       | since    | began_after | how       | ended_by        | no
 3       | broker     | 10:00:30 | 10:00:21    | cut_off   | fenced          | 10:00:30   | 10:00:50 | 9@f:2
 5       | broker     | 10:00:04 |             | shut_down |                 |            |          | 9@f:3
 2       | controller | 10:00:01 |             | crashed   |                 |            |          | 9@f:4
+7       | broker     | 11:00:20 | 11:00:10    | crashed   | session_expired | 11:00:20   | 11:01:00 | 6@f:7
+8       | broker     | 11:00:20 | 11:00:12    | crashed   | session_expired | 11:00:20   |          | 6@f:8
+9       | broker     | 11:00:31 | 11:00:22    | crashed   | session_expired | 11:00:31   |          | 6@f:9
+"""
+TERMS = """
+controller_id | controller_epoch | mode      | since    | active_since | until
+8             | 1                | zookeeper | 10:30:00 | 10:30:01     | 11:00:19
+6             | 2                | zookeeper | 11:00:19 | 11:00:21     |
 """
 FAILED_DIRS = """
 broker | log_dir | at       | until | partitions | evidence
@@ -440,15 +468,47 @@ isr     | 0         | no_live_isr     | 5            | 10:00:04   | 9@f:3       
 isr     | 1         |                 |              |            | []             |
 deleted | 0         | topic_deletion  |              | 10:00:00.5 | 9@f:6          | topic_deletion
 again   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
+unled   | 0         | no_controller   | 8            | 11:00:20   | 6@f:8,6@f:7    | clean_election
+unled   | 1         | broker_crash    | 7            | 11:00:20   | 6@f:7          | broker_return
+unled   | 2         | broker_crash    | 7            | 11:00:20   | 6@f:7          | clean_election
+unled   | 3         | broker_crash    | 8            | 11:00:20   | 6@f:8          | clean_election
+unled   | 4         | broker_crash    | 9            | 11:00:31   | 6@f:9          | clean_election
+"""
+# since when the broker may have been gone, and when a broker of the ISR was there; a directory that failed, a broker
+# that is away and a topic that is deleted have none
+GONE_SINCE = """
+topic   | partition | cause_after | isr_back_at | began_after
+crash   | 0         | 09:59:51    | 10:00:01    |
+return  | 0         | 09:59:51    | 10:00:08    |
+stays   | 0         | 09:59:51    | 10:00:01    |
+only    | 0         | 09:59:51    | 10:00:08    |
+unsure  | 0         |             |             |
+frozen  | 0         | 10:00:21    | 10:00:50    |
+there   | 0         |             |             |
+dir     | 1         |             |             |
+dir     | 2         |             |             |
+isr     | 0         |             | 10:00:08    |
+isr     | 1         |             |             |
+deleted | 0         |             |             |
+again   | 0         | 09:59:51    |             |
+unled   | 0         | 11:00:12    | 11:00:20.2  | 11:00:10
+unled   | 1         | 11:00:10    | 11:01:00    |
+unled   | 2         | 11:00:10    | 11:00:20.2  |
+unled   | 3         | 11:00:12    | 11:00:20.2  |
+unled   | 4         | 11:00:22    | 11:00:31    |
 """
 
 
 def test_causes_of_outages(frame: Frame, same: Same) -> None:
-    inputs = frame(NODE_STOPS, NODES), frame(LOG_DIR_FAILURES, FAILED_DIRS), frame(TOPIC_TIMELINE, DELETIONS)
+    stops = frame(NODE_STOPS, NODES)
+    takeovers = to_takeovers(stops, frame(CONTROLLER_TIMELINE, TERMS))
+    inputs = stops, frame(LOG_DIR_FAILURES, FAILED_DIRS), frame(TOPIC_TIMELINE, DELETIONS), takeovers
     outages = with_causes(frame(OFFLINE_PARTITIONS, LOST), *inputs).persist()
     same(outages, CAUSES)
+    same(outages, GONE_SINCE)
     # another night works out the same of what the night before wrote
     same(with_causes(outages, *inputs), CAUSES)
+    same(with_causes(outages, *inputs), GONE_SINCE)
 
 
 LATE_ELECTIONS = """
@@ -498,21 +558,53 @@ t     | 0         | 0           | 2      | 1            | 4               | 2,4 
 SHRINKING = """
 topic | partition | at         | event_type    | isr | fields
 t     | 0         | 10:00:09.9 | isr_shrinking | 3,1 | leader_end_offset=100; out_of_sync_replicas=(brokerId: 2, endOffset: 93)
+t     | 0         | 10:00:19.8 | isr_expanding | 3,1,2 |
 t     | 0         | 10:00:30   | isr_shrinking | 2,4 | leader_end_offset=100; out_of_sync_replicas=(brokerId: 2, endOffset: 93)
 """
 CHANGES = """
-topic | at       | kind   | made_by    | added | removed | isr   | leader | partition_epoch | lag
-t     | 10:00:10 | shrink | leader     | []    | 2       | 1,3   | 1      | 1               | 7
-t     | 10:00:20 | expand | leader     | 2     | []      | 1,2,3 | 1      | 2               |
+topic | at       | kind   | made_by    | added | removed | isr   | leader | partition_epoch | lag | asked_at
+t     | 10:00:10 | shrink | leader     | []    | 2       | 1,3   | 1      | 1               | 7   | 10:00:09.9
+t     | 10:00:20 | expand | leader     | 2     | []      | 1,2,3 | 1      | 2               |     | 10:00:19.8
 # one state may lose and gain; a controller's shrink has no lag, whatever a leader printed
-t     | 10:00:30 | shrink | controller | []    | 1,3     | 2,4   | 2      | 3               |
-t     | 10:00:30 | expand | controller | 4     | []      | 2,4   | 2      | 3               |
+t     | 10:00:30 | shrink | controller | []    | 1,3     | 2,4   | 2      | 3               |     |
+t     | 10:00:30 | expand | controller | 4     | []      | 2,4   | 2      | 3               |     |
 """
 
 
 def test_isr_changes(frame: Frame, same: Same) -> None:
     topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
-    same(to_isr_changes(states(frame, ISRS), frame(EVENTS, SHRINKING), topics), CHANGES)
+    same(to_isr_changes(states(frame, ISRS), frame(EVENTS, SHRINKING), topics, EvidenceKinds()), CHANGES)
+
+
+BEHIND = """
+topic | partition | at         | event_type    | isr | fields
+# 3.6 and later: three followers, of one of which a new leader knows nothing
+t     | 0         | 10:00:00   |               |     |
+t     | 0         | 10:00:09.9 | isr_shrinking | 1   | high_watermark=90; leader_end_offset=100; out_of_sync_replicas=(brokerId: 4, endOffset: unknown, lastCaughtUpTimeMs: unknown) (brokerId: 3, endOffset: -1, lastCaughtUpTimeMs: 1795262396000) (brokerId: 2, endOffset: 93, lastCaughtUpTimeMs: 1795262397000)
+# the controller tells brokers 3 s later; what it told before was another change
+t     | 0         | 10:00:02   | isr_notification_update_metadata | |
+t     | 0         | 10:00:13   | isr_notification_update_metadata | |
+"""
+
+
+def test_followers_that_were_behind(frame: Frame) -> None:
+    """The leader's line is 0.1 s before the state, and brokers are told 3 s after it."""
+    text = "topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | since | made_by\n"
+    text += "t | 0 | 0 | 1 | 0 | 0 | 1,2,3,4 | 10:00:00 | controller\nt | 0 | 0 | 1 | 0 | 1 | 1 | 10:00:10 | leader\n"
+    topics = frame(TOPIC_TIMELINE, "topic | incarnation | since\nt | 0 | 10:00:00")
+    one = F.when(F.col("event_type").contains("notification"), F.array(F.struct("topic", "partition")))
+    events = frame(EVENTS, BEHIND).withColumn("partitions", one)
+    (row,) = to_isr_changes(states(frame, text), events, topics, EvidenceKinds()).collect()
+    assert (row["leader_end_offset"], row["high_watermark"], row["lag"]) == (100, 90, 7)
+    assert [tuple(one) for one in row["behind"]] == [
+        (2, 93, 7, datetime(2026, 11, 21, 11, 59, 57)),
+        (3, None, None, datetime(2026, 11, 21, 11, 59, 56)),
+        (4, None, None, None),
+    ]
+    assert (row["asked_at"], row["told_at"]) == (instant("10:00:09.9"), instant("10:00:13"))
+    # where no line is of these kinds nothing is looked for
+    (row,) = to_isr_changes(states(frame, text), events, topics, EvidenceKinds(event_types=frozenset())).collect()
+    assert (row["kind"], row["behind"], row["asked_at"], row["told_at"]) == ("shrink", None, None, None)
 
 
 FLAPPING = """
@@ -535,19 +627,41 @@ t     | 0         | 0           | 10:31:00 | true      | 2               | 2    
 t     | 0         | 0           | 10:32:00 | false     |                 |        |
 """
 CHURN = """
-topic | follower | hour     | shrinks | expands | flaps | leader_changes | worst_out_ms | churning
-t     | 2        | 10:00:00 | 3       | 2       | 2     | 1              | 120000       | true
-t     | 3        | 10:00:00 | 1       | 0       | 0     | 1              | 2520000      | false
-t     | 2        | 11:00:00 | 1       | 1       | 1     | 0              | 0            | false
-t     | 4        | 11:00:00 | 0       | 1       | 0     | 0              |              | false
+topic | follower | hour     | shrinks | expands | flaps | leader_changes | worst_out_ms | churning | stops | flaps_while_up | marginal
+t     | 2        | 10:00:00 | 3       | 2       | 2     | 1              | 120000       | true     | 1     | 1              | false
+t     | 3        | 10:00:00 | 1       | 0       | 0     | 1              | 2520000      | false    | 0     | 0              | false
+t     | 2        | 11:00:00 | 1       | 1       | 1     | 0              | 0            | false    | 0     | 1              | false
+t     | 4        | 11:00:00 | 0       | 1       | 0     | 0              |              | false    | 0     | 0              | false
 """
 
 
 def test_churn(frame: Frame, same: Same) -> None:
     """The logs end with the last change: 3 is out from 10:20 for 42 min, 2 from 11:02 for no time."""
     ends = frame(ENDS, "cluster | end_of_logs\nc | 11:02:00")
-    rows = to_isr_churn(states(frame, FLAPPING, ISR_CHANGES), frame(ELECTIONS, MOVES), ends, Settings(churn_flaps=2))
-    same(rows, CHURN)
+    changes, elections, settings = (
+        states(frame, FLAPPING, ISR_CHANGES),
+        frame(ELECTIONS, MOVES),
+        Settings(churn_flaps=2),
+    )
+    same(to_isr_churn(changes, elections, ends, frame(NODE_STOPS, RESTARTED), settings), CHURN)
+    # without its restart follower 2 is one that cannot keep up
+    there = to_isr_churn(changes, elections, ends, frame(NODE_STOPS, "node_id"), settings)
+    assert [row["hour"].hour for row in there.where("marginal").collect()] == [10]
+    # one that was frozen may log a line between being dropped and the end of its session, one that crashed does not
+    for how, count in (("cut_off", 1), ("crashed", 0)):
+        text = (
+            f"node_id | role | how | since | began_after | until\n2 | broker | {how} | 10:20:09 | 10:20:05 | 10:20:28"
+        )
+        rows = to_isr_churn(changes, elections, ends, frame(NODE_STOPS, text), settings)
+        assert rows.where("follower = 2 AND hour(hour) = 10").select("stops").collect() == [(count,)]
+
+
+RESTARTED = """
+node_id | role       | since    | began_after | until
+# 2 crashed at 10:20, which was noticed 9 s later; a controller of that number is another process
+2       | broker     | 10:20:09 | 10:20:00    | 10:20:28
+3       | controller | 10:20:00 |             |
+"""
 
 
 # ---- reassignments --------------------------------------------------------------------------------------------------
@@ -657,9 +771,18 @@ def test_reassignments(frame: Frame, same: Same) -> None:
         states(frame, NOW),
         frame(TOPIC_TIMELINE, topics),
         frame(CONTROLLER_TIMELINE, terms),
+        frame(NODE_STOPS, "node_id | role | since | until\n3 | broker | 09:00:00 | 10:00:20\n3 | broker | 10:04:00 |"),
         EvidenceKinds(),
     ).persist()
     same(rows, MOVED)
+    stuck = {
+        (row["topic"], f"{row['since']:%H:%M}"): [
+            (s["broker"], s["cause"], *map(clock, (s["since"], s["until"]))) for s in row["stuck"]
+        ]
+        for row in rows.collect()
+        if row["stuck"]
+    }
+    assert stuck == STUCK
     waits = {
         (row["topic"], f"{row['since']:%H:%M}"): [(w["broker"], *map(clock, (w["since"], w["until"]))) for w in waited]
         for row in rows.collect()
@@ -668,6 +791,13 @@ def test_reassignments(frame: Frame, same: Same) -> None:
     assert waits == WAITS
 
 
+STUCK = {  # on which replica it was stuck, why, since when and until when: 3 is away until 10:00:20 and from 10:04 on
+    ("stuck", "10:00"): [(3, "broker_away", "10:00:00", "10:00:20"), (3, "broker_away", "10:04:00", None)],
+    ("state", "10:05"): [(3, "broker_away", "10:05:00", None)],
+    ("nothing", "10:05"): [(3, "broker_away", "10:05:00", None)],
+    ("deleted", "10:00"): [(3, "broker_away", "10:00:00", "10:00:20"), (3, "broker_away", "10:04:00", "10:30:00")],
+    ("older", "10:00"): [(3, "broker_away", "10:00:00", "10:00:20"), (3, "broker_away", "10:04:00", None)],
+}
 WAITS = {  # by reassignment the target replicas that were out of the ISR meanwhile, since when and until when
     ("open", "10:00"): [(3, "10:00:00", "10:00:01")],
     ("stuck", "10:00"): [(3, "10:00:00", None)],

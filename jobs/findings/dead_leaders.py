@@ -3,7 +3,8 @@
 Until 2.0 a ZooKeeper controller that takes office while a leader is dead, and nobody else is in sync, counts the
 partition as offline and tries to elect a leader (`PartitionStateMachine.initializePartitionState`,
 `triggerOnlinePartitionStateChange`). As that fails it writes no state: the dead broker stays the leader in ZooKeeper
-until it is back.
+until it is back. And a leader that dies while no controller reigns stays leader until one takes over, which may elect
+another one at once.
 """
 
 from __future__ import annotations
@@ -27,15 +28,21 @@ MOST_ELECTION_MS = 15_000
 """A leader that is back is elected within so much time, or lines about that are missing."""
 
 
-def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE -> the same, and where a leader was dead from an election
-    that failed until the next state a row with the leader -1, whose evidence is the failed election's.
+def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame, takeovers: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, rows of `to_takeovers` -> the same, and where a leader was
+    dead, from an election that failed or a takeover until the next state, a row with the leader -1, whose evidence is
+    that of the failed election or of the broker's end.
 
     `ordinal` is a struct that orders the rows, and nothing else. Where the controller writes the leader -1 SOON after,
     nothing is added.
     """
-    dead = _dead_leaders(states, elections, brokers)
     key = [*INCARNATION, "ordinal"]
+    dead = (
+        _dead_leaders(states, elections, brokers)
+        .unionByName(_found_dead(states, takeovers))
+        .groupBy(*key)
+        .agg(F.min("failed_at").alias("failed_at"), F.min_by("failed_evidence", "failed_at").alias("failed_evidence"))
+    )
     marked = states.join(dead, key, "left")
     is_dead = F.col("failed_at").isNotNull()
     led = marked.withColumns(
@@ -101,3 +108,23 @@ def _dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -
     is_ended_in_time = milliseconds("back_at", "until") <= MOST_ELECTION_MS
     is_known = F.col("back_at").isNull() | F.coalesce(is_ended_in_time, F.lit(False))
     return returned.where(is_known).select(*INCARNATION, "ordinal", "failed_at", "failed_evidence")
+
+
+def _found_dead(states: DataFrame, takeovers: DataFrame) -> DataFrame:
+    """-> INCARNATION, ordinal, `failed_at`, `failed_evidence`: states whose leader a controller found dead as it took
+    over, and soon replaced. Takeovers are few."""
+    following = F.lead("leader").over(Window.partitionBy(HISTORY).orderBy("ordinal"))
+    dead_since = takeovers.select(
+        "cluster",
+        F.col("broker").alias("leader"),
+        F.col("noticed_at").alias("failed_at"),
+        F.slice("evidence", 1, MOST_EVIDENCE).alias("failed_evidence"),
+    )
+    return (
+        states.withColumn("next_leader", following)
+        .where("leader >= 0 AND until IS NOT NULL AND next_leader >= 0")
+        .join(F.broadcast(dead_since), ["cluster", "leader"])
+        .where("since < failed_at AND failed_at < until")
+        .where(milliseconds("failed_at", "until") <= MOST_ELECTION_MS)
+        .select(*INCARNATION, "ordinal", "failed_at", "failed_evidence")
+    )

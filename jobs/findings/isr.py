@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.node_stops import absences_from_isrs, was_absent
 from jobs.session import checkpointed
 from jobs.settings import Settings
+from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import ISR_CHANGES, ISR_CHURN
 from schemas.spark import IDS
@@ -19,9 +21,19 @@ if TYPE_CHECKING:
 
 LATE_MS, EARLY_MS = 5000, 50
 """So long after the leader's line a state may be proved first, and before it."""
+TELLING_MS = 10_000
+"""So long after a change a ZooKeeper controller tells brokers of it: leaders collect changes for up to 5 s
+(`ReplicaManager.IsrChangePropagationBlackOut`, `IsrChangePropagationInterval`)."""
+ASKING = {"isr_shrinking": "shrink", "isr_expanding": "expand"}
+"""The leader's own lines on a change, by event type, with the kind of the change."""
+TELLING = "isr_notification_update_metadata"
+"""A controller tells brokers of changes that leaders wrote to ZooKeeper (DEBUG)."""
+CHANGE = [*INCARNATION, "ordinal", "kind"]
+_OF_LINES = ("asked_at", "told_at", "leader_end_offset", "high_watermark", "behind", "lag")
+"""Columns of ISR_CHANGES that lines other than the state's tell."""
 
 
-def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
+def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> ISR_CHANGES: what each state's ISR has lost or gained.
 
     A state that both loses and gains replicas is two rows.
@@ -40,54 +52,94 @@ def to_isr_changes(states: DataFrame, events: DataFrame, topics: DataFrame) -> D
     nobody = F.array().cast(IDS)
     shrinks = changed.where("size(removed) > 0").withColumns({"kind": F.lit("shrink"), "added": nobody})
     expands = changed.where("size(added) > 0").withColumns({"kind": F.lit("expand"), "removed": nobody})
-    return (
-        shrinks.unionByName(expands)
-        .withColumn("at", F.col("since"))
-        .join(_shrink_lags(shrinks, events, topics), [*INCARNATION, "ordinal", "kind"], "left")
-        .select(*ISR_CHANGES.columns)
-    )
+    changes = shrinks.unionByName(expands).withColumn("at", F.col("since"))
+    if kinds.have((*ASKING, TELLING)):
+        changes = changes.join(_of_lines(changes, _lines(events, topics, kinds)), CHANGE, "left")
+    else:
+        types = {name: ISR_CHANGES.schema[name].dataType for name in _OF_LINES}
+        changes = changes.withColumns({name: F.lit(None).cast(type_) for name, type_ in types.items()})
+    return changes.select(*ISR_CHANGES.columns)
 
 
-def _shrink_lags(shrinks: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
-    """Shrinks, EVENTS, TOPIC_TIMELINE -> INCARNATION, ordinal, kind, `lag`: what the leader's own shrink line printed.
+def _of_lines(changes: DataFrame, lines: DataFrame) -> DataFrame:
+    """Rows of ISR_CHANGES, of `_lines` -> CHANGE, _OF_LINES, of the changes that leaders made.
 
-    The line is logged up to LATE_MS before the first proof of the state, or by the clock of another node up to EARLY_MS
-    after. Lines are looked up by the minute, for a long history has many of each partition.
+    The leader's line is logged up to LATE_MS before the first proof of the state, or by the clock of another node up to
+    EARLY_MS after. Lines are looked up by the minute, for a long history has many of each partition.
     """
-    end_offset = F.col("fields")["leader_end_offset"].try_cast("long")
-    behind = F.transform(
-        F.regexp_extract_all(F.col("fields")["out_of_sync_replicas"], F.lit(r"endOffset: (\d+)"), 1),
-        lambda offset: end_offset - offset.try_cast("long"),
-    )
-    lines = (
-        with_incarnation(events.where("event_type = 'isr_shrinking' AND topic IS NOT NULL"), topics)
-        .select(
-            *INCARNATION,
-            F.col("at").alias("logged_at"),
-            F.array_sort("isr").alias("isr"),
-            F.array_max(behind).alias("lag"),
-        )
-        .where("lag IS NOT NULL")
-    )
-    since, logged_at = F.unix_millis("since"), F.unix_millis("logged_at")
-    minutes = F.sequence(_minute(logged_at - EARLY_MS), _minute(logged_at + LATE_MS))
+    at, logged_at = F.unix_millis("at"), F.unix_millis("logged_at")
+    latest = F.when(F.col("asks").isNull(), EARLY_MS).otherwise(LATE_MS)
+    earliest = F.when(F.col("asks").isNull(), TELLING_MS).otherwise(EARLY_MS)
+    minutes = F.sequence(_minute(logged_at - earliest), _minute(logged_at + latest))
+    is_asked = (F.col("asks") == F.col("kind")) & (F.col("asked_isr") == F.col("isr"))
+    asked_at = F.when(is_asked, F.col("logged_at"))
     return (
-        shrinks.where("made_by = 'leader'")
-        .select(*INCARNATION, "ordinal", "since", "isr", _minute(since).alias("minute"))
-        .join(lines.withColumn("minute", F.explode(minutes)), [*INCARNATION, "isr", "minute"])
-        .where((since - logged_at).between(-EARLY_MS, LATE_MS))
-        .groupBy(*INCARNATION, "ordinal")
-        .agg(F.max_by("lag", "logged_at").alias("lag"))
-        .withColumn("kind", F.lit("shrink"))
+        changes.where("made_by = 'leader'")
+        .select(*CHANGE, "at", "isr", _minute(at).alias("minute"))
+        .join(lines.withColumn("minute", F.explode(minutes)), [*INCARNATION, "minute"])
+        .where((at - logged_at).between(-earliest, latest) & (F.col("asks").isNull() | is_asked))
+        .groupBy(*CHANGE)
+        .agg(
+            F.max(asked_at).alias("asked_at"),
+            F.min(F.when(F.col("asks").isNull(), F.col("logged_at"))).alias("told_at"),
+            *(F.max_by(name, asked_at).alias(name) for name in ("leader_end_offset", "high_watermark", "behind")),
+        )
+        .withColumn("lag", F.array_max(F.transform("behind", lambda follower: follower["lag"])))
     )
+
+
+def _lines(events: DataFrame, topics: DataFrame, kinds: EvidenceKinds) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE -> INCARNATION, `logged_at`, and of leaders' lines on their own changes `asks`, the kind,
+    `asked_isr` and what they print; the others are controllers' that tell brokers of changes."""
+    fields, end_offset = F.col("fields"), F.col("fields")["leader_end_offset"].try_cast("long")
+    kind = F.create_map(*(F.lit(text) for pair in ASKING.items() for text in pair))[F.col("event_type")]
+    asking = events.where(F.col("event_type").isin(*ASKING) & F.col("topic").isNotNull()).select(
+        *("cluster", "topic", "partition", "topic_id", "at"),
+        kind.alias("asks"),
+        F.array_sort("isr").alias("asked_isr"),
+        end_offset.alias("leader_end_offset"),
+        F.regexp_extract(fields["high_watermark"], r"(\d+)", 1).try_cast("long").alias("high_watermark"),
+        _followers_behind(fields["out_of_sync_replicas"], end_offset).alias("behind"),
+    )
+    lines = asking
+    if kinds.have([TELLING]):
+        announced = events.where(F.col("event_type") == TELLING).select(
+            "cluster", "at", F.explode("partitions").alias("p")
+        )
+        announced = announced.select("cluster", "at", "p.topic", "p.partition")
+        lines = asking.unionByName(announced, allowMissingColumns=True)
+    return with_incarnation(lines, topics).withColumnRenamed("at", "logged_at").drop("topic_id")
+
+
+def _followers_behind(text: Column, end_offset: Column) -> Column:
+    """`(brokerId: 6, endOffset: 881, lastCaughtUpTimeMs: 1795263091328)`, one after another -> `behind` of ISR_CHANGES;
+    null if it names none. Kafka until 3.5 does not print when; what a new leader does not know yet is -1 or
+    `unknown`."""
+    replicas = F.regexp_extract_all(text, F.lit(r"(\(brokerId: [^)]*\))"), 1)
+
+    def number(replica: Column, name: str) -> Column:
+        return F.regexp_extract(replica, rf"{name}: (\d+)", 1).try_cast("long")
+
+    def follower(replica: Column) -> Column:
+        offset, caught_up = number(replica, "endOffset"), number(replica, "lastCaughtUpTimeMs")
+        return F.struct(
+            number(replica, "brokerId").cast("int").alias("follower"),
+            offset.alias("end_offset"),
+            (end_offset - offset).alias("lag"),
+            F.timestamp_millis(caught_up).alias("caught_up_at"),
+        )
+
+    return F.when(F.size(replicas) > 0, F.array_sort(F.transform(replicas, follower)))
 
 
 def _minute(millis: Column) -> Column:
     return F.floor(millis / 60_000)
 
 
-def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, settings: Settings) -> DataFrame:
-    """ISR_CHANGES, ELECTIONS -> ISR_CHURN; `ends`: cluster, end_of_logs."""
+def to_isr_churn(
+    changes: DataFrame, elections: DataFrame, ends: DataFrame, stops: DataFrame, settings: Settings
+) -> DataFrame:
+    """ISR_CHANGES, ELECTIONS, NODE_STOPS -> ISR_CHURN; `ends`: cluster, end_of_logs."""
     moves = changes.select(
         *INCARNATION,
         "at",
@@ -96,18 +148,29 @@ def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, sett
         (F.col("kind") == "expand").alias("joined"),
     )
     order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", "joined")
-    timed = moves.join(F.broadcast(ends), "cluster", "left").withColumns(
+    known = moves.join(F.broadcast(ends), "cluster", "left").join(
+        F.broadcast(absences_from_isrs(stops)), "cluster", "left"
+    )
+    is_flap = F.col("joined") & (F.lag("joined").over(order) == F.lit(False))
+    timed = known.withColumn("stopped", ~F.col("joined") & was_absent("follower")).withColumns(
         {
             "next_at": F.lead("at").over(order),
             "hour": F.date_trunc("hour", "at"),
-            "is_flap": F.col("joined") & (F.lag("joined").over(order) == F.lit(False)),
+            "is_flap": is_flap,
+            "is_flap_while_up": is_flap & ~F.lag("stopped").over(order),
         }
     )
+
+    def count(condition: Column) -> Column:
+        return F.sum(F.coalesce(condition, F.lit(False)).cast("int")).cast("int")
+
     out_ms = F.when(~F.col("joined"), F.unix_millis(F.coalesce("next_at", "end_of_logs")) - F.unix_millis("at"))
     by_hour = timed.groupBy(*INCARNATION, "follower", "hour").agg(
-        F.sum((~F.col("joined")).cast("int")).cast("int").alias("shrinks"),
-        F.sum(F.col("joined").cast("int")).cast("int").alias("expands"),
-        F.sum(F.coalesce(F.col("is_flap"), F.lit(False)).cast("int")).cast("int").alias("flaps"),
+        count(~F.col("joined")).alias("shrinks"),
+        count(F.col("joined")).alias("expands"),
+        count(F.col("is_flap")).alias("flaps"),
+        count(F.col("stopped")).alias("stops"),
+        count(F.col("is_flap_while_up")).alias("flaps_while_up"),
         F.max(out_ms).cast("long").alias("worst_out_ms"),
     )
     leader_changes = (
@@ -121,6 +184,7 @@ def to_isr_churn(changes: DataFrame, elections: DataFrame, ends: DataFrame, sett
             {
                 "leader_changes": F.coalesce("leader_changes", F.lit(0)),
                 "churning": F.col("flaps") >= settings.churn_flaps,
+                "marginal": F.col("flaps_while_up") >= settings.churn_flaps,
             }
         )
         .select(*ISR_CHURN.columns)

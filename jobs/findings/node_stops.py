@@ -11,7 +11,7 @@ from jobs.session import checkpointed
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TEXT, TIME, column
-from udfs.incidents.node_stops import BACK, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
+from udfs.incidents.node_stops import BACK, CUT_OFF, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -36,6 +36,8 @@ NEAR_MINUTES = 10
 """How far from a start or the end of a session a line of the process is looked for."""
 BOOT = "INTERVAL 3 SECONDS"
 """So long before the line that shows a start other lines may be of the same process."""
+MOST_LAG_S = 30
+"""A follower that does not catch up leaves the ISR after so many seconds (`replica.lag.time.max.ms`, 10 until 2.4)."""
 _RANKS = ("stop", "halt", "halt_log_dir", GONE, "alive", START, "clean", "unclean", "started", BACK)
 """Kinds of signs in the order in which signs of one time are read."""
 _NODE = ["cluster", "node_id"]
@@ -54,6 +56,34 @@ def to_node_stops(events: DataFrame, brokers: DataFrame) -> DataFrame:
     return checkpointed(map_rows(in_order, node_stops, NODE_STOPS))
 
 
+# ---- by broker -------------------------------------------------------------------------------------------------------
+def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str) -> DataFrame:
+    """Rows about brokers, few of them -> cluster, and in `name` a map of sorted lists of entries by broker."""
+    lists = rows.groupBy("cluster", F.col(broker).alias("of")).agg(F.sort_array(F.collect_list(entry)).alias("list"))
+    return lists.groupBy("cluster").agg(F.map_from_entries(F.collect_list(F.struct("of", "list"))).alias(name))
+
+
+def absences_from_isrs(stops: DataFrame) -> DataFrame:
+    """NODE_STOPS -> cluster, `absences`: by broker the spans in which it may have left ISRs because it was stopped."""
+    lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr("INTERVAL 2 SECONDS")
+    # who was frozen may have been so before, and have logged a line as its session ended
+    is_frozen = F.coalesce(F.col("how") == CUT_OFF, F.lit(False))
+    last_line = F.when(~is_frozen, F.col("began_after"))
+    begin = F.greatest(last_line, F.col("since") - lag) - slack
+    # who is back before that may be dropped for what it missed
+    end = F.when(F.col("until").isNotNull(), F.greatest(F.col("until"), F.col("since") + lag) + slack)
+    absence = F.struct(begin.alias("since"), end.alias("until"))
+    return lists_by_broker(stops.where("role = 'broker'"), "node_id", absence, "absences")
+
+
+def was_absent(broker: str) -> Column:
+    """Whether a broker was absent at the time of a row of a cluster with `absences`."""
+    spans = F.try_element_at("absences", F.col(broker))
+    is_within = F.exists(spans, lambda span: F.col("at").between(span["since"], F.coalesce(span["until"], "at")))
+    return F.coalesce(is_within, F.lit(False))
+
+
+# ---- signs -----------------------------------------------------------------------------------------------------------
 def _own_signs(events: DataFrame) -> DataFrame:
     """EVENTS -> what processes log of their own life, and controllers of a broker's shutdown."""
     kinds = {**LIFE_SIGNS, **SHUTDOWN_GRANTED}

@@ -10,7 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
+from jobs.findings.node_stops import lists_by_broker
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
@@ -21,42 +23,58 @@ if TYPE_CHECKING:
 
 SLACK = "INTERVAL 2 SECONDS"
 """What two nodes log about one thing may be so far apart."""
+SOON = "INTERVAL 5 SECONDS"
+"""So soon after a controller has found a leader gone another one is elected, if a replica in sync is there."""
+_OF_CAUSE = ("cause", "cause_broker", "cause_at", "cause_after", "cause_evidence")
 
 
-def with_causes(outages: DataFrame, stops: DataFrame, failures: DataFrame, topics: DataFrame) -> DataFrame:
-    """OFFLINE_PARTITIONS -> the same with `cause, cause_broker, cause_at, cause_evidence`, and `healed_by` a broker's
-    return.
+def with_causes(
+    outages: DataFrame, stops: DataFrame, failures: DataFrame, topics: DataFrame, takeovers: DataFrame
+) -> DataFrame:
+    """OFFLINE_PARTITIONS -> the same with _OF_CAUSE, `isr_back_at`, and `healed_by` a broker's return.
 
-    `stops`: NODE_STOPS; `failures`: LOG_DIR_FAILURES; `topics`: TOPIC_TIMELINE. Stops and failures are few: they are
-    looked through for each outage, by broker.
+    `stops`: NODE_STOPS; `failures`: LOG_DIR_FAILURES; `topics`: TOPIC_TIMELINE; `takeovers`: rows of `to_takeovers`.
+    Stops and failures are few: they are looked through for each outage, by broker. Of a leader that was lost while no
+    controller reigned only its last line tells since when.
     """
     known = (
-        outages.drop("cause", "cause_broker", "cause_at", "cause_evidence")
-        .join(F.broadcast(_by_cluster(stops, failures)), "cluster", "left")
+        outages.drop(*_OF_CAUSE, "isr_back_at")
+        .join(F.broadcast(_by_cluster(stops, failures, takeovers)), "cluster", "left")
         .join(F.broadcast(_deletions(topics)), ["cluster", "topic", "incarnation"], "left")
+        .withColumns(
+            {
+                "dir_reason": _failure_around(F.col("last_leader"), F.col("since")),
+                "leader_stop": _stop_around(F.col("last_leader"), F.col("since")),
+                "isr_reason": _last_stop_of_isr(),
+                "healed_by": _healed_by(),
+            }
+        )
     )
-    is_deleted = F.col("deletion.at") <= F.col("since")
+    is_deleted = F.coalesce(F.col("deletion.at") <= F.col("since"), F.lit(False))
+    is_unled = ~is_deleted & F.col("dir_reason").isNull() & _was_unled()
     reason = (
         F.when(is_deleted, F.col("deletion"))
         .when(F.col("dir_reason").isNotNull(), F.col("dir_reason"))
-        .when(F.col("leader_reason").isNotNull(), F.col("leader_reason"))
+        .when(is_unled, F.col("leader_stop.no_controller"))
+        .when(F.col("leader_stop").isNotNull(), F.col("leader_stop.reason"))
         .otherwise(F.col("isr_reason"))
     )
+    lost_after = F.when(is_unled, F.least("began_after", "leader_stop.reason.after"))
     return (
-        known.withColumns(
-            {
-                "dir_reason": _failure_around(F.col("last_leader"), F.col("since")),
-                "leader_reason": _stop_around(F.col("last_leader"), F.col("since")),
-                "isr_reason": _last_stop_of_isr(),
-            }
-        )
-        .withColumns({"reason": reason, "healed_by": _healed_by()})
+        known.withColumns({"reason": reason, "lost_after": lost_after})
         .withColumns(
             {
                 "cause": F.col("reason.cause"),
                 "cause_broker": F.col("reason.broker"),
                 "cause_at": F.col("reason.at"),
+                "cause_after": F.col("reason.after"),
                 "cause_evidence": F.slice(F.coalesce("reason.evidence", F.array().cast(EVIDENCE)), 1, MOST_EVIDENCE),
+                "isr_back_at": F.when(F.col("reason").isNotNull() & ~is_deleted, _isr_back_at()),
+                "began_after": F.coalesce("lost_after", "began_after"),
+                "duration_ms": F.when(F.col("lost_after").isNull(), F.col("duration_ms")),
+                "at_most_ms": F.when(
+                    F.col("lost_after").isNotNull(), milliseconds("lost_after", "ended_before")
+                ).otherwise(F.col("at_most_ms")),
             }
         )
         .select(*OFFLINE_PARTITIONS.columns)
@@ -71,7 +89,7 @@ def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame) ->
     """
     known = elections.join(F.broadcast(_by_cluster(stops, failures)), "cluster", "left")
     led_before = F.when(F.col("previous_leader") >= 0, F.col("previous_leader"))
-    failed, stopped = _failure_around(led_before, F.col("at")), _stop_around(led_before, F.col("at"))
+    failed, stopped = _failure_around(led_before, F.col("at")), _stop_around(led_before, F.col("at"))["reason"]
     lost_at = F.when(failed.isNotNull(), failed["at"]).otherwise(stopped["at"])
     is_failover = F.col("succeeded") & F.coalesce(F.col("strategy").isin(*FAILOVERS), F.lit(True))
     since_loss = F.when(F.col("lost_at").isNotNull(), F.greatest(milliseconds("lost_at", "at"), F.lit(0)))
@@ -86,15 +104,22 @@ FAILOVERS = ("offline", "controlled_shutdown")
 """Strategies of elections that the loss of a leader leads to."""
 
 
-def _reason(cause: Column, broker: Column, at: str) -> Column:
+def _reason(cause: Column, broker: Column, at: Column, evidence: Column, after: Column | None = None) -> Column:
     """What caused an outage: a struct of its columns."""
-    return F.struct(cause.alias("cause"), broker.cast("int").alias("broker"), F.col(at).alias("at"), "evidence")
+    return F.struct(
+        cause.alias("cause"),
+        broker.cast("int").alias("broker"),
+        at.alias("at"),
+        (F.lit(None) if after is None else after).cast("timestamp").alias("after"),
+        evidence.alias("evidence"),
+    )
 
 
 # ---- what is known of a cluster -------------------------------------------------------------------------------------
-def _by_cluster(stops: DataFrame, failures: DataFrame) -> DataFrame:
-    """NODE_STOPS, LOG_DIR_FAILURES -> cluster, and by broker its `stops` in order of time, and `failures`."""
-    how = F.col("how")
+def _by_cluster(stops: DataFrame, failures: DataFrame, takeovers: DataFrame | None = None) -> DataFrame:
+    """NODE_STOPS, LOG_DIR_FAILURES, rows of `to_takeovers` -> cluster, and by broker its `stops` in order of time, and
+    `failures`. A stop that a controller noticed as it took over has `no_controller`, a second reason."""
+    how, evidence = F.col("how"), F.col("evidence")
     lost_session = F.when(F.col("ended_by") == "session_expired", "session_expired").when(
         F.col("ended_by").isNotNull(), "fenced"
     )
@@ -107,30 +132,61 @@ def _by_cluster(stops: DataFrame, failures: DataFrame) -> DataFrame:
     )
     # a crash that only the next start shows was before it
     is_late = (how == CRASHED) & F.col("noticed_at").isNull()
+    last_line = F.when(how.isNull() | how.isin(CRASHED, CUT_OFF), F.col("began_after"))
+    no_controller = F.col("found.reason") if takeovers is not None else F.lit(None).cast(_REASON)
     stop = F.struct(
         F.when(is_late, F.coalesce("began_after", "since")).otherwise(F.col("since")).alias("away_since"),
         F.col("until").alias("back_at"),
-        _reason(cause, F.col("node_id"), "since").alias("reason"),
+        F.col("noticed_at"),
+        _reason(cause, F.col("node_id"), F.col("since"), evidence, last_line).alias("reason"),
+        no_controller.alias("no_controller"),
     )
     failure = F.struct(
         F.col("at").alias("failed_at"),
         F.col("until").alias("restarted_at"),
         "partitions",
-        _reason(F.lit("log_dir_failure"), F.col("broker"), "at").alias("reason"),
+        _reason(F.lit("log_dir_failure"), F.col("broker"), F.col("at"), evidence).alias("reason"),
     )
-    by_broker = _lists(stops.where("role = 'broker'"), "node_id", stop, "stops")
-    return by_broker.join(_lists(failures, "broker", failure, "failures"), "cluster", "full")
+    of_brokers = stops.where("role = 'broker'")
+    if takeovers is not None:
+        of_brokers = of_brokers.join(F.broadcast(_for_lack_of_controller(takeovers)), _STOP, "left")
+    by_broker = lists_by_broker(of_brokers, "node_id", stop, "stops")
+    return by_broker.join(lists_by_broker(failures, "broker", failure, "failures"), "cluster", "full")
 
 
-def _lists(rows: DataFrame, broker: str, entry: Column, name: str) -> DataFrame:
-    """cluster, and a map of lists of entries by broker."""
-    lists = rows.groupBy("cluster", F.col(broker).alias("of")).agg(F.sort_array(F.collect_list(entry)).alias("list"))
-    return lists.groupBy("cluster").agg(F.map_from_entries(F.collect_list(F.struct("of", "list"))).alias(name))
+_STOP = ["cluster", "node_id", "since"]
+_REASON = T.StructType(
+    [
+        T.StructField("cause", T.StringType()),
+        T.StructField("broker", T.IntegerType()),
+        T.StructField("at", T.TimestampType()),
+        T.StructField("after", T.TimestampType()),
+        T.StructField("evidence", EVIDENCE),
+    ]
+)
+
+
+def _for_lack_of_controller(takeovers: DataFrame) -> DataFrame:
+    """Rows of `to_takeovers` -> _STOP, `found.reason`: that no controller reigned, by the stop of the one before."""
+    lines = F.concat(F.slice("controller.evidence", 1, MOST_EVIDENCE // 2), F.slice("evidence", 1, MOST_EVIDENCE // 2))
+    reason = _reason(
+        F.lit("no_controller"),
+        F.col("controller.broker"),
+        F.col("controller.at"),
+        lines,
+        F.col("controller.after"),
+    )
+    return takeovers.select(
+        "cluster",
+        F.col("broker").alias("node_id"),
+        F.col("stopped").alias("since"),
+        F.struct(reason.cast(_REASON).alias("reason")).alias("found"),
+    )
 
 
 def _deletions(topics: DataFrame) -> DataFrame:
     """TOPIC_TIMELINE -> cluster, topic, incarnation, `deletion`, of topics that were to be deleted."""
-    reason = _reason(F.lit("topic_deletion"), F.lit(None), "deletion_started")
+    reason = _reason(F.lit("topic_deletion"), F.lit(None), F.col("deletion_started"), F.col("evidence"))
     return topics.where("deletion_started IS NOT NULL").select(
         "cluster", "topic", "incarnation", reason.alias("deletion")
     )
@@ -138,7 +194,7 @@ def _deletions(topics: DataFrame) -> DataFrame:
 
 # ---- what holds of an outage ----------------------------------------------------------------------------------------
 def _stop_around(broker: Column, at: Column) -> Column:
-    """The reason of the last stop of a broker that a time is in, or just before; null if it was not away then."""
+    """The last stop of a broker that a time is in, or just before; null if it was not away then."""
     slack = F.expr(SLACK)
 
     def is_around(stop: Column) -> Column:
@@ -146,12 +202,34 @@ def _stop_around(broker: Column, at: Column) -> Column:
         return (stop["away_since"] <= at + slack) & ~is_back & stop["reason"]["cause"].isNotNull()
 
     around = F.filter(F.try_element_at("stops", broker), is_around)
-    return F.try_element_at(around, F.lit(-1))["reason"]
+    return F.try_element_at(around, F.lit(-1))
+
+
+def _was_unled() -> Column:
+    """Whether a leader was lost while no controller reigned, and the next one elected a replica that had been there all
+    along as soon as it found that."""
+    found_at = F.col("leader_stop.noticed_at")
+    is_soon = F.coalesce(F.col("ended_before") <= found_at + F.expr(SOON), F.lit(False))
+    return F.col("leader_stop.no_controller").isNotNull() & is_soon & (F.col("healed_by") == "clean_election")
+
+
+def _isr_back_at() -> Column:
+    """When the first broker of the ISR was there that the outage found away, or its begin if one was there all along;
+    null if none was before the end. A broker whose directory failed has no replica, the last leader was away."""
+
+    def there_at(broker: Column) -> Column:
+        stop = _stop_around(broker, F.col("since"))
+        was_away = _failure_around(broker, F.col("since")).isNotNull() | broker.eqNullSafe(F.col("last_leader"))
+        is_back, never_left = stop["back_at"].isNotNull(), stop.isNull() & ~was_away
+        return F.when(is_back, F.greatest("since", stop["back_at"])).when(never_left, F.col("since"))
+
+    first = F.array_min(F.transform("last_isr", there_at))
+    return F.when(F.coalesce(first <= F.col("ended_before"), F.lit(True)), first)
 
 
 def _last_stop_of_isr() -> Column:
     """Where who led is not known: of a partition whose whole ISR was away the last stop, as `no_live_isr`."""
-    reasons = F.transform("last_isr", lambda broker: _stop_around(broker, F.col("since")))
+    reasons = F.transform("last_isr", lambda broker: _stop_around(broker, F.col("since"))["reason"])
     are_all = (F.size("last_isr") > 0) & ~F.exists(reasons, F.isnull)
     last = F.array_max(
         F.transform(
@@ -159,10 +237,7 @@ def _last_stop_of_isr() -> Column:
             lambda r: F.struct(r["at"].alias("at"), r["broker"].alias("broker"), r["evidence"].alias("evidence")),
         )
     )
-    reason = F.struct(
-        F.lit("no_live_isr").alias("cause"), last["broker"].alias("broker"), last["at"].alias("at"),
-        last["evidence"].alias("evidence"),
-    )  # fmt: skip
+    reason = _reason(F.lit("no_live_isr"), last["broker"], last["at"], last["evidence"])
     return F.when(F.col("last_leader").isNull() & are_all, reason)
 
 

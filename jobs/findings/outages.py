@@ -39,15 +39,16 @@ def to_outages(
     brokers: DataFrame,
     known_spans: DataFrame,
     events: DataFrame,
+    takeovers: DataFrame,
     life_starts: LifeStarts | None = None,
 ) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS -> OFFLINE_PARTITIONS, their causes left
-    open.
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS, rows of `to_takeovers` ->
+    OFFLINE_PARTITIONS, their causes left open.
 
     `known_spans`: rows of `to_known_spans` by cluster, when changes of leaders would have been logged. Only rows whose
     leader is known count; often the lines say that there is none without the ISR.
     """
-    states = with_dead_leaders(states, elections, brokers)
+    states = with_dead_leaders(states, elections, brokers, takeovers)
     open_until = _returns(states, events)
     outages = checkpointed(_outages(states, known_spans, _first_requests(events), open_until))
     ended_by = elections.where("succeeded").select(
@@ -64,6 +65,8 @@ def to_outages(
                 "cause": F.lit(None).cast("string"),
                 "cause_broker": F.lit(None).cast("int"),
                 "cause_at": F.lit(None).cast("timestamp"),
+                "cause_after": F.lit(None).cast("timestamp"),
+                "isr_back_at": F.lit(None).cast("timestamp"),
                 "cause_evidence": F.array().cast(EVIDENCE),
                 "failed_elections": F.coalesce("failed_elections", F.lit(0)),
                 "healed_by": F.when(is_deleted, "topic_deletion")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from jobs.findings.reassignment_waits import with_stuck, with_waits
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller
 from jobs.timelines.evidence import line_as_evidence
@@ -36,9 +37,14 @@ _EVENTS_BEFORE_2_4 = (
 
 
 def to_reassignments(
-    events: DataFrame, states: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds
+    events: DataFrame,
+    states: DataFrame,
+    topics: DataFrame,
+    controllers: DataFrame,
+    stops: DataFrame,
+    kinds: EvidenceKinds,
 ) -> DataFrame:
-    """EVENTS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> REASSIGNMENTS."""
+    """EVENTS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONTROLLER_TIMELINE, NODE_STOPS -> REASSIGNMENTS."""
     eras = []
     if kinds.have((*_EVENTS_FROM_2_4, *_KRAFT_EVENTS, *_DUMP_EVENTS)):
         eras.append(_from_2_4(_assignments(events, topics, controllers, kinds), states))
@@ -46,47 +52,12 @@ def to_reassignments(
         eras.append(_before_2_4(_reassignment_lines(events, topics), states))
     if not eras:
         return no_rows(events.sparkSession, REASSIGNMENTS.schema)
-    return _with_waits(_until_deletion(reduce(DataFrame.unionByName, eras), topics), states)
+    waiting = with_waits(_until_deletion(reduce(DataFrame.unionByName, eras), topics), states)
+    return with_stuck(waiting, stops).select(*REASSIGNMENTS.columns)
 
 
-def _with_waits(reassignments: DataFrame, states: DataFrame) -> DataFrame:
-    """Rows of REASSIGNMENTS without `waits`, PARTITION_TIMELINE -> REASSIGNMENTS."""
-    key = [*INCARNATION, "since"]
-    following = F.lead("since").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
-    spans = states.select(*INCARNATION, "isr", F.col("since").alias("state_since"), following.alias("state_until"))
-    out = (
-        reassignments.select(*key, "until", "target_replicas")
-        .join(spans.where("isr IS NOT NULL"), INCARNATION)
-        .where("(until IS NULL OR state_since < until) AND (state_until IS NULL OR state_until > since)")
-        .select(
-            *key,
-            F.explode(F.array_except("target_replicas", "isr")).alias("broker"),
-            F.greatest("since", "state_since").alias("out_since"),
-            F.least("state_until", "until").alias("out_until"),  # what is not null
-        )
-    )
-    waits = (
-        out.groupBy(*key, "broker")
-        .agg(
-            F.struct(
-                "broker",
-                F.min("out_since").alias("since"),
-                F.when(~F.max(F.col("out_until").isNull()), F.max("out_until")).alias("until"),
-            ).alias("wait")
-        )
-        .groupBy(*key)
-        .agg(F.sort_array(F.collect_list("wait")).alias("waits"))
-    )
-    nobody = F.array().cast(REASSIGNMENTS.schema["waits"].dataType)
-    return (
-        reassignments.join(waits, key, "left")
-        .withColumn("waits", F.coalesce("waits", nobody))
-        .select(*REASSIGNMENTS.columns)
-    )
-
-
-_COLUMNS = [name for name in REASSIGNMENTS.columns if name != "waits"]
-"""What the eras' transforms give."""
+_COLUMNS = [name for name in REASSIGNMENTS.columns if name not in ("waits", "stuck")]
+"""What the eras' transforms give: without the columns of `reassignment_waits`."""
 
 
 def _until_deletion(reassignments: DataFrame, topics: DataFrame) -> DataFrame:

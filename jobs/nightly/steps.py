@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from jobs.findings.config_changes import to_config_changes
 from jobs.findings.controller_activity import to_controller_activity
 from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
@@ -33,6 +34,7 @@ from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
 from jobs.findings.replay import showing_elr, to_verdicts
+from jobs.findings.takeovers import to_takeovers
 from jobs.nightly.incremental import AppendedClusters, Scope, since_coverage_changed
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
@@ -63,6 +65,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "detect": (
         "elections", "isr_changes", "reassignments", "log_dir_failures", "offline_partitions", "isr_churn", "incidents",
         "topic_availability", "preferred_replica_imbalance", "cluster_minutely", "controller_activity",
+        "config_changes",
     ),
     "replay": ("verdicts",),
 }  # fmt: skip
@@ -231,10 +234,13 @@ def write_findings(work: Work) -> None:
             "elections": lambda: with_latency(
                 to_elections(partitions, events, topics, controller_logs, kinds), stops, failures
             ),
-            "isr_changes": lambda: to_isr_changes(partitions, events, topics),
-            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, kinds),
+            "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
+            "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
             "log_dir_failures": lambda: failures,
             "controller_activity": lambda: to_controller_activity(work.inputs.events),
+            "config_changes": lambda: to_config_changes(
+                work.inputs.events, work.whole("topic_timeline"), controllers, kinds
+            ),
         }
     )
     ends = work.inputs.events.groupBy("cluster").agg(F.max("at").alias("end_of_logs"))
@@ -244,7 +250,7 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "offline_partitions": lambda: _outages_with_causes(work, stops),
-            "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, work.settings),
+            "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, stops, work.settings),
         }
     )
     outages, assigned = work.table("offline_partitions"), held(with_assignments(work.whole("partition_timeline")))
@@ -276,11 +282,12 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
     led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
-    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, lives)
+    takeovers = checkpointed(to_takeovers(stops, work.table("controller_timeline")))
+    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, takeovers, lives)
     if work.scope.topics:
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)
-    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"))
+    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers)
 
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:

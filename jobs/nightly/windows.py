@@ -53,6 +53,7 @@ BEGINS: Mapping[str, str] = {
     "elections": "at",
     "isr_changes": "at",
     "reassignments": "since",
+    "config_changes": "at",
     "log_dir_failures": "at",
     "offline_partitions": "since",
     "isr_churn": "hour",

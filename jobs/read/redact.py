@@ -28,7 +28,7 @@ from udfs.rules.regex import late
 TEXTS = {
     "actual", "expected", "explanation", "contradiction", "detail", "fields", "findings", "inputs", "log_dir",
     "message", "missing_inputs", "partitions", "path", "also_seen_as", "raw", "reason", "signature", "steps", "story",
-    "subject", "title", "error", "channels", "logger",
+    "subject", "title", "error", "channels", "logger", "value", "previous_value",
 }  # fmt: skip
 """Columns that hold what a log says, or words about it; all others have words of our own, numbers or ids."""
 NAMES = {"topic": "t", "log_dir": "d"}

@@ -32,6 +32,7 @@ from udfs.reconstruct.control_request_lines import (
     error_of,
 )
 from udfs.reconstruct.control_requests import requests_of
+from udfs.reconstruct.request_backlog import backlogs
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -151,8 +152,16 @@ def request_rows(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     Those of one controller and broker follow each other; times are microseconds, in and out.
     """
     for key, group in groupby(rows, key=itemgetter(*REQUEST_KEY)):
-        for number, request in enumerate(requests_of(_request_line(row) for row in group)):
-            yield {**dict(zip(REQUEST_KEY, key, strict=True)), "number": number, **_request_row(request)}
+        requests = requests_of(_request_line(row) for row in group)
+        for number, (request, backlog) in enumerate(zip(requests, backlogs(requests), strict=True)):
+            yield {
+                **dict(zip(REQUEST_KEY, key, strict=True)),
+                "number": number,
+                **_request_row(request),
+                "arrived": backlog.arrived,
+                "backlog": backlog.waiting,
+                "oldest_waiting_ms": None if backlog.oldest_us is None else backlog.oldest_us // 1000,
+            }
 
 
 def _request_line(row: dict[str, Any]) -> RequestLine:

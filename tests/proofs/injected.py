@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from udfs.incidents.storms import FEWEST_PARTITIONS
+
 Incident = Mapping[str, Any]
 SLACK_MS = 2_000
 LONGEST_NOTICE_MS = 15_000
@@ -28,6 +30,21 @@ class Injected:
     incidents: list[Incident] = field(default_factory=list)
 
 
+def dropped(states: Iterable[Mapping[str, Any]], node: int | None, since: int, until: int) -> set[tuple[str, int]]:
+    """Partitions whose leader took a node out of the ISR in a span of time."""
+    last: dict[tuple[str, int], Mapping[str, Any]] = {}
+    partitions = set()
+    for state in sorted(states, key=lambda row: row["since"]):
+        partition = (state["topic"], state["partition"])
+        before, last[partition] = last.get(partition), state
+        if before is None or before["leader"] != state["leader"] or before["leader_epoch"] != state["leader_epoch"]:
+            continue
+        removed = {*before["isr"]} - {*state["isr"]}
+        if since <= state["since"] <= until and node in removed:
+            partitions.add(partition)
+    return partitions
+
+
 def read_actions(folder: Path) -> list[dict[str, Any]]:
     """The actions of a capture, in order, `node` of all names of it."""
     rows = [json.loads(line) for line in (folder / "actions.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -41,7 +58,8 @@ Truth = Mapping[str, Iterable[Mapping[str, Any]]]
 def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
     """What of the actions went wrong, or was a shutdown.
 
-    A process that was frozen counts if its broker's session ended by that, or its term as controller.
+    A process that was frozen counts if its broker's session ended by that, or its term as controller, or if it was out
+    of many ISRs by that.
     """
     ends = [(row["broker"], row["until"]) for row in truth["broker_timeline"] if row["until"] is not None]
     ends += [(row["controller_id"], row["until"]) for row in truth["controller_timeline"] if row["until"] is not None]
@@ -57,6 +75,8 @@ def injected(actions: list[dict[str, Any]], truth: Truth) -> Iterator[Injected]:
             if any(broker == node and ms <= end <= resumed + SLACK_MS for broker, end in ends):
                 causes = ("session_expired", "fenced", "controller_changed")
                 yield Injected("pause", node, ms, causes, resumed + SLACK_MS)
+            elif len(dropped(truth["partition_timeline"], node, ms, resumed + SLACK_MS)) >= FEWEST_PARTITIONS:
+                yield Injected("storm", node, ms, ("isr_shrink_storm",), resumed + SLACK_MS)
         elif row["action"] == "controlled_shutdown":
             yield Injected("shutdown", node, ms, ("controlled_shutdown", "controller_shutdown"), ms + SLACK_MS)
         elif row["action"] == "log_dir_failure":

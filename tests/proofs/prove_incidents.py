@@ -1,10 +1,10 @@
 """Every capture's actions against its incidents: `python tests/proofs/prove_incidents.py [--keep DIR] [CAPTURE...]`.
 
-Prints by capture what was found of what was injected (kills, pauses past the session timeout, shutdowns, failed log
-directories, deleted controller znodes), what was not, and incidents that no action caused; then how many outages have
-a cause, unclean elections of the truth and of the incidents, and reassignments that were left pending. Fails if an
-action has no incident of its node and begin. The captures are clusters of one warehouse. `--keep DIR`: it is kept
-there, as by `prove_truth.py`; one that is there is not made again.
+Prints by capture what was found of what was injected (kills, pauses past the session timeout, shorter ones by which a
+broker was out of many ISRs, shutdowns, failed log directories, deleted controller znodes), what was not, and incidents
+that no action caused; then how many outages have a cause, unclean elections of the truth and of the incidents, and
+reassignments that were left pending. Fails if an action has no incident of its node and begin. The captures are
+clusters of one warehouse. `--keep DIR`: it is kept there, as by `prove_truth.py`; one that is there is not made again.
 """
 
 from __future__ import annotations

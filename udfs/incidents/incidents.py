@@ -69,7 +69,7 @@ def is_none(symptoms: Symptoms) -> bool:
     """Whether it is no incident: a deletion that went at once, a moment that no cause is known of."""
     if symptoms.deletion is not None:
         return symptoms.longest_ms < SHORTEST_DELETION_MS
-    is_outage_only = not (symptoms.stop or symptoms.log_dirs or symptoms.terms or symptoms.unclean)
+    is_outage_only = not (symptoms.stop or symptoms.log_dirs or symptoms.terms or symptoms.unclean or symptoms.storm)
     return is_outage_only and not symptoms.reassignments and symptoms.longest_ms < AT_ONCE_MS
 
 
@@ -78,6 +78,8 @@ def root_cause(symptoms: Symptoms) -> str | None:
     stop = symptoms.stop
     if symptoms.deletion is not None:
         return "topic_deletion"
+    if symptoms.storm is not None:
+        return "isr_shrink_storm"
     if symptoms.log_dirs:
         return "log_dir_failure"
     if stop is not None:
@@ -99,7 +101,7 @@ def root_cause(symptoms: Symptoms) -> str | None:
 def root_node(symptoms: Symptoms) -> int | None:
     """The node that it began with."""
     firsts = (symptoms.log_dirs, symptoms.terms, symptoms.reassignments, symptoms.unclean)
-    for fact in (symptoms.stop, *(fact for facts in firsts for fact in facts[:1])):
+    for fact in (symptoms.stop, symptoms.storm, *(fact for facts in firsts for fact in facts[:1])):
         if fact is not None:
             node: int | None = fact["node"]
             return node
@@ -118,7 +120,7 @@ def begin(symptoms: Symptoms) -> int | None:
         return min([*ends, noticed])
     roots = (*symptoms.log_dirs, *symptoms.terms, *symptoms.unclean, *symptoms.reassignments)
     times: list[int] = [fact["at"] for fact in roots]
-    times += [fact["at"] for fact in (symptoms.deletion, symptoms.first) if fact is not None]
+    times += [fact["at"] for fact in (symptoms.deletion, symptoms.first, symptoms.storm) if fact is not None]
     return min(times, default=None)
 
 
@@ -136,9 +138,10 @@ def end(symptoms: Symptoms) -> int | None:
     """When the node was back and all partitions had leaders; None if that is not so."""
     if symptoms.open_outages or (symptoms.stop is not None and symptoms.stop["until"] is None):
         return None
-    if any(fact["until"] is None for fact in (*symptoms.log_dirs, *symptoms.reassignments)):
+    storms = [symptoms.storm] if symptoms.storm is not None else []
+    if any(fact["until"] is None for fact in (*symptoms.log_dirs, *symptoms.reassignments, *storms)):
         return None
-    roots = [*symptoms.log_dirs, *symptoms.reassignments, *symptoms.terms, *symptoms.unclean]
+    roots = [*symptoms.log_dirs, *symptoms.reassignments, *symptoms.terms, *symptoms.unclean, *storms]
     if symptoms.stop is not None:
         roots.append(symptoms.stop)
     times: list[int] = [fact["until"] or fact["at"] for fact in roots]

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
 from udfs.incidents.telling import Step, Telling, partition_of
 from udfs.incidents.titles import away_text, name_of
@@ -40,6 +41,12 @@ def _tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: i
     if symptoms.stop is not None:
         _tell_stop(telling, symptoms.stop, on)
     _tell_log_dirs(telling, symptoms)
+    if symptoms.storm is not None:
+        text = storm_text(symptoms.storm)
+        telling.say(f"{text} from {on} on{telling.line(symptoms.storm)}, though its session did not end")
+        telling.step(symptoms.storm["at"], text, symptoms.storm)
+        if symptoms.storm["until"] is not None:
+            telling.say(f"by {telling.time(symptoms.storm['until'])} those that came back were in sync again")
     if symptoms.deletion is not None:
         topic = symptoms.deletion["topic"]
         telling.say(f"topic {topic} was to be deleted from {on} on{telling.line(symptoms.deletion)}")

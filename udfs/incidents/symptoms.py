@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Fact = Mapping[str, Any]
-STOP, OUTAGE, UNCLEAN, FAILED, LOG_DIR, CONTROLLER, REASSIGNMENT, DELETION, OUT_OF_ISR, REJOINED, MOVED = (
+STOP, OUTAGE, UNCLEAN, FAILED, LOG_DIR, CONTROLLER, REASSIGNMENT, DELETION, OUT_OF_ISR, REJOINED, MOVED, STORM = (
     "stop", "outage", "unclean", "failed", "log_dir", "controller", "reassignment", "deletion", "out_of_isr",
-    "rejoined", "moved",
+    "rejoined", "moved", "storm",
 )  # fmt: skip
 """Kinds of facts; `failed`: an election; `rejoined`: replicas that were in the ISR again; `moved`: partitions that
 others led at once."""
@@ -52,6 +52,8 @@ class Symptoms:
     terms: list[Fact] = field(default_factory=list)
     """Terms of controllers that ended with it."""
     deletion: Fact | None = None
+    storm: Fact | None = None
+    """A broker that was out of many ISRs at once though nothing else happened to it."""
     outages: Outages = field(default_factory=Outages)
     first: Fact | None = None
     """The first outage."""
@@ -107,6 +109,8 @@ class Symptoms:
                 self.terms.append(fact)
             case "deletion":
                 self.deletion = fact
+            case "storm":
+                self.storm = self.out_of_isr = fact
             case "outage":
                 self._take_outage(fact)
             case "unclean":

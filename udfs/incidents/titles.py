@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from udfs.incidents.node_stops import CRASHED
+from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import Fact, Symptoms
 from udfs.incidents.wording import count_text, length_text
 
@@ -29,6 +30,8 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     stop = symptoms.stop
     if symptoms.deletion is not None:
         title = f"topic {symptoms.deletion['topic']} waited for its deletion"
+    elif symptoms.storm is not None:
+        title = storm_text(symptoms.storm)
     elif symptoms.log_dirs:
         title = f"a log directory of broker {symptoms.log_dirs[0]['node']} failed"
     elif cause is None:

@@ -284,6 +284,25 @@ RULES: tuple[Rule, ...] = (
         until="3.9.2",
     ),
     Rule(
+        "broker_config_changed",
+        (
+            "kafka.server.DynamicConfigManager",
+            "kafka.server.DynamicConfigManager$",
+            "kafka.server.DynamicConfigManager$ConfigChangedNotificationHandler$",
+            "kafka.server.ZkConfigManager",
+            "kafka.server.ZkConfigManager$",
+            "kafka.server.ZkConfigManager$ConfigChangedNotificationHandler$",
+        ),
+        text="Processing override for entityPath: brokers/<entity:word> with config: <config:rest>",
+        sample=(
+            "Processing override for entityPath: brokers/4 with config: "
+            "Map(leader.replication.throttled.rate -> 1000000)"
+        ),
+        reads={"entity": "4", "config": "Map(leader.replication.throttled.rate -> 1000000)"},
+        since="0.10.1.0",
+        until="3.9.2",
+    ),
+    Rule(
         "topic_config_changed",
         ("kafka.server.ZkAdminManager",),
         text="Updating topic <topic> with new configuration : <config:rest>",

@@ -1,0 +1,94 @@
+"""Changes of topics' and brokers' settings, as far as logged; how lines are read: `udfs.reconstruct.config_changes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.controllers import by_active_controller
+from jobs.timelines.row_streams import map_rows, no_rows
+from jobs.timelines.topics import with_incarnation
+from schemas.findings import CONFIG_CHANGES
+from udfs.reconstruct.config_changes import RESOURCE, config_changes
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_LISTS = ("topic_config_changed", "broker_config_changed", "metadata_config_updated", "topic_creation_written")
+"""Events that print all settings of a topic or broker that are not the default."""
+_OF_CONTROLLERS = "kraft_config_set"
+"""A KRaft controller that replays a record with one setting, be it new or of any time."""
+_OF_DUMPS = "metadata_config"
+DEFAULT = "<default>"
+"""Stands for all brokers, as in Kafka's own paths."""
+AFTER_DELETION = "INTERVAL 1 MINUTE"
+"""So long after a topic's deletion brokers may print that it has no settings."""
+
+
+def to_config_changes(events: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
+    """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> CONFIG_CHANGES. What a topic loses by its deletion is none."""
+    if not kinds.have((*_LISTS, _OF_CONTROLLERS, _OF_DUMPS)):
+        return no_rows(events.sparkSession, CONFIG_CHANGES.schema)
+    lines = events.where(F.col("event_type").isin(*_LISTS, _OF_DUMPS))
+    if kinds.have([_OF_CONTROLLERS]):
+        replayed = events.where(F.col("event_type") == _OF_CONTROLLERS)
+        lines = lines.unionByName(by_active_controller(replayed, controllers, events))
+    settings_lines = _told_settings(lines.where("at IS NOT NULL"))
+    of_topics = with_incarnation(settings_lines.where("topic IS NOT NULL"), topics)
+    others = settings_lines.where("topic IS NULL").withColumn("incarnation", F.lit(0))
+    in_order = (
+        of_topics.unionByName(others)
+        .repartition("cluster", "resource_type", "topic", "resource")
+        .sortWithinPartitions(*RESOURCE, "at", "line", "file_id")
+    )
+    changes = map_rows(in_order, config_changes, CONFIG_CHANGES.schema)
+    return (
+        changes.join(F.broadcast(_deletions(topics)), ["cluster", "topic"], "left")
+        .where(~_is_of_deletion())
+        .select(*CONFIG_CHANGES.columns)
+    )
+
+
+def _told_settings(lines: DataFrame) -> DataFrame:
+    """Lines about settings -> the columns of `udfs.reconstruct.config_changes.Line`, without incarnation."""
+    fields, kind = F.col("fields"), F.col("event_type")
+    of_one = kind.isin(_OF_CONTROLLERS, _OF_DUMPS)
+    # a list of a broker's settings is about whom the line names, not about who wrote it
+    broker = F.when(of_one, F.col("broker_id").cast("string")).otherwise(fields["entity"])
+    named = F.coalesce(broker, fields["config_resource_name"])
+    printed_type = F.coalesce(F.lower(fields["config_resource_type"]), fields["entity_type"], F.lit("broker"))
+    type_ = (
+        F.when(F.col("topic").isNotNull(), "topic")
+        .when(printed_type == "node", "broker")
+        .otherwise(F.regexp_replace(printed_type, " ", "_"))
+    )
+    listed = F.coalesce(fields["config"], fields["configs"], F.lit(""))
+    return lines.where(~of_one | fields["config_name"].isNotNull()).select(
+        "cluster",
+        type_.alias("resource_type"),
+        "topic",
+        F.when(F.col("topic").isNull(), F.coalesce(named, F.lit(DEFAULT))).alias("resource"),
+        "at",
+        F.when(~of_one, listed).alias("settings"),
+        F.when(of_one, fields["config_name"]).alias("name"),
+        F.when(of_one, fields["config_value"]).alias("value"),
+        "node_id",
+        "file_id",
+        "line",
+    )
+
+
+def _deletions(topics: DataFrame) -> DataFrame:
+    """TOPIC_TIMELINE -> cluster, topic, `deletions`: when topics of that name were deleted."""
+    deletion = F.struct("deletion_started", (F.col("until") + F.expr(AFTER_DELETION)).alias("until"))
+    deleted = topics.where("deletion_started IS NOT NULL")
+    return deleted.groupBy("cluster", "topic").agg(F.collect_list(deletion).alias("deletions"))
+
+
+def _is_of_deletion() -> Column:
+    """Whether a setting went with its topic."""
+    at = F.col("at")
+    went = F.exists("deletions", lambda one: at.between(one["deletion_started"], F.coalesce(one["until"], at)))
+    return F.col("value").isNull() & F.coalesce(went, F.lit(False))

@@ -1,0 +1,73 @@
+"""What was set, when, and from what to what: changes of topics' and brokers' settings, from lines that print them.
+
+A line prints one setting, or all that a topic or broker has beside the defaults; brokers print these again as they
+start. What a line prints that was so already is no change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+Line = Mapping[str, Any]
+"""A line about settings: `cluster, resource_type, topic, resource, incarnation, at`, `settings` (all of them as
+printed) or `name` and `value` of one (`value` None: it was removed), and `node_id, file_id, line`. Times are
+microseconds since 1970 UTC."""
+RESOURCE = ("cluster", "resource_type", "topic", "resource", "incarnation")
+_WRAPPED = re.compile(r"\s*(?:\w*Map\((?P<map>.*)\)|\{(?P<properties>.*)\}|(?P<bare>.*?))\s*", re.DOTALL)
+_ARROW = re.compile(r"(?:^|,)\s*([A-Za-z][\w.\-]*) -> ")
+_EQUALS = re.compile(r"(?:^|,)\s*([A-Za-z][\w.\-]*)=")
+
+
+def printed_settings(text: str) -> dict[str, str]:
+    """`HashMap(min.insync.replicas -> 2, cleanup.policy -> compact,delete)`, or `a -> 1,b -> 2`, or `{a=1, b=2}`, as
+    names and values; a value may have commas. Empty if it prints none."""
+    match = _WRAPPED.fullmatch(text)
+    body = "" if match is None else next((part for part in match.groups() if part is not None), "")
+    names = list((_EQUALS if match is not None and match["properties"] is not None else _ARROW).finditer(body))
+    ends = [*(name.start() for name in names[1:]), len(body)] if names else []
+    return {name[1]: body[name.end() : end].strip() for name, end in zip(names, ends, strict=True)}
+
+
+def config_changes(lines: Iterable[Line]) -> Iterator[dict[str, Any]]:
+    """Rows of CONFIG_CHANGES, from lines in order of resource and time, those of one resource following each other.
+
+    The first list of a resource is what it had been: `first_seen`. So is the first line about a setting, unless a list
+    before it shows that it was not set.
+    """
+    for _, of_resource in groupby(lines, key=itemgetter(*RESOURCE)):
+        settings: dict[str, str | None] = {}
+        has_list = False
+        for at, at_once in groupby(of_resource, key=itemgetter("at")):
+            before, had_list = dict(settings), has_list
+            proof: dict[str, Line] = {}
+            for line in at_once:
+                printed = _values(line, settings)
+                has_list |= line["settings"] is not None
+                proof |= dict.fromkeys((name for name in printed if printed[name] != settings.get(name, "")), line)
+                settings |= printed
+            for name in sorted(settings):
+                proving = proof.get(name)
+                is_known = name in before or had_list
+                if proving is None or (is_known and before.get(name) == settings[name]):
+                    continue
+                yield _row(proving, at, name, before.get(name), settings[name], not is_known)
+
+
+def _values(line: Line, settings: Mapping[str, str | None]) -> dict[str, str | None]:
+    """What a line tells of settings: of those that a list leaves out, that they have none."""
+    if line["settings"] is None:
+        return {} if line["name"] is None else {line["name"]: None if line["value"] == "null" else line["value"]}
+    return {**dict.fromkeys(settings), **printed_settings(line["settings"])}
+
+
+def _row(line: Line, at: int, name: str, previous: str | None, value: str | None, is_first: bool) -> dict[str, Any]:
+    proof = {key: line[key] for key in ("node_id", "file_id", "line")}
+    return {
+        **{key: line[key] for key in RESOURCE if key != "incarnation"},
+        "at": at, "name": name, "previous_value": previous, "value": value, "first_seen": is_first,
+        "evidence": [proof],
+    }  # fmt: skip

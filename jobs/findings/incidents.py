@@ -14,14 +14,13 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.node_stops import absences_from_isrs, was_absent
 from jobs.findings.outage_causes import FAILOVERS
+from jobs.findings.shrink_storms import to_shrink_storms
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION
 from schemas.incidents import INCIDENTS
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, IDS, INT, LONG, TEXT, TIME, column
 from udfs.incidents.incidents import incidents_of
-from udfs.incidents.storms import shrink_storms
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -59,7 +58,6 @@ FACTS = T.StructType(
         EVIDENCE_COLUMN,
     ]
 )
-_STORMS = T.StructType([FACTS[name] for name in ("cluster", "at", "until", "node", "role", "count", "evidence")])
 SLACK = "INTERVAL 2 SECONDS"
 """What two nodes log about one thing may be so far apart."""
 BLOCKED = "INTERVAL 5 SECONDS"
@@ -90,7 +88,7 @@ def to_incidents(
         _terms(controllers, small_stops),
         _blocked(reassignments, small_stops),
         _replicas(isr_changes, elections, small_stops),
-        _storms(isr_changes, stops),
+        to_shrink_storms(isr_changes, stops).withColumns({"kind": F.lit("storm"), "incident": _of_storm()}),
     ]
     facts = reduce(lambda some, others: some.union(others), map(_as_facts, kinds))
     in_order = facts.repartition("cluster", "incident").sortWithinPartitions(
@@ -391,23 +389,5 @@ def _replicas(isr_changes: DataFrame, elections: DataFrame, stops: DataFrame) ->
     )
 
 
-def _storms(isr_changes: DataFrame, stops: DataFrame) -> DataFrame:
-    """ISR_CHANGES, NODE_STOPS -> shrink storms, but of brokers that were stopped: those belong to their stop."""
-    moves = isr_changes.select(
-        *INCARNATION, "ordinal", "at", "kind", "made_by", "leader",
-        F.explode(F.concat("added", "removed")).alias("follower"),
-        F.try_element_at("evidence", F.lit(1)).alias("proof"),
-    )  # fmt: skip
-    order = Window.partitionBy(*INCARNATION, "follower").orderBy("ordinal", F.desc("kind"))
-    shrinks = (
-        moves.withColumn("back_at", F.lead("at").over(order))
-        .where("kind = 'shrink' AND made_by = 'leader'")
-        .join(F.broadcast(absences_from_isrs(stops)), "cluster", "left")
-        .where(~was_absent("follower"))
-        .withColumn("leader_stops", was_absent("leader"))
-        .select("cluster", "at", "topic", "partition", "follower", "leader", "leader_stops", "back_at", "proof.*")
-    )
-    in_order = shrinks.repartition("cluster").sortWithinPartitions("cluster", "at", "topic", "partition", "follower")
-    key = F.concat_ws(" ", F.lit("storm"), "node", F.unix_micros("at"))
-    storms = map_rows(in_order, shrink_storms, _STORMS)
-    return storms.withColumns({"kind": F.lit("storm"), "incident": key})
+def _of_storm() -> Column:
+    return F.concat_ws(" ", F.lit("storm"), "node", F.unix_micros("at"))

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jobs.java import check_java
 from jobs.work_folder import work_folder
@@ -201,29 +201,13 @@ def held(rows: DataFrame) -> DataFrame:
 def checkpointed(rows: DataFrame) -> DataFrame:
     """The same rows, computed once, when they are first asked for, and held for whoever asks again.
 
-    Their plan ends here: Spark goes through a plan from its leaves at each further operation, and that costs more than
-    small data does. Elsewhere than in a session of our own, what a lost executor held can be computed again.
+    In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
+    and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor held can be
+    computed again.
     """
     if is_own(rows.sparkSession):
         return in_one_task(rows).localCheckpoint(eager=False)
-    checkpoint = rows.localCheckpoint(eager=False)
-    return checkpoint if _is_computed_again(checkpoint) else rows.persist()
-
-
-def _is_computed_again(checkpoint: DataFrame) -> bool:
-    """Let Spark compute rows of a local checkpoint again where a part of them is lost; whether that could be said.
-
-    What is marked as a checkpoint forgets what it was made of, once it is computed; without the mark it is persisted as
-    any other RDD is. Other builds of Spark may have no such mark: then rows are to be persisted with their whole plan.
-    """
-    from py4j.protocol import Py4JError
-
-    java: Any = checkpoint.sparkSession._jvm
-    try:
-        getattr(checkpoint._jdf.queryExecution().logical().rdd(), "checkpointData_$eq")(java.scala.Option.empty())
-    except (Py4JError, TypeError):
-        return False
-    return True
+    return rows.persist()
 
 
 def checkpointed_if_few(rows: DataFrame) -> DataFrame:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
-from unittest.mock import MagicMock
 
 import pytest
 
-from jobs import session as session_module
-from jobs.session import MOST_EXECUTORS, checkpointed, cores_at_most
+from jobs.session import MOST_EXECUTORS, cores_at_most
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,12 +43,3 @@ def test_work_is_divided_for_the_cluster_as_it_may_become(case: str) -> None:
     context = SimpleNamespace(defaultParallelism=parallelism)
     conf = SimpleNamespace(get=lambda name, default: settings.get(name, default))
     assert cores_at_most(cast("SparkSession", SimpleNamespace(sparkContext=context, conf=conf))) == cores
-
-
-def test_another_build_of_spark_holds_rows_with_their_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = MagicMock()
-    monkeypatch.setattr(session_module, "is_own", lambda spark: False)
-    for is_computed_again in (True, False):
-        monkeypatch.setattr(session_module, "_is_computed_again", lambda checkpoint, is_it=is_computed_again: is_it)
-        held = rows.localCheckpoint.return_value if is_computed_again else rows.persist.return_value
-        assert checkpointed(rows) is held

@@ -21,9 +21,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from pyspark.sql import functions as F
 
-from jobs.session import check_delta, checkpointed, warn_without_executors, with_settings
+from jobs.session import check_delta, warn_without_executors
 from schemas.tables import BY_NAME
 from tests.conftest import published_rows
 from udfs.errors import NoSpark
@@ -258,18 +257,3 @@ def test_spark_says_that_no_executor_takes_the_work_and_warns_of_nothing_else(sp
         assert warns == [True, False]
     finally:
         log4j.core.config.Configurator.setLevel(scheduler, before)
-
-
-def test_what_a_lost_executor_held_is_computed_again(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a session of somebody else the plan of rows that are held ends there, but not the way back to their origin."""
-    monkeypatch.setattr("jobs.session.is_own", lambda spark: False)
-    settings = {"spark.sql.adaptive.enabled": "true", "spark.sql.shuffle.partitions": "3"}
-    with with_settings(spark, settings):
-        rows = checkpointed(spark.range(100).groupBy((F.col("id") % 7).alias("rest")).count())
-        assert {row["rest"]: row["count"] for row in rows.collect()} == {0: 15, 1: 15, **dict.fromkeys(range(2, 7), 14)}
-        plan = cast(Any, rows)._jdf.queryExecution()
-        assert "Aggregate" not in plan.analyzed().toString()
-        held = plan.logical().rdd()
-        assert held.getStorageLevel().useMemory()
-        cast(Any, spark)._jvm.org.apache.spark.SparkEnv.get().blockManager().master().removeRdd(held.id(), True)
-        assert rows.count() == 7

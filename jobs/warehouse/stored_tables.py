@@ -119,7 +119,7 @@ class TablesOfSchema:
     def make(self) -> None:
         """Make the schema if it does not exist."""
         try:
-            if not self._spark.catalog.databaseExists(quoted(self._root)):
+            if not self._spark.catalog.databaseExists(self._root):
                 self._spark.sql(f"CREATE SCHEMA IF NOT EXISTS {quoted(self._root)}")
         except (PySparkException, Py4JJavaError) as error:
             raise unreachable_schema(self._root, error) from None

@@ -148,7 +148,10 @@ def test_where_it_is_shown(term: str, is_terminal: bool, expected: str, terminal
     assert ended.stdout == f"{term == 'xterm' and is_terminal}\n"
 
 
-@pytest.mark.parametrize("stream", [None, MagicMock(isatty=MagicMock(side_effect=ValueError("closed")))], ids=str)
+CLOSED = MagicMock(isatty=MagicMock(side_effect=ValueError("closed")))
+
+
+@pytest.mark.parametrize("stream", [None, CLOSED], ids=["none", "closed"])
 def test_without_standard_error(stream: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", stream)
     with on_terminal() as progress:

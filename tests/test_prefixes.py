@@ -1,0 +1,40 @@
+"""Who writes a message, by its prefix, in the forms that releases have for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from udfs.rules.parsing import read_message
+
+LOADER = "org.apache.kafka.image.loader.MetadataLoader"
+PUBLISHER = "kafka.server.metadata.DynamicConfigPublisher"
+UPDATED = "Updating topic pay-in with new configuration : min.insync.replicas -> 2"
+CAUGHT_UP = "handleCommit: The loader finished catching up to the current high water mark of 640"
+
+
+@pytest.mark.parametrize(
+    ("logger", "message", "columns"),
+    [
+        # 3.4.0, 3.4.1
+        (LOADER, f"[MetadataLoader 101] {CAUGHT_UP}", {"event_type": "metadata_loader_caught_up", "node": 101}),
+        (
+            PUBLISHER,
+            f"[DynamicConfigPublisher nodeType=broker id=4] {UPDATED}",
+            {"event_type": "metadata_config_updated", "broker_id": 4, "node": 4, "topic": "pay-in"},
+        ),
+        (
+            PUBLISHER,
+            f"[DynamicConfigPublisher nodeType=controller id=101] {UPDATED}",
+            {"event_type": "metadata_config_updated", "controller_id": 101, "node": 101},
+        ),
+        # 3.5.0 and later
+        (LOADER, f"[MetadataLoader id=101] {CAUGHT_UP}", {"event_type": "metadata_loader_caught_up", "node": 101}),
+        (PUBLISHER, f"[DynamicConfigPublisher broker id=4] {UPDATED}", {"broker_id": 4, "node": 4}),
+    ],
+)
+def test_prefix(logger: str, message: str, columns: dict[str, Any]) -> None:
+    read = read_message(logger, message)
+    assert read is not None
+    assert {name: read.get(name) for name in columns} == columns

@@ -145,7 +145,7 @@ ladder  | 0           | 1      | 0            | 2               | 1,2     | 1,2,
 ladder  | 0           | 1      | 0            | 3               | 1       | 1,2,3,4  | 10:00:03 | 10:00:04 | UnderMinIsr     | leader     | 1@f:41
 ladder  | 0           | -1     | 1            | 4               | 1       | 1,2,3,4  | 10:00:04 |          | Offline         | controller | 1@f:42
 moving  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:03 | FullyInSync     | controller | 1@f:43
-moving  | 0           | 1      | 0            | 1               | 1,2,3   |          | 10:00:03 |          |                 | leader     | 1@f:45
+moving  | 0           | 1      | 0            | 1               | 1,2,3   | 1,2,3    | 10:00:03 |          | FullyInSync     | leader     | 1@f:45
 rivals  | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:00:01 | 10:00:05 | FullyInSync     | controller | 1@f:46
 rivals  | 0           | 1      | 2            | 7               | 1,2     | 1,2      | 10:00:05 |          | FullyInSync     |            | 1@f:50
 current | 0           | 1      | 0            | 0               | 1,2     | 1,2      | 10:05:40 |          | FullyInSync     | controller | 103@f:57,2@f:58
@@ -372,6 +372,11 @@ done      | 10:00:06 | 1       | partition_state_change          | 1      | 1   
 done      | 10:00:09 | 1       | partition_state_change          | 1      | 2            | 2               | 1,3 |
 done      | 10:00:09.2 | 1     | reassignment_assignment_updated |        |              |                 |     | 1,3
 done      | 10:00:20 | 1       | partition_state_change          | 1      | 3            | 3               | 1   |
+# ... at its begin for the one that comes behind, though another one began just before
+begun     | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
+begun     | 10:00:04.8 | 1     | partition_state_change          | 1      | 1            | 1               | 1,2 |
+begun     | 10:00:05 | 1       | reassignment_assignment_updated |        |              |                 |     | 3,1,2
+begun     | 10:00:05.1 | 1     | partition_state_change          | 1      | 2            | 2               | 1,2 |
 # ... unless an ISR has another broker
 holed     | 10:00:01 | 1       | partition_state_change          | 1      | 0            | 0               | 1,2 | 1,2
 holed     | 10:00:05 | 1       | reassignment_assignment_updated |        |              |                 |     | 1,2,3
@@ -397,6 +402,9 @@ done      | 0            | 1,2
 done      | 1            | 1,2,3
 done      | 2            | 1,3
 done      | 3            | 1,3
+begun     | 0            | 1,2
+begun     | 1            |
+begun     | 2            | 3,1,2
 holed     | 0            | 1,2
 holed     | 1            |
 holed     | 2            |

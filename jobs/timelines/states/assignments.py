@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from jobs.timelines.states.partition_evidence import PartitionEvidence
 
 SOON = "INTERVAL 1 SECOND"
-"""An assignment that is written so soon after a state began, and before the next one, is that of the state."""
+"""An assignment that ends a reassignment is that of the state that it leaves, if it is written so soon after that
+began, and before the next one."""
 
 
 def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFrame:
@@ -76,19 +77,29 @@ def _with_written(states: DataFrame) -> DataFrame:
     """Rows with `first`, the assignment that is logged with a state, and `began`, when the partition did -> the same
     with `written`, the one that ZooKeeper's controllers wrote last by then, or that the partition was created with.
 
-    Their last write of a reassignment follows the state that it leaves within milliseconds: it counts from that on.
+    Their last write of a reassignment, which adds no replica to what they wrote before (where that is unknown, to the
+    ISR), follows the state that it leaves within milliseconds: it counts from that on. The first one comes before the
+    state that it leads to.
 
     Null if a line or an ISR until their next write shows another one. Until 2.3 lines print the next one shortly before
     it is written: it is in the controller's cache by then.
     """
-    by_then = F.least("next_since", F.col("since") + F.expr(SOON))
-    written = F.filter("writes", lambda write: (write["at"] <= by_then) & (write["at"] >= F.col("began")))
+    before = F.when(F.col("reassigned"), F.coalesce("new_replicas", "before_writes"))
+    soon = F.least("next_since", F.col("since") + F.expr(SOON))
+
+    def counts(write: Column, nth: Column) -> Column:
+        replicas_before = F.coalesce(F.get("writes", nth - 1)["replicas"], before)
+        added = F.array_except(write["replicas"], F.coalesce(replicas_before, "isr"))
+        adds_none = F.coalesce(F.size(added) == 0, F.lit(True))
+        return (write["at"] <= F.col("since")) | (adds_none & (write["at"] <= soon))
+
+    written = F.filter("writes", lambda write, nth: counts(write, nth) & (write["at"] >= F.col("began")))
     numbered = states.withColumn("write", F.greatest(F.coalesce(F.size(written), F.lit(0)), F.lit(0)))
     between = Window.partitionBy(HISTORY, "write")
     last = F.try_element_at(written, F.lit(-1))["replicas"]
-    before = F.when(F.col("reassigned"), F.coalesce("new_replicas", "before_writes"))
     assigned = numbered.withColumn("written", F.when(F.col("write") > 0, last).otherwise(before))
-    coming = F.try_element_at(F.filter("writes", lambda write: write["at"] > by_then), F.lit(1))["replicas"]
+    later = F.filter("writes", lambda write, nth: ~counts(write, nth) & (write["at"] > F.col("since")))
+    coming = F.try_element_at(later, F.lit(1))["replicas"]
     is_coming = F.coalesce(F.col("first") == coming, F.lit(False))
     is_other = ((F.col("first") != F.col("written")) & ~is_coming) | (F.size(F.array_except("isr", "written")) > 0)
     return assigned.withColumn("is_other", F.max(F.coalesce(is_other, F.lit(False))).over(between)).withColumn(

@@ -153,6 +153,7 @@ def test_too_short_a_window_rebuilds_that_cluster_as_a_whole(monkeypatch: pytest
             raise WindowTooShort({"eu": "elections (rows) changed for times before the new events"})
 
     monkeypatch.setattr(steps, "_derive", derive_once)
+    monkeypatch.setattr(steps, "_size_session", lambda *_: None)
     monkeypatch.setattr(steps, "choose_windows", lambda *_: {"eu": window, "us": window})
     monkeypatch.setattr(steps, "since_coverage_changed", lambda _, since: since)
     plan = Plan(("timelines",), ("eu", "us"), dict.fromkeys(("eu", "us"), day(20, 3)), {}, {})
@@ -187,6 +188,7 @@ def test_of_a_pruned_cluster_no_more_is_worked_out_than_since_then(monkeypatch: 
 
     messages: list[str] = []
     monkeypatch.setattr(steps, "_derive", derive_once)
+    monkeypatch.setattr(steps, "_size_session", lambda *_: None)
     monkeypatch.setattr(steps, "since_coverage_changed", lambda _, since: since)
     monkeypatch.setattr(steps, "windows_of_pruned", lambda *_: {"eu": pruned})
     assert windows({}) == [{"eu": pruned}]

@@ -34,6 +34,7 @@ WRITERS = 4
 """Tables written at once: a small Delta write is mostly waiting."""
 
 
+_NOT_EMPTY = "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
 _SHOWN = "kafka_rewind.shown"
 """Property of the view `runs`: a digest of the versions that the views show."""
 
@@ -142,16 +143,22 @@ class TablesOfSchema:
 
     def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
         """By itself: where a run is killed that writes a table as it creates it, files are left that are no table, and
-        no catalog makes one there. One that Delta has and the catalog has not yet is taken over."""
+        no catalog makes one there. Raises Failed where such files are, as of a run that was killed in between."""
         columns = [
             f"`{field.name}` {field.dataType.simpleString()} COMMENT {_text(field.metadata.get('comment', ''))}"
             for field in schema.fields
         ]
         table_properties = ", ".join(f"{_text(name)} = {_text(value)}" for name, value in properties.items())
-        self._spark.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._name(table)} ({', '.join(columns)}) USING delta"
-            + (f" TBLPROPERTIES ({table_properties})" if properties else "")
-        )
+        make = f"CREATE TABLE IF NOT EXISTS {self._name(table)} ({', '.join(columns)}) USING delta"
+        try:
+            self._spark.sql(make + (f" TBLPROPERTIES ({table_properties})" if properties else ""))
+        except PySparkException as error:
+            if error.getCondition() != _NOT_EMPTY:
+                raise
+            raise Failed(
+                f"Where the table {self._root}.written_{table} belongs are files, but no catalog has a table there, as "
+                "of a run that was killed; remove that folder."
+            ) from None
         return True
 
     def save(self, writer: DataFrameWriter, table: str) -> None:

@@ -139,7 +139,7 @@ class Cluster:
         for node in reversed(self.nodes):
             self.start(node)
         for broker in BROKERS:
-            wait_until(lambda broker=broker: is_listening(self.ports[broker]), 120)  # type: ignore[misc]
+            wait_until(lambda broker=broker: is_listening(self.ports[broker]), 120)
 
     def start(self, node: int) -> None:
         """Start a node's process."""

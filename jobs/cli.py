@@ -32,6 +32,7 @@ from jobs.nightly.summary_command import summary
 from jobs.nightly.upkeep_command import optimize, prune
 from jobs.read.commands import export, form_option, redact, shell, sql, tables
 from jobs.report.command import report
+from jobs.warehouse_option import warehouse_option
 
 if TYPE_CHECKING:
     from jobs.settings import Settings
@@ -125,17 +126,6 @@ def main(debug: bool) -> None:
     """
     if debug:
         os.environ["KAFKA_REWIND_DEBUG"] = "1"
-
-
-def warehouse_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--warehouse`, the same for every command."""
-    return click.option(
-        "--warehouse",
-        "root",
-        default="./warehouse",
-        show_default=True,
-        help="Folder or URL of the tables, or catalog.schema.",
-    )(command)
 
 
 def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:

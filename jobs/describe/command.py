@@ -9,6 +9,7 @@ import click
 
 from jobs.read.commands import COPIED, engine_option
 from jobs.time_option import moment_option_value
+from jobs.warehouse_option import warehouse_option
 
 if TYPE_CHECKING:
     from udfs.describe.kafka_topics import Selection
@@ -54,13 +55,7 @@ def _flags(help_texts: Mapping[str, str]) -> Decorator:
 @click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @engine_option(COPIED)
-@click.option(
-    "--warehouse",
-    "root",
-    default="./warehouse",
-    show_default=True,
-    help="Folder or URL of the tables, or catalog.schema.",
-)
+@warehouse_option
 def describe(
     when: str,
     topic: str | None,

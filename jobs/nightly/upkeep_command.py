@@ -11,18 +11,12 @@ import click
 
 from jobs.read.commands import form_option
 from jobs.time_option import moment_option_value
+from jobs.warehouse_option import warehouse_option
 
 if TYPE_CHECKING:
     from jobs.progress import Progress
     from jobs.warehouse.tables import Warehouse
 
-_warehouse = click.option(
-    "--warehouse",
-    "root",
-    default="./warehouse",
-    show_default=True,
-    help="Folder or URL of the tables, or catalog.schema.",
-)
 _keep_hours = click.option(
     "--keep-hours", type=click.FloatRange(min=1), default=168.0, show_default=True, help="Old files stay so long."
 )
@@ -30,7 +24,7 @@ _no_wait = click.option("--no-wait", is_flag=True, help="Fail at once if another
 
 
 @click.command()
-@_warehouse
+@warehouse_option
 @_keep_hours
 @_no_wait
 @form_option
@@ -55,7 +49,7 @@ def optimize(root: str, keep_hours: float, no_wait: bool, form: str) -> None:
     "--before", required=True, metavar="TIME", help="What is before goes: 2026-08-21, or -90d from the last event on."
 )
 @click.option("--cluster", help="Only of this cluster.")
-@_warehouse
+@warehouse_option
 @_keep_hours
 @_no_wait
 @form_option

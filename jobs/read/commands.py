@@ -7,20 +7,15 @@ from typing import Any
 
 import click
 
+from jobs.warehouse_option import warehouse_option
+
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What every command takes that reads published tables."""
-    warehouse = click.option(
-        "--warehouse",
-        "root",
-        default="./warehouse",
-        show_default=True,
-        help="Folder or URL of the tables, or catalog.schema.",
-    )
     cluster = click.option("--cluster", metavar="NAME", help="Only the rows of this cluster.")
-    return cluster(warehouse(command))
+    return cluster(warehouse_option(command))
 
 
 def output_options(default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -120,13 +115,7 @@ def shell(cluster: str | None, root: str) -> None:
 @click.option(
     "--key", "key_file", required=True, metavar="FILE", help="File with the key: the same key, the same names."
 )
-@click.option(
-    "--warehouse",
-    "root",
-    default="./warehouse",
-    show_default=True,
-    help="Folder or URL of the tables, or catalog.schema.",
-)
+@warehouse_option
 def redact(to: str, key_file: str, root: str) -> None:
     """Copy the published tables to the new folder TO, without names of topics, hosts, principals, clients and folders.
 

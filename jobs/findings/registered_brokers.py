@@ -34,7 +34,6 @@ def registered(
         _stays(brokers)
         .join(F.broadcast(kraft_clusters.select("cluster", F.lit(True).alias("is_kraft"))), "cluster", "left")
         .join(last, "cluster")
-        .withColumn("end", F.when(F.col("is_kraft"), F.least("end", "shutdown_since")).otherwise(F.col("end")))
         .withColumn("day", days(F.col("begin") - doubt(), F.greatest("begin", F.coalesce("end", "last")) + doubt()))
         .drop("last")
     )
@@ -48,15 +47,17 @@ def registered(
         .withColumn("known_since", span_around(at)["since"])
         .alias("asked")
         .join(F.broadcast(by_day).alias("stays"), reduce(and_, [*is_same, was_so]), "left")
-        .select("asked.*", "is_up", "begin", "end")
+        .select("asked.*", "is_up", "begin", "end", "is_kraft", "shutdown_since")
     )
     is_known = F.col("begin") >= F.col("known_since")
+    shuts_down = F.coalesce(F.col("is_kraft") & (F.col("shutdown_since") < at + doubt()), F.lit(False))
     known = around.groupBy(*DECISION).agg(
         F.first("replicas").alias("replicas"),
-        F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("certain"),
+        F.collect_set(F.when(is_known & F.col("is_up"), F.col("broker"))).alias("registered"),
+        F.collect_set(F.when(is_known & F.col("is_up") & ~shuts_down, F.col("broker"))).alias("certain"),
         F.collect_set(F.when(is_known & ~F.col("is_up"), F.col("broker"))).alias("gone"),
     )
-    return known.where("size(certain) > 0 OR size(gone) > 0").select(
+    return known.where("size(registered) > 0 OR size(gone) > 0").select(
         *DECISION, "certain", F.array_except("replicas", "gone").alias("possible")
     )
 

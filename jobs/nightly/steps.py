@@ -307,9 +307,12 @@ def write_verdicts(work: Work) -> None:
     elections, states, reassignments, outages, topics = map(work.table, names)
     all_topics = work.whole("topic_timeline")
     logged_terms, spans = terms, _known_spans(work, CONTROLLER_LOGS)
-    if not all(is_kraft for _, is_kraft in by_cluster.values()):
+    of_kraft = [cluster for cluster, (_, is_kraft) in by_cluster.items() if is_kraft]
+    if len(of_kraft) < len(by_cluster):
         logged_terms = checkpointed(to_logged_terms(terms, work.inputs.events))
-        spans = checkpointed(within_terms(spans, logged_terms))
+        # a controller of KRaft has replayed what the ones before knew
+        of_zookeeper = logged_terms.where(~F.col("cluster").isin(*of_kraft))
+        spans = checkpointed(within_terms(spans, of_zookeeper))
 
     def verdicts() -> DataFrame:
         of_decisions = to_verdicts(

@@ -586,7 +586,7 @@ def test_the_screen_of_the_kraft_cluster(kraft: Run) -> None:
     assert "nodes 0, 1, 2, 3, 4, 100, 101, 102" in text
     assert "nothing rejected" in text
     assert "4 terms: 100 (epoch 2) 11:50:02.109" in text
-    assert "  unclean      7 unclean elections, the 5 first:" in text
+    assert "  unclean      7 unclean elections, the 5 that lost most:" in text
     assert "  7 unclean elections lost 236 records; in 2 of them the last leader itself led on.\n" in text
     assert "1 cancelled, 11 completed" in text
     assert ", 0 do not," in text

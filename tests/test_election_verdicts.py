@@ -123,6 +123,18 @@ SHUTS_DOWN = {
         (LAST_KNOWN, "unknown", ("unclean_shutdown",)),
         ({**LAST_KNOWN, "certainly_online": [0, 1, 4]}, "violated", ()),
         ({**LAST_KNOWN, "last_known_before": [0]}, "violated", ()),
+        # 0, which led last, is away: an unclean election, which the topic allows, does not ask who is eligible
+        (
+            {
+                **LAST_KNOWN,
+                "last_known_before": [0],
+                "unclean_enabled": True,
+                "certainly_online": [1],
+                "possibly_online": [1, 4],
+            },
+            "holds",
+            (),
+        ),
         (SHUTS_DOWN, "holds", ()),
         ({**SHUTS_DOWN, "certainly_online": [3, 4]}, "violated", ()),
         # somebody may have asked for it

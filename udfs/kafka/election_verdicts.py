@@ -147,12 +147,12 @@ def _judge(
         judgement = check_choice(decide, logged, *online)
         if judgement.verdict == HOLDS or not is_kraft:
             return judgement
+        leaves_replicas = not set(row["replicas_before"]) <= set(row["replicas"])
+        if leaves_replicas and (cancelled := check_choice(revert, logged, *online)).verdict == HOLDS:
+            return cancelled
         if elr_enabled and check_choice(without_restarted, logged, *online).verdict == HOLDS:
             return Judgement(UNKNOWN, judgement.expected, judgement.actual, (_RESTARTED,))
-        if set(row["replicas_before"]) <= set(row["replicas"]):
-            return judgement
-        cancelled = check_choice(revert, logged, *online)
-        return cancelled if cancelled.verdict == HOLDS else judgement
+        return judgement
 
     if is_kraft:
         kinds: list[str] = [kind for kind in _KINDS if is_allowed or kind != ElectionKind.UNCLEAN]

@@ -31,6 +31,15 @@ CHANNEL = (
 SESSION = ("kafka.zookeeper.ZooKeeperClient", "kafka.zookeeper.ZooKeeperClient$", "kafka.controller.ZookeeperClient")
 ZK_CONNECTION = ("org.apache.zookeeper.ClientCnxn",)
 
+CONFIG_MANAGER = (
+    "kafka.server.DynamicConfigManager",
+    "kafka.server.DynamicConfigManager$",
+    "kafka.server.DynamicConfigManager$ConfigChangedNotificationHandler$",
+    "kafka.server.ZkConfigManager",
+    "kafka.server.ZkConfigManager$",
+    "kafka.server.ZkConfigManager$ConfigChangedNotificationHandler$",
+)
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "controller_server_starting",
@@ -269,14 +278,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "topic_config_changed",
-        (
-            "kafka.server.DynamicConfigManager",
-            "kafka.server.DynamicConfigManager$",
-            "kafka.server.DynamicConfigManager$ConfigChangedNotificationHandler$",
-            "kafka.server.ZkConfigManager",
-            "kafka.server.ZkConfigManager$",
-            "kafka.server.ZkConfigManager$ConfigChangedNotificationHandler$",
-        ),
+        CONFIG_MANAGER,
         text="Processing override for entityPath: topics/<topic> with config: <config:rest>",
         sample="Processing override for entityPath: topics/pay-in with config: HashMap(min.insync.replicas -> 2)",
         reads={"topic": "pay-in", "config": "HashMap(min.insync.replicas -> 2)"},
@@ -285,14 +287,7 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         "broker_config_changed",
-        (
-            "kafka.server.DynamicConfigManager",
-            "kafka.server.DynamicConfigManager$",
-            "kafka.server.DynamicConfigManager$ConfigChangedNotificationHandler$",
-            "kafka.server.ZkConfigManager",
-            "kafka.server.ZkConfigManager$",
-            "kafka.server.ZkConfigManager$ConfigChangedNotificationHandler$",
-        ),
+        CONFIG_MANAGER,
         text="Processing override for entityPath: brokers/<entity:word> with config: <config:rest>",
         sample=(
             "Processing override for entityPath: brokers/4 with config: "

@@ -50,6 +50,10 @@ node_id | file_id | at          | logger              | event_type              
 0       | c       | 15:00:06    | kafka.controller    | broker_failure                  |                  | brokers=3                                   | 3 fails
 0       | s       | 15:00:06    | state.change.logger | partition_state_change          | 1                |                                             | without 3
 0       | c       | 15:00:07    | kafka.controller    | broker_startup                  |                  | brokers=3                                   | 3 is back
+# another controller reigned meanwhile: whom this one believed alive before is not known to be
+0       | c       | 15:00:08    | kafka.controller    | controlled_shutdown_started     |                  | broker=1                                    | 1 leaves
+0       | c       | 15:00:50    | kafka.controller    | controller_epoch_incremented    | 3                |                                             | elected anew
+0       | s       | 15:00:51    | state.change.logger | partition_state_change          | 3                |                                             | who is alive?
 """
 COVERAGE = """
 node_id | kind         | since      | until
@@ -85,6 +89,9 @@ for 3, too     | controlled_shutdown | controlled_shutdown | 3     | 3
 3 fails        | offline             | broker_failure      | 1     | []
 without 3      | offline             | broker_failure      | 1     | []
 3 is back      | offline             | broker_startup      | 1,3   | []
+1 leaves       | controlled_shutdown | controlled_shutdown | 1,3   | 1
+elected anew   | offline             | controller_failover |       | []
+who is alive?  | offline             | controller_failover |       | []
 """
 
 
@@ -107,5 +114,6 @@ def test_only_lines_asked_for_but_all_that_they_go_by(frame: Frame, same: Same) 
         then    |          |                     | 3     | []
         for 3, too | controlled_shutdown | controlled_shutdown | 3 | 3
         without 3  | offline | broker_failure   | 1     | []
+        who is alive? | offline | controller_failover |  | []
         """,
     )

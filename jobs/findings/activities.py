@@ -30,12 +30,15 @@ ACTIVITIES = {
     "unclean_election_enabled_default": ("offline", "unclean_election_enabled"),
     "unclean_election_enabled_topic": ("offline", "unclean_election_enabled"),
     "controller_elected": ("offline", "controller_failover"),
+    "controller_epoch_incremented": ("offline", "controller_failover"),
     "preferred_election_started": ("preferred", None),
 }
 """Event type -> strategy of the elections that it leads to, and their trigger; None: its lines do not tell it."""
 
 LEADER_MOVES = ("reassignment_leader_not_in_new_replicas", "reassignment_leader_dead")
 """Events by which a reassignment looks for another leader; they list its target."""
+TERM_BEGINS = ("controller_elected", "controller_epoch_incremented")
+"""Events by which a controller begins its term, knowing nobody; the second one alone is in its log until 1.0."""
 LIVE_LISTS = ("broker_set_changed", "controller_context_live_brokers")
 """Events that list the live brokers."""
 SHUTDOWN_LISTS = ("controlled_shutdown_shutting_down_brokers", "controller_context_shutting_down_brokers")
@@ -84,7 +87,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     `live_evidence`), `shutting_down` then, and `target_replicas` of the reassignment that looked for a leader last.
 
     `known_spans`: rows of `to_known_spans` of controllers' logs, by cluster and node. What stands before a hole in the
-    node's log is not known after it.
+    node's log is not known after it, nor what the node believed as a controller before in the term that begins.
 
     Lines of equal time in two files of one node: first what the controller set out to do, then what it did. A
     controller's lines are put in order in one place; so only those of these types and of CONTEXT_EVENTS are, for most
@@ -109,10 +112,14 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .orderBy("at", "rank", "line", "file_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    alive = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
+    begins = F.col("event_type").isin(*TERM_BEGINS)
+    live_list = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
+    live_line = F.array(F.struct("node_id", "file_id", "line"))
+    alive = F.when(begins | live_list.isNotNull(), F.struct(live_list.alias("ids"), live_line.alias("evidence")))
     target = F.when(F.col("event_type").isin(*LEADER_MOVES), printed_ids("target_replicas"))
-    alive_line = F.when(alive.isNotNull(), F.array(F.struct("node_id", "file_id", "line")))
-    listed = F.when(F.col("event_type").isin(*SHUTDOWN_LISTS), F.coalesce(ids_of("shutting_down_brokers"), nobody))
+    listed = F.when(
+        begins | F.col("event_type").isin(*SHUTDOWN_LISTS), F.coalesce(ids_of("shutting_down_brokers"), nobody)
+    )
     move = F.when(
         F.col("event_type").isin(SHUTDOWN_STARTED, SHUTDOWN_DONE),
         F.struct(
@@ -130,14 +137,13 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
             {
                 "activity": F.last(_activity(), ignorenulls=True).over(so_far),
                 "target_replicas": F.last(target, ignorenulls=True).over(so_far),
-                "alive": F.last(alive, ignorenulls=True).over(so_far),
-                "live_evidence": F.last(alive_line, ignorenulls=True).over(so_far),
+                "live_list": F.last(alive, ignorenulls=True).over(so_far),
                 "shutting_down": F.aggregate(F.collect_list("move").over(since_list), last_listed, _after_move),
             }
         )
         .where(is_wanted)
         .withColumns(_of_activity())
-        .drop("rank", "listed", "move", "list_number", "known_since", "activity")
+        .drop("rank", "listed", "move", "list_number", "known_since", "activity", "live_list")
     )
 
 
@@ -149,7 +155,10 @@ def _of_activity() -> dict[str, Column]:
     """
     failing = F.coalesce("activity.failing", F.array().cast(IDS))
     names = ("strategy", "trigger")
-    return {name: F.col(f"activity.{name}") for name in names} | {"alive": F.array_except("alive", failing)}
+    return {name: F.col(f"activity.{name}") for name in names} | {
+        "alive": F.array_except("live_list.ids", failing),
+        "live_evidence": F.when(F.col("live_list.ids").isNotNull(), F.col("live_list.evidence")),
+    }
 
 
 def _after_move(shutting_down: Column, move: Column) -> Column:

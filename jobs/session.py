@@ -29,9 +29,10 @@ OWN = "spark.kafka_rewind.own_session"
 MANY = "spark.kafka_rewind.many_logs"
 """Whether a session of our own works on logs of LARGE_BYTES or more."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-SMALL_BYTES = 48 << 20
+SMALL_BYTES = 16 << 20
 """Logs up to this size are small: compiling each query to Java costs more than running it uncompiled. A nightly run
-over 28 MB takes 88 CPU seconds uncompiled and 104 compiled, one over 63 MB 141 and 123."""
+over 8 MB at INFO, most of it elections, takes 179 CPU seconds uncompiled and 194 compiled; one over 24 MB 379
+uncompiled, one over 27 MB 310 compiled."""
 ONE_TASK_BYTES = 4 << 20
 """Logs up to this size make one task of each stage: starting a task costs more than it does, and several tables are
 written at once."""

@@ -38,9 +38,9 @@ LOSS_HORIZON = timedelta(hours=6)
 LEAD = timedelta(hours=1)
 """How long before the first of these a window begins."""
 
-WORTH_EVENTS, WORTH_SHARE = 100_000, 1 / 3
+WORTH_EVENTS, WORTH_SHARE = 50_000, 1 / 3
 """A window that leaves out fewer events, or a smaller part of all, is not worth it: all of them take no longer
-than what a window needs besides."""
+than what a window needs besides. One that leaves out 38,000 of 62,000 takes 238 CPU seconds, all of them 247."""
 
 BEGINS: Mapping[str, str] = {
     "clock_offsets": "hour",

@@ -22,6 +22,7 @@ TOPICS: dict[str, tuple[list[list[int]], dict[str, str]]] = {
     "a-1": ([[2, 3, 4], [3, 4, 0], [4, 0, 1]], {"min.insync.replicas": "2"}),
 }
 REASSIGN = ["kafka.admin.ReassignPartitionsCommand", "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"]
+TOPICS_TOOL = ["kafka.admin.TopicCommand"]
 ELECT = ["kafka.admin.LeaderElectionCommand", "org.apache.kafka.tools.LeaderElectionCommand"]
 MOST_AWAY = 2
 """Brokers that are down or frozen at once."""
@@ -158,8 +159,14 @@ class Faults:
         from confluent_kafka.admin import NewTopic
 
         self.log("create_topic", topic=name, assignment=assigned, config=config)
-        topic = NewTopic(name, len(assigned), replica_assignment=assigned, config=config)
-        self.admin.create_topics([topic])[name].result(30)
+        if release_of(self.cluster.version) < (3,):  # brokers take the client's assignments for empty ones
+            replicas = ",".join(":".join(map(str, one)) for one in assigned)
+            settings = [part for key, value in config.items() for part in ("--config", f"{key}={value}")]
+            create = ["--create", "--topic", name, "--replica-assignment", replicas, *settings]
+            self.cluster.tool(TOPICS_TOOL, "--bootstrap-server", self.cluster.bootstrap, *create)
+        else:
+            topic = NewTopic(name, len(assigned), replica_assignment=assigned, config=config)
+            self.admin.create_topics([topic])[name].result(30)
         self.topics[name] = assigned
 
     def change_topics(self) -> None:

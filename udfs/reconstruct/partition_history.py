@@ -16,7 +16,7 @@ from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.begun_terms import isrs_of_begun
-from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState
+from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState, not_over
 
 CLOCKS_US = 1_000_000
 """Nodes' clocks may be so far apart: nobody reports a leader's change by more before the leader says it makes it."""
@@ -137,8 +137,10 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
     begun: list[EpochObservation] = []  # first lines of the leader epochs since, of which there are no others
     # partition epoch of the controller's next write, if all writes so far are known
     next_epoch: int | None = None
-    for leader_epoch, group in groupby(observations, key=lambda o: o.leader_epoch):
-        rows = list(group)
+    for number, (leader_epoch, group) in enumerate(groupby(observations, key=lambda o: o.leader_epoch)):
+        rows = list(group) if number else not_over(list(group))
+        if not rows:
+            continue
         if before is not None and all(o.is_begin for o in rows) and len({o.leader for o in rows}) == 1:
             begun.append(rows[0])
             continue

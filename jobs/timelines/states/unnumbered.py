@@ -34,7 +34,7 @@ def with_unnumbered_states(
 ) -> DataFrame:
     """States by partition epoch -> ORDERED_STATES: those of incarnations with lines that lack it are put in order
     anew, and what follows between them from replicas that went offline, if any did."""
-    to_order, states = unnumbered.incarnations, unnumbered.observations
+    to_order, states = unnumbered.incarnations, unnumbered.observations.withColumn("is_listed", F.lit(False))
     complete = numbered.where(is_complete())
     if unnumbered.listed is not None:
         states, to_order = _with_listed(unnumbered.listed, complete, states, to_order)
@@ -64,7 +64,8 @@ def _with_listed(
     once = listed.withColumn("first", F.row_number().over(Window.partitionBy(*state).orderBy("at", "file_id", "line")))
     news = once.where("first = 1").drop("first").join(complete.select(*state), state, "left_anti")
     news = checkpointed(news)
-    return states.unionByName(news), checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
+    with_news = states.unionByName(news.withColumn("is_listed", F.lit(True)))
+    return with_news, checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
 
 
 def _with_begins(
@@ -95,6 +96,7 @@ def _epoch_observations(
             F.min("at").alias("at"),
             F.min("line").alias("line"),
             F.min("controller_epoch").alias("controller_epoch"),
+            F.min("is_listed").alias("is_listed"),
             first_assignment().alias("first_assignment"),
             evidence().alias("evidence"),
         )

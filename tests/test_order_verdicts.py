@@ -105,7 +105,7 @@ def test_each_term_is_judged_once() -> None:
 COLUMNS = (
     "controller_id", "controller_epoch", "correlation_id", "leader", "leader_epoch", "from_state", "to_state",
     "target_broker", "replica", "deletes", "life", "registered_at", "current_leader_epoch", "replicas",
-    "target_replicas", "adding_replicas", "removing_replicas", "node_release",
+    "target_replicas", "adding_replicas", "removing_replicas", "node_release", "log_since",
 )  # fmt: skip
 RECEIVED, LEADS = "leader_and_isr_request_received", "become_leader_started"
 CHANGED, REPLICA, STOP = "partition_state_change", "replica_state_change", "stop_replica_request_sent"

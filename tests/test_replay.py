@@ -201,6 +201,8 @@ kraft   | 100     | controller | 09:00:00   | 2026-11-23 12:00:00
 kraft   | 100     | controller | 2026-11-25 09:59:00 | 2026-11-25 11:00:00
 # other logs tell nothing of brokers
 kraft   | 2       | server     | 09:00:00   | 2026-11-26 12:00:00
+# here a start of broker 3 would be logged
+late    | 3       | server     | 09:00:00   | 12:00:00
 """
 KRAFT_VERDICTS = """
 topic      | rule           | subject                      | verdict  | missing_inputs

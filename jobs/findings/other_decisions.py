@@ -27,11 +27,15 @@ def to_silent_outages(
     outages: DataFrame, states: DataFrame, brokers: DataFrame, controllers: DataFrame, events: DataFrame
 ) -> DataFrame:
     """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
-    member of the ISR was registered while a controller was at work, with what `judge_silence` wants."""
-    next_missing = F.lead("missing_before").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
+    member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
+
+    States before which some are missing, by their partition epochs, else by leader epochs, may have ended the wait."""
+    in_order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    skipped = F.lead("leader_epoch").over(in_order) - F.col("leader_epoch") - 1
+    next_missing = F.coalesce(F.lead("missing_before").over(in_order), skipped)
     leaderless = (
         states.withColumn("next_missing", next_missing)
-        .where("leader = -1 AND coalesce(next_missing, 0) = 0 AND replicas IS NOT NULL")
+        .where("leader = -1 AND coalesce(next_missing, 0) <= 0 AND replicas IS NOT NULL")
         .select(
             *INCARNATION, F.col("since").alias("state_since"), F.col("until").alias("state_until"),
             F.explode(F.array_intersect("isr", "replicas")).alias("broker"),

@@ -105,7 +105,7 @@ def to_verdicts(
     judged = _with_facts(known, of_cluster, facts.kraft_clusters, of_term)
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
         transition_verdicts: lambda: to_transitions(events, topics).join(of_term, term, "left"),
-        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node),
+        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node, facts.coverage, settings),
         reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
         outage_verdicts: lambda: to_silent_outages(outages, states, brokers, logged_terms, events),
@@ -216,6 +216,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         "ordinal",
         "isr",
         "leader",
+        "replicas",
         F.col("since").alias("begin"),
         end.alias("end"),
         is_followed.alias("is_followed"),
@@ -234,7 +235,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         .groupBy(*key)
         .agg(
             F.array_sort(F.collect_list(F.struct("ordinal", "isr", "lines"))).alias("states"),
-            F.collect_list(F.when(may_be_last, F.struct("leader", "isr", "lines"))).alias("ends"),
+            F.collect_list(F.when(may_be_last, F.struct("leader", "isr", "replicas", "lines"))).alias("ends"),
             (
                 F.min("is_followed")
                 & (F.min("begin") <= F.first("since"))

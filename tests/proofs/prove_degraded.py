@@ -332,10 +332,11 @@ def missing_of(scorer: Any, states: Sequence[Any], rows: Sequence[Any]) -> list[
 def as_the_logs_show(scorer: Any, truth: Any, rows: Sequence[Any]) -> None:
     """The truth as logs that begin amid it can show it, by rows of partition_timeline that were made of them.
 
-    What happened LATE_MS before their first line they may log. Of a topic that was deleted before it nothing is in any
+    What happened LATE_MS before their first line they may log, and what a leader was about to write at their last one
+    was there within SKEW_MS. Of a topic that was deleted before it nothing is in any
     line: incarnations are counted from the first one that was there since.
     """
-    begin, end = truth.window[0] - LATE_MS, truth.window[1]
+    begin, end = truth.window[0] - LATE_MS, truth.window[1] + SKEW_MS
     rows_of = {
         "partition_timeline": truth.states,
         "offline_partitions": truth.offline(),

@@ -23,7 +23,8 @@ class EpochObservation:
     - only that the leader began to lead in it, `is_begin`: the ISR is None.
 
     `is_of_creation`: lines show that the partition was created then, or after; else it may have been there before.
-    `is_listed`: nothing states it but lists of all that a controller had cached (until 1.0), which may have been over.
+    `is_listed`: nothing states it but lists of all that a controller had cached, which may have been over as the logs
+    begin.
 
     `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
     not; since `whole_since` the logs of all brokers are that are known by then, and `there` is who these are. `key` is
@@ -68,9 +69,9 @@ def not_over(observations: Sequence[EpochObservation]) -> list[EpochObservation]
     """Those of the first leader epoch that is known, in their order, without states that may have ended before the logs
     begin.
 
-    Until 1.0 a controller learns late that a leader changed the ISR, in 0.8 never: what only its list of all partitions
-    has was true once. Without a leader nobody changes it; and it was not over if other lines have the same, as changes
-    do that start from it.
+    A controller learns late that a leader changed the ISR (until 2.6), in 0.8 never: what only its list of all
+    partitions has was true once. Without a leader nobody changes it; and it was not over if other lines have the same,
+    as changes do that start from it.
     """
     others = {isr for o in observations if not o.is_listed for isr in (o.isr, o.isr_before)}
     return [o for o in observations if not o.is_listed or o.is_of_creation or o.leader == NO_LEADER or o.isr in others]

@@ -41,6 +41,7 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("there", IDS, "Those brokers."),
         column("is_begin", FLAG, "The line only tells that `leader` began the leader epoch; null: it tells more."),
         column("is_listed", FLAG, "Only lists of a controller's cache state it; null: other lines do."),
+        column("is_report", FLAG, "The leader reports that it wrote it; null: it does not."),
         column("created_at", TIME, "First line that shows the partition's creation; null: none does."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
         column("replicas", IDS, "Assignment that was logged first; null not logged."),
@@ -135,6 +136,7 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
                 bool(row["is_begin"]),
                 row["created_at"] is not None,
                 bool(row["is_listed"]),
+                bool(row["is_report"]),
                 number,
             )
 

@@ -26,6 +26,8 @@ class EpochObservation:
     `is_listed`: nothing states it but lists of all that a controller had cached, which may have been over as the logs
     begin.
 
+    `is_report`: the leader itself reports a state, which it wrote with that partition epoch.
+
     `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
     not; since `whole_since` the logs of all brokers are that are known by then, and `there` is who these are. `key` is
     the caller's name for it.
@@ -45,6 +47,7 @@ class EpochObservation:
     is_begin: bool = False
     is_of_creation: bool = True
     is_listed: bool = False
+    is_report: bool = False
     key: int = 0
 
 

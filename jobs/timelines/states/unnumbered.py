@@ -127,7 +127,7 @@ def _epoch_observations(
     )  # fmt: skip
     return (
         numbered.withColumns(no_change)
-        .withColumn("line", F.lit(0).cast("long"))
+        .withColumns({"line": F.lit(0).cast("long"), "is_report": F.col("by_leader")})
         .unionByName(states, allowMissingColumns=True)
         .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
         .unionByName(begun, allowMissingColumns=True)

@@ -111,6 +111,9 @@ ACCEPTED = {  # two requests that broker 1 applies -> whether the second one was
     "the same leader epoch by a later request, while no start would be logged": (
         received(1, 1, 1, 4, 20, log_since=None) + received(5, 1, 1, 4, 21, log_since=None), None
     ),
+    "the same leader epoch by a request of the same id, while no start would be logged": (
+        received(1, 1, 1, 4, 0, log_since=None) + received(5, 1, 1, 4, 0, log_since=None), None
+    ),
     "the same leader epoch behind a hole in the log of starts": (
         received(1, 1, 1, 4, 20) + received(5, 1, 1, 4, 21, log_since=4), None
     ),

@@ -274,7 +274,9 @@ def _is_same_process(earlier: Line, later: Line) -> bool:
     """Whether one process surely received two requests, no start of which is logged: a controller's ids do not fall on
     one connection; where starts would not be logged, they are one request."""
     terms = [(line["controller_id"], line["controller_epoch"]) for line in (earlier, later)]
-    is_one = later["log_since"] is None and earlier["correlation_id"] == later["correlation_id"]
+    kinds = earlier["event_type"], later["event_type"]
+    is_begin = kinds[1] == RECEIVED or (kinds[0] in OBEYED and kinds[1] in OBEYED)
+    is_one = later["log_since"] is None and earlier["correlation_id"] == later["correlation_id"] and not is_begin
     is_same_connection = later["log_since"] is not None and earlier["correlation_id"] <= later["correlation_id"]
     return terms[0] == terms[1] and bool(is_one or is_same_connection)
 

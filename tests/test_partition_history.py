@@ -74,6 +74,13 @@ CASES = {  # evidence -> states
            4 @20: 2 leads 1 long there""",
         ["3.? @1: 1 leads 1,2", "3.? @9: 1 leads 1", "4.? @20: 2 leads 1"],
     ),
+    "a printed state long before the leader made one like it is another one": (
+        """7 @1000000: 1 leads 1,2 #11 long there
+           7 @9000000: 1 makes 1 -> 1,2 long there
+           8 @40000000: 2 leads 2 #16 long there""",
+        ["7.11 @1000000: 1 leads 1,2", "7.? @9000000: 1 leads 1", "7.? @9000000: 1 leads 1,2",
+         "8.16 @40000000: 2 leads 2"],
+    ),
     "a leader that reports another ISR in between came back to the one that it began with": (
         """2 @1: 1 leads 1 long there
            2 @5: 1 leads 1,2 #4 long there, reported

@@ -17,6 +17,7 @@ from jobs.timelines.kafka_releases import to_node_releases, to_process_releases,
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS, REASSIGNMENTS
 from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.spark import EVIDENCE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
 from udfs.kafka.election_verdicts import judge_election
@@ -220,7 +221,7 @@ holes      | kraft_election | holes-0#0 leader epoch 7     | holds    | []
 unseen     | kraft_election | unseen-0#0 leader epoch 7    | holds    | []
 unseen2    | kraft_election | unseen2-0#0 leader epoch 7   | unknown  | live_brokers
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
-undated    | kraft_election | undated-0#0 leader epoch 3   | unknown  | live_brokers
+undated    | kraft_election | undated-0#0 leader epoch 3   | unknown  | live_brokers,unclean.leader.election.enable
 """
 # States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
 # not assigned
@@ -478,7 +479,8 @@ def union(frame: Frame, table: Table, *texts: str) -> DataFrame:
 @pytest.fixture(scope="module")
 def verdicts(frame: Frame) -> DataFrame:
     """VERDICTS of all of the above."""
-    elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(frame(ELECTIONS, KRAFT_ELECTIONS))
+    of_kraft = frame(ELECTIONS, KRAFT_ELECTIONS).withColumn("evidence", F.array().cast(EVIDENCE))
+    elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(of_kraft)
     states = union(frame, PARTITION_TIMELINE, STATES, LATE_STATES, MOVED_STATES, UNDATED_STATES)
     terms = union(frame, CONTROLLER_TIMELINE, TERMS, LATE_TERMS, MOVED_TERMS)
     rows = to_verdicts(

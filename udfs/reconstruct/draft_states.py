@@ -50,7 +50,8 @@ class DraftIndex:
             return
         alike = self.by_isr.setdefault(isr, [])
         begun = alike[: bisect_right(alike, observation.at, key=lambda draft: draft.at)]
-        if not begun and not (epoch is None and self._is_before_chain(alike, observation.at)):
+        is_alone = epoch is None and bool(self.by_epoch)
+        if not begun and (is_alone or not self._is_before_chain(alike, observation.at)):
             begun = alike[:1]
         if begun and epoch is not None and self._is_left_before(begun[-1], epoch):
             begun = []
@@ -76,4 +77,4 @@ class DraftIndex:
     def _is_before_chain(self, alike: Sequence[DraftState], at: int) -> bool:
         """Whether a time is before the leader made any of some states: there was one like them before its first line
         that is known."""
-        return not self.by_epoch and bool(alike) and alike[0].step.change is not None and at < alike[0].at - CLOCKS_US
+        return bool(alike) and alike[0].step.change is not None and at < alike[0].at - CLOCKS_US

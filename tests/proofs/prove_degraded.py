@@ -285,7 +285,7 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
 
     stated = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
     in_time = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
-    begins = {}
+    begins: dict[tuple[Any, ...], int] = {}
     for state in sorted(in_time, key=lambda state: state["since"]):
         begins.setdefault(scorer.identity(state), state["since"])
     sure = [

@@ -27,7 +27,11 @@ _PLACE = ("at", "node_id", "file_id", "line", "life", "registered_at")
 def row_of(record: Record) -> dict[str, Any]:
     """A record as the verdicts want it, read by the rules."""
     event = read_message(record["logger"], record["message"]) or {"event_type": None}
-    row = {name: _number(event.get(name)) for name in _PRINTED} | {name: record[name] for name in _PLACE}
+    row = (
+        {name: _number(event.get(name)) for name in _PRINTED}
+        | {name: record[name] for name in _PLACE}
+        | {"log_since": 0}
+    )
     row |= {name: None if event.get(name) is None else _numbers(event[name]) for name in _LISTS}
     partitions = event.get("partitions")
     names = None if partitions is None else [f"{p['topic']}-{p['partition']}" for p in partitions]

@@ -12,6 +12,7 @@ from jobs.timelines.observations import (
     printed_ids,
     to_listed_observations,
     to_observations,
+    to_selected_observations,
     to_unnumbered_observations,
 )
 from schemas.ingest import EVENTS
@@ -122,6 +123,28 @@ def test_states_without_partition_epoch(frame: Frame, same: Same) -> None:
     same(to_unnumbered_observations(frame(EVENTS, UNNUMBERED)), OBSERVED_WITHOUT_EPOCH)
 
 
+SELECTED_STATES = """
+topic   | partition | at       | event_type                | node_id | leader | leader_epoch | isr | fields
+# at INFO nothing else shows the election; what was selected at first could not be written
+chosen  | 0         | 10:00:00 | offline_election_selected | 0       | 2      | 1            | 2,3 |
+chosen  | 0         | 10:00:01 | offline_election_selected | 0       | 3      | 1            | 3   |
+chosen  | 0         | 10:05:00 | offline_election_selected | 0       | 2      | 3            | 2   |
+# at TRACE the controller logs what it wrote
+written | 0         | 10:00:00 | offline_election_selected | 0       | 2      | 1            | 2   |
+written | 0         | 10:00:01 | partition_state_change    | 0       | 2      | 1            | 2   | to_state=OnlinePartition
+written | 0         | 10:05:00 | offline_election_selected | 0       | 2      | 3            | 2   |
+"""
+OBSERVED_SELECTIONS = """
+topic  | at       | leader | leader_epoch | partition_epoch | isr
+chosen | 10:00:01 | 3      | 1            |                 | 3
+chosen | 10:05:00 | 2      | 3            |                 | 2
+"""
+
+
+def test_states_that_controllers_are_about_to_write(frame: Frame, same: Same) -> None:
+    same(to_selected_observations(frame(EVENTS, SELECTED_STATES)), OBSERVED_SELECTIONS)
+
+
 def test_states_that_controllers_list(frame: Frame, same: Same) -> None:
     """With or without partition epoch; a topic that is being deleted, and what lacks the ISR, are no state."""
     listed = [
@@ -137,14 +160,18 @@ def test_states_that_controllers_list(frame: Frame, same: Same) -> None:
         )
         for row in listed
     )
-    event = frame(EVENTS, "event_type\ncontroller_all_leaders").drop("partitions")
+    texts = "event_type | message\ncontroller_all_leaders | [Controller id=1] All leaders = cache-0 -> (Leader:2"
+    event = frame(EVENTS, texts).drop("partitions")
     events = event.withColumn("partitions", F.expr(f"array({array})"))
     same(
         to_listed_observations(events),
-        """topic | partition | leader | leader_epoch | partition_epoch | isr
-           cache | 0         | 2      | 5            |                 | 2,3
-           cache | 1         | -1     | 5            | 9               | 3""",
+        """topic | partition | leader | leader_epoch | partition_epoch | isr | is_by_comma
+           cache | 0         | 2      | 5            |                 | 2,3 | false
+           cache | 1         | -1     | 5            | 9               | 3   | false""",
     )
+    bracketed = "[Controller 1]: After leader election, leader cache is updated to Map([cache,0] -> (Leader:2"
+    until_0_10 = to_listed_observations(events.withColumn("message", F.lit(bracketed)))
+    assert {row["is_by_comma"] for row in until_0_10.collect()} == {True}
 
 
 # KRaft names the topic by its id alone where it prints the state before an election

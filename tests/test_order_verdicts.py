@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.findings.other_decisions import to_created_topics
-from schemas.timelines import PARTITION_TIMELINE, TOPIC_TIMELINE
+from jobs.findings.other_decisions import to_created_topics, with_run_of_terms
+from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from udfs.kafka.creation_verdicts import judge_addition
 from udfs.kafka.failover_verdicts import judge_failover
 from udfs.kafka.gauge_verdicts import judge_gauge
@@ -17,7 +17,7 @@ from udfs.kafka.releases import Release
 from udfs.kafka.verdict_rows import controller_verdicts, creation_verdicts, request_verdicts
 
 if TYPE_CHECKING:
-    from tests.conftest import Frame
+    from tests.conftest import Frame, Same
 
 MS = 1000
 
@@ -105,7 +105,7 @@ def test_each_term_is_judged_once() -> None:
 COLUMNS = (
     "controller_id", "controller_epoch", "correlation_id", "leader", "leader_epoch", "from_state", "to_state",
     "target_broker", "replica", "deletes", "life", "registered_at", "current_leader_epoch", "replicas",
-    "target_replicas", "adding_replicas", "removing_replicas", "node_release",
+    "target_replicas", "adding_replicas", "removing_replicas", "node_release", "log_since",
 )  # fmt: skip
 RECEIVED, LEADS = "leader_and_isr_request_received", "become_leader_started"
 CHANGED, REPLICA, STOP = "partition_state_change", "replica_state_change", "stop_replica_request_sent"
@@ -228,6 +228,7 @@ TOPICS = """
 cluster | topic | incarnation | since
 c       | a     | 0           | 10:00
 c       | old   | 0           | 08:00
+c       | begun | 0           | 08:00
 """
 STATES = """
 cluster | topic | partition | incarnation | ordinal | since    | leader_epoch | partition_epoch | replicas
@@ -242,6 +243,9 @@ c       | old   | 5         | 0           | 0       | 10:00    | 0            | 
 c       | old   | 6         | 0           | 0       | 10:00    | 0            | 0               | 1,1
 # a first assignment that is not known
 c       | old   | 7         | 0           | 0       | 10:00    | 0            | 0               |
+# logs begin when partition 0 has been reassigned: it may have had two replicas
+c       | begun | 0         | 0           | 7       | 09:00    | 4            | 7               | 1,2,3
+c       | begun | 5         | 0           | 0       | 10:00    | 0            | 0               | 3,1
 """
 
 
@@ -251,13 +255,39 @@ def test_partitions_of_new_topics_and_added_ones(frame: Frame) -> None:
     shown = {
         topic: [[p["partition"] for p in row[name]] for name in ("partitions", "added")] for topic, row in rows.items()
     }
-    assert shown == {"a": [[0, 1], [2]], "old": [[], [5, 6]]}
-    assert {topic: sorted(row["factors"]) for topic, row in rows.items()} == {"a": [2, 3], "old": []}
-    assert {topic: row["knows_factors"] for topic, row in rows.items()} == {"a": True, "old": False}
+    assert shown == {"a": [[0, 1], [2]], "old": [[], [5, 6]], "begun": [[], [5]]}
+    assert {topic: sorted(row["factors"]) for topic, row in rows.items()} == {"a": [2, 3], "old": [], "begun": [3]}
+    knows_factors = {topic: row["knows_factors"] for topic, row in rows.items()}
+    assert knows_factors == {"a": True, "old": False, "begun": False}
     judged = creation_verdicts([{**row, "kraft_began": None} for row in rows.values()], {"c": ("4.1", True)})
     assert sorted((row["rule"], row["subject"], row["verdict"]) for row in judged) == [
         ("added_partitions", "a-2#0", "violated"),
+        ("added_partitions", "begun-5#0", "unknown"),
         ("added_partitions", "old-5#0", "unknown"),
         ("added_partitions", "old-6#0", "violated"),
         ("assignment_at_creation", "a#0", "holds"),
     ]
+
+
+TERMS = """
+cluster | controller_id | controller_epoch | mode      | since
+zk      | 1             | 2                | zookeeper | 10:00
+zk      | 2             | 3                | zookeeper | 10:05
+# of those before the logs are missing
+zk      | 1             | 10               | zookeeper | 10:20
+# quorums skip epochs
+kraft   | 100           | 3                | kraft     | 10:00
+kraft   | 101           | 7                | kraft     | 10:10
+"""
+RUNS = """
+cluster | controller_epoch | run_since
+zk      | 2                | 10:00
+zk      | 3                | 10:00
+zk      | 10               | 10:20
+kraft   | 3                |
+kraft   | 7                |
+"""
+
+
+def test_terms_of_controllers_without_a_log_in_between(frame: Frame, same: Same) -> None:
+    same(with_run_of_terms(frame(CONTROLLER_TIMELINE, TERMS)), RUNS)

@@ -25,13 +25,14 @@ PARTITION = {"cluster": "c", "topic": "a", "partition": 0, "incarnation": 0}
 COLUMNS = (
     "controller_id", "controller_epoch", "correlation_id", "leader", "leader_epoch", "to_state", "target_broker",
     "current_leader_epoch", "deletes", "life", "registered_at", "replica", "from_state", "replicas", "target_replicas",
-    "adding_replicas", "removing_replicas",
+    "adding_replicas", "removing_replicas", "log_since",
 )  # fmt: skip
 
 
 def line(at_s: float, node_id: int, event_type: str, **values: Any) -> dict[str, Any]:
     """A line of the first life of a node, numbered by its time."""
-    usual: dict[str, Any] = {**dict.fromkeys(COLUMNS), "life": 1, "controller_epoch": 7, "file_id": f"f{node_id}"}
+    process = {"life": 1, "log_since": 0, "file_id": f"f{node_id}"}
+    usual: dict[str, Any] = {**dict.fromkeys(COLUMNS), **process, "controller_epoch": 7}
     place = {"at": int(at_s * SECOND), "node_id": node_id, "line": int(at_s * 10)}
     return {**usual, "event_type": event_type, **place, **values}
 
@@ -105,6 +106,16 @@ ACCEPTED = {  # two requests that broker 1 applies -> whether the second one was
     ),
     "the same leader epoch on another connection, of a process whose start is not logged": (
         received(1, 1, 1, 4, 20, life=0) + received(5, 1, 1, 4, 1, life=0), None
+    ),
+    # where no log of starts is there, even ids that rise may be of two processes
+    "the same leader epoch by a later request, while no start would be logged": (
+        received(1, 1, 1, 4, 20, log_since=None) + received(5, 1, 1, 4, 21, log_since=None), None
+    ),
+    "the same leader epoch by a request of the same id, while no start would be logged": (
+        received(1, 1, 1, 4, 0, log_since=None) + received(5, 1, 1, 4, 0, log_since=None), None
+    ),
+    "the same leader epoch behind a hole in the log of starts": (
+        received(1, 1, 1, 4, 20) + received(5, 1, 1, 4, 21, log_since=4), None
     ),
     "the same leader epoch after one that names no leader": (
         received(1, 1, -1, 4, 20) + received(5, 1, 1, 4, 21), "holds"

@@ -20,7 +20,8 @@ def evidence(text: str, coverage: tuple[int, int] | None = ALL_THE_TIME) -> list
     """One observation per line: leader epoch, time, then one of
 
     `1 leads 1,2` (with `#3`: prints partition epoch 3), `1 makes 1,2 -> 1` (with `refused` or `in doubt`), `refreshed`,
-    `1 begins`.
+    `1 begins`; `listed`: only a list states it; `long there`: no line shows the partition's creation;
+    `reported`: the leader says that it wrote it.
     The logs of brokers 1 to 3 are there all the time.
     """
     rows = []
@@ -30,7 +31,8 @@ def evidence(text: str, coverage: tuple[int, int] | None = ALL_THE_TIME) -> list
         printed = re.search(r"#(\d+)", what)
         row = EpochObservation(
             epoch, at, partition_epoch=int(printed[1]) if printed else None, coverage=coverage, whole_since=0,
-            there=frozenset({1, 2, 3}), key=key,
+            there=frozenset({1, 2, 3}), is_listed="listed" in what, is_report="reported" in what,
+            is_of_creation="long there" not in what, key=key,
         )  # fmt: skip
         if state := re.match(r"(-?\d+) leads ([\d,]+)", what):
             row = replace(row, leader=int(state[1]), isr=ids(state[2]))
@@ -61,6 +63,46 @@ def shown(states: list[OrderedState]) -> list[str]:
 
 
 CASES = {  # evidence -> states
+    "what only a list has as logs begin was once: the leader may have changed it since": (
+        """3 @1: 1 leads 1,2 listed, long there
+           4 @20: 2 leads 1,2,3 long there""",
+        ["4.? @20: 2 leads 1,2,3"],
+    ),
+    "it still is if the leader's first change starts from it": (
+        """3 @1: 1 leads 1,2 listed, long there
+           3 @9: 1 makes 1,2 -> 1 long there
+           4 @20: 2 leads 1 long there""",
+        ["3.? @1: 1 leads 1,2", "3.? @9: 1 leads 1", "4.? @20: 2 leads 1"],
+    ),
+    "a printed state long before the leader made one like it is another one": (
+        """7 @1000000: 1 leads 1,2 #11 long there
+           7 @9000000: 1 makes 1 -> 1,2 long there
+           8 @40000000: 2 leads 2 #16 long there""",
+        ["7.11 @1000000: 1 leads 1,2", "7.? @9000000: 1 leads 1", "7.? @9000000: 1 leads 1,2",
+         "8.16 @40000000: 2 leads 2"],
+    ),
+    "a leader that reports another ISR in between came back to the one that it began with": (
+        """2 @1: 1 leads 1 long there
+           2 @5: 1 leads 1,2 #4 long there, reported
+           2 @9: 1 leads 1 #5 long there, reported""",
+        ["2.? @1: 1 leads 1", "2.4 @5: 1 leads 1,2", "2.5 @9: 1 leads 1"],
+    ),
+    "one that reports nothing in between still has it": (
+        """2 @1: 1 leads 1 long there
+           2 @9: 1 leads 1 #5 long there
+           2 @12: 1 leads 1,2 #6 long there, reported""",
+        ["2.5 @1: 1 leads 1", "2.6 @12: 1 leads 1,2"],
+    ),
+    "nobody changes it where nobody leads": (
+        """3 @1: -1 leads 1 listed, long there
+           4 @20: 1 leads 1 long there""",
+        ["3.? @1: -1 leads 1", "4.? @20: 1 leads 1"],
+    ),
+    "what a list has of a later leader epoch is as its controller wrote it": (
+        """3 @1: 1 leads 1,2 long there
+           4 @20: 2 leads 2 listed, long there""",
+        ["3.? @1: 1 leads 1,2", "4.? @20: 2 leads 2"],
+    ),
     "each write adds 1, the leader's own too": (
         """0 @1: 1 leads 1,2,3
            0 @5: 1 makes 1,2,3 -> 1,2

@@ -17,6 +17,7 @@ from jobs.timelines.kafka_releases import to_node_releases, to_process_releases,
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS, REASSIGNMENTS
 from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.spark import EVIDENCE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
 from udfs.kafka.decision_rules import INVARIANTS
 from udfs.kafka.election_verdicts import judge_election
@@ -187,6 +188,13 @@ kraft   | unseen2  | 0         | 0           | 2026-11-25 10:01:00 | -1   | 3   
 # just when 1 was fenced: it may have been there or not
 kraft   | blind    | 0         | 0           | 10:01:00 | 1               | 2      | 3            | 1,2        | []         | 1,2      |                 | 2   | false   | true
 """
+# as in `doctored`, but when it was elected is in no line: some time since the line of the state before
+KRAFT_ELECTIONS += """kraft   | undated  | 0         | 0           | 10:01:00 | 1               | 3      | 3            | 1,2        | []         | 1,2,3    | 1,2,3           | 3   | true    | true
+"""
+UNDATED_STATES = """
+cluster | topic   | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | since    | until    | inferred | evidence
+kraft   | undated | 0         | 0           | 3      | 3            | 5               | 3   | 1,2,3    | 10:01:00 | 10:01:00 | true     | 1@f:1
+"""
 BROKERS = """
 cluster | broker | since    | until
 kraft   | 1      | 09:00:00 | 10:00:00
@@ -201,6 +209,8 @@ kraft   | 100     | controller | 09:00:00   | 2026-11-23 12:00:00
 kraft   | 100     | controller | 2026-11-25 09:59:00 | 2026-11-25 11:00:00
 # other logs tell nothing of brokers
 kraft   | 2       | server     | 09:00:00   | 2026-11-26 12:00:00
+# here a start of broker 3 would be logged
+late    | 3       | server     | 09:00:00   | 12:00:00
 """
 KRAFT_VERDICTS = """
 topic      | rule           | subject                      | verdict  | missing_inputs
@@ -211,6 +221,7 @@ holes      | kraft_election | holes-0#0 leader epoch 7     | holds    | []
 unseen     | kraft_election | unseen-0#0 leader epoch 7    | holds    | []
 unseen2    | kraft_election | unseen2-0#0 leader epoch 7   | unknown  | live_brokers
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
+undated    | kraft_election | undated-0#0 leader epoch 3   | unknown  | live_brokers,unclean.leader.election.enable
 """
 # States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
 # not assigned
@@ -468,8 +479,9 @@ def union(frame: Frame, table: Table, *texts: str) -> DataFrame:
 @pytest.fixture(scope="module")
 def verdicts(frame: Frame) -> DataFrame:
     """VERDICTS of all of the above."""
-    elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(frame(ELECTIONS, KRAFT_ELECTIONS))
-    states = union(frame, PARTITION_TIMELINE, STATES, LATE_STATES, MOVED_STATES)
+    of_kraft = frame(ELECTIONS, KRAFT_ELECTIONS).withColumn("evidence", F.array().cast(EVIDENCE))
+    elections = frame(ELECTIONS, ZK_ELECTIONS).unionByName(of_kraft)
+    states = union(frame, PARTITION_TIMELINE, STATES, LATE_STATES, MOVED_STATES, UNDATED_STATES)
     terms = union(frame, CONTROLLER_TIMELINE, TERMS, LATE_TERMS, MOVED_TERMS)
     rows = to_verdicts(
         elections.unionByName(frame(ELECTIONS, LATE_ELECTIONS)).unionByName(frame(ELECTIONS, OLD_ELECTIONS)),

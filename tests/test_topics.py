@@ -68,6 +68,15 @@ twice   | 10:09:00 | log_loaded                   |          | 9
 stray   | 10:00:00 | log_loaded                   |          | 0
 # KRaft's own log is no topic
 __cluster_metadata | 10:00:00 | log_truncated      |          | 0
+# a broker that starts creates what is long there, before the controller replays the topic before
+restarted | 10:00:00 | kraft_partition_created     | T10      | 0
+restarted | 10:09:00 | kraft_topic_created         | T9       |
+restarted | 10:09:00 | kraft_topic_removed         | T9       |
+restarted | 10:09:01 | kraft_topic_created         | T10      |
+# one broker's log: it leads the first one, whose creation is in no line, and what it finds of it later is left over
+leads   | 10:00:00 | partition_leader_epoch_started | T11    | 0
+leads   | 10:05:00 | kraft_partition_created      | T12      | 1
+leads   | 10:06:00 | stray_partition_found        | T11      | 0
 """
 TOPICS = """
 topic | incarnation | topic_id | since    | deletion_started | until    | partitions | evidence
@@ -87,6 +96,10 @@ before | 1          |          | 10:05:00 |                  |          | 1     
 asked | 0           |          | 10:00:00 |                  |          |            | 1@f:34
 fewer | 0           | T3       | 10:00:00 | 10:05:00         | 10:05:00 | 6          | 1@f:35,1@f:36,1@f:37
 fewer | 1           | T4       | 10:06:00 |                  |          | 4          | 1@f:38,1@f:39
+restarted | 0       | T9       | 10:00:00 | 10:00:00         | 10:00:00 |            | 1@f:45,1@f:46
+restarted | 1       | T10      | 10:00:00 |                  |          | 1          | 1@f:44,1@f:47
+leads | 0           | T11      | 10:00:00 | 10:05:00         | 10:05:00 | 1          | 1@f:48
+leads | 1           | T12      | 10:05:00 |                  |          | 2          | 1@f:49
 """
 
 

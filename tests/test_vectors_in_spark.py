@@ -43,7 +43,7 @@ TRANSITION = f"""{PLACE}, {OF_TERM}, at long, node_id int, controller_epoch int,
 REQUEST = f"""{PLACE}, at long, node_id int, file_id string, line long, event_type string, controller_id int,
     controller_epoch int, correlation_id int, leader int, leader_epoch int, replicas array<int>, from_state string,
     to_state string, current_leader_epoch int, target_broker int, replica int, deletes boolean, life int,
-    registered_at long, node_release string, target_replicas array<int>, adding_replicas array<int>,
+    registered_at long, log_since long, node_release string, target_replicas array<int>, adding_replicas array<int>,
     removing_replicas array<int>"""
 NOBODY = 98
 """A broker that no vector has."""
@@ -152,6 +152,7 @@ def request_rows() -> Iterator[Row]:
                     "partition": number, "at": at, "node_id": 1, "file_id": "f", "line": 2 * at + line,
                     "event_type": kind, "controller_id": 3, "controller_epoch": controller_epoch,
                     "correlation_id": at, "leader": 1, "leader_epoch": leader_epoch, "life": 1, "registered_at": 0,
+                    "log_since": 0,
                 }  # fmt: skip
 
 

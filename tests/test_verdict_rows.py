@@ -239,6 +239,26 @@ def test_nobody_is_accused_whom_a_later_release_acquits(case: str) -> None:
     assert (complete["verdict"], complete["missing_inputs"]) == (verdict, missing)
 
 
+LAST_KNOWN = {  # KRaft, assignment of the last state that is known -> what is said of both rules
+    "the target: nothing comes behind it": ([2, 3], ["violated", "violated"]),
+    "still with the replica that goes: the state that completed it is missing": ([2, 3, 1], ["unknown", "unknown"]),
+    "unknown": (None, ["violated", "violated"]),
+}
+
+
+@pytest.mark.parametrize("case", LAST_KNOWN)
+def test_a_reassignment_is_not_judged_by_a_state_before_its_end(case: str) -> None:
+    """From 1 to 2, 3; 1 leads, alone in sync, in the last state that lines show."""
+    replicas, verdicts = LAST_KNOWN[case]
+    last = {"isr": [1], "leader": 1, "lines": [], "replicas": replicas}
+    row = {
+        "cluster": "c", "topic": "a", "partition": 0, "incarnation": 0, "since": 10, "until": 20, "shows_elr": None,
+        "original_replicas": [1], "target_replicas": [2, 3], "adding_replicas": [2, 3], "removing_replicas": [1],
+        "states": [last], "ends": [last], "is_whole": True, "evidence": [],
+    }  # fmt: skip
+    assert [judged["verdict"] for judged in reassignment_verdicts([row], {"c": ("4.1", True)})] == verdicts
+
+
 @pytest.mark.parametrize(
     ("release", "verdict", "missing"),
     [("3.5", "violated", []), ("3.4..3.5.2", "violated", []), ("3.5..", "unknown", ["kafka_release"])],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.controllers import ZOOKEEPER
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.kafka_releases import node_release
 from jobs.timelines.observations import number_of
@@ -27,11 +28,15 @@ def to_silent_outages(
     outages: DataFrame, states: DataFrame, brokers: DataFrame, controllers: DataFrame, events: DataFrame
 ) -> DataFrame:
     """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
-    member of the ISR was registered while a controller was at work, with what `judge_silence` wants."""
-    next_missing = F.lead("missing_before").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
+    member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
+
+    States before which some are missing, by their partition epochs, else by leader epochs, may have ended the wait."""
+    in_order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    skipped = F.lead("leader_epoch").over(in_order) - F.col("leader_epoch") - 1
+    next_missing = F.coalesce(F.lead("missing_before").over(in_order), skipped)
     leaderless = (
         states.withColumn("next_missing", next_missing)
-        .where("leader = -1 AND coalesce(next_missing, 0) = 0 AND replicas IS NOT NULL")
+        .where("leader = -1 AND coalesce(next_missing, 0) <= 0 AND replicas IS NOT NULL")
         .select(
             *INCARNATION, F.col("since").alias("state_since"), F.col("until").alias("state_until"),
             F.explode(F.array_intersect("isr", "replicas")).alias("broker"),
@@ -43,9 +48,10 @@ def to_silent_outages(
         (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown").alias("is_shutting_down"),
         F.slice("evidence", 1, 1).alias("broker_evidence"),
     )  # fmt: skip
-    terms = controllers.select(
+    terms = with_run_of_terms(controllers).select(
         "cluster", "controller_id", "controller_epoch", F.coalesce("active_since", "since").alias("active"),
         F.col("until").alias("replaced_at"), (F.coalesce("ended_by", F.lit("")) == "replaced").alias("ends_replaced"),
+        "run_since",
     )  # fmt: skip
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
@@ -54,6 +60,7 @@ def to_silent_outages(
         .where("state_since >= began AND state_since < ended")
         .join(F.broadcast(stays), ["cluster", "broker"])
         .join(F.broadcast(terms), "cluster")
+        .where("run_since IS NULL OR state_since >= run_since")
         .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
         .where(F.col("from") < F.col("to"))
         .withColumn("waited_ms", milliseconds("from", "to"))
@@ -75,6 +82,17 @@ def to_silent_outages(
             F.array_distinct(F.concat("m.evidence", "m.broker_evidence")).alias("evidence"),
         )
         .withColumnRenamed("broker", "returned")
+    )
+
+
+def with_run_of_terms(controllers: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE -> the same with `run_since`, of ZooKeeper's terms: since when each controller's log is there
+    up to this term. What was the state before may have ended under one whose log is missing."""
+    in_order = Window.partitionBy("cluster").orderBy("controller_epoch")
+    follows = F.coalesce(F.lag("controller_epoch").over(in_order) == F.col("controller_epoch") - 1, F.lit(False))
+    begin = F.when((F.col("mode") == ZOOKEEPER) & ~F.col("follows"), F.col("since"))
+    return controllers.withColumn("follows", follows).withColumn(
+        "run_since", F.last(begin, ignorenulls=True).over(in_order)
     )
 
 
@@ -127,7 +145,7 @@ def to_created_topics(states: DataFrame, topics: DataFrame) -> DataFrame:
     as their first state is there and has an assignment.
 
     `at`: when the first of these was there; `factors`: how many replicas partition 0 had at any time, `knows_factors`
-    whether its assignment is always known.
+    whether its assignment is always known, from its first state on.
     """
     topic = ["cluster", "topic", "incarnation"]
     state = F.struct("leader_epoch", "partition_epoch", "replicas", "since", "evidence")
@@ -149,7 +167,7 @@ def to_created_topics(states: DataFrame, topics: DataFrame) -> DataFrame:
     grouped = first.groupBy(*topic).agg(
         F.array_sort(F.collect_list(F.when(is_born, partition))).alias("all"),
         F.flatten(F.collect_list("factors")).alias("factors"),
-        F.coalesce(F.max("knows_factors"), F.lit(False)).alias("knows_factors"),
+        F.coalesce(F.max(F.col("knows_factors") & is_born), F.lit(False)).alias("knows_factors"),
         F.min(F.when(is_born, F.col("first.since"))).alias("at"),
         F.min(F.when(is_born & is_first, F.col("first.since"))).alias("first_since"),
     )

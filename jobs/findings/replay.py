@@ -33,6 +33,7 @@ from jobs.timelines.kafka_releases import to_node_releases
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.findings import VERDICTS
+from schemas.spark import IDS
 from udfs.kafka import rebalance_verdicts as rebalance_lines
 from udfs.kafka import refusal_verdicts as refusal_lines
 from udfs.kafka.election_verdicts import ASSIGNMENT_ORDER
@@ -105,7 +106,7 @@ def to_verdicts(
     judged = _with_facts(known, of_cluster, facts.kraft_clusters, of_term)
     planning: dict[Callable[..., Any], Callable[[], DataFrame]] = {
         transition_verdicts: lambda: to_transitions(events, topics).join(of_term, term, "left"),
-        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node),
+        request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node, facts.coverage, settings),
         reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
         outage_verdicts: lambda: to_silent_outages(outages, states, brokers, logged_terms, events),
@@ -118,7 +119,7 @@ def to_verdicts(
         known_by = to_election_inputs(
             elections, states, brokers, topics, known_spans, events, settings, facts.kraft_clusters, *before
         )
-        inputs = checkpointed(known_by.join(_first_of_epochs(printed), [*INCARNATION, "leader_epoch"], "left"))
+        inputs = checkpointed(_with_first_states(known_by, printed))
         caused = to_caused_states(judged, inputs, brokers, known_spans, facts.kraft_clusters)
         registrations = _registrations(brokers, facts, takeovers)
         by_release = {election_verdicts: inputs, state_verdicts: caused}
@@ -144,16 +145,33 @@ def _with_facts(states: DataFrame, of_cluster: DataFrame, rules: DataFrame, of_t
 
 def _first_of_epochs(states: DataFrame) -> DataFrame:
     """States with `printed` -> INCARNATION, leader_epoch, `state_evidence`, `printed`, `partition_epoch` of the first
-    state of each leader epoch."""
-    first = F.min_by(F.struct("evidence", "printed", "partition_epoch"), "ordinal").alias("first")
+    state of each leader epoch, and `is_undated`: it is inferred, no step of a controller is known that made it (which
+    would be its second line), and the next state is as old."""
+    is_undated = F.col("inferred") & F.col("since").eqNullSafe(F.col("until")) & (F.size("evidence") < 2)
+    of_state = F.struct("evidence", "printed", "partition_epoch", is_undated.alias("is_undated"))
+    first = F.min_by(of_state, "ordinal").alias("first")
     return (
         states.groupBy(*INCARNATION, "leader_epoch")
         .agg(first)
         .select(
             *INCARNATION, "leader_epoch", F.col("first.evidence").alias("state_evidence"), "first.printed",
-            "first.partition_epoch",
+            "first.partition_epoch", "first.is_undated",
         )
     )  # fmt: skip
+
+
+def _with_first_states(elections: DataFrame, states: DataFrame) -> DataFrame:
+    """Elections with what they were decided by -> the same with the columns of `_first_of_epochs`; who was alive is
+    unknown at a time that is."""
+    elections = elections.join(_first_of_epochs(states), [*INCARNATION, "leader_epoch"], "left")
+    nobody, is_undated = F.array().cast(IDS), F.coalesce("is_undated", F.lit(False))
+    return elections.withColumns(
+        {name: F.when(is_undated, nobody).otherwise(F.col(name)) for name in ONLINE}
+        | {
+            "live_brokers": F.when(~is_undated, F.col("live_brokers")),
+            "lists_live": F.col("lists_live") & ~is_undated,
+        }
+    ).drop("is_undated")
 
 
 def _by_release(judged: Mapping[Callable[..., Any], DataFrame], releases: Releases) -> DataFrame:
@@ -216,6 +234,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         "ordinal",
         "isr",
         "leader",
+        "replicas",
         F.col("since").alias("begin"),
         end.alias("end"),
         is_followed.alias("is_followed"),
@@ -234,7 +253,7 @@ def _completed(reassignments: DataFrame, states: DataFrame) -> DataFrame:
         .groupBy(*key)
         .agg(
             F.array_sort(F.collect_list(F.struct("ordinal", "isr", "lines"))).alias("states"),
-            F.collect_list(F.when(may_be_last, F.struct("leader", "isr", "lines"))).alias("ends"),
+            F.collect_list(F.when(may_be_last, F.struct("leader", "isr", "replicas", "lines"))).alias("ends"),
             (
                 F.min("is_followed")
                 & (F.min("begin") <= F.first("since"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.timelines.kafka_releases import node_release
+from jobs.timelines.known_spans import SLACK, to_known_spans
 from jobs.timelines.observations import number_of, printed_ids
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from udfs.kafka import reassignment_steps
@@ -17,10 +18,14 @@ from udfs.kafka.request_verdicts import LINES
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
+
+    from jobs.settings import Settings
 
 _STARTS = ("broker_starting", "kafka_version", "broker_started")
 """Lines by which a process shows that it has started; a start counts once for each."""
+SERVER_LOGS = ("server",)
+"""Kinds of logs in which these stand."""
 
 
 _OF_PARTITION = (*LINES, STOP_SENT, *reassignment_steps.LINES)
@@ -29,10 +34,16 @@ ABOUT_REQUESTS = (*_OF_PARTITION, reassignment_steps.UNLISTED, REPLICA_CHANGE)
 
 
 def to_requests_by_partition(
-    events: DataFrame, topics: DataFrame, brokers: DataFrame, node_releases: DataFrame
+    events: DataFrame,
+    topics: DataFrame,
+    brokers: DataFrame,
+    node_releases: DataFrame,
+    coverage: DataFrame,
+    settings: Settings,
 ) -> DataFrame:
-    """EVENTS, TOPIC_TIMELINE, BROKER_TIMELINE, rows of `to_node_releases` -> INCARNATION and the columns of `Line`,
-    those of one incarnation together in order of time."""
+    """EVENTS, TOPIC_TIMELINE, BROKER_TIMELINE, rows of `to_node_releases`, LOG_COVERAGE -> INCARNATION and the columns
+    of `Line`, those of one incarnation together in order of time."""
+    server_spans = to_known_spans(coverage, SERVER_LOGS, settings.coverage_tolerance, "cluster", "node_id")
     node = ["cluster", "node_id"]
     starts = (
         events.where(F.col("event_type").isin(*_STARTS) & F.col("node_id").isNotNull())
@@ -42,9 +53,36 @@ def to_requests_by_partition(
     registrations = brokers.groupBy("cluster", F.col("broker").alias("node_id")).agg(
         F.collect_list("since").alias("registrations")
     )
+    at = F.col("at")
+
+    def is_at_the_time(span: Column) -> Column:
+        return (span["since"] - doubt() <= at) & (at <= span["until"] + F.lit(SLACK))
+
+    return (
+        with_incarnation(_lines_by_partition(events), topics)
+        .join(F.broadcast(starts), node, "left")
+        .join(F.broadcast(registrations), node, "left")
+        .join(F.broadcast(node_releases), node, "left")
+        .join(F.broadcast(server_spans), node, "left")
+        .withColumns(
+            {
+                "life": F.size(F.filter("starts", lambda start: start <= at)),
+                "log_since": F.get(F.filter("spans", is_at_the_time), F.lit(0))["since"],
+                "node_release": node_release(at),
+                "registered_at": F.array_max(F.filter("registrations", lambda since: since <= at + doubt())),
+            }
+        )
+        .drop("starts", "registrations", "processes", "spans")
+        .repartition(*INCARNATION)
+        .sortWithinPartitions(*INCARNATION, "at", "line", "file_id")
+    )
+
+
+def _lines_by_partition(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, partition and the columns of `Line` that a line itself prints."""
     from_state, to_state = F.col("fields")["from_state"], F.col("fields")["to_state"]
     is_step = to_state.isin(*STATES, "NewReplica", "OfflineReplica") | (from_state == "NewReplica")
-    lines = _of_one_partition(
+    return _of_one_partition(
         events.where(
             F.col("event_type").isin(*_OF_PARTITION, reassignment_steps.UNLISTED)
             | ((F.col("event_type") == REPLICA_CHANGE) & is_step)
@@ -61,23 +99,6 @@ def to_requests_by_partition(
         number_of("target_broker").alias("target_broker"),
         (F.col("fields")["delete_partition"] == "true").alias("deletes"),
     )  # fmt: skip
-    at = F.col("at")
-    return (
-        with_incarnation(lines, topics)
-        .join(F.broadcast(starts), node, "left")
-        .join(F.broadcast(registrations), node, "left")
-        .join(F.broadcast(node_releases), node, "left")
-        .withColumns(
-            {
-                "life": F.size(F.filter("starts", lambda start: start <= at)),
-                "node_release": node_release(at),
-                "registered_at": F.array_max(F.filter("registrations", lambda since: since <= at + doubt())),
-            }
-        )
-        .drop("starts", "registrations", "processes")
-        .repartition(*INCARNATION)
-        .sortWithinPartitions(*INCARNATION, "at", "line", "file_id")
-    )
 
 
 def _of_one_partition(lines: DataFrame) -> DataFrame:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.observations import SELECTED
+
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-SELECTED = "offline_election_selected"
-"""Event by which OfflinePartitionLeaderSelector logs whom it chose, at INFO."""
 UNCLEAN = "unclean_leader_election"
 """Event by which it says before, at WARN, that nobody of the ISR is alive: the choice is unclean."""
 STRATEGIES = {

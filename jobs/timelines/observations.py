@@ -49,6 +49,8 @@ OBSERVATIONS = T.StructType(
 
 UNNUMBERED = ("controller_isr_removed", "reassignment_isr_listener_fired")
 """Events until 1.0: as FULL_STATE_EVENTS, without partition epoch."""
+SELECTED = "offline_election_selected"
+"""A controller until 1.0 is about to write whom it elects for a partition without a leader."""
 LEADER_STARTED = "partition_leader_epoch_started"
 """A leader begins a leader epoch (2.6 on), with the ISR that it was sent; the partition epoch from 3.3 on."""
 REFRESHED = "leader_epoch_updated"
@@ -97,8 +99,9 @@ def assignment_in_order(replicas: Column) -> Column:
     return F.when(~F.coalesce(a_set | to_come, F.lit(False)), replicas)
 
 
-def select_observations(events: DataFrame, **columns: Column) -> DataFrame:
-    """OBSERVATIONS from events; columns that are not given are the event's own, or null."""
+def select_observations(events: DataFrame, *others: str, **columns: Column) -> DataFrame:
+    """OBSERVATIONS from events, and other columns of theirs; columns that are not given are the event's own, or
+    null."""
     own = set(events.columns)
     picked = [
         columns[f.name].alias(f.name)
@@ -106,7 +109,7 @@ def select_observations(events: DataFrame, **columns: Column) -> DataFrame:
         else (F.col(f.name) if f.name in own else F.lit(None).cast(f.dataType).alias(f.name))
         for f in OBSERVATIONS
     ]
-    return events.select(*picked)
+    return events.select(*picked, *others)
 
 
 def to_observations(
@@ -211,17 +214,40 @@ def to_unnumbered_observations(events: DataFrame, kraft_clusters: DataFrame | No
     )
 
 
+def to_selected_observations(events: DataFrame) -> DataFrame:
+    """EVENTS -> OBSERVATIONS without partition epoch, of what SELECTED is about to write, of partitions whose
+    transitions no controller logs (TRACE), which would show what was written.
+
+    Where a state cannot be written the controller reads it anew, and selects again, for the same leader epoch: the last
+    selection counts.
+    """
+    partition = ["cluster", "topic", "partition"]
+    changed = events.where("event_type = 'partition_state_change' AND topic IS NOT NULL").select(*partition).distinct()
+    in_order = Window.partitionBy(*partition, "node_id").orderBy("at", "line")
+    is_again = F.lead("leader_epoch").over(in_order) == F.col("leader_epoch")
+    is_whole = F.expr("topic IS NOT NULL AND leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
+    selected = events.where((F.col("event_type") == SELECTED) & is_whole).withColumn("is_again", is_again)
+    last = selected.where("is_again IS NULL OR NOT is_again").join(changed, partition, "left_anti")
+    return select_observations(
+        last, isr=sorted_ids(F.col("isr")), replicas=F.lit(None).cast(IDS), controller_epoch=F.lit(None).cast("int")
+    )
+
+
 def to_listed_observations(events: DataFrame) -> DataFrame:
     """EVENTS -> OBSERVATIONS of the lines in which ZooKeeper controllers list states: their cache, and requests that
-    they could not send. Many are old by then; some lack the partition epoch."""
+    they could not send. Many are old by then; some lack the partition epoch.
+
+    And `is_by_comma`: partitions are printed as `[topic,0]`, as until 0.10.
+    """
     listed = events.where(F.col("event_type").isin(*LISTED_STATE_EVENTS) & F.col("partitions").isNotNull())
     one = F.explode("partitions").alias("one")
-    rows = listed.select("cluster", "at", "node_id", "file_id", "line", one).select(
-        "cluster", "at", "node_id", "file_id", "line", "one.*"
-    )
+    names = ["cluster", "at", "node_id", "file_id", "line", "is_by_comma"]
+    is_by_comma = F.coalesce(F.col("message").rlike(r"\[[^\[\],]+,\d+\]"), F.lit(False))
+    rows = listed.withColumn("is_by_comma", is_by_comma).select(*names, one).select(*names, "one.*")
     is_state = (F.col("leader") > -2) & F.col("leader_epoch").isNotNull() & F.col("isr").isNotNull()
     return select_observations(
         rows.where(is_state & F.col("topic").isNotNull()),
+        "is_by_comma",
         isr=sorted_ids(F.col("isr")),
         replicas=F.lit(None).cast(IDS),
         controller_epoch=F.lit(None).cast("int"),

@@ -40,6 +40,8 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("whole_since", TIME, "From when to `at` the logs of all brokers are there; null: they are not."),
         column("there", IDS, "Those brokers."),
         column("is_begin", FLAG, "The line only tells that `leader` began the leader epoch; null: it tells more."),
+        column("is_listed", FLAG, "Only lists of a controller's cache state it; null: other lines do."),
+        column("is_report", FLAG, "The leader reports that it wrote it; null: it does not."),
         column("created_at", TIME, "First line that shows the partition's creation; null: none does."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
         column("replicas", IDS, "Assignment that was logged first; null not logged."),
@@ -133,6 +135,8 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
                 frozenset(row["there"] or ()),
                 bool(row["is_begin"]),
                 row["created_at"] is not None,
+                bool(row["is_listed"]),
+                bool(row["is_report"]),
                 number,
             )
 

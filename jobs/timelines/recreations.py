@@ -22,6 +22,8 @@ LOG_DELETED = "replica_deletion_scheduled"
 """A broker gave up its replica: its topic is deleted, or the partition reassigned."""
 ON_DISK = "log_loaded"
 """Lines of brokers that start about what is on their disks, be the topic deleted long ago."""
+CREATING = "partition_creation_callback"
+"""A ZooKeeper controller begins to create partitions."""
 EPOCH_EVENTS = (
     "leader_and_isr_request_received",
     "metadata_cache_updated",
@@ -67,6 +69,15 @@ def to_incarnation_starts(events: DataFrame, life_starts: LifeStarts) -> DataFra
         )
         .select("cluster", "topic", incarnation_starts("deleted", "signs", "births").alias("starts"))
     )
+
+
+def to_creations(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, topic_id, partition, at: lines that show that partitions are new (`is_creation`), and
+    by which a ZooKeeper controller begins to create them (INFO)."""
+    names = ["cluster", "topic", "topic_id", "partition", "at"]
+    listed = events.where((F.col("event_type") == CREATING) & F.col("partitions").isNotNull())
+    one = listed.select("cluster", "at", F.explode("partitions").alias("p")).select("cluster", "at", "p.*")
+    return events.where(is_creation()).select(*names).unionByName(one.where("topic IS NOT NULL").select(*names))
 
 
 def is_creation() -> Column:

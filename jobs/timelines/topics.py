@@ -39,6 +39,8 @@ _REQUESTS = (
     "kraft_create_partitions_failed",
 )
 """Lines about what somebody asked for: topics that they name may never have been created."""
+_LEFT_OVER = ("stray_partition_found",)
+"""Lines about what is left on a disk of a topic that is gone."""
 _CREATIONS = ("kraft_topic_created", "metadata_topic", "kraft_partition_created")
 _REMOVALS = ("kraft_topic_removed", "metadata_remove_topic")
 
@@ -107,15 +109,13 @@ def _creations(mentions: DataFrame) -> DataFrame:
 
 
 def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
-    """_MENTION, EVENTS -> _INTERVAL of topics with ids, numbered by when they were created.
+    """_MENTION, EVENTS -> _INTERVAL of topics with ids, in the order in which they were there.
 
-    Lines that name a partition without the topic's id count where the name had one id only.
+    Whoever starts replays what was long ago, each in its order: the topic that lines name last was there last. A name
+    of which a creation is logged has an incarnation for each id that lines show to be there, its creation logged or
+    not. Lines that name a partition without the topic's id count where the name had one id only.
     """
-    created = (
-        _creations(mentions)
-        .groupBy("cluster", "topic", "topic_id")
-        .agg(F.min("at").alias("created_at"), evidence(2).alias("evidence"))
-    )
+    created = _shown_ids(mentions)
     removed = (
         events.where(F.col("event_type").isin(*_REMOVALS) & F.col("topic_id").isNotNull())
         .groupBy("cluster", "topic_id")
@@ -130,15 +130,15 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
     )
     by_name = highest.where("topic_id IS NULL").select("cluster", "topic", F.col("highest").alias("by_name"))
     is_only = F.count(F.lit(1)).over(Window.partitionBy("cluster", "topic")) == 1
-    in_order = Window.partitionBy("cluster", "topic").orderBy("created_at", "topic_id")
+    in_order = Window.partitionBy("cluster", "topic").orderBy("last_at", "first_shown_at", "topic_id")
     return (
         created.join(removed, ["cluster", "topic_id"], "left")
         .join(by_id, ["cluster", "topic_id"], "left")
         .join(by_name, ["cluster", "topic"], "left")
         # a controller that starts replays creations and removals long after: a topic is no younger than the lines with
         # its id, and had ended when the next one was there
-        .withColumn("since", F.least("created_at", "first_at"))
-        .withColumn("until", F.when(F.col("until").isNotNull(), F.least("until", F.lead("since").over(in_order))))
+        .withColumn("since", F.least("first_shown_at", "first_at"))
+        .withColumn("until", F.least("until", F.lead("since").over(in_order)))
         .withColumn("since", F.least("since", "until"))
         .withColumns(
             {
@@ -149,6 +149,31 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
         )
         .select(*_INTERVAL)
     )
+
+
+def _shown_ids(mentions: DataFrame) -> DataFrame:
+    """_MENTION -> cluster, topic, topic_id, `first_shown_at`, `last_at`, `evidence`: ids of topics of which a creation
+    is logged, and when lines show the first and the last time that there was one."""
+    is_creation = F.col("event_type").isin(*_CREATIONS)
+    topic = ("cluster", "topic")
+    return (
+        mentions.where(F.col("topic_id").isNotNull() & ~F.col("event_type").isin(*_LEFT_OVER))
+        .groupBy(*topic, "topic_id")
+        .agg(
+            F.max(is_creation).alias("is_created"),
+            F.min("at").alias("first_at_all"),
+            F.min(F.when(is_creation, F.col("at"))).alias("created_at"),
+            F.max("at").alias("last_at"),
+            evidence(2, of=is_creation).alias("of_creation"),
+            evidence(2).alias("evidence"),
+        )
+        .withColumn("has_creation", F.max("is_created").over(Window.partitionBy(*topic)))
+        .where("has_creation")
+        .select(
+            *topic, "topic_id", F.coalesce("created_at", "first_at_all").alias("first_shown_at"), "last_at",
+            F.when(F.col("is_created"), F.col("of_creation")).otherwise(F.col("evidence")).alias("evidence"),
+        )
+    )  # fmt: skip
 
 
 def _with_life_starts(starts: DataFrame, life_starts: LifeStarts) -> DataFrame:

@@ -146,7 +146,7 @@ BEGINS = re.compile(r"starts at Leader Epoch (?P<leader_epoch>\d+) from")
 
 CREATED, REPLAYED = (
     "Creating new QuorumController",
-    re.compile(r"QuorumController id=\d+\] (Replayed|UNCLEAN partition)"),
+    re.compile(r"\[(QuorumController id=|Controller )\d+\] (Replayed|Created|UNCLEAN partition)"),
 )
 STARTING_MS = 60_000
 """A KRaft controller replays the whole metadata log as it starts: when that was no such line tells."""
@@ -155,13 +155,20 @@ REFUSED = re.compile(r"Error when handling request|Unexpected error handling req
 what it says was ever written no such line tells."""
 
 
+UNTIL_0_10 = re.compile(r"\[[^\[\],]+,\d+\] ->")
+"""How lists until 0.10 print partitions."""
+REFRESHED_MS = 90_000
+"""From 0.9 on a controller learns so soon what leaders changed; until then, in 0.8 always, its lists may be old."""
+
+
 Keys = set[tuple[Any, ...]]
 
 
-def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys]:
+def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys, Keys]:
     """Identity and leader epoch of each state whose leader epoch a line prints, and with its begin of each of which a
     line that is not a list of many partitions prints it SOON after; identity and partition epoch of each state of which
-    a line prints that, and of each that its leader logs as a change; notes what lines state of each state.
+    a line prints that, and of each that its leader logs as a change; identity and begin of each state of which no line
+    but a list that may be old prints all; notes what lines state of each state.
 
     A row needs its leader epoch: of what a leader reports without one, in logs that nowhere print it, nothing follows.
     """
@@ -169,29 +176,36 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys]:
     soon: Keys = set()
     placed: Keys = set()
     changed: Keys = set()
+    listed: Keys = set()
+    otherwise: Keys = set()
     attribute, statements = scorer.attribute, scorer.statements
-    is_list = False
+    is_list = is_old = False
 
     started: dict[int, list[int]] = {}
     for node, path in scorer.log_files(truth.folder):
         with open(path, errors="replace") as lines:
-            started.setdefault(node, []).extend(scorer.log_ms(line) for line in lines if CREATED in line)
+            started.setdefault(node, [truth.window[0]]).extend(scorer.log_ms(line) for line in lines if CREATED in line)
 
     def is_replayed(line: str, node: int) -> bool:
         at = scorer.log_ms(line)
         return bool(REPLAYED.search(line)) and any(0 <= at - start <= STARTING_MS for start in started[node])
 
     def looking(line: str, node: int, places: Any) -> Any:
-        nonlocal is_list
+        nonlocal is_list, is_old
         if REFUSED.search(line) or is_replayed(line, node):
             return ()
         is_list = len({place[1:] for place in places}) > 1
+        is_early = scorer.log_ms(line) < truth.window[0] + REFRESHED_MS
+        is_old = is_list and (is_early or UNTIL_0_10.search(line) is not None)
         return statements(line, node, places)
 
     def noting(states: Any, fields: Any, ms: int, skew: int) -> Any:
         state = attribute(states, fields, ms, skew)
         if state is not None and "partition_epoch" in fields:
             placed.add((*scorer.identity(state), state["partition_epoch"]))
+        if state is not None and "isr" in fields:
+            is_unsure = is_old and "partition_epoch" not in fields and state["leader"] is not None
+            (listed if is_unsure else otherwise).add((*scorer.identity(state), state["since"]))
         if state is not None and "was" in fields:
             changed.add((*scorer.identity(state), state["partition_epoch"]))
         if state is not None and "leader_epoch" in fields:
@@ -206,7 +220,7 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys]:
     scorer.attribute, scorer.statements = noting, looking
     scorer.prove(truth, SKEW_MS)
     scorer.attribute, scorer.statements = attribute, statements
-    return epochs, soon, placed, changed
+    return epochs, soon, placed, changed, listed - otherwise
 
 
 def are_told_apart(scorer: Any, states: Sequence[Any], placed: Keys, changed: Keys) -> list[Any]:
@@ -250,7 +264,9 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     """Of each table what the scorer says, and `recall_of_provable`: of the rows that lines of the form prove.
 
     Provable is a state of which lines print all, the leader epoch in one of them, no later than SOON after its end: a
-    controller that starts replays states of any time; and that is told apart from the one before (`are_told_apart`); an
+    controller that starts replays states of any time, as it may as the logs begin; that is not the first of its
+    partition which lines show, by a list that may be old; and that is told apart from the one before
+    (`are_told_apart`); an
     outage that begins with such a state, and was not over by then: nobody would know when it was; an election of which
     a line is logged SOON: a list of all states, as `All leaders =`, proves them, but not that any was elected since the
     logs began.
@@ -261,15 +277,21 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
         table: scorer.score(truth, table, scorer.candidate(str(path), table), SKEW_MS, misses)
         for table, path in rows.items()
     }
-    scorer.report = report
-    epochs, soon, placed, changed = epochs_in_logs(scorer, truth)
+    scorer.report = lambda word, rows, limit, *hint: report(word, rows, limit, *hint) if word == "MISSED" else None
+    epochs, soon, placed, changed, listed = epochs_in_logs(scorer, truth)
 
     def key(row: Any) -> tuple[Any, ...]:
         return (*scorer.identity(row), row["leader_epoch"])
 
     stated = [s for s in truth.tables["partition_timeline"] if s["_full"] and key(s) in epochs]
     in_time = [s for s in stated if s["_full"] <= scorer.end(s) + SOON_MS]
-    states = are_told_apart(scorer, in_time, placed, changed)
+    begins: dict[tuple[Any, ...], int] = {}
+    for state in sorted(in_time, key=lambda state: state["since"]):
+        begins.setdefault(scorer.identity(state), state["since"])
+    sure = [
+        s for s in in_time if s["since"] > begins[scorer.identity(s)] or (*scorer.identity(s), s["since"]) not in listed
+    ]
+    states = are_told_apart(scorer, sure, placed, changed)
     elected = {(*key(s), s["since"]) for s in states} & soon
     in_it = [s for s in states if s["leader"] is None and s["_full"] + SKEW_MS < scorer.end(s)]
     lost = {(*scorer.identity(s), s["since"]) for s in in_it}
@@ -291,6 +313,7 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     rows_of_outages = scorer.candidate(str(rows["offline_partitions"]), "offline_partitions")
     precision, recall = outage_shares(scorer, truth, provable["offline_partitions"], rows_of_outages)
     by_table["offline_partitions"] |= {"precision": precision, "recall_of_provable": recall}
+    scorer.report = report
     if misses:
         truth.tables["partition_timeline"] = states
         path = str(rows["partition_timeline"])
@@ -332,10 +355,11 @@ def missing_of(scorer: Any, states: Sequence[Any], rows: Sequence[Any]) -> list[
 def as_the_logs_show(scorer: Any, truth: Any, rows: Sequence[Any]) -> None:
     """The truth as logs that begin amid it can show it, by rows of partition_timeline that were made of them.
 
-    What happened LATE_MS before their first line they may log. Of a topic that was deleted before it nothing is in any
+    What happened LATE_MS before their first line they may log, and what a leader was about to write at their last one
+    was there within SKEW_MS. Of a topic that was deleted before it nothing is in any
     line: incarnations are counted from the first one that was there since.
     """
-    begin, end = truth.window[0] - LATE_MS, truth.window[1]
+    begin, end = truth.window[0] - LATE_MS, truth.window[1] + SKEW_MS
     rows_of = {
         "partition_timeline": truth.states,
         "offline_partitions": truth.offline(),

@@ -56,6 +56,13 @@ def ending_state(row: Row) -> Mapping[str, Any] | None:
     return next((end for end in row["ends"] or () if _is_end(end, target)), None)
 
 
+def may_show_end(row: Row) -> bool:
+    """Whether one of the states in which a reassignment may have ended can be the one that KRaft wrote as it did: that
+    has the target assignment. Where lines are missing, the last state that is known may still be one before it."""
+    target, ends = set(row["target_replicas"] or ()), row["ends"] or ()
+    return not ends or any(end.get("replicas") is None or set(end["replicas"]) == target for end in ends)
+
+
 def _is_end(end: Mapping[str, Any], target: Collection[int]) -> bool:
     return end["leader"] in (*target, NO_LEADER) and set(end["isr"]) <= set(target)
 

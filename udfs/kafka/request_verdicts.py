@@ -24,8 +24,9 @@ Line = Mapping[str, Any]
 """Columns: `event_type`, `at` (microseconds), `node_id`, `file_id`, `line`; null where the line does not print it:
 `controller_id`, `controller_epoch`, `correlation_id`, `leader`, `leader_epoch`, `replicas`, `isr`, `to_state`,
 `from_state`, `current_leader_epoch`, `target_broker`, `deletes`. `life` counts the starts of the node's process before,
-`registered_at` is the last registration of the broker that writes it that may have been before, `node_release` is what
-that process printed as its version; all null unknown."""
+`log_since` is when the log began, without a hole, in which they stand, null if it is not there; `registered_at` is the
+last registration of the broker that writes it that may have been before, `node_release` is what that process printed as
+its version; all null unknown."""
 
 DECIDED, SENT, RECEIVED = "partition_state_change", "leader_and_isr_request_sent", "leader_and_isr_request_received"
 METADATA_SENT = "update_metadata_request_sent"
@@ -201,7 +202,8 @@ def _accepted(
 
     What a broker knows begins anew with its process, and with a registration: one of either sort may not be logged.
     Before the first start of a process that is logged, its log of those may be missing: there only the requests of one
-    connection, whose ids rise, are surely of one process.
+    connection, whose ids rise, are surely of one process. Where that log is not there (`log_since`), only one request
+    is: until 0.8 a controller's ids rise over its connections, and later a short one may end before the next begins.
     """
     last: Line | None = None
     connection = 0
@@ -211,9 +213,10 @@ def _accepted(
     for line in lines:
         kind = line["event_type"]
         if line["correlation_id"] is not None and line["controller_epoch"] is not None:
-            connection += last is not None and not _is_same_connection(last, line)
+            connection += last is not None and not _is_same_process(last, line)
             last = line
-        life = (line["life"], line["registered_at"], None if line["life"] else connection)
+        is_start_logged = line["life"] and line["log_since"] is not None
+        life = (line["life"], line["log_since"], line["registered_at"], None if is_start_logged else connection)
         if known is None or known.life != life or kind == DELETED or (kind == STOPPED and line["deletes"]):
             known = _Known(life)
         if kind in (STALE, SAME, STOP_STALE, STOP_SAME) and line["leader_epoch"] is not None:
@@ -267,10 +270,15 @@ def _releases(line: Line, of_cluster: Sequence[Release]) -> Sequence[Release]:
     return releases_of([line.get("node_release")], of_cluster)
 
 
-def _is_same_connection(earlier: Line, later: Line) -> bool:
-    """Whether two requests may be of one connection of a controller: its ids do not fall."""
+def _is_same_process(earlier: Line, later: Line) -> bool:
+    """Whether one process surely received two requests, no start of which is logged: a controller's ids do not fall on
+    one connection; where starts would not be logged, they are one request."""
     terms = [(line["controller_id"], line["controller_epoch"]) for line in (earlier, later)]
-    return terms[0] == terms[1] and bool(earlier["correlation_id"] <= later["correlation_id"])
+    kinds = earlier["event_type"], later["event_type"]
+    is_begin = kinds[1] == RECEIVED or (kinds[0] in OBEYED and kinds[1] in OBEYED)
+    is_one = later["log_since"] is None and earlier["correlation_id"] == later["correlation_id"] and not is_begin
+    is_same_connection = later["log_since"] is not None and earlier["correlation_id"] <= later["correlation_id"]
+    return terms[0] == terms[1] and bool(is_one or is_same_connection)
 
 
 def _request(line: Line) -> tuple[Any, ...]:

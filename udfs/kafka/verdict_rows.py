@@ -27,7 +27,7 @@ from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding
 from udfs.kafka.message_verdicts import judge_messages
 from udfs.kafka.proof_lines import ELECTION, proof_lines
 from udfs.kafka.reassignment_steps import judge_steps
-from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment
+from udfs.kafka.reassignment_verdicts import completing_state, ending_state, judge_end, judge_reassignment, may_show_end
 from udfs.kafka.rebalance_verdicts import judge_rebalances
 from udfs.kafka.refusal_verdicts import judge_refusal
 from udfs.kafka.releases import ProtocolVersion, Release, possible_releases
@@ -123,6 +123,8 @@ def reassignment_verdicts(reassignments: Iterable[VerdictRow], releases: Release
         possible = [algorithm_release(one, is_kraft, row["shows_elr"])[0] for one in of_terms]
         began = _EPOCH + timedelta(microseconds=row["since"])
         subject = f"{_incarnation(row)} reassignment of {began:%F %H:%M:%S.%f}"
+        if is_kraft and not may_show_end(row):
+            row = {**row, "is_whole": False}
         whole, ended = completing_state(row, possible[0], is_kraft=is_kraft), ending_state(row)
         verdict = by_any(possible, partial(judge_reassignment, row, is_kraft=is_kraft))
         yield _verdict_row(_with_line_of(row, whole), verdict, subject, row["until"])

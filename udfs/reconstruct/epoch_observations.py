@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from schemas.kafka_values import NO_LEADER
 
 Isr = tuple[int, ...]
 """In-sync replicas, sorted."""
@@ -20,6 +23,10 @@ class EpochObservation:
     - only that the leader began to lead in it, `is_begin`: the ISR is None.
 
     `is_of_creation`: lines show that the partition was created then, or after; else it may have been there before.
+    `is_listed`: nothing states it but lists of all that a controller had cached, which may have been over as the logs
+    begin.
+
+    `is_report`: the leader itself reports a state, which it wrote with that partition epoch.
 
     `at` is in microseconds. `coverage` is the span around `at` in which the leader's own log is there, None if it is
     not; since `whole_since` the logs of all brokers are that are known by then, and `there` is who these are. `key` is
@@ -39,6 +46,8 @@ class EpochObservation:
     there: frozenset[int] = frozenset()
     is_begin: bool = False
     is_of_creation: bool = True
+    is_listed: bool = False
+    is_report: bool = False
     key: int = 0
 
 
@@ -57,3 +66,15 @@ class OrderedState:
     by_leader: bool
     since: int
     proofs: tuple[int, ...]
+
+
+def not_over(observations: Sequence[EpochObservation]) -> list[EpochObservation]:
+    """Those of the first leader epoch that is known, in their order, without states that may have ended before the logs
+    begin.
+
+    A controller learns late that a leader changed the ISR (until 2.6), in 0.8 never: what only its list of all
+    partitions has was true once. Without a leader nobody changes it; and it was not over if other lines have the same,
+    as changes do that start from it.
+    """
+    others = {isr for o in observations if not o.is_listed for isr in (o.isr, o.isr_before)}
+    return [o for o in observations if not o.is_listed or o.is_of_creation or o.leader == NO_LEADER or o.isr in others]

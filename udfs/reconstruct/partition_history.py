@@ -9,28 +9,17 @@ changes reaches without a hole from the partition's creation, or from a line tha
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.begun_terms import isrs_of_begun
-from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState
+from udfs.reconstruct.draft_states import DraftIndex, DraftState, DraftStep
+from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState, not_over
 
-CLOCKS_US = 1_000_000
-"""Nodes' clocks may be so far apart: nobody reports a leader's change by more before the leader says it makes it."""
 MOST_PRINTED = 100
 """Printed partition epochs of one leader epoch that are tried to place its chain; they agree or never will."""
-
-
-@dataclass
-class _Step:
-    """A state in the making; `change` is the leader's line that made it, None for the controller's write or unknown."""
-
-    isr: Isr
-    change: EpochObservation | None = None
-    after_hole: bool = False
 
 
 @dataclass
@@ -42,7 +31,7 @@ class _LeaderTerm:
 
     leader_epoch: int
     leader: int
-    steps: list[_Step]
+    steps: list[DraftStep]
     observations: list[EpochObservation]
     began: int
     coverage: tuple[int, int] | None
@@ -137,8 +126,10 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
     begun: list[EpochObservation] = []  # first lines of the leader epochs since, of which there are no others
     # partition epoch of the controller's next write, if all writes so far are known
     next_epoch: int | None = None
-    for leader_epoch, group in groupby(observations, key=lambda o: o.leader_epoch):
-        rows = list(group)
+    for number, (leader_epoch, group) in enumerate(groupby(observations, key=lambda o: o.leader_epoch)):
+        rows = list(group) if number else not_over(list(group))
+        if not rows:
+            continue
         if before is not None and all(o.is_begin for o in rows) and len({o.leader for o in rows}) == 1:
             begun.append(rows[0])
             continue
@@ -156,7 +147,7 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
             # refreshed: the leader epoch, and nothing else
             if term is not None and not term.steps and is_certain:
                 term.leader, term.coverage = before.leader, before.coverage
-                term.steps.append(_Step(states[-1].isr))
+                term.steps.append(DraftStep(states[-1].isr))
                 term.observations = [replace(o, leader=term.leader, isr=states[-1].isr) for o in term.observations]
         before = term if term is not None and term.steps else None
     if before is not None and begun:
@@ -173,7 +164,7 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     states = [o for o in rows if o.isr_before is None and (o.isr is not None or not leaders)]
     steps = _chain([o for o in rows if o.isr_before is not None])
     if not steps:
-        steps = [_Step(o.isr) for o in states[:1] if o.isr is not None]
+        steps = [DraftStep(o.isr) for o in states[:1] if o.isr is not None]
     # what the leader took for the version of its ISR is as good as a printed one
     refused = [o for o in rows if not o.is_accepted and o.partition_epoch is not None]
     states += [replace(o, isr=o.isr_before, isr_before=None) for o in refused]
@@ -185,25 +176,25 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     return _LeaderTerm(leader_epoch, leader, steps, states, oldest.at, coverage, changes, oldest)
 
 
-def _chain(changes: list[EpochObservation]) -> list[_Step]:
+def _chain(changes: list[EpochObservation]) -> list[DraftStep]:
     """The states that the leader's changes pass through.
 
     A change that starts where the one before it had started proves that one was never written: the store refused it, or
     was out of reach. One that starts elsewhere follows a hole.
     """
-    steps: list[_Step] = []
+    steps: list[DraftStep] = []
     for change in changes:
         if change.isr_before is None or change.isr is None:
             continue
         if not steps:
-            steps.append(_Step(change.isr_before))
+            steps.append(DraftStep(change.isr_before))
         elif steps[-1].isr != change.isr_before:
             if len(steps) > 1 and not steps[-1].after_hole and steps[-2].isr == change.isr_before:
                 steps.pop()
             else:
-                steps.append(_Step(change.isr_before, after_hole=True))
+                steps.append(DraftStep(change.isr_before, after_hole=True))
         if change.is_accepted:
-            steps.append(_Step(change.isr, change))
+            steps.append(DraftStep(change.isr, change))
     return steps
 
 
@@ -283,22 +274,12 @@ def _close_begun(
     return states, place(following.leader_epoch) if following is not None else None
 
 
-@dataclass
-class _DraftState:
-    """A state in the making: what proves it, its partition epoch if known, and the time that orders those without."""
-
-    step: _Step
-    proofs: list[EpochObservation]
-    at: int
-    epoch: int | None = None
-
-
 def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], bool]:
     """States in order, the first with partition epoch `start`, and whether none before the last is missing."""
     length = term.length
     drafts = _drafts(term, start)
     chain = len(drafts)
-    index = _DraftIndex(drafts)
+    index = DraftIndex(drafts)
     for observation in term.observations:
         if observation.isr is not None:
             index.put(observation, observation.isr)
@@ -324,7 +305,7 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
     return states, len(states) == length == len(term.steps)
 
 
-def _in_order(drafts: list[_DraftState], chain: int, start: int | None) -> list[_DraftState]:
+def _in_order(drafts: list[DraftState], chain: int, start: int | None) -> list[DraftState]:
     """States of a leader epoch in their order: by partition epoch as far as it is known, else by time.
 
     The first `chain` are the leader's own changes in their order; the state that these start from has no line of its
@@ -345,7 +326,7 @@ def _in_order(drafts: list[_DraftState], chain: int, start: int | None) -> list[
     return [draft if draft.epoch is None else next(placed) for draft in by_time]
 
 
-def _drafts(term: _LeaderTerm, start: int | None) -> list[_DraftState]:
+def _drafts(term: _LeaderTerm, start: int | None) -> list[DraftState]:
     """The states of the chain; only those before its first hole get a partition epoch."""
     drafts, length = [], term.length
     for number, (step, after) in enumerate(pairwise([*term.steps, None])):
@@ -355,43 +336,5 @@ def _drafts(term: _LeaderTerm, start: int | None) -> list[_DraftState]:
         if proof is None and step.after_hole and after is not None:
             proof = after.change
         epoch = start + number if start is not None and number < length else None
-        drafts.append(_DraftState(step, [proof] if proof else [], proof.at if proof else term.began, epoch))
+        drafts.append(DraftState(step, [proof] if proof else [], proof.at if proof else term.began, epoch))
     return drafts
-
-
-class _DraftIndex:
-    """Draft states by what an observation can state of them."""
-
-    def __init__(self, drafts: list[_DraftState]) -> None:
-        self.drafts = drafts
-        self.by_epoch = {draft.epoch: draft for draft in drafts if draft.epoch is not None}
-        self.by_isr: dict[Isr, list[_DraftState]] = {}
-        for draft in drafts:
-            self.by_isr.setdefault(draft.step.isr, []).append(draft)
-
-    def put(self, observation: EpochObservation, isr: Isr) -> None:
-        """Add an observation to its state: the latest with its ISR that had begun by then, or a new one."""
-        epoch = observation.partition_epoch
-        if epoch is not None and epoch in self.by_epoch:
-            self.by_epoch[epoch].proofs.append(observation)
-            return
-        alike = self.by_isr.setdefault(isr, [])
-        begun = alike[: bisect_right(alike, observation.at, key=lambda draft: draft.at)]
-        if not begun and not (epoch is None and self._is_before_chain(alike, observation.at)):
-            begun = alike[:1]
-        if begun and (epoch is None or begun[-1].epoch is None):
-            begun[-1].proofs.append(observation)
-            if epoch is not None and len(alike) == 1:
-                begun[-1].epoch = epoch
-                self.by_epoch[epoch] = begun[-1]
-            return
-        draft = _DraftState(_Step(isr), [observation], observation.at, epoch)
-        self.drafts.append(draft)
-        insort(alike, draft, key=lambda draft: draft.at)
-        if epoch is not None:
-            self.by_epoch[epoch] = draft
-
-    def _is_before_chain(self, alike: Sequence[_DraftState], at: int) -> bool:
-        """Whether a time is before the leader made any of some states: there was one like them before its first line
-        that is known."""
-        return not self.by_epoch and bool(alike) and alike[0].step.change is not None and at < alike[0].at - CLOCKS_US

@@ -144,24 +144,27 @@ def _completed(rows: DataFrame) -> DataFrame:
     with_line = F.slice(F.concat(own["evidence"], F.col("evidence")), 1, MOST_EVIDENCE)
     parts = {name: F.coalesce(name, own[name]) for name in ("leader", "leader_epoch", "isr", "replicas")}
     no_replicas = F.when(F.col("keeps_last_member"), F.array().cast("array<int>"))
+    is_replayed = F.col("is_replayed") & own.isNull()
     return rows.withColumns(
         {
-            "inserted": F.transform("inserted", lambda state: _row(state, F.col("evidence"), no_replicas)),
+            "inserted": F.transform("inserted", lambda state: _row(state, F.col("evidence"), no_replicas, is_replayed)),
             "inferred": F.coalesce("inferred", F.lit(False)) | (own["isr"].isNotNull() & ~is_complete()),
             "elr": F.coalesce("elr", no_replicas),
             **parts,
-            "is_replayed": F.col("is_replayed") & own.isNull(),
+            "is_replayed": is_replayed,
             "evidence": F.when(is_earlier, with_line).otherwise(F.col("evidence")),
             "at": F.when(is_earlier, F.timestamp_micros(own["at"])).otherwise(F.col("at")),
         }
     )
 
 
-def _row(state: Column, evidence: Column, elr: Column) -> Column:
-    """A FOLLOWING_STATE as a row to insert after another, whose `evidence` is given."""
+def _row(state: Column, evidence: Column, elr: Column, is_replayed: Column) -> Column:
+    """A FOLLOWING_STATE as a row to insert after another, whose `evidence` is given. What follows from one that is only
+    replayed, by no step of a controller, is as old as that may be."""
     step = F.coalesce(state["evidence"], F.array().cast(EVIDENCE))
     return F.struct(
         *(state[name].alias(name) for name in ("partition_epoch", "leader", "leader_epoch", "isr", "replicas")),
         elr.alias("elr"), F.lit(True).alias("inferred"), F.timestamp_micros(state["at"]).alias("at"),
         F.concat(F.slice(evidence, 1, 1), step).alias("evidence"),
+        (is_replayed & (F.size(step) == 0)).alias("is_replayed"),
     )  # fmt: skip

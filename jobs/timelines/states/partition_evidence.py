@@ -26,12 +26,14 @@ from jobs.timelines.leader_lines import (
     to_reported_states,
 )
 from jobs.timelines.observations import (
+    SELECTED,
     printed_ids,
     to_listed_observations,
     to_observations,
+    to_selected_observations,
     to_unnumbered_observations,
 )
-from jobs.timelines.recreations import is_creation
+from jobs.timelines.recreations import to_creations
 from jobs.timelines.states.controller_steps import (
     to_controller_steps,
     to_logged_spans,
@@ -98,8 +100,8 @@ class UnnumberedEvidence:
     incarnations: DataFrame
     """INCARNATION of those partitions: all their states are put in order without partition epochs."""
     listed: DataFrame | None
-    """OBSERVATIONS without partition epoch, with `incarnation`, of lists; partitions of which they hold a state that is
-    in no other line are put in order so, too."""
+    """Rows of `to_listed_observations` without partition epoch, with `incarnation`; partitions of which they hold a
+    state that is in no other line are put in order so, too."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,8 @@ def gather(
     observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)
     kraft_clusters = facts.kraft_clusters if kinds.kraft else None
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
+    if without_epoch is not None and kinds.have([SELECTED]):
+        without_epoch = without_epoch.unionByName(to_selected_observations(events))
     kraft = zk = unnumbered = leader_lines = None
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
@@ -145,7 +149,8 @@ def gather(
     listed = None
     if kinds.listed:
         states_of_lists = checkpointed(to_listed_observations(events))
-        observations = observations.unionByName(states_of_lists.where("partition_epoch IS NOT NULL"))
+        with_epoch = states_of_lists.where("partition_epoch IS NOT NULL").drop("is_by_comma")
+        observations = observations.unionByName(with_epoch)
         listed = with_incarnation(states_of_lists.where("partition_epoch IS NULL"), incarnations)
     if kinds.kraft:
         kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
@@ -159,7 +164,7 @@ def gather(
         changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
         to_order = states.select(*INCARNATION).union(changed).distinct()
         begins = with_incarnation(events.where(is_begin()), incarnations)
-        created = with_incarnation(events.where(is_creation()), incarnations).groupBy(*INCARNATION)
+        created = with_incarnation(to_creations(events), incarnations).groupBy(*INCARNATION)
         creations = created.agg(F.min("at").alias("created_at"))
         unnumbered = UnnumberedEvidence(states, changes, begins, creations, checkpointed(to_order), listed)
     return PartitionEvidence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from functools import reduce
 from operator import and_
 from typing import TYPE_CHECKING
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from jobs.timelines.states.partition_evidence import UnnumberedEvidence, ZkEvidence
 
+REFRESHED_WITHIN = timedelta(seconds=90)
+"""kafka.server.ReplicaManager notifies the controller of changed ISRs at least once a minute, if any (0.9 to 2.6)."""
 _OF_BEGINS = ("is_accepted", "inferred", "is_begin")
 
 
@@ -34,10 +37,10 @@ def with_unnumbered_states(
 ) -> DataFrame:
     """States by partition epoch -> ORDERED_STATES: those of incarnations with lines that lack it are put in order
     anew, and what follows between them from replicas that went offline, if any did."""
-    to_order, states = unnumbered.incarnations, unnumbered.observations
+    to_order, states = unnumbered.incarnations, unnumbered.observations.withColumn("is_listed", F.lit(False))
     complete = numbered.where(is_complete())
     if unnumbered.listed is not None:
-        states, to_order = _with_listed(unnumbered.listed, complete, states, to_order)
+        states, to_order = _with_listed(unnumbered.listed, complete, states, to_order, facts.coverage)
     begins, to_order = _with_begins(unnumbered, complete, states, to_order)
     is_report = F.col("by_leader") & F.col("isr").isNotNull() & F.col("leader_epoch").isNull()
     of_those = numbered.where(is_complete() | is_report).join(to_order, INCARNATION, "left_semi")
@@ -57,14 +60,31 @@ def with_unnumbered_states(
 
 
 def _with_listed(
-    listed: DataFrame, complete: DataFrame, states: DataFrame, to_order: DataFrame
+    listed: DataFrame, complete: DataFrame, states: DataFrame, to_order: DataFrame, coverage: DataFrame
 ) -> tuple[DataFrame, DataFrame]:
-    """Observations of lists that no numbered state has, besides the others; and the partitions to put in order."""
+    """Observations of lists that no numbered state has, besides the others, and which of them may have been over as the
+    cluster's logs begin, `is_listed`; and the partitions to put in order.
+
+    From 0.9 on controllers learn within REFRESHED_WITHIN what leaders changed. Lines of 0.9 and 0.10 look like those of
+    0.8, which learn nothing.
+    """
     state = [*INCARNATION, "leader_epoch", "leader", "isr"]
-    once = listed.withColumn("first", F.row_number().over(Window.partitionBy(*state).orderBy("at", "file_id", "line")))
+    of_state = Window.partitionBy(*state)
+    once = listed.withColumns(
+        {
+            "first": F.row_number().over(of_state.orderBy("at", "file_id", "line")),
+            "last_at": F.max("at").over(of_state),
+        }
+    )
     news = once.where("first = 1").drop("first").join(complete.select(*state), state, "left_anti")
     news = checkpointed(news)
-    return states.unionByName(news), checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
+    begins = coverage.groupBy("cluster").agg(F.min("since").alias("begin"))
+    is_listed = F.col("is_by_comma") | (F.col("last_at") < F.col("begin") + F.lit(REFRESHED_WITHIN))
+    marked = news.join(F.broadcast(begins), "cluster", "left").withColumn(
+        "is_listed", F.coalesce(is_listed, F.lit(False))
+    )
+    with_news = states.unionByName(marked.drop("is_by_comma", "last_at", "begin"))
+    return with_news, checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
 
 
 def _with_begins(
@@ -95,6 +115,7 @@ def _epoch_observations(
             F.min("at").alias("at"),
             F.min("line").alias("line"),
             F.min("controller_epoch").alias("controller_epoch"),
+            F.min("is_listed").alias("is_listed"),
             first_assignment().alias("first_assignment"),
             evidence().alias("evidence"),
         )
@@ -106,7 +127,7 @@ def _epoch_observations(
     )  # fmt: skip
     return (
         numbered.withColumns(no_change)
-        .withColumn("line", F.lit(0).cast("long"))
+        .withColumns({"line": F.lit(0).cast("long"), "is_report": F.col("by_leader")})
         .unionByName(states, allowMissingColumns=True)
         .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
         .unionByName(begun, allowMissingColumns=True)

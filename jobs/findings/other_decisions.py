@@ -27,7 +27,9 @@ def to_silent_outages(
     outages: DataFrame, states: DataFrame, brokers: DataFrame, controllers: DataFrame, events: DataFrame
 ) -> DataFrame:
     """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
-    member of the ISR was registered while a controller was at work, with what `judge_silence` wants."""
+    member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
+
+    A member counts until the controller logs that it shuts down; where no line tells when, it may have all the time."""
     next_missing = F.lead("missing_before").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
     leaderless = (
         states.withColumn("next_missing", next_missing)
@@ -39,8 +41,10 @@ def to_silent_outages(
     )  # fmt: skip
     spans = _outage_spans(outages, events)
     stays = brokers.select(
-        "cluster", "broker", F.col("since").alias("came"), F.col("until").alias("went"),
-        (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown").alias("is_shutting_down"),
+        "cluster", "broker", F.col("since").alias("came"), F.least("until", "shutdown_since").alias("went"),
+        (F.col("shutdown_since").isNull() & (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown")).alias(
+            "is_shutting_down"
+        ),
         F.slice("evidence", 1, 1).alias("broker_evidence"),
     )  # fmt: skip
     terms = controllers.select(

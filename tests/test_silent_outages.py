@@ -34,6 +34,11 @@ TERMS = """
 controller_id | controller_epoch | since    | active_since | until
 9             | 3                | 09:00:00 | 09:00:01     |
 """
+# a log directory of 2 failed, with its replicas of both
+MARKED = """
+event_type              | partitions     | fields
+replicas_marked_offline | quits-0,dies-0 | broker=2
+"""
 
 
 def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) -> None:
@@ -43,11 +48,11 @@ def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) ->
             frame(PARTITION_TIMELINE, STATES),
             frame(BROKER_TIMELINE, BROKERS),
             frame(CONTROLLER_TIMELINE, TERMS),
-            frame(EVENTS, "topic\n"),
+            frame(EVENTS, MARKED),
         ),
         """
-        topic | returned | waited_ms | is_shutting_down
-        quits | 1        | 50000     | false
-        dies  | 2        | 40000     | false
+        topic | returned | waited_ms | is_shutting_down | is_dir_failed
+        quits | 1        | 50000     | false            | false
+        dies  | 2        | 40000     | false            | true
         """,
     )

@@ -60,6 +60,10 @@ def to_silent_outages(
         .join(F.broadcast(terms), "cluster")
         .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
         .where(F.col("from") < F.col("to"))
+        .withColumn(
+            "is_dir_failed",
+            F.col("is_dir_failed") | F.coalesce(F.array_contains("marked", F.col("broker")), F.lit(False)),
+        )
         .withColumn("waited_ms", milliseconds("from", "to"))
     )
     by_member = waits.groupBy(*_OUTAGE, "broker", "controller_id", "controller_epoch").agg(
@@ -83,28 +87,26 @@ def to_silent_outages(
 
 
 def _outage_spans(outages: DataFrame, events: DataFrame) -> DataFrame:
-    """OFFLINE_PARTITIONS, EVENTS -> INCARNATION, `began`, `ended`, `is_over`, `is_dir_failed`, `evidence`; without
-    those of topics that are being deleted."""
+    """OFFLINE_PARTITIONS, EVENTS -> INCARNATION, `began`, `ended`, `is_over`, `is_dir_failed`, `marked`, `evidence`;
+    without those of topics that are being deleted."""
     is_deleted = (F.col("cause") == "topic_deletion") | (F.col("healed_by") == "topic_deletion")
     marked = _marked_offline(events)
     lost = outages.join(F.broadcast(marked), ["cluster", "topic", "partition"], "left")
+    failed = F.coalesce("cause", F.lit("")) == "log_dir_failure"
     return lost.where(~F.coalesce(is_deleted, F.lit(False))).select(
         *INCARNATION,
         F.col("since").alias("began"),
         (F.col("since") + F.expr("make_dt_interval(0, 0, 0, at_least_ms / 1000.0)")).alias("ended"),
         F.col("until").isNotNull().alias("is_over"),
-        ((F.coalesce("cause", F.lit("")) == "log_dir_failure") | F.coalesce("is_marked", F.lit(False))).alias(
-            "is_dir_failed"
-        ),
-        "evidence",
+        failed.alias("is_dir_failed"), "marked", "evidence",
     )  # fmt: skip
 
 
 def _marked_offline(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, partition, `is_marked`: of which a replica was ever on a failed log directory."""
+    """EVENTS -> cluster, topic, partition, `marked`: brokers with its replica on a log directory that ever failed."""
     lines = events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
-    exploded = lines.select("cluster", F.explode("partitions").alias("p"))
-    return exploded.select("cluster", "p.topic", "p.partition").distinct().withColumn("is_marked", F.lit(True))
+    exploded = lines.select("cluster", number_of("broker").alias("broker"), F.explode("partitions").alias("p"))
+    return exploded.groupBy("cluster", "p.topic", "p.partition").agg(F.collect_set("broker").alias("marked"))
 
 
 def to_rebalance_lines(events: DataFrame, node_releases: DataFrame) -> DataFrame:

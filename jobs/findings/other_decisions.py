@@ -53,6 +53,7 @@ def to_silent_outages(
     )  # fmt: skip
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
+    on_failed = F.array_contains("marked", F.col("broker"))
     waits = (
         spans.join(leaderless, INCARNATION)
         .where("state_since >= began AND state_since < ended")
@@ -60,10 +61,7 @@ def to_silent_outages(
         .join(F.broadcast(terms), "cluster")
         .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
         .where(F.col("from") < F.col("to"))
-        .withColumn(
-            "is_dir_failed",
-            F.col("is_dir_failed") | F.coalesce(F.array_contains("marked", F.col("broker")), F.lit(False)),
-        )
+        .withColumn("is_dir_failed", F.col("is_dir_failed") | F.coalesce(on_failed, F.lit(False)))
         .withColumn("waited_ms", milliseconds("from", "to"))
     )
     by_member = waits.groupBy(*_OUTAGE, "broker", "controller_id", "controller_epoch").agg(

@@ -75,6 +75,8 @@ def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, print
         message = message.replace(stored[0], text)
     written = rf"(updated to \[?)[\d,]+(\]?(?: \([\w-]+\))? +and (?:zkV|v)ersion updated to \[?{version}(?!\d))"
     message = re.sub(written, rf"\g<1>{dense}\g<2>", message)
+    if f"partitionEpoch={version}," in message and f"already the leader with leader epoch {epoch}" in message:
+        message = re.sub(r"(ISR \[)[\d,]+\]", rf"\g<1>{dense}]", message)
     began = rf"(starts at leader epoch {epoch} from offset .* partition epoch {version}[, ].*)"
     message = re.sub(rf"{began}(ISR \[)[\d,]+\]", rf"\g<1>\g<2>{dense}]", message)
     message = re.sub(rf"{began}(Current leader is )-?\d+", rf"\g<1>\g<2>{leader}", message)
@@ -167,7 +169,18 @@ def _outside_alone(history: History, before: Row, state: Row) -> Iterator[tuple[
 
 
 def _unassigned(history: History, before: Row, state: Row) -> Iterator[tuple[int, Sequence[int]]]:
-    yield NOBODY, [*state["isr"], NOBODY]
+    if _prints_assignment(history, state):
+        yield NOBODY, [*state["isr"], NOBODY]
+
+
+def _prints_assignment(history: History, state: Row) -> bool:
+    """Whether lines print the assignment together with a state. One that is only known from before accuses nobody: an
+    ISR with another broker may follow a reassignment of which no line is left."""
+    printing = {(line["file_id"], line["line"]) for line in state["evidence"]}
+    return any(
+        (line["file_id"], line["line"]) in printing and re.search(r"replicas=\[?\d", line["message"])
+        for line in history.lines_of(state)
+    )
 
 
 def _member_dropped(history: History, before: Row, state: Row) -> Iterator[tuple[int, Sequence[int]]]:
@@ -216,14 +229,14 @@ def _unclean_not_alone(history: History) -> Iterator[Mutant]:
 
 
 # ---- what leaders change --------------------------------------------------------------------------------------------
-def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[History], Iterator[Mutant]]:
+def _of_leaders(edit: Callable[[History, Row, Row], list[int] | None]) -> Callable[[History], Iterator[Mutant]]:
     """Mutants of ISR changes by leaders, with the ISR of `edit`: in their own lines and all that print the state."""
 
     def mutants(history: History) -> Iterator[Mutant]:
         for before, state, _ in history.changes():
             if state["made_by"] != "leader" or state["leader"] < 0 or state["partition_epoch"] is None:
                 continue
-            isr = edit(before, state)
+            isr = edit(history, before, state)
             mutant = None if isr is None else _rewritten(history, state, state["leader"], isr)
             if mutant is not None:
                 yield mutant
@@ -231,11 +244,11 @@ def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[Histo
     return mutants
 
 
-def _joins_unassigned(before: Row, state: Row) -> list[int]:
-    return [*state["isr"], NOBODY]
+def _joins_unassigned(history: History, before: Row, state: Row) -> list[int] | None:
+    return [*state["isr"], NOBODY] if _prints_assignment(history, state) else None
 
 
-def _leader_leaves(before: Row, state: Row) -> list[int] | None:
+def _leader_leaves(history: History, before: Row, state: Row) -> list[int] | None:
     return [b for b in state["isr"] if b != state["leader"]] or None
 
 

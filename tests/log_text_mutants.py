@@ -360,9 +360,10 @@ def _never_learned(history: History) -> Iterator[Mutant]:
     """A broker's metadata cache never learns of a topic, though it was there, and logged others shortly before and
     after, when the topic was created or it registered: by lines that begin later nobody can tell."""
     by_broker: dict[int, dict[str, list[Row]]] = {}
-    lives: dict[str, set[int]] = {}
+    lives: dict[str, set[Any]] = {}
     for states in history.states:
-        lives.setdefault(states[0]["topic"], set()).add(states[0]["incarnation"])
+        # a topic that is deleted, or created again, is not asked
+        lives.setdefault(states[0]["topic"], set()).add((states[0]["incarnation"], states[-1]["until"]))
     for (topic, _), lines in history.lines.items():
         for line in lines:
             if line["event_type"] == "metadata_cache_updated":
@@ -378,7 +379,7 @@ def _never_learned(history: History) -> Iterator[Mutant]:
             is_around = any(-_SHORTLY_US < d < -_APART_US for d in logged) and any(
                 _APART_US < d < _SHORTLY_US for d in logged
             )
-            if lives.get(topic) == {0} and is_around and last - due > 2 * _APART_US:
+            if lives.get(topic) == {(0, None)} and is_around and last - due > 2 * _APART_US:
                 yield Mutant(last, None, None, {(line["file_id"], line["line"]): None for line in own})
 
 

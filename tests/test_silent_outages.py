@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F
+
 from jobs.findings.other_decisions import to_silent_outages
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS
@@ -36,19 +38,21 @@ controller_id | controller_epoch | since    | active_since | until
 """
 # a log directory of 2 failed, with its replicas of both
 MARKED = """
-event_type              | partitions     | fields
-replicas_marked_offline | quits-0,dies-0 | broker=2
+event_type              | topic | partition | fields
+replicas_marked_offline | quits | 0         | broker=2
+replicas_marked_offline | dies  | 0         | broker=2
 """
 
 
 def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) -> None:
+    marked = frame(EVENTS, MARKED).withColumn("partitions", F.array(F.struct("topic", "partition")))
     same(
         to_silent_outages(
             frame(OFFLINE_PARTITIONS, OUTAGES),
             frame(PARTITION_TIMELINE, STATES),
             frame(BROKER_TIMELINE, BROKERS),
             frame(CONTROLLER_TIMELINE, TERMS),
-            frame(EVENTS, MARKED),
+            marked,
         ),
         """
         topic | returned | waited_ms | is_shutting_down | is_dir_failed

@@ -1,4 +1,5 @@
-"""Lines of ZooKeeper controllers and brokers edited as text, as 2.2 to 2.8 print them: see `tests.text_mutants`."""
+"""Lines of controllers and brokers edited as text, as they print them from 0.10 to 4.0 (KRaft at INFO): see
+`tests.text_mutants`."""
 
 from __future__ import annotations
 
@@ -10,14 +11,22 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from tests.line_mutants import REQUESTS, LineKind, row_of
 from tests.text_mutants import ELECTIONS, NOBODY, History, Mutant, Row, TextKind
+from udfs.kafka.gauge_verdicts import COUNTER
 from udfs.kafka.message_verdicts import STOP_SENT
 from udfs.kafka.request_verdicts import DECIDED, OBEYED, RECEIVED
 
-_STATE = r"leader=-?\d+, leaderEpoch={epoch}, isr=(List\(|\[)[\d, ]*([\])]), zkVersion={version}\b"
+_STATE = (
+    r"leader=-?\d+, leaderEpoch={epoch}, isr=(\w*[(\[])?[\d, ]*?([)\]])?,"
+    r"( leaderRecoveryState=\w+,)? (zkVersion|partitionEpoch)={version}\b"
+)
+"""A state as 0.9 to 3.9 print it with its version; 1.0 and 1.1 print a request's ISR without brackets."""
+_SHORTLY_US, _APART_US = 280_000_000, 20_000_000
+"""Lines so long before and after show that a log was whole; those nearer may be of the same moment."""
 AROUND_US = 60_000_000
 """So long other lines around a request are left as they are."""
 _LEADS = ("become_leader_started", "become_leader_finished", "become_leader_handling_completed",
           "leader_epoch_started", "partition_leader_epoch_started")  # fmt: skip
+_FOLLOWS = ("become_follower_started", "partition_follower_epoch_started")
 
 
 def _is_of_state(line: Row, state: Row) -> bool:
@@ -30,32 +39,69 @@ def _rewritten(
 ) -> Mutant | None:
     """All lines that print a state, with another leader and ISR; lines to `drop` go. None if none prints it."""
     edits: dict[tuple[str, int], str | None] = {}
-    for line in history.lines.get((state["topic"], state["partition"]), ()):
-        text = None if drop(line) else _with_state(line, state, leader, isr)
+    printing = {(line["file_id"], line["line"]) for line in state["evidence"]}
+    for line in history.lines_of(state):
+        place = (line["file_id"], line["line"])
+        text = None if drop(line) else _with_state(line, state, leader, isr, prints=place in printing)
         if text != line["message"]:
-            edits[line["file_id"], line["line"]] = text
+            edits[place] = text
     if not any(edits.values()):
         return None
     return Mutant(state["since"], state["topic"], state["partition"], edits)
 
 
-def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int]) -> str:
+def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, prints: bool = False) -> str:
     """A line's message, with another leader and ISR where it prints that state: in a request or a decision, as what
-    the controller made of it, or as what a leader has written or is about to write."""
+    the controller made of it, as what a leader has written or is about to write (`prints`: the line is known to be
+    about that state), or as what it had before its next change."""
     epoch, version, dense = state["leader_epoch"], state["partition_epoch"], ",".join(map(str, isr))
-    spaced, message = ", ".join(map(str, isr)), str(line["message"])
-    new = rf"leader={leader}, leaderEpoch={epoch}, isr=\g<1>{spaced}\g<2>, zkVersion={version}"
-    message = re.sub(_STATE.format(epoch=epoch, version=version), new, message)
-    shown = re.search(rf"\(Leader:-?\d+,ISR:([\d,]*),LeaderEpoch:{epoch},(ZkVersion:{version},)?", message)
+    message = str(line["message"])
+
+    def stated(match: re.Match[str]) -> str:
+        opened, closed, recovery, name = match.groups(default="")
+        members = (", " if opened else ",").join(map(str, isr))
+        return f"leader={leader}, leaderEpoch={epoch}, isr={opened}{members}{closed},{recovery} {name}={version}"
+
+    message = re.sub(_STATE.format(epoch=epoch, version=version), stated, message)
+    shown = re.search(
+        rf"\(Leader:-?\d+,ISR:([\d,]*)(,LeaderRecoveryState:\w+)?,LeaderEpoch:{epoch},(ZkVersion:{version},)?", message
+    )
     if shown is not None and _are(shown[1], state["isr"]):
-        message = message.replace(shown[0], f"(Leader:{leader},ISR:{dense},LeaderEpoch:{epoch},{shown[2] or ''}")
-    written = rf"(updated to \[?)[\d,]+(\]?(?: \([\w-]+\))? and (?:zkV|v)ersion updated to \[{version}\])"
+        rest = f"{shown[2] or ''},LeaderEpoch:{epoch},{shown[3] or ''}"
+        message = message.replace(shown[0], f"(Leader:{leader},ISR:{dense}{rest}")
+    stored = re.search(rf'"leader":-?\d+,("version":1,)?"leader_epoch":{epoch},"isr":\[([\d,]*)\]', message)
+    if stored is not None and _are(stored[2], state["isr"]):
+        text = f'"leader":{leader},{stored[1] or ""}"leader_epoch":{epoch},"isr":[{dense}]'
+        message = message.replace(stored[0], text)
+    written = rf"(updated to \[?)[\d,]+(\]?(?: \([\w-]+\))? +and (?:zkV|v)ersion updated to \[?{version}(?!\d))"
     message = re.sub(written, rf"\g<1>{dense}\g<2>", message)
-    asked = re.search(r"( ISR from [\d,]+ to )([\d,]+)", message)
-    is_near = 0 <= state["since"] - line["at"] < 3_000_000 and line["node_id"] == state["leader"]
-    if asked is not None and is_near and _are(asked[2], state["isr"]):
-        message = message.replace(asked[0], f"{asked[1]}{dense}")
-    return message
+    if f"partitionEpoch={version}," in message and f"already the leader with leader epoch {epoch}" in message:
+        message = re.sub(r"(ISR \[)[\d,]+\]", rf"\g<1>{dense}]", message)
+    began = rf"(starts at leader epoch {epoch} from offset .* partition epoch {version}[, ].*)"
+    message = re.sub(rf"{began}(ISR \[)[\d,]+\]", rf"\g<1>\g<2>{dense}]", message)
+    message = re.sub(rf"{began}(Current leader is )-?\d+", rf"\g<1>\g<2>{leader}", message)
+    message = _with_words(line, message, state, leader)
+    return _with_change(line, message, state, dense, prints=prints)
+
+
+def _with_words(line: Row, message: str, state: Row, leader: int) -> str:
+    """A controller's message that names the leader which it elected, to 1.0 without a leader epoch."""
+    if abs(line["at"] - state["since"]) > 1_000_000 or line["leader_epoch"] is not None:
+        return message
+    words = r"(\belected leader |OnlinePartition with leader |New leader is )" + rf"{state['leader']}\b"
+    return re.sub(words, rf"\g<1>{leader}", message)
+
+
+def _with_change(line: Row, message: str, state: Row, dense: str, *, prints: bool) -> str:
+    """A leader's message about a change of the ISR, to that of a state or from it."""
+    change = re.search(r"(ISR (?:for partition \S+ )?from )([\d,]+)( to )([\d,]+)", message)
+    if change is None or line["node_id"] != state["leader"]:
+        return message
+    is_near = prints or 0 <= state["since"] - line["at"] < 3_000_000
+    is_later = line["at"] > state["since"] and (state["until"] is None or line["at"] <= state["until"] + 3_000_000)
+    old = dense if is_later and _are(change[2], state["isr"]) else change[2]
+    new = dense if is_near and _are(change[4], state["isr"]) else change[4]
+    return message.replace(change[0], f"{change[1]}{old}{change[3]}{new}")
 
 
 def _are(ids: str, isr: Sequence[int]) -> bool:
@@ -78,14 +124,17 @@ def _strategy(history: History, state: Row) -> str | None:
     return history.strategies.get(key)
 
 
-def _leads(state: Row) -> Callable[[Row], bool]:
-    """Whether a line says that the leader of a state leads in its leader epoch."""
+def _contradicts(state: Row, leader: int) -> Callable[[Row], bool]:
+    """Whether a line says that the leader of a state leads in its leader epoch, or that the one which is to lead
+    instead follows."""
+    if leader == state["leader"]:
+        return lambda line: False
     return lambda line: (
-        line["event_type"] in _LEADS
-        and line["node_id"] == state["leader"]
+        ((line["event_type"] in _LEADS and line["node_id"] == state["leader"])
+         or (line["event_type"] in _FOLLOWS and line["node_id"] == leader))
         and line["leader_epoch"] in (state["leader_epoch"], None)
         and abs(line["at"] - state["since"]) < 3_000_000
-    )
+    )  # fmt: skip
 
 
 def _of_elections(
@@ -99,7 +148,7 @@ def _of_elections(
             if strategy is None or (strategies and strategy not in strategies):
                 continue
             for leader, isr in edit(history, before, state):
-                mutant = _rewritten(history, state, leader, isr, drop=_leads(state))
+                mutant = _rewritten(history, state, leader, isr, drop=_contradicts(state, leader))
                 if mutant is not None:
                     yield mutant
 
@@ -120,7 +169,18 @@ def _outside_alone(history: History, before: Row, state: Row) -> Iterator[tuple[
 
 
 def _unassigned(history: History, before: Row, state: Row) -> Iterator[tuple[int, Sequence[int]]]:
-    yield NOBODY, [*state["isr"], NOBODY]
+    if _prints_assignment(history, state):
+        yield NOBODY, [*state["isr"], NOBODY]
+
+
+def _prints_assignment(history: History, state: Row) -> bool:
+    """Whether lines print the assignment together with a state. One that is only known from before accuses nobody: an
+    ISR with another broker may follow a reassignment of which no line is left."""
+    printing = {(line["file_id"], line["line"]) for line in state["evidence"]}
+    return any(
+        (line["file_id"], line["line"]) in printing and re.search(r"replicas=\[?\d", line["message"])
+        for line in history.lines_of(state)
+    )
 
 
 def _member_dropped(history: History, before: Row, state: Row) -> Iterator[tuple[int, Sequence[int]]]:
@@ -143,15 +203,40 @@ def _not_alone(history: History, before: Row, state: Row) -> Iterator[tuple[int,
         yield state["leader"], [state["leader"], before["isr"][0]]
 
 
+def _leader_left_out(history: History) -> Iterator[Mutant]:
+    """The ISR that a leader begins with does not have it."""
+    for _, state in _single(history):
+        others = [b for b in state["isr"] if b != state["leader"]]
+        mutant = _rewritten(history, state, state["leader"], others) if others else None
+        if mutant is not None:
+            yield mutant
+
+
+def _unclean_not_alone(history: History) -> Iterator[Mutant]:
+    """A KRaft controller's unclean change keeps a member of the ISR before."""
+    for before, state in _single(history):
+        if len(state["isr"]) != 1 or state["leader"] in before["isr"] or not before["isr"]:
+            continue
+        kept = before["isr"][0]
+        mutant = _rewritten(history, state, state["leader"], [state["leader"], kept])
+        for line in history.lines.get((state["topic"], state["partition"]), ()):
+            version = f"partitionEpoch: {before['partition_epoch']} -> {state['partition_epoch']}"
+            if mutant is None or "UNCLEAN partition change" not in line["message"] or version not in line["message"]:
+                continue
+            text = re.sub(r"( isr: \[[\d, ]*\] -> )\[\d+\]", rf"\g<1>[{state['leader']}, {kept}]", line["message"])
+            edits = {**mutant.edits, (line["file_id"], line["line"]): text}
+            yield Mutant(mutant.at, mutant.topic, mutant.partition, edits)
+
+
 # ---- what leaders change --------------------------------------------------------------------------------------------
-def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[History], Iterator[Mutant]]:
+def _of_leaders(edit: Callable[[History, Row, Row], list[int] | None]) -> Callable[[History], Iterator[Mutant]]:
     """Mutants of ISR changes by leaders, with the ISR of `edit`: in their own lines and all that print the state."""
 
     def mutants(history: History) -> Iterator[Mutant]:
         for before, state, _ in history.changes():
             if state["made_by"] != "leader" or state["leader"] < 0 or state["partition_epoch"] is None:
                 continue
-            isr = edit(before, state)
+            isr = edit(history, before, state)
             mutant = None if isr is None else _rewritten(history, state, state["leader"], isr)
             if mutant is not None:
                 yield mutant
@@ -159,11 +244,11 @@ def _of_leaders(edit: Callable[[Row, Row], list[int] | None]) -> Callable[[Histo
     return mutants
 
 
-def _joins_unassigned(before: Row, state: Row) -> list[int]:
-    return [*state["isr"], NOBODY]
+def _joins_unassigned(history: History, before: Row, state: Row) -> list[int] | None:
+    return [*state["isr"], NOBODY] if _prints_assignment(history, state) else None
 
 
-def _leader_leaves(before: Row, state: Row) -> list[int] | None:
+def _leader_leaves(history: History, before: Row, state: Row) -> list[int] | None:
     return [b for b in state["isr"] if b != state["leader"]] or None
 
 
@@ -211,7 +296,9 @@ def _state_after_end(history: History) -> Iterator[Mutant]:
 
 
 def _not_counted(history: History) -> Iterator[Mutant]:
-    """A partition without a leader was no offline one."""
+    """A partition without a leader was no offline one. Before 2.1 the metric does not count states: no fault there."""
+    if history.release < COUNTER:
+        return
     for before, state, _ in history.changes():
         if before["leader"] != -1 or state["leader_epoch"] != before["leader_epoch"] + 1:
             continue
@@ -243,13 +330,18 @@ def _illegal_replica(history: History) -> Iterator[Mutant]:
 def _machines_swapped(history: History) -> Iterator[Mutant]:
     """The state machine of partitions starts before that of replicas."""
     last: dict[str, Row] = {}
+    elected: dict[str, Row] = {}
     for line in history.others:
-        if line["event_type"] == "controller_replica_state_machine_started":
+        if line["event_type"] == "controller_elected":
+            elected[line["file_id"]] = line
+        elif line["event_type"] == "controller_replica_state_machine_started":
             last[line["file_id"]] = line
         elif line["event_type"] == "controller_partition_state_machine_started":
-            first = last.pop(line["file_id"], None)
+            first, before = last.pop(line["file_id"], None), elected.get(line["file_id"])
             if first is not None:
-                yield _swapped(first, line, first["at"], None, None)
+                mutant = _swapped(first, line, first["at"], None, None)
+                kept = {} if before is None else {(before["file_id"], before["line"]): before["message"]}
+                yield Mutant(mutant.at, None, None, {**kept, **mutant.edits})
 
 
 def _one_epoch_twice(history: History) -> Iterator[Mutant]:
@@ -259,20 +351,36 @@ def _one_epoch_twice(history: History) -> Iterator[Mutant]:
         epoch = before["controller_epoch"]
         text = re.sub(rf"incremented to {line['controller_epoch']}\b", f"incremented to {epoch}", line["message"])
         if text != line["message"] and before["node_id"] != line["node_id"]:
-            yield Mutant(before["at"], None, None, {(line["file_id"], line["line"]): text})
+            # the line of the one before is taken, too: with another epoch it would be no second claim
+            kept = {(before["file_id"], before["line"]): before["message"]}
+            yield Mutant(before["at"], None, None, {**kept, (line["file_id"], line["line"]): text})
 
 
 def _never_learned(history: History) -> Iterator[Mutant]:
-    """A broker's metadata cache never learns of a topic."""
+    """A broker's metadata cache never learns of a topic, though it was there, and logged others shortly before and
+    after, when the topic was created or it registered: by lines that begin later nobody can tell."""
     by_broker: dict[int, dict[str, list[Row]]] = {}
+    lives: dict[str, set[Any]] = {}
+    for states in history.states:
+        # a topic that is deleted, or created again, is not asked
+        lives.setdefault(states[0]["topic"], set()).add((states[0]["incarnation"], states[-1]["until"]))
     for (topic, _), lines in history.lines.items():
         for line in lines:
             if line["event_type"] == "metadata_cache_updated":
                 by_broker.setdefault(line["node_id"], {}).setdefault(topic, []).append(line)
-    for topics in by_broker.values():
+    for broker, topics in by_broker.items():
         last = max(line["at"] for lines in topics.values() for line in lines)
-        for lines in topics.values():
-            yield Mutant(last, None, None, {(line["file_id"], line["line"]): None for line in lines})
+        since = max((since for since, _ in history.stays.get(broker, ()) if since < last), default=last)
+        for topic, own in topics.items():
+            others = [lines[0]["at"] for b, of_b in by_broker.items() if b != broker for lines in [of_b.get(topic, ())]
+                      if lines]  # fmt: skip
+            due = max(min(others, default=last), since)
+            logged = [line["at"] - due for t, lines in topics.items() if t != topic for line in lines]
+            is_around = any(-_SHORTLY_US < d < -_APART_US for d in logged) and any(
+                _APART_US < d < _SHORTLY_US for d in logged
+            )
+            if lives.get(topic) == {(0, None)} and is_around and last - due > 2 * _APART_US:
+                yield Mutant(last, None, None, {(line["file_id"], line["line"]): None for line in own})
 
 
 def _born_twice(history: History) -> Iterator[Mutant]:
@@ -282,23 +390,45 @@ def _born_twice(history: History) -> Iterator[Mutant]:
         if first["leader_epoch"] != 0 or first["partition_epoch"] != 0 or len(first["replicas"] or ()) < 2:
             continue
         ids = first["replicas"]
-        spaced, dense = (separator.join(map(str, ids)) for separator in (", ", ","))
-        twice, twice_dense = (separator.join([str(ids[0])] * len(ids)) for separator in (", ", ","))
         edits: dict[tuple[str, int], str | None] = {}
-        for line in history.lines.get((first["topic"], first["partition"]), ()):
-            text = line["message"].replace(f"replicas=[{spaced}]", f"replicas=[{twice}]")
-            text = re.sub(rf"(assigned replicas ){dense}\b", rf"\g<1>{twice_dense}", text)
+        for line in history.lines_of(first):
+            text = line["message"]
+            for separator in (", ", ","):
+                one, other = separator.join(map(str, ids)), separator.join([str(ids[0])] * len(ids))
+                text = re.sub(
+                    rf"((?:replicas=|AllReplicas:|assigned replicas )\[?){one}(?![\d,]*\d)", rf"\g<1>{other}", text
+                )
             if text != line["message"] and line["leader_epoch"] in (0, None):
                 edits[line["file_id"], line["line"]] = text
+        words = dict(_in_creation(history, first))
         if edits:
-            yield Mutant(first["since"], first["topic"], first["partition"], edits)
+            yield Mutant(first["since"], first["topic"], first["partition"], edits, words=words)
+
+
+def _in_creation(history: History, first: Row) -> Iterator[tuple[tuple[str, int], tuple[str, str]]]:
+    """Lines that name all new partitions, with the words about one, and with its first replica in place of all."""
+    ids, topic, partition = first["replicas"], first["topic"], first["partition"]
+    name = rf"(?:{re.escape(topic)}-{partition}|\[{re.escape(topic)},{partition}\]) -> "
+    for line in history.others:
+        assigned = re.search(rf"{name}(?:ReplicaAssignment\(replicas=|\w+\()([\d, ]+)", line["message"])
+        if line["event_type"] != "topics_changed" or assigned is None:
+            continue
+        if [int(b) for b in re.findall(r"\d+", assigned[1])] == [*ids]:
+            dense = re.sub(r"\d+", str(ids[0]), assigned[1])
+            yield (line["file_id"], line["line"]), (assigned[0], assigned[0].replace(assigned[1], dense))
 
 
 def _never_restored(history: History) -> Iterator[Mutant]:
-    """A partition has no leader any more, though a member of its ISR comes back: all later lines go."""
+    """A partition has no leader any more, though a member of its ISR comes back: all later lines go, but those that
+    print the state without a leader, and those by which controllers come. Topics that are deleted wait for nobody."""
+    elections = {
+        (line["file_id"], line["line"]): line["message"]
+        for line in history.others
+        if line["event_type"] == "controller_elected"
+    }
     for states in history.states:
         begun: int | None = None
-        for state, after in pairwise(states):
+        for state, after in pairwise(states if states[-1]["until"] is None else ()):
             begun = None if state["leader"] != NO_LEADER else begun or state["since"]
             if begun is None or after["leader"] < 0:
                 continue
@@ -306,23 +436,25 @@ def _never_restored(history: History) -> Iterator[Mutant]:
                 since
                 for b in set(state["isr"] or ()) & set(state["replicas"] or ())
                 for since, until in history.returns.get(b, ())
-                if since > state["since"] and (until is None or until > since + 40_000_000)
+                if since > state["since"] and (until is None or until > since + 70_000_000)
             ]
-            if not back or history.end < back[0] + 40_000_000:
+            if not back or history.end < back[0] + 70_000_000:
                 continue
             edits: dict[tuple[str, int], str | None] = {
                 (line["file_id"], line["line"]): None
                 for line in history.lines.get((state["topic"], state["partition"]), ())
-                if (line["leader_epoch"] or 0) > state["leader_epoch"] or line["at"] > after["since"] - 500_000
+                if (line["leader_epoch"] or 0) > state["leader_epoch"]
+                or (line["leader_epoch"] is None and line["at"] > after["since"] - 500_000)
+                or line["at"] > after["since"] + 3_000_000
             }
-            yield Mutant(begun, state["topic"], state["partition"], edits)
+            yield Mutant(begun, state["topic"], state["partition"], {**elections, **edits})
 
 
 def _of_lines(kind: LineKind) -> Callable[[History], Iterator[Mutant]]:
     """Mutants of a kind of `tests.line_mutants`, as edits of lines."""
 
     def mutants(history: History) -> Iterator[Mutant]:
-        for (topic, partition), lines in history.lines.items():
+        for (topic, partition), lines in history.of_incarnations():
             records: list[Row] = [{**line, "registered_at": line["life"]} for line in lines if line["is_request"]]
             places = {(r["file_id"], r["line"]): r for r in records}
             for spoiled in kind.edits(records):
@@ -365,9 +497,9 @@ LINES = (
     TextKind("log: one outside the ISR leads alone", ("clean_candidate_first", *ELECTIONS),
              _of_elections(_outside_alone)),
     TextKind("log: one leads that is not assigned", ("isr_within_replicas", *ELECTIONS), _of_elections(_unassigned)),
-    TextKind("log: an election drops a member of the ISR", (*ELECTIONS, "epoch_refresh"),
+    TextKind("log: an election drops a member of the ISR", ELECTIONS,
              _of_elections(_member_dropped)),
-    TextKind("log: an election adds a member to the ISR", (*ELECTIONS, "epoch_refresh"),
+    TextKind("log: an election adds a member to the ISR", ELECTIONS,
              _of_elections(_member_gained)),
     TextKind("log: a preferred election moves nothing", ELECTIONS, _of_elections(_old_leader, "preferred")),
     TextKind("log: an unclean leader is not alone", ("unclean_leader_alone", *ELECTIONS),
@@ -375,6 +507,9 @@ LINES = (
     TextKind("log: one joins that is not assigned", ("isr_within_replicas", "isr_change"),
              _of_leaders(_joins_unassigned)),
     TextKind("log: the leader leaves its ISR", ("leader_in_isr", "isr_change"), _of_leaders(_leader_leaves)),
+    TextKind("log: a leader begins outside its ISR", ("leader_in_isr",), _leader_left_out),
+    TextKind("log: an unclean change keeps a member of the ISR", ("unclean_leader_alone", "kraft_election"),
+             _unclean_not_alone),
     TextKind("log: a request handled before it is received", ("message_order",), _handled_first),
     TextKind("log: a replica deleted before it is offline", ("message_order",), _deleted_first),
     TextKind("log: a state after the partition is gone", ("message_order",), _state_after_end),

@@ -12,7 +12,8 @@ from schemas.timelines import BROKER_TIMELINE, TOPIC_TIMELINE
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
 
-# topic new is created at 10:01; 2 and 4 hear of it, 3 does not, 5 logs nothing after it, 6 is not registered any more
+# topic new is created at 10:01; 2 and 4 hear of it, 3 does not, 5 logs nothing after it, 6 is not registered any more;
+# 7 registers anew at 10:15, is told of old, and has not been told of new; 8 registers then, too, its log begins there
 LINES = """
 topic | node_id | at       | event_type             | line
 old   | 2       | 10:00:00 | metadata_cache_updated | 1
@@ -28,6 +29,11 @@ old   | 2       | 10:02:00 | metadata_cache_updated | 10
 old   | 3       | 10:02:00 | metadata_cache_updated | 11
 old   | 4       | 10:02:00 | metadata_cache_updated | 12
 old   | 6       | 10:02:00 | metadata_cache_updated | 13
+old   | 7       | 10:13:00 | metadata_cache_updated | 14
+old   | 7       | 10:15:01 | metadata_cache_updated | 15
+old   | 7       | 10:16:00 | metadata_cache_updated | 16
+old   | 8       | 10:15:01 | metadata_cache_updated | 17
+old   | 8       | 10:16:00 | metadata_cache_updated | 18
 """
 TOPICS = """
 topic | incarnation | since    | until
@@ -44,6 +50,9 @@ broker | since    | until
 4      | 09:00:00 |
 5      | 09:00:00 |
 6      | 09:00:00 | 10:01:30
+7      | 09:00:00 | 10:14:00
+7      | 10:15:00 |
+8      | 10:15:00 |
 """
 
 
@@ -62,5 +71,6 @@ def test_brokers_that_should_have_learned_a_topic(frame: Frame, same: Same) -> N
         metadata_learned | broker 2 | holds    | all of them    | 2@f:10
         metadata_learned | broker 3 | violated | none about new | 3@f:11, 2@f:6
         metadata_learned | broker 4 | holds    | all of them    | 4@f:12
+        metadata_learned | broker 7 | violated | none about new | 7@f:16, 2@f:6
         """,
     )

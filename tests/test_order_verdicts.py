@@ -170,6 +170,10 @@ def sent(ms: float, leader: int, epoch: int) -> dict[str, Any]:
     return line("update_metadata_request_sent", ms, leader=leader, leader_epoch=epoch, target_broker=1)
 
 
+def removed(ms: float, leader: int, epoch: int) -> dict[str, Any]:
+    return line("replica_removed_from_isr", ms, leader=leader, leader_epoch=epoch, replica=1)
+
+
 def elected(ms: float, before: str, epoch: int = 5) -> dict[str, Any]:
     return state(before, "Online", ms, leader=2, leader_epoch=epoch)
 
@@ -177,6 +181,9 @@ def elected(ms: float, before: str, epoch: int = 5) -> dict[str, Any]:
 GAUGES = {  # lines, releases -> verdicts
     "counted": ([sent(0, -1, 4), elected(9, "Offline")], ("2.4",), ["holds"]),
     "left out": ([sent(0, -1, 4), elected(9, "Online")], ("2.4",), ["violated"]),
+    "left out, after its last leader went": ([removed(0, -1, 4), elected(9, "Online")], ("2.6",), ["violated"]),
+    "counted, after its last leader went": ([removed(0, -1, 4), elected(9, "Offline")], ("2.6",), ["holds"]),
+    "a follower went": ([removed(0, 1, 4), elected(9, "Online")], ("2.6",), []),
     "before 2.1 who is alive counts": ([sent(0, -1, 4), elected(9, "Online")], ("2.0",), []),
     "2.0 or later": ([sent(0, -1, 4), elected(9, "Online")], ("2.0", "2.4"), []),
     "it had a leader": ([sent(0, 1, 4), elected(9, "Online")], ("2.4",), []),

@@ -255,6 +255,21 @@ def test_lines_are_read_as_those_of_their_own_cluster(frame: Frame, same: Same) 
     same(rows.withColumn("at", F.col("since")), BOTH)
 
 
+# the controller takes up both again: `again` it did not know any more, `spoilt` it had as online, which Kafka never does
+CREATIONS = """
+topic  | at       | node_id | file_id | event_type             | partition | controller_epoch | replicas | fields
+again  | 10:00:00 | 9       | f       | partition_state_change | 0         | 4                | 1,2      | from_state=NonExistentPartition; to_state=NewPartition
+spoilt | 10:00:00 | 9       | f       | partition_state_change | 0         | 4                | 1,2      | from_state=NonExistentPartition; to_state=NewPartition
+again  | 10:05:00 | 9       | f       | partition_state_change | 0         | 4                | 1,2      | from_state=NonExistentPartition; to_state=NewPartition
+spoilt | 10:05:00 | 9       | f       | partition_state_change | 0         | 4                | 1,2      | from_state=OnlinePartition; to_state=NewPartition
+"""
+
+
+def test_a_partition_that_the_controller_knows_is_not_created(frame: Frame, same: Same) -> None:
+    topics = to_topic_timeline(frame(EVENTS, CREATIONS))
+    same(topics, "topic | incarnation\nagain | 0\nagain | 1\nspoilt | 0")
+
+
 def test_what_is_missing_is_counted(states: tuple[DataFrame, DataFrame], same: Same) -> None:
     """Of `gap` 7, 8 and 9 to 11 are no rows, nor what came before 6; of `unsure` those that contradict each other."""
     timeline = to_partition_timeline(*states, Settings()).where("topic IN ('gap', 'unsure')")

@@ -13,22 +13,27 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+from udfs.kafka.releases import Release
+
 Row = Mapping[str, Any]
 Place = tuple[str, int]
 """A stream's id and the number of a line in it."""
 NOBODY = 99
 """A broker that there is none of."""
+UNKNOWN_RELEASE = Release(0, 8)
 SURE_US = 2_500_000
 """A broker that was there or away so long before and after a decision surely was."""
 ELECTIONS = ("offline_election", "preferred_election", "controlled_shutdown_election", "reassign_election",
-             "zk_election")  # fmt: skip
+             "zk_election", "epoch_refresh")  # fmt: skip
+"""The rules of which one judges a ZooKeeper controller's new leader epoch, whatever made it."""
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A decision that was spoiled: `at` (microseconds) and where, and what to put in place of the messages of lines
-    (null: the line goes); `after` are messages of new lines behind a line. `until`: when all that was spoiled has been
-    stated anew, null at once."""
+    (null: the line goes; the message that it has: it has to stay); `after` are messages of new lines behind a line, and
+    `words` what to put in place of words of lines, which several mutants may share. `until`: when all that was spoiled
+    has been stated anew, null at once."""
 
     at: int
     topic: str | None
@@ -36,6 +41,7 @@ class Mutant:
     edits: Mapping[Place, str | None]
     after: Mapping[Place, Sequence[str]] = field(default_factory=dict)
     until: int | None = None
+    words: Mapping[Place, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,35 @@ class History:
     """Spans of brokers that no controlled shutdown ended."""
     end: int = 0
     """Time of the last line."""
+    release: Release = UNKNOWN_RELEASE
+    """The lowest that a process printed."""
+
+    def of_incarnations(self) -> Iterator[tuple[tuple[str, int], list[Row]]]:
+        """Topic and partition with the lines of one incarnation, in order of time."""
+        begins: dict[tuple[str, int], list[int]] = {}
+        for states in self.states:
+            begins.setdefault((states[0]["topic"], states[0]["partition"]), []).append(states[0]["since"] - SURE_US)
+        for key, lines in self.lines.items():
+            later = sorted(begins.get(key, ()))[1:]
+            for since, until in pairwise([0, *later, 1 << 63]):
+                yield key, [line for line in lines if since <= line["at"] < until]
+
+    def lines_of(self, state: Row) -> list[Row]:
+        """Lines of the incarnation of a state."""
+        begins = [
+            states[0]["since"] - SURE_US
+            for states in self.states
+            if (states[0]["topic"], states[0]["partition"]) == (state["topic"], state["partition"])
+            and states[0]["incarnation"] > state["incarnation"]
+        ]
+        own = min(
+            states[0]["since"] - SURE_US
+            for states in self.states
+            if all(states[0][name] == state[name] for name in ("topic", "partition", "incarnation"))
+        )
+        until = min(begins, default=1 << 63)
+        lines = self.lines.get((state["topic"], state["partition"]), ())
+        return [line for line in lines if own <= line["at"] < until]
 
     def changes(self) -> Iterator[tuple[Row, Row, Row | None]]:
         """Each state with the one before and the one after, where none is missing before."""
@@ -234,10 +269,25 @@ def _added(history: History) -> Iterator[tuple[Row, Row]]:
 
 
 def _other_factor(history: History, before: Row, state: Row) -> Iterator[Row]:
-    replicas = [*state["replicas"], *(b for b in range(5) if b not in state["replicas"])]
-    isr = [b for b in replicas if b in state["isr"]]
-    directories = ["AAAAAAAAAAAAAAAAAAAAAQ"] * len(replicas)
-    yield {"replicas": replicas, "isr": isr, "directories": directories}
+    """As many replicas as partition 0 never had: a reassignment may have given it any of those."""
+    factors = {
+        len(one["replicas"])
+        for states in history.states
+        if (states[0]["topic"], states[0]["partition"], states[0]["incarnation"])
+        == (state["topic"], 0, state["incarnation"])
+        for one in states
+        if one["replicas"]
+    }
+    all_brokers = [*state["replicas"], *(b for b in range(5) if b not in state["replicas"])]
+    for factor in range(len(all_brokers), 0, -1):
+        if factor not in factors:
+            replicas = all_brokers[:factor]
+            isr = [b for b in replicas if b in state["isr"]]
+            leader = state["leader"] if state["leader"] in isr else isr[0] if isr else None
+            if leader is not None:
+                directories = ["AAAAAAAAAAAAAAAAAAAAAQ"] * factor
+                yield {"replicas": replicas, "isr": isr, "directories": directories, "leader": leader}
+            return
 
 
 def _mixed_change(history: History) -> Iterator[Mutant]:

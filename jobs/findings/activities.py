@@ -112,14 +112,7 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .orderBy("at", "rank", "line", "file_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    begins = F.col("event_type").isin(*TERM_BEGINS)
-    live_list = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
-    live_line = F.array(F.struct("node_id", "file_id", "line"))
-    alive = F.when(begins | live_list.isNotNull(), F.struct(live_list.alias("ids"), live_line.alias("evidence")))
     target = F.when(F.col("event_type").isin(*LEADER_MOVES), printed_ids("target_replicas"))
-    listed = F.when(
-        begins | F.col("event_type").isin(*SHUTDOWN_LISTS), F.coalesce(ids_of("shutting_down_brokers"), nobody)
-    )
     move = F.when(
         F.col("event_type").isin(SHUTDOWN_STARTED, SHUTDOWN_DONE),
         F.struct(
@@ -130,14 +123,21 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
         own.join(spans, is_of_node & is_of_day, "left")
-        .withColumns({"rank": rank, "listed": listed, "move": move, "known_since": span_around(F.col("at"))["since"]})
+        .withColumns(
+            {
+                "rank": rank,
+                "listed": _listed_shutdowns(),
+                "move": move,
+                "known_since": span_around(F.col("at"))["since"],
+            }
+        )
         .drop("spans", *(f"span_{name}" for name in names))
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
             {
                 "activity": F.last(_activity(), ignorenulls=True).over(so_far),
                 "target_replicas": F.last(target, ignorenulls=True).over(so_far),
-                "live_list": F.last(alive, ignorenulls=True).over(so_far),
+                "live_list": F.last(_live_list(), ignorenulls=True).over(so_far),
                 "shutting_down": F.aggregate(F.collect_list("move").over(since_list), last_listed, _after_move),
             }
         )
@@ -145,6 +145,23 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
         .withColumns(_of_activity())
         .drop("rank", "listed", "move", "list_number", "known_since", "activity", "live_list")
     )
+
+
+def _begins_term() -> Column:
+    return F.col("event_type").isin(*TERM_BEGINS)
+
+
+def _live_list() -> Column:
+    """Live brokers that an event lists, as `ids` with `evidence`; `ids` is null where a term begins, else all is."""
+    ids = F.when(F.col("event_type").isin(*LIVE_LISTS), ids_of("live_brokers"))
+    line = F.array(F.struct("node_id", "file_id", "line"))
+    return F.when(_begins_term() | ids.isNotNull(), F.struct(ids.alias("ids"), line.alias("evidence")))
+
+
+def _listed_shutdowns() -> Column:
+    """Brokers that are shutting down by an event that lists them, nobody where a term begins; else null."""
+    ids = F.coalesce(ids_of("shutting_down_brokers"), F.array().cast(IDS))
+    return F.when(_begins_term() | F.col("event_type").isin(*SHUTDOWN_LISTS), ids)
 
 
 def _of_activity() -> dict[str, Column]:

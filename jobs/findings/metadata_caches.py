@@ -12,7 +12,7 @@ from schemas.findings import VERDICTS
 from udfs.kafka.verdict_rows import Releases, cache_verdicts
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _LEARNED = "metadata_cache_updated"
 """Event by which a broker logs that it learned a partition's state."""
@@ -35,8 +35,10 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     """-> cluster, node_id, at, `topics` (how many it should have learned), `missing` (those that no line of it names),
     `evidence`: its last line about metadata, and the first of another broker about the first one missing.
 
-    A topic counts if another broker learned it at least BUCKET_S before the last such line of this one, while this one
-    was registered and logged others before and after. Topics that were deleted and created again are left out.
+    A topic is due when another broker has learned it and this one is registered: a broker that comes is told all that
+    there is. It counts if that was at least BUCKET_S before the last such line of this one, and this one logged others
+    before and after that, or before and after another broker learned it. Topics that were deleted and created again are
+    left out.
     """
     place = F.struct("at", "node_id", "file_id", "line")
     lines = events.where(f"event_type = '{_LEARNED}' AND topic IS NOT NULL AND node_id IS NOT NULL").select(
@@ -53,15 +55,15 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
     )
     once = topics.groupBy("cluster", "topic").agg(F.count(F.lit(1)).alias("lives"), F.max("until").alias("gone"))
     stays = brokers.select("cluster", F.col("broker").alias("node_id"), "since", "until")
-    begun = F.floor(F.unix_seconds("first.at") / BUCKET_S)
-    before = F.exists("buckets", lambda b: (b >= begun - AROUND) & (b < begun))
-    after = F.exists("buckets", lambda b: (b > begun) & (b <= begun + AROUND))
-    is_due = F.unix_seconds("last.at") - F.unix_seconds(F.greatest("first.at", "since")) >= BUCKET_S
+    due = F.greatest("first.at", "since")
+    is_due = F.unix_seconds("last.at") - F.unix_seconds(due) >= BUCKET_S
     expected = (
         of_node.join(F.broadcast(stays), ["cluster", "node_id"])
         .where("since <= last.at AND (until IS NULL OR until >= last.at)")
         .join(of_topic.join(once.where("lives = 1"), ["cluster", "topic"]), "cluster")
-        .where(before & after & is_due & F.expr("gone IS NULL OR gone >= last.at"))
+        .where(
+            (_logs_around(F.col("first.at")) | _logs_around(due)) & is_due & F.expr("gone IS NULL OR gone >= last.at")
+        )
     )
     is_missing = ~F.array_contains("learners", F.col("node_id"))
     missing = F.array_sort(F.collect_list(F.when(is_missing, F.struct("topic", "first"))))
@@ -78,3 +80,11 @@ def to_metadata_caches(events: DataFrame, topics: DataFrame, brokers: DataFrame)
             ),
         ).alias("evidence"),
     )
+
+
+def _logs_around(at: Column) -> Column:
+    """Whether a broker logged what it learned shortly before and after a time, by its `buckets`."""
+    begun = F.floor(F.unix_seconds(at) / BUCKET_S)
+    before = F.exists("buckets", lambda b: (b >= begun - AROUND) & (b < begun))
+    after = F.exists("buckets", lambda b: (b > begun) & (b <= begun + AROUND))
+    return before & after

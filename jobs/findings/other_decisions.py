@@ -30,22 +30,14 @@ def to_silent_outages(
     """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
     member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
 
-    States before which some are missing, by their partition epochs, else by leader epochs, may have ended the wait."""
-    in_order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
-    skipped = F.lead("leader_epoch").over(in_order) - F.col("leader_epoch") - 1
-    next_missing = F.coalesce(F.lead("missing_before").over(in_order), skipped)
-    leaderless = (
-        states.withColumn("next_missing", next_missing)
-        .where("leader = -1 AND coalesce(next_missing, 0) <= 0 AND replicas IS NOT NULL")
-        .select(
-            *INCARNATION, F.col("since").alias("state_since"), F.col("until").alias("state_until"),
-            F.explode(F.array_intersect("isr", "replicas")).alias("broker"),
-        )
-    )  # fmt: skip
+    A member counts until the controller logs that it shuts down; where no line tells when, it may have all the time.
+    """
     spans = _outage_spans(outages, events)
     stays = brokers.select(
-        "cluster", "broker", F.col("since").alias("came"), F.col("until").alias("went"),
-        (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown").alias("is_shutting_down"),
+        "cluster", "broker", F.col("since").alias("came"), F.least("until", "shutdown_since").alias("went"),
+        (F.col("shutdown_since").isNull() & (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown")).alias(
+            "is_shutting_down"
+        ),
         F.slice("evidence", 1, 1).alias("broker_evidence"),
     )  # fmt: skip
     terms = with_run_of_terms(controllers).select(
@@ -55,14 +47,16 @@ def to_silent_outages(
     )  # fmt: skip
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
+    on_failed = F.array_contains("marked", F.col("broker"))
     waits = (
-        spans.join(leaderless, INCARNATION)
+        spans.join(_leaderless_members(states), INCARNATION)
         .where("state_since >= began AND state_since < ended")
         .join(F.broadcast(stays), ["cluster", "broker"])
         .join(F.broadcast(terms), "cluster")
         .where("run_since IS NULL OR state_since >= run_since")
         .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
         .where(F.col("from") < F.col("to"))
+        .withColumn("is_dir_failed", F.col("is_dir_failed") | F.coalesce(on_failed, F.lit(False)))
         .withColumn("waited_ms", milliseconds("from", "to"))
     )
     by_member = waits.groupBy(*_OUTAGE, "broker", "controller_id", "controller_epoch").agg(
@@ -85,6 +79,23 @@ def to_silent_outages(
     )
 
 
+def _leaderless_members(states: DataFrame) -> DataFrame:
+    """PARTITION_TIMELINE -> INCARNATION, `state_since`, `state_until`, `broker`: members of the ISR of each state
+    without a leader; not of one after which states are missing (by their partition epochs, else by leader epochs), for
+    one of those may have ended the wait."""
+    in_order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    skipped = F.lead("leader_epoch").over(in_order) - F.col("leader_epoch") - 1
+    next_missing = F.coalesce(F.lead("missing_before").over(in_order), skipped)
+    return (
+        states.withColumn("next_missing", next_missing)
+        .where("leader = -1 AND coalesce(next_missing, 0) <= 0 AND replicas IS NOT NULL")
+        .select(
+            *INCARNATION, F.col("since").alias("state_since"), F.col("until").alias("state_until"),
+            F.explode(F.array_intersect("isr", "replicas")).alias("broker"),
+        )
+    )  # fmt: skip
+
+
 def with_run_of_terms(controllers: DataFrame) -> DataFrame:
     """CONTROLLER_TIMELINE -> the same with `run_since`, of ZooKeeper's terms: since when each controller's log is there
     up to this term. What was the state before may have ended under one whose log is missing."""
@@ -97,28 +108,26 @@ def with_run_of_terms(controllers: DataFrame) -> DataFrame:
 
 
 def _outage_spans(outages: DataFrame, events: DataFrame) -> DataFrame:
-    """OFFLINE_PARTITIONS, EVENTS -> INCARNATION, `began`, `ended`, `is_over`, `is_dir_failed`, `evidence`; without
-    those of topics that are being deleted."""
+    """OFFLINE_PARTITIONS, EVENTS -> INCARNATION, `began`, `ended`, `is_over`, `is_dir_failed`, `marked`, `evidence`;
+    without those of topics that are being deleted."""
     is_deleted = (F.col("cause") == "topic_deletion") | (F.col("healed_by") == "topic_deletion")
     marked = _marked_offline(events)
     lost = outages.join(F.broadcast(marked), ["cluster", "topic", "partition"], "left")
+    failed = F.coalesce("cause", F.lit("")) == "log_dir_failure"
     return lost.where(~F.coalesce(is_deleted, F.lit(False))).select(
         *INCARNATION,
         F.col("since").alias("began"),
         (F.col("since") + F.expr("make_dt_interval(0, 0, 0, at_least_ms / 1000.0)")).alias("ended"),
         F.col("until").isNotNull().alias("is_over"),
-        ((F.coalesce("cause", F.lit("")) == "log_dir_failure") | F.coalesce("is_marked", F.lit(False))).alias(
-            "is_dir_failed"
-        ),
-        "evidence",
+        failed.alias("is_dir_failed"), "marked", "evidence",
     )  # fmt: skip
 
 
 def _marked_offline(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, partition, `is_marked`: of which a replica was ever on a failed log directory."""
+    """EVENTS -> cluster, topic, partition, `marked`: brokers with its replica on a log directory that ever failed."""
     lines = events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
-    exploded = lines.select("cluster", F.explode("partitions").alias("p"))
-    return exploded.select("cluster", "p.topic", "p.partition").distinct().withColumn("is_marked", F.lit(True))
+    exploded = lines.select("cluster", number_of("broker").alias("broker"), F.explode("partitions").alias("p"))
+    return exploded.groupBy("cluster", "p.topic", "p.partition").agg(F.collect_set("broker").alias("marked"))
 
 
 def to_rebalance_lines(events: DataFrame, node_releases: DataFrame) -> DataFrame:

@@ -13,6 +13,7 @@ from jobs.timelines.observations import number_of, printed_ids
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from udfs.kafka import reassignment_steps
 from udfs.kafka.deletion_verdicts import REPLICA_CHANGE, STATES
+from udfs.kafka.gauge_verdicts import REMOVED
 from udfs.kafka.message_verdicts import STOP_SENT
 from udfs.kafka.request_verdicts import LINES
 from udfs.kafka.verdicts_columns import doubt
@@ -28,7 +29,7 @@ SERVER_LOGS = ("server",)
 """Kinds of logs in which these stand."""
 
 
-_OF_PARTITION = (*LINES, STOP_SENT, *reassignment_steps.LINES)
+_OF_PARTITION = (*LINES, REMOVED, STOP_SENT, *reassignment_steps.LINES)
 ABOUT_REQUESTS = (*_OF_PARTITION, reassignment_steps.UNLISTED, REPLICA_CHANGE)
 """Events of which all rows are made."""
 

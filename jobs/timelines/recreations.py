@@ -83,13 +83,22 @@ def to_creations(events: DataFrame) -> DataFrame:
 def is_creation() -> Column:
     """Whether a line shows that a partition is a new one: to a ZooKeeper controller, or the broker that is sent it."""
     kind, fields = F.col("event_type"), F.col("fields")
-    is_new = (kind == "partition_state_change") & (fields["to_state"] == "NewPartition")
     is_sent = kind.isin("leader_and_isr_request_sent", "leader_and_isr_request_received") & (fields["is_new"] == "true")
     # a broker that starts knows of none before, either, but has records
     is_first = (
         (F.col("leader_epoch") == 0) & (fields["previous_leader_epoch"] == "-1") & (fields["start_offset"] == "0")
     )
-    return F.col("topic").isNotNull() & F.coalesce(is_new | is_sent | is_first, F.lit(False))
+    return F.col("topic").isNotNull() & F.coalesce(is_new_to_controller() | is_sent | is_first, F.lit(False))
+
+
+def is_new_to_controller() -> Column:
+    """Whether a ZooKeeper controller takes up a partition that it did not know: one that it has in another state is
+    none."""
+    fields = F.col("fields")
+    is_known = F.coalesce(
+        fields["from_state"].isin("NewPartition", "OnlinePartition", "OfflinePartition"), F.lit(False)
+    )
+    return (F.col("event_type") == "partition_state_change") & (fields["to_state"] == "NewPartition") & ~is_known
 
 
 def _with_signs_of_ids(signs: DataFrame, events: DataFrame) -> DataFrame:
@@ -144,7 +153,7 @@ def _partition_lines(events: DataFrame) -> DataFrame:
     Columns: cluster, topic, partition, those of EVENT_ORDER, event_type, the three epochs, `has_epochs`, `is_new`.
     """
     kind = F.col("event_type")
-    is_new = (kind == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
+    is_new = is_new_to_controller()
     # leader -2: the topic is being deleted (LeaderDuringDelete)
     has_epochs = kind.isin(*EPOCH_EVENTS) & F.col("leader_epoch").isNotNull() & (F.coalesce("leader", F.lit(0)) > -2)
     is_of_partition = F.col("topic").isNotNull() & F.col("partition").isNotNull()

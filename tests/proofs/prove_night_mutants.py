@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import sys
 import tempfile
 from collections import Counter, defaultdict
@@ -25,27 +26,34 @@ from jobs.session import expected_bytes, session
 from tests.log_text_mutants import LINES
 from tests.proofs import prove_truth
 from tests.proofs.captures import capture_folders, warehouse_of
-from tests.text_mutants import RECORDS, History, Mutant, Place, TextKind
+from tests.text_mutants import RECORDS, UNKNOWN_RELEASE, History, Mutant, Place, TextKind
+from udfs.kafka.releases import Release
 
 GOAL = 0.99
 NEAR_US = 5_000_000
 """A verdict so near to a mutant is about it."""
 APART_US = 8_000_000
 """So long before and after a mutant there is no other one of the partition."""
-COPIES = {"zk-2.4.1": 3, "zk-2.8.2": 3}
+COPIES = {
+    "zk-0.10.2.2": 2, "zk-1.1.1": 2, "zk-2.4.1": 3, "zk-2.8.2": 3, "zk-3.3.2": 2, "kraft-3.9.1-chaos": 2,
+    "kraft-4.0.0-chaos": 2,
+}  # fmt: skip
 """Captures whose logs are spoiled, and how many copies there are of each; of each dump there are DUMP_COPIES."""
-DUMP_COPIES = 5
+DUMP_COPIES = 3
 MOST = 90
 """Most mutants in a copy, so that what they do to the rest of it stays small."""
 ALONE = ("log: no leader though one is back", "record: a replica twice", "log: a replica twice")
 """Kinds whose mutants are the only ones of their partition."""
 ORDER = "topic, partition, incarnation, ordinal"
-NOT_COPIED = b"] All leaders = "
-"""Lines that print the states of all partitions again and again: mutants of one would have to share them."""
+NOT_COPIED = (
+    b" All leaders = ", b" leader cache is updated to Map(", b" fails to send request (type",
+    b"Not sending request (type",
+)  # fmt: skip
+"""Lines that print the states of many partitions again and again: mutants of one would have to share them."""
 ABOUT_NO_PARTITION = (
     "metadata_register_broker", "metadata_broker_registration_change", "controller_elected",
     "controller_replica_state_machine_started",
-    "controller_partition_state_machine_started",
+    "controller_partition_state_machine_started", "topics_changed",
 )  # fmt: skip
 
 
@@ -56,7 +64,9 @@ def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
         return rows(views, f"SELECT {columns} FROM {table} WHERE cluster = {literal(cluster)} {rest}")
 
     states: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
-    for row in of_cluster("* REPLACE (epoch_us(since) AS since)", "partition_timeline", f"ORDER BY {ORDER}"):
+    for row in of_cluster(
+        "* REPLACE (epoch_us(since) AS since, epoch_us(until) AS until)", "partition_timeline", f"ORDER BY {ORDER}"
+    ):
         states[row["topic"], row["partition"], row["incarnation"]].append(row)
     stays: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
     returns: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
@@ -84,7 +94,10 @@ def history_of(views: Any, cluster: str) -> tuple[History, dict[str, str]]:
         elif row["event_type"] in ABOUT_NO_PARTITION:
             others.append(row)
     end = of_cluster('max(epoch_us(e."at")) AS last', "events e")[0]["last"]
-    return History(list(states.values()), lines, messages, stays, strategies, others, returns, end), paths
+    printed = of_cluster("DISTINCT message", "events", "AND event_type = 'kafka_version'")
+    versions = [version for row in printed for version in re.findall(r"\d+\.\d+[\d.]*", row["message"])]
+    release = min(map(Release.parse, versions), default=UNKNOWN_RELEASE)
+    return History(list(states.values()), lines, messages, stays, strategies, others, returns, end, release), paths
 
 
 class Copy:
@@ -93,19 +106,25 @@ class Copy:
     def __init__(self, name: str) -> None:
         self.name = name
         self.mutants: list[tuple[TextKind, Mutant]] = []
-        self.places: set[Place] = set()
+        self.texts: dict[Place, str | None] = {}
+        """What lines become; several mutants may ask for the same."""
+        self.behind: set[Place] = set()
+        """Lines behind which there are new ones."""
         self.spans: dict[tuple[str | None, int | None], list[tuple[int, int]]] = defaultdict(list)
 
     def take(self, kind: TextKind, mutant: Mutant) -> bool:
         """Whether a mutant has a place beside the others; then it is taken."""
-        places, key = {*mutant.edits, *mutant.after}, (mutant.topic, mutant.partition)
+        key = (mutant.topic, mutant.partition)
+        is_taken = any(self.texts.get(place, text) != text for place, text in mutant.edits.items())
+        is_taken |= bool(self.behind & mutant.after.keys())
         begin, end = mutant.at - APART_US, (mutant.until or mutant.at) + APART_US
         if kind.name in ALONE:
             begin, end = 0, 1 << 63
         is_near = any(begin < until and since < end for since, until in self.spans[key])
-        if len(self.mutants) >= MOST or is_near or places & self.places:
+        if len(self.mutants) >= MOST or is_near or is_taken:
             return False
-        self.places |= places
+        self.texts |= mutant.edits
+        self.behind |= mutant.after.keys()
         self.spans[key].append((begin, end))
         self.mutants.append((kind, mutant))
         return True
@@ -134,11 +153,19 @@ def write(
     """A capture's logs, or a dump, with the edits of a copy. `paths` by stream, `messages` by path and line."""
     edits: dict[str, dict[int, str | None]] = defaultdict(dict)
     after: dict[str, dict[int, Sequence[str]]] = defaultdict(dict)
+    words: dict[Place, list[tuple[str, str]]] = defaultdict(list)
     for _, mutant in copy.mutants:
+        for place, pair in mutant.words.items():
+            words[place].append(pair)
         for (file_id, line), text in mutant.edits.items():
             edits[paths[file_id]][line] = text
         for (file_id, line), texts in mutant.after.items():
             after[paths[file_id]][line] = texts
+    for (file_id, line), pairs in words.items():
+        text = messages[paths[file_id], line]
+        for old, new in pairs:
+            text = text.replace(old, new)
+        edits[paths[file_id]][line] = text
     for path in [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file()):
         target = folder / (path.name if source.is_file() else path.relative_to(source))
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -160,7 +187,7 @@ def _edited(
     for number, line in enumerate(data.splitlines(keepends=True), start=1):
         message = old.get((path, number), "").encode()
         text = of_file.get(number, "")
-        if NOT_COPIED in line or (number in of_file and text is None):
+        if any(words in line for words in NOT_COPIED) or (number in of_file and text is None):
             continue
         if text and message not in line:
             raise ValueError(f"{path}:{number} does not have the message {message!r}")

@@ -21,6 +21,8 @@ from udfs.kafka.verdicts import Verdict, verdict_of
 Line = Mapping[str, Any]
 """As `udfs.kafka.request_verdicts` has them."""
 RULE = "offline_gauge_matches"
+REMOVED = "replica_removed_from_isr"
+"""What a controller stored as it took a replica offline (from 2.6 on at INFO)."""
 COUNTER = Release(2, 1)
 """From here on the metric counts transitions; before, it asks who is alive."""
 
@@ -34,7 +36,7 @@ def judge_gauge(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterato
     leaders: dict[int, set[int]] = {}
     shown_by: dict[int, Line] = {}
     for line in lines:
-        if line["event_type"] in (SENT, METADATA_SENT, RECEIVED, DECIDED) and None not in (
+        if line["event_type"] in (SENT, METADATA_SENT, RECEIVED, DECIDED, REMOVED) and None not in (
             line["leader_epoch"], line["leader"]
         ):  # fmt: skip
             leaders.setdefault(line["leader_epoch"], set()).add(line["leader"])

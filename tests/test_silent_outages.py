@@ -1,0 +1,62 @@
+"""How long a member of the ISR waited to lead a partition without a leader, while a controller was at work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.findings.other_decisions import to_silent_outages
+from schemas.findings import OFFLINE_PARTITIONS
+from schemas.ingest import EVENTS
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+# nobody leads from 10:00 to 10:10; 1 comes back at 10:01 and begins to shut down after 50 s, 2 comes back at 10:02 and
+# goes after 40 s
+OUTAGES = """
+topic | partition | incarnation | since    | until    | at_least_ms
+quits | 0         | 0           | 10:00:00 | 10:10:00 | 600000
+dies  | 0         | 0           | 10:00:00 | 10:10:00 | 600000
+"""
+STATES = """
+topic | partition | incarnation | ordinal | leader | isr | replicas | since    | until    | missing_before
+quits | 0         | 0           | 4       | -1     | 1   | 1,2      | 10:00:00 | 10:10:00 | 0
+dies  | 0         | 0           | 4       | -1     | 2   | 1,2      | 10:00:00 | 10:10:00 | 0
+"""
+BROKERS = """
+broker | since    | until    | shutdown_since | ended_by
+1      | 09:00:00 | 10:00:00 |                | session_expired
+1      | 10:01:00 | 10:05:00 | 10:01:50       | controlled_shutdown
+2      | 10:02:00 | 10:02:40 |                | session_expired
+"""
+TERMS = """
+controller_id | controller_epoch | since    | active_since | until
+9             | 3                | 09:00:00 | 09:00:01     |
+"""
+# a log directory of 2 failed, with its replicas of both
+MARKED = """
+event_type              | topic | partition | fields
+replicas_marked_offline | quits | 0         | broker=2
+replicas_marked_offline | dies  | 0         | broker=2
+"""
+
+
+def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) -> None:
+    marked = frame(EVENTS, MARKED).withColumn("partitions", F.array(F.struct("topic", "partition")))
+    same(
+        to_silent_outages(
+            frame(OFFLINE_PARTITIONS, OUTAGES),
+            frame(PARTITION_TIMELINE, STATES),
+            frame(BROKER_TIMELINE, BROKERS),
+            frame(CONTROLLER_TIMELINE, TERMS),
+            marked,
+        ),
+        """
+        topic | returned | waited_ms | is_shutting_down | is_dir_failed
+        quits | 1        | 50000     | false            | false
+        dies  | 2        | 40000     | false            | true
+        """,
+    )

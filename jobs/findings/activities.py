@@ -94,11 +94,6 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     are about requests.
     """
     is_wanted = F.col("event_type").isin(*event_types)
-    names = ("cluster", "node_id", "day")
-    by_day = spans_by_day(known_spans, "cluster", "node_id")
-    spans = F.broadcast(by_day.select(*(F.col(name).alias(f"span_{name}") for name in names), "spans"))
-    is_of_node = F.col("cluster").eqNullSafe(F.col("span_cluster")) & F.col("node_id").eqNullSafe(F.col("span_node_id"))
-    is_of_day = day_of("at") == F.col("span_day")
     own = events.where(is_wanted | F.col("event_type").isin(*CONTEXT_EVENTS)).where(
         "logger LIKE 'kafka.controller%' OR (logger = 'state.change.logger' AND controller_epoch IS NOT NULL)"
     )
@@ -122,16 +117,8 @@ def with_activity(events: DataFrame, event_types: Iterable[str], known_spans: Da
     )
     last_listed = F.coalesce(F.last("listed", ignorenulls=True).over(so_far), nobody)
     return (
-        own.join(spans, is_of_node & is_of_day, "left")
-        .withColumns(
-            {
-                "rank": rank,
-                "listed": _listed_shutdowns(),
-                "move": move,
-                "known_since": span_around(F.col("at"))["since"],
-            }
-        )
-        .drop("spans", *(f"span_{name}" for name in names))
+        _with_known_since(own, known_spans)
+        .withColumns({"rank": rank, "listed": _listed_shutdowns(), "move": move})
         .withColumn("list_number", F.count("listed").over(so_far))
         .withColumns(
             {
@@ -162,6 +149,20 @@ def _listed_shutdowns() -> Column:
     """Brokers that are shutting down by an event that lists them, nobody where a term begins; else null."""
     ids = F.coalesce(ids_of("shutting_down_brokers"), F.array().cast(IDS))
     return F.when(_begins_term() | F.col("event_type").isin(*SHUTDOWN_LISTS), ids)
+
+
+def _with_known_since(events: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """EVENTS, spans by cluster and node -> the former with `known_since`: the begin of the node's span at that time."""
+    names = ("cluster", "node_id", "day")
+    by_day = spans_by_day(known_spans, "cluster", "node_id")
+    spans = F.broadcast(by_day.select(*(F.col(name).alias(f"span_{name}") for name in names), "spans"))
+    is_of_node = F.col("cluster").eqNullSafe(F.col("span_cluster")) & F.col("node_id").eqNullSafe(F.col("span_node_id"))
+    is_of_day = day_of("at") == F.col("span_day")
+    return (
+        events.join(spans, is_of_node & is_of_day, "left")
+        .withColumn("known_since", span_around(F.col("at"))["since"])
+        .drop("spans", *(f"span_{name}" for name in names))
+    )
 
 
 def _of_activity() -> dict[str, Column]:

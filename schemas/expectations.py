@@ -138,7 +138,6 @@ _OWN: Mapping[str, tuple[Expectation, ...]] = {
     "partition_timeline": (
         no_overlap("partition_timeline"),
         since_before_until(*INCARNATION, "since", "until"),
-        monotone("partition_timeline", "leader_epoch"),
         monotone("partition_timeline", "since"),
     ),
     "controller_timeline": (

@@ -101,6 +101,11 @@ none      | 0         | 0           | 2      | 3            |                 | 
 # the ISR before is in no line
 unsaid    | 0         | 0           | 1      | 0            | 0               |       |     | 1,2      | 10:00:00 | 10:00:01 |         |
 unsaid    | 0         | 0           | 2      | 1            | 1               | 2     |     | 1,2      | 10:00:01 |          |         |
+# a line with a wrong leader epoch in between: the epoch that it fell from was begun once
+fallen    | 0         | 0           | 1      | 0            | 0               | 1     |     | 1,2      | 10:00:00 | 10:00:01 |         |
+fallen    | 0         | 0           | 1      | 1            | 1               | 1     |     | 1,2      | 10:00:01 | 10:00:02 |         |
+fallen    | 0         | 0           | 2      | 0            | 2               | 1,2   |     | 1,2      | 10:00:02 | 10:00:03 |         |
+fallen    | 0         | 0           | 1      | 1            | 3               | 1     |     | 1,2      | 10:00:03 |          |         |
 # states of one time: a later one was proved no later
 many      | 0         | 0           | 1      | 0            | 0               | 1,2   |     | 1,2      | 10:00:00 | 10:00:01 |         | 1
 many      | 0         | 0           | -1     | 1            | 1               | 1,2   |     | 1,2      | 10:00:01 | 10:00:02 |         | 1
@@ -180,6 +185,7 @@ old     | 10:00:01   | true      | 1               | 2      | 1            |    
 none    | 10:00:02   | true      | -1              | 2      | 2            | 1          | true    | 1000       |          |                |
 none    | 10:00:03   | true      | 2               | 2      | 3            |            | false   |            |          |                |
 unsaid  | 10:00:01   | true      | 1               | 2      | 1            |            |         |            |          |                |
+fallen  | 10:00:01   | true      | 1               | 1      | 1            | 1          | false   |            |          |                |
 many    | 10:00:02   | true      | -1              | 1      | 2            | 1,2        | false   | 1000       |          |                |
 many    | 10:00:02   | true      | 1               | 2      | 3            | 1,2        | false   |            |          |                |
 chosen  | 10:00:10   | true      | 1               | 2      | 1            |            | false   |            | preferred |               | 1,2,3

@@ -70,12 +70,12 @@ UNSOUND = {  # table, rows -> the expectation that fails, how many rows violate 
         t     | 3 | 0 | 0 | 0 | 10:00:02 | 10:00:00 | 1@f:1""",
         "since_before_until", 1, '"partition":3',
     ),
-    "a leader epoch that falls": (
-        "partition_timeline",
-        """topic | partition | incarnation | leader_epoch | ordinal | since | until | evidence
-        t     | 3 | 0 | 5 | 0 | 10:00:00 | 10:00:01 | 1@f:1
-        t     | 3 | 0 | 4 | 1 | 10:00:01 |          | 1@f:2""",
-        "leader_epoch_monotone", 1, '"leader_epoch":4',
+    "a later controller that began before": (
+        "controller_timeline",
+        """cluster_incarnation | controller_id | controller_epoch | mode | since | evidence
+        0 | 3 | 7 | zookeeper | 10:00:01 | 1@f:1
+        0 | 4 | 8 | zookeeper | 10:00:00 | 1@f:2""",
+        "since_monotone", 1, '"controller_epoch":8',
     ),
     "no evidence": (
         "partition_timeline",

@@ -102,8 +102,8 @@ def _or_none(*names: str) -> list[Column]:
 
 
 def _committed_elections(states: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE -> ELECTIONS without _DECISION, `epoch_before`: states whose leader epoch is not that of the
-    state before, or of which none before is known (null)."""
+    """PARTITION_TIMELINE -> ELECTIONS without _DECISION, `epoch_before`: states with a leader epoch that none before
+    had, where damaged lines make it fall and rise again, too; it is null if no state before is known."""
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
 
     def lag(name: str) -> Column:
@@ -113,6 +113,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
     compared = states.withColumns(
         {
             "epoch_before": lag("leader_epoch"),
+            "highest_epoch": F.max("leader_epoch").over(before),
             "leader_before": lag("leader"),
             "is_adjacent": F.coalesce(_is_next(order), F.lit(False)),
             # if any state's eligible leader replicas are logged, those of the others are unknown; else there are none
@@ -129,7 +130,7 @@ def _committed_elections(states: DataFrame) -> DataFrame:
     )
     # without a leader other things change too, as eligible leader replicas: the first of such states lost the leader
     lost_at = F.last(F.when(F.col("loses_leader"), F.col("since")), ignorenulls=True).over(before)
-    elected = compared.withColumn("lost_at", lost_at).where("leader >= 0 AND leader_epoch > coalesce(epoch_before, 0)")
+    elected = compared.withColumn("lost_at", lost_at).where("leader >= 0 AND leader_epoch > coalesce(highest_epoch, 0)")
     is_next_epoch = _is_next_epoch()
     was_lost = (F.col("leader_before") == -1) & F.col("lost_at").isNotNull()
     return elected.select(

@@ -133,6 +133,7 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
     in_order = Window.partitionBy("cluster", "topic").orderBy("last_at", "first_shown_at", "topic_id")
     return (
         created.join(removed, ["cluster", "topic_id"], "left")
+        .withColumn("last_at", F.least("last_at", "until"))  # a broker may name later what was removed by then
         .join(by_id, ["cluster", "topic_id"], "left")
         .join(by_name, ["cluster", "topic"], "left")
         # a controller that starts replays creations and removals long after: a topic is no younger than the lines with

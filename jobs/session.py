@@ -32,7 +32,7 @@ JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SMALL_BYTES = 16 << 20
 """Logs up to this size are small: compiling each query to Java costs more than running it uncompiled. A nightly run
 over 8 MB at INFO, most of it elections, takes 179 CPU seconds uncompiled and 194 compiled; one over 24 MB 379
-uncompiled, one over 27 MB 310 compiled."""
+and 295."""
 ONE_TASK_BYTES = 4 << 20
 """Logs up to this size make one task of each stage: starting a task costs more than it does, and several tables are
 written at once."""

@@ -20,8 +20,19 @@ _STATE = (
     r"( leaderRecoveryState=\w+,)? (zkVersion|partitionEpoch)={version}\b"
 )
 """A state as 0.9 to 3.9 print it with its version; 1.0 and 1.1 print a request's ISR without brackets."""
+_WITH_BROKER_EPOCHS = (
+    r"leader=-?\d+, leaderEpoch={epoch}, isrWithBrokerEpoch=List\((?:BrokerState\([^()]*\)(?:, )?)*\),"
+    r"( leaderRecoveryState=\w+,) partitionEpoch={version}\b"
+)
+"""A state as ZooKeeper's controllers print it from 3.7 on."""
+_REGISTRATION = (
+    r"(PartitionRegistration\([^()]*\bisr=)\[[\d, ]*\]([^()]*\bleader=)-?\d+"
+    r"([^()]*\bleaderEpoch={epoch}, partitionEpoch={version}\))"
+)
+"""A state as KRaft's controllers, and its brokers from 4.1 on, print it."""
 _SHORTLY_US, _APART_US = 280_000_000, 20_000_000
 """Lines so long before and after show that a log was whole; those nearer may be of the same moment."""
+_IN_BRACKETS = r"\([^()]*(?:\([^()]*\)[^()]*)*\)"
 AROUND_US = 60_000_000
 """So long other lines around a request are left as they are."""
 _LEADS = ("become_leader_started", "become_leader_finished", "become_leader_handling_completed",
@@ -47,7 +58,7 @@ def _rewritten(
             edits[place] = text
     if not any(edits.values()):
         return None
-    return Mutant(state["since"], state["topic"], state["partition"], edits)
+    return Mutant(state["since"], state["topic"], state["partition"], edits, until=state["until"])
 
 
 def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, prints: bool = False) -> str:
@@ -62,7 +73,18 @@ def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, print
         members = (", " if opened else ",").join(map(str, isr))
         return f"leader={leader}, leaderEpoch={epoch}, isr={opened}{members}{closed},{recovery} {name}={version}"
 
-    message = re.sub(_STATE.format(epoch=epoch, version=version), stated, message)
+    if "sentLeaderAndIsr=" not in message:  # what a leader asks for, with the version that it replaces
+        message = re.sub(_STATE.format(epoch=epoch, version=version), stated, message)
+        states = ", ".join(f"BrokerState(brokerId={b}, brokerEpoch=-1)" for b in isr)
+        with_epochs = f"leader={leader}, leaderEpoch={epoch}, isrWithBrokerEpoch=List({states}),"
+        message = re.sub(
+            _WITH_BROKER_EPOCHS.format(epoch=epoch, version=version),
+            rf"{with_epochs}\g<1> partitionEpoch={version}",
+            message,
+        )
+    registered = rf"\g<1>[{', '.join(map(str, isr))}]\g<2>{leader}\g<3>"
+    message = re.sub(_REGISTRATION.format(epoch=epoch, version=version), registered, message)
+    message = _with_difference(message, state, leader, isr)
     shown = re.search(
         rf"\(Leader:-?\d+,ISR:([\d,]*)(,LeaderRecoveryState:\w+)?,LeaderEpoch:{epoch},(ZkVersion:{version},)?", message
     )
@@ -79,9 +101,32 @@ def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, print
         message = re.sub(r"(ISR \[)[\d,]+\]", rf"\g<1>{dense}]", message)
     began = rf"(starts at leader epoch {epoch} from offset .* partition epoch {version}[, ].*)"
     message = re.sub(rf"{began}(ISR \[)[\d,]+\]", rf"\g<1>\g<2>{dense}]", message)
+    started = re.search(
+        rf"starts at leader epoch {epoch} from offset \d+ with high watermark \d+ ISR \[([\d,]*)\]", message
+    )
+    if started is not None and _are(started[1], state["isr"]):  # 2.6 to 3.2, with the ISR that the leader was sent
+        message = message.replace(f"ISR [{started[1]}]", f"ISR [{dense}]")
     message = re.sub(rf"{began}(Current leader is )-?\d+", rf"\g<1>\g<2>{leader}", message)
+    change = re.search(r"\bPartitionChangeRecord\(.*?\bisr=\[([\d, ]*)\]", message)
+    if prints and change is not None and _are(change[1], state["isr"]):
+        message = message.replace(
+            change[0], change[0].replace(f"isr=[{change[1]}]", f"isr=[{', '.join(map(str, isr))}]")
+        )
     message = _with_words(line, message, state, leader)
     return _with_change(line, message, state, dense, prints=prints)
+
+
+def _with_difference(message: str, state: Row, leader: int, isr: Sequence[int]) -> str:
+    """A KRaft controller's message that prints what a change leads from and to, with a state in its place."""
+    epochs = re.search(r"\bpartitionEpoch: (\d+) -> (\d+)", message)
+    version, ids = state["partition_epoch"], f"[{', '.join(map(str, isr))}]"
+    if epochs is not None and int(epochs[1]) == version:
+        message = re.sub(r"\bisr: \[[\d, ]*\] ->", f"isr: {ids} ->", message)
+        message = re.sub(r"\bleader: -?\d+ ->", f"leader: {leader} ->", message)
+    elif epochs is not None and int(epochs[2]) == version:
+        message = re.sub(r"(\bisr: \[[\d, ]*\] ->) \[[\d, ]*\]", rf"\g<1> {ids}", message)
+        message = re.sub(r"(\bleader: -?\d+ ->) -?\d+", rf"\g<1> {leader}", message)
+    return message
 
 
 def _with_words(line: Row, message: str, state: Row, leader: int) -> str:
@@ -217,15 +262,12 @@ def _unclean_not_alone(history: History) -> Iterator[Mutant]:
     for before, state in _single(history):
         if len(state["isr"]) != 1 or state["leader"] in before["isr"] or not before["isr"]:
             continue
-        kept = before["isr"][0]
-        mutant = _rewritten(history, state, state["leader"], [state["leader"], kept])
-        for line in history.lines.get((state["topic"], state["partition"]), ()):
-            version = f"partitionEpoch: {before['partition_epoch']} -> {state['partition_epoch']}"
-            if mutant is None or "UNCLEAN partition change" not in line["message"] or version not in line["message"]:
-                continue
-            text = re.sub(r"( isr: \[[\d, ]*\] -> )\[\d+\]", rf"\g<1>[{state['leader']}, {kept}]", line["message"])
-            edits = {**mutant.edits, (line["file_id"], line["line"]): text}
-            yield Mutant(mutant.at, mutant.topic, mutant.partition, edits)
+        version = f"partitionEpoch: {before['partition_epoch']} -> {state['partition_epoch']}"
+        lines = history.lines_of(state)
+        if any("UNCLEAN partition change" in line["message"] and version in line["message"] for line in lines):
+            mutant = _rewritten(history, state, state["leader"], [state["leader"], before["isr"][0]])
+            if mutant is not None:
+                yield mutant
 
 
 # ---- what leaders change --------------------------------------------------------------------------------------------
@@ -420,7 +462,8 @@ def _in_creation(history: History, first: Row) -> Iterator[tuple[tuple[str, int]
 
 def _never_restored(history: History) -> Iterator[Mutant]:
     """A partition has no leader any more, though a member of its ISR comes back: all later lines go, but those that
-    print the state without a leader, and those by which controllers come. Topics that are deleted wait for nobody."""
+    print the state without a leader, and those by which controllers come; so do fetchers' words about it, which are of
+    followers that know a leader. Topics that are deleted wait for nobody."""
     elections = {
         (line["file_id"], line["line"]): line["message"]
         for line in history.others
@@ -447,7 +490,15 @@ def _never_restored(history: History) -> Iterator[Mutant]:
                 or (line["leader_epoch"] is None and line["at"] > after["since"] - 500_000)
                 or line["at"] > after["since"] + 3_000_000
             }
-            yield Mutant(begun, state["topic"], state["partition"], {**elections, **edits})
+            fetched = rf"\b{re.escape(state['topic'])}-{state['partition']} -> InitialFetchState" + _IN_BRACKETS
+            words = {
+                (line["file_id"], line["line"]): (piece[0], "")
+                for line in history.others
+                if line["event_type"] == "fetcher_added" and line["at"] > after["since"] - 500_000
+                for piece in [re.search(fetched, line["message"])]
+                if piece is not None
+            }
+            yield Mutant(begun, state["topic"], state["partition"], {**elections, **edits}, words=words)
 
 
 def _of_lines(kind: LineKind) -> Callable[[History], Iterator[Mutant]]:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.timelines.controllers import kraft_takeovers, to_controller_timeline, to_logged_terms
-from jobs.timelines.known_spans import CONTROLLER_LOGS, span_around, to_known_spans, within_terms
+from jobs.timelines.known_spans import (
+    CONTROLLER_LOGS,
+    span_around,
+    to_controller_runs,
+    to_known_spans,
+    within_terms,
+)
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import CONTROLLER_TIMELINE
 
@@ -165,5 +171,39 @@ other   | 10:02:30 | 10:00:00
 other   | 10:03:30 |
 whole   | 10:03:30 | 10:00:00
 none    | 10:03:30 | 09:00:00
+""",
+    )
+
+
+LOGS = """
+cluster | node_id | kind       | since    | until
+alone   | 1       | controller | 09:00:00 | 10:10:00
+other   | 1       | controller | 09:00:00 | 10:10:00
+other   | 2       | server     | 09:00:00 | 10:10:00
+whole   | 1       | controller | 09:00:00 | 10:03:00
+whole   | 2       | controller | 09:00:00 | 10:10:00
+holed   | 1       | controller | 09:00:00 | 10:01:00
+holed   | 1       | controller | 10:02:00 | 10:03:00
+holed   | 2       | controller | 09:00:00 | 10:10:00
+quorum  | 1       | controller | 09:00:00 | 10:10:00
+"""
+
+
+def test_logs_of_all_controllers_are_there_while_epochs_follow_each_other(frame: Frame, same: Same) -> None:
+    """Not over an epoch that nobody logs, under a controller whose log is missing (2 of `other`), or has a hole."""
+    terms = frame(CONTROLLER_TIMELINE, LOGGED_TERMS).withColumn("cluster_incarnation", F.lit(0))
+    holed = terms.where("cluster = 'whole'").withColumn("cluster", F.lit("holed"))
+    runs = to_controller_runs(terms.unionByName(holed), frame(LOG_COVERAGE, LOGS))
+    run = runs.select("cluster", F.explode("runs").alias("run"))
+    same(
+        run.select("cluster", "run.since", F.when(F.year("run.until") < 2030, F.col("run.until")).alias("until")),
+        """
+cluster | since    | until
+alone   | 10:00:00 | 10:00:00
+alone   | 10:06:00 |
+other   | 10:00:00 | 10:03:00
+other   | 10:06:00 |
+whole   | 10:00:00 |
+holed   | 10:03:05 |
 """,
     )

@@ -454,6 +454,45 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
         same(timeline.where(F.col("cluster") == name), BEGUN_WITH)
 
 
+UNASSIGNED = """
+topic    | at       | node_id | logger              | event_type                      | controller_id | controller_epoch | leader | leader_epoch | partition_epoch | isr | replicas | fields
+         | 10:00:00 | 1       | kafka.controller.KafkaController | controller_elected              | 1             | 1                |        |              |                 |     |          |
+printed  | 10:00:01 | 1       | state.change.logger | partition_state_change          | 1             | 1                |        |              |                 |     | 1,2      | to_state=NewPartition
+printed  | 10:00:01 | 1       | state.change.logger | partition_state_change          | 1             | 1                | 1      | 0            | 0               | 1,2 |          |
+printed  | 10:00:02 | 1       | state.change.logger | partition_state_change          | 1             | 1                | 1      | 1            | 1               | 1,3 |          |
+printed  | 10:00:03 | 1       | state.change.logger | partition_state_change          | 1             | 1                | 1      | 2            | 2               | 1   |          |
+# from 10:00:05 on its assignment is the one that is written; 4 is in the ISR long after that
+written  | 10:00:01 | 1       | state.change.logger | partition_state_change          | 1             | 1                | 1      | 0            | 0               | 1,2 | 1,2      |
+written  | 10:00:05 | 1       | kafka.controller.KafkaController | reassignment_assignment_updated |               | 1                |        |              |                 |     | 1,2,3    |
+written  | 10:00:06 | 1       | state.change.logger | partition_state_change          | 1             | 1                | 1      | 1            | 1               | 1,2 |          |
+written  | 10:00:20 | 1       | state.change.logger | partition_state_change          | 1             | 1                | 1      | 2            | 2               | 1,4 |          |
+"""
+
+
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_an_isr_beyond_the_assignment_makes_it_unknown_unless_all_controllers_are_logged(
+    frame: Frame, same: Same, *, is_logged: bool
+) -> None:
+    events = frame(EVENTS, UNASSIGNED).withColumn("partition", F.when(F.col("topic").isNotNull(), 0))
+    if not is_logged:
+        events = events.where("event_type <> 'controller_elected'")
+    topics = to_topic_timeline(events)
+    states = to_states(events, topics, to_controller_timeline(events), facts_of(events))
+    known, moved = ("1,2", "1,2,3") if is_logged else ("", "")
+    same(
+        states,
+        f"""
+topic   | leader_epoch | replicas
+printed | 0            | {known}
+printed | 1            | {known}
+printed | 2            | {known}
+written | 0            | 1,2
+written | 1            | {moved}
+written | 2            | {moved}
+""",
+    )
+
+
 # What KRaft does not log. `b` ran 3.9, without eligible leader replicas; of `a` a line shows them. 5 leads `quiet`.
 NOT_LOGGED = """
 cluster | topic | at       | node_id | file_id | logger | event_type                       | topic_id | leader | leader_epoch | partition_epoch | isr | replicas | fields

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -84,22 +85,23 @@ class History:
             for since, until in pairwise([0, *later, 1 << 63]):
                 yield key, [line for line in lines if since <= line["at"] < until]
 
+    @cached_property
+    def begins(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
+        """By topic and partition, incarnations with when the lines of each begin, in order."""
+        begins: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for states in self.states:
+            first = states[0]
+            own = (first["incarnation"], first["since"] - SURE_US)
+            begins.setdefault((first["topic"], first["partition"]), []).append(own)
+        return {key: sorted(lives) for key, lives in begins.items()}
+
     def lines_of(self, state: Row) -> list[Row]:
         """Lines of the incarnation of a state."""
-        begins = [
-            states[0]["since"] - SURE_US
-            for states in self.states
-            if (states[0]["topic"], states[0]["partition"]) == (state["topic"], state["partition"])
-            and states[0]["incarnation"] > state["incarnation"]
-        ]
-        own = min(
-            states[0]["since"] - SURE_US
-            for states in self.states
-            if all(states[0][name] == state[name] for name in ("topic", "partition", "incarnation"))
-        )
-        until = min(begins, default=1 << 63)
-        lines = self.lines.get((state["topic"], state["partition"]), ())
-        return [line for line in lines if own <= line["at"] < until]
+        key = (state["topic"], state["partition"])
+        lives = self.begins[key]
+        own = dict(lives)[state["incarnation"]]
+        until = min((since for incarnation, since in lives if incarnation > state["incarnation"]), default=1 << 63)
+        return [line for line in self.lines.get(key, ()) if own <= line["at"] < until]
 
     def changes(self) -> Iterator[tuple[Row, Row, Row | None]]:
         """Each state with the one before and the one after, where none is missing before."""

@@ -12,6 +12,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_facts import days
+from jobs.timelines.controllers import ZOOKEEPER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -87,6 +88,41 @@ def within_terms(known_spans: DataFrame, terms: DataFrame) -> DataFrame:
     there = F.filter(cut, lambda span: span["since"] <= span["until"] + _slack())
     joined = known_spans.join(F.broadcast(runs), "cluster", "left")
     return joined.withColumn("spans", F.when(F.col("runs").isNull(), F.col("spans")).otherwise(there)).drop("runs")
+
+
+def to_controller_runs(controllers: DataFrame, coverage: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE, LOG_COVERAGE -> cluster, `runs`: structs `since`, `until`, in order, of the times in which
+    the logs of all of ZooKeeper's controllers are there: one controller epoch follows the other, and no log has a hole.
+
+    The last run ends with the logs. Of a term that no next one follows it is not known when it ended: its begin counts.
+    """
+    life, epoch = ["cluster", "cluster_incarnation"], F.col("controller_epoch")
+    order = Window.partitionBy(*life).orderBy("controller_epoch")
+    next_epoch, next_since = F.lead("controller_epoch").over(order), F.lead("since").over(order)
+    end = F.when(next_epoch == epoch + 1, next_since).when(next_epoch.isNotNull(), F.col("since"))
+    terms = controllers.where(F.col("mode") == ZOOKEEPER).select(
+        *life, "controller_id", epoch, "since", F.coalesce(end, F.timestamp_micros(F.lit(2**60))).alias("until")
+    )
+    logs = coverage.where("kind = 'controller'").select(
+        "cluster", F.col("node_id").alias("controller_id"), F.col("since").alias("log_since"),
+        F.col("until").alias("log_until"),
+    )  # fmt: skip
+    whole = (
+        terms.join(F.broadcast(logs), ["cluster", "controller_id"])
+        .where("log_since <= until AND log_until >= since")
+        .groupBy(*life, "controller_epoch", "since", "until")
+        .agg(F.count(F.lit(1)).alias("logs"))
+        .where("logs = 1")
+    )
+    is_first = ~F.coalesce(F.lag("until").over(order) == F.col("since"), F.lit(False))
+    return (
+        whole.withColumn("is_first", is_first)
+        .withColumn("run", F.sum(F.col("is_first").cast("int")).over(order))
+        .groupBy(*life, "run")
+        .agg(F.min("since").alias("since"), F.max("until").alias("until"))
+        .groupBy("cluster")
+        .agg(F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS).alias("runs"))
+    )
 
 
 def spans_by_day(known_spans: DataFrame, *by: str) -> DataFrame:

@@ -42,8 +42,12 @@ COPIES = {
 DUMP_COPIES = 3
 MOST = 90
 """Most mutants in a copy, so that what they do to the rest of it stays small."""
-ALONE = ("log: no leader though one is back", "record: a replica twice", "log: a replica twice")
-"""Kinds whose mutants are the only ones of their partition."""
+ALONE = (
+    "log: no leader though one is back", "record: a replica twice", "log: a replica twice",
+    "log: another leader received", "log: a reassignment led by none of its target", "log: a zombie controller obeyed",
+)  # fmt: skip
+"""Kinds whose mutants are the only ones of their partition: of some a single line differs from all others about the
+state, so that the state is not known, and those after it that go by it are not, either."""
 ORDER = "topic, partition, incarnation, ordinal"
 NOT_COPIED = (
     b" All leaders = ", b" leader cache is updated to Map(", b" fails to send request (type",
@@ -53,7 +57,7 @@ NOT_COPIED = (
 ABOUT_NO_PARTITION = (
     "metadata_register_broker", "metadata_broker_registration_change", "controller_elected",
     "controller_replica_state_machine_started",
-    "controller_partition_state_machine_started", "topics_changed",
+    "controller_partition_state_machine_started", "topics_changed", "fetcher_added",
 )  # fmt: skip
 
 
@@ -165,6 +169,8 @@ def write(
         text = messages[paths[file_id], line]
         for old, new in pairs:
             text = text.replace(old, new)
+            if not new:  # an element of a list is gone
+                text = text.replace("(, ", "(").replace(", , ", ", ").replace(", )", ")")
         edits[paths[file_id]][line] = text
     for path in [source] if source.is_file() else sorted(p for p in source.rglob("*") if p.is_file()):
         target = folder / (path.name if source.is_file() else path.relative_to(source))

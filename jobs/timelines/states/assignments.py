@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.states.columns import ASSIGNED_STATES, STATES
 from jobs.timelines.topics import HISTORY, INCARNATION
+from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -22,18 +23,26 @@ began, and before the next one."""
 
 def with_assignments(states: DataFrame, evidence: PartitionEvidence) -> DataFrame:
     """ORDERED_STATES -> ASSIGNED_STATES, with what lines log of their assignments; `keeps_replicas` is still null."""
-    new_replicas, reassigned = F.lit(None).cast("array<int>"), F.lit(False)
+    new_replicas, new_at, reassigned = F.lit(None).cast("array<int>"), F.lit(None).cast("timestamp"), F.lit(False)
     writes, before_writes = (F.lit(None).cast(ASSIGNED_STATES[name].dataType) for name in ("writes", "before_writes"))
     if evidence.new_assignments is not None:
-        assigned = evidence.new_assignments.groupBy(*INCARNATION).agg(F.min_by("replicas", "at").alias("new_replicas"))
+        assigned = evidence.new_assignments.groupBy(*INCARNATION).agg(
+            F.min_by("replicas", "at").alias("new_replicas"), F.min("at").alias("new_at")
+        )
         states = states.join(F.broadcast(assigned), INCARNATION, "left")
-        new_replicas = F.col("new_replicas")
+        new_replicas, new_at = F.col("new_replicas"), F.col("new_at")
     if evidence.reassignments is not None:
         states = states.join(F.broadcast(evidence.reassignments), ["cluster", "topic", "partition"], "left")
         reassigned = F.coalesce("reassigned", F.lit(False))
         writes, before_writes = F.col("writes"), F.col("before_writes")
+    runs = F.lit(None).cast(ASSIGNED_STATES["runs"].dataType)
+    if evidence.controller_runs is not None:
+        states = states.join(F.broadcast(evidence.controller_runs), "cluster", "left")
+        runs = F.col("runs")
     columns = {
+        "runs": runs,
         "new_replicas": new_replicas,
+        "new_at": new_at,
         "reassigned": reassigned,
         "writes": writes,
         "before_writes": before_writes,
@@ -50,7 +59,8 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
     It is as old as the first proof of it or of any later one. A partition that was never reassigned has one assignment;
     of one that ZooKeeper's controllers reassigned it is the one that they wrote last, or that it was created with; of
     others only what is logged of a state counts. One of whose ISRs has other brokers, or with which lines print another
-    assignment, was reassigned, too: the log of the controller that did it is missing.
+    assignment, was reassigned, too: the log of the controller that did it is missing. Where the logs of all controllers
+    are there since the assignment was printed, it was not: then the ISR has brokers that are not assigned.
     """
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     of_partition = backwards.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
@@ -65,7 +75,12 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
             "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
-    is_elsewhere = F.max(F.size(F.array_except("isr", "of_partition")) > 0).over(of_partition)
+    timed = timed.withColumn("run_since", _run_around("since"))
+    of_run = Window.partitionBy(HISTORY, "run_since")
+    printed_at = F.when(F.col("replicas") == F.col("of_partition"), F.col("replicas_at"))
+    shown_at = F.min(_not_before(F.col("run_since"), F.array(printed_at, "new_at"))).over(of_run)
+    is_assured = F.coalesce(shown_at <= F.col("since"), F.lit(False))
+    is_elsewhere = F.max((F.size(F.array_except("isr", "of_partition")) > 0) & ~is_assured).over(of_partition)
     kept = F.when(~F.coalesce(is_elsewhere, F.lit(False)), F.col("of_partition"))
     first = F.when(_is_of_state(), F.col("replicas"))
     dated = timed.where(~F.coalesce("is_replayed", F.lit(False)))
@@ -81,7 +96,8 @@ def _with_written(states: DataFrame) -> DataFrame:
     ISR), follows the state that it leaves within milliseconds: it counts from that on. The first one comes before the
     state that it leads to.
 
-    Null if a line or an ISR until their next write shows another one. Until 2.3 lines print the next one shortly before
+    Null if a line or an ISR until their next write shows another one; an ISR does not where the logs of all controllers
+    are there since, and none is written at about that time. Until 2.3 lines print the next one shortly before
     it is written: it is in the controller's cache by then.
     """
     before = F.when(F.col("reassigned"), F.coalesce("new_replicas", "before_writes"))
@@ -101,10 +117,25 @@ def _with_written(states: DataFrame) -> DataFrame:
     later = F.filter("writes", lambda write, nth: ~counts(write, nth) & (write["at"] > F.col("since")))
     coming = F.try_element_at(later, F.lit(1))["replicas"]
     is_coming = F.coalesce(F.col("first") == coming, F.lit(False))
-    is_other = ((F.col("first") != F.col("written")) & ~is_coming) | (F.size(F.array_except("isr", "written")) > 0)
+    written_at = F.when(F.col("write") > 0, F.try_element_at(written, F.lit(-1))["at"]).otherwise(F.col("new_at"))
+    is_near = F.exists("writes", lambda w: w["at"].between(F.col("since") - doubt(), F.col("since") + doubt()))
+    is_assured = F.coalesce(F.col("run_since") <= written_at, F.lit(False)) & ~F.coalesce(is_near, F.lit(False))
+    is_elsewhere = (F.size(F.array_except("isr", "written")) > 0) & ~is_assured
+    is_other = ((F.col("first") != F.col("written")) & ~is_coming) | is_elsewhere
     return assigned.withColumn("is_other", F.max(F.coalesce(is_other, F.lit(False))).over(between)).withColumn(
         "written", F.when(~F.col("is_other"), F.col("written"))
     )
+
+
+def _run_around(at: str) -> Column:
+    """Since when the logs of all controllers are there up to a time; null if they are not."""
+    around = F.filter("runs", lambda run: F.col(at).between(run["since"], run["until"]))
+    return F.try_element_at(around, F.lit(-1))["since"]
+
+
+def _not_before(since: Column, times: Column) -> Column:
+    """The first of some times that is not before another one; null if there is none."""
+    return F.array_min(F.filter(times, lambda time: time >= since))
 
 
 def _is_of_state() -> Column:

@@ -41,17 +41,20 @@ ORDERED_STATES = T.StructType([*NUMBERED_STATES, column("ordinal", LONG, "Orders
 """The same, and states without partition epoch, one row per HISTORY and ordinal; in rows of contradictions null."""
 
 WRITE = struct(at=TIME, replicas=IDS)
-"""An assignment that a ZooKeeper controller wrote."""
+RUN = struct(since=TIME, until=TIME)
+"""An assignment that a ZooKeeper controller wrote; and a run of `jobs.timelines.known_spans.to_controller_runs`."""
 ASSIGNED_STATES = T.StructType(
     [
         *ORDERED_STATES,
         column("new_replicas", IDS, "Assignment that a ZooKeeper controller gave the new partition; null not logged."),
+        column("new_at", TIME, "When that was logged."),
         column("reassigned", FLAG, "Whether any line shows the partition being reassigned."),
         column(
             "writes", T.ArrayType(WRITE), "When ZooKeeper controllers wrote which assignment, in order; null never."
         ),
         column("before_writes", IDS, "The assignment that the first of them replaced; null not logged."),
         column("keeps_replicas", FLAG, "KRaft: whether no replica can have been removed before; null for ZooKeeper."),
+        column("runs", T.ArrayType(RUN), "When the logs of all of ZooKeeper's controllers are there; null never."),
     ]
 )
 """The same with what lines log of their partition's assignments."""

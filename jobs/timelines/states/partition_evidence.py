@@ -17,6 +17,7 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import to_replay_spans
+from jobs.timelines.known_spans import to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
     is_begin,
@@ -119,6 +120,8 @@ class PartitionEvidence:
     """Rows of EVENTS with `incarnation`: assignments that ZooKeeper's controllers gave new partitions."""
     reassignments: DataFrame | None
     """cluster, topic, partition, `reassigned`, `writes`, `before_writes`."""
+    controller_runs: DataFrame | None = None
+    """See `to_controller_runs`."""
 
 
 def gather(
@@ -175,6 +178,7 @@ def gather(
         unnumbered=unnumbered,
         new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
+        controller_runs=to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None,
     )
 
 

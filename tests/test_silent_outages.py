@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.other_decisions import to_silent_outages
+from jobs.timelines.cluster_facts import EvidenceKinds
 from schemas.findings import OFFLINE_PARTITIONS
-from schemas.ingest import EVENTS
+from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) ->
             frame(BROKER_TIMELINE, BROKERS),
             frame(CONTROLLER_TIMELINE, TERMS),
             marked,
+            frame(LOG_COVERAGE, "kind\n"),
+            EvidenceKinds(kraft=False),
         ),
         """
         topic | returned | waited_ms | is_shutting_down | is_dir_failed
@@ -60,3 +63,55 @@ def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) ->
         dies  | 2        | 40000     | false            | true
         """,
     )
+
+
+# 1 comes back at 10:01 and stays. KRaft logs no election; as far as the tables know the outages may have ended then
+KRAFT_OUTAGES = """
+topic   | partition | incarnation | since    | until | at_least_ms
+silent  | 0         | 0           | 10:00:00 |       | 60000
+fetched | 0         | 0           | 10:00:00 |       | 60000
+led     | 0         | 0           | 10:00:00 |       | 60000
+changed | 0         | 0           | 10:00:00 |       | 60000
+"""
+KRAFT_STATES = """
+topic   | partition | incarnation | ordinal | leader | leader_epoch | isr | replicas | since    | until | missing_before
+silent  | 0         | 0           | 4       | -1     | 2            | 1   |          | 10:00:00 |       | 0
+fetched | 0         | 0           | 4       | -1     | 2            | 1   |          | 10:00:00 |       | 0
+led     | 0         | 0           | 4       | -1     | 2            | 1   |          | 10:00:00 |       | 0
+changed | 0         | 0           | 4       | -1     | 2            | 1   |          | 10:00:00 |       | 0
+"""
+KRAFT_EVENTS = """
+event_type                       | topic   | partition | node_id | at       | leader_epoch
+partition_follower_epoch_started | silent  | 0         | 1       | 10:01:01 | 2
+partition_follower_epoch_started | fetched | 0         | 1       | 10:01:01 | 2
+partition_follower_epoch_started | led     | 0         | 1       | 10:01:01 | 2
+partition_follower_epoch_started | changed | 0         | 1       | 10:01:01 | 2
+partition_leader_epoch_started   | other   | 0         | 1       | 10:01:09 | 5
+fetcher_added                    |         |           | 2       | 10:01:02 |
+partition_leader_epoch_started   | led     | 0         | 1       | 10:01:02 | 3
+isr_updated                      | changed | 0         | 1       | 10:01:04 |
+"""
+
+
+def test_a_kraft_broker_that_is_back_would_log_that_it_leads(frame: Frame, same: Same) -> None:
+    """1 logs what else it leads, until 10:05, and nothing of one partition, which nobody follows, either. Without its
+    log nothing is known."""
+    fetched = F.array(F.struct(F.lit("fetched").alias("topic"), F.lit(0).alias("partition")))
+    events = frame(EVENTS, KRAFT_EVENTS).withColumn(
+        "partitions", F.when(F.col("event_type") == "fetcher_added", fetched)
+    )
+    for logs, waits in (("1 | state_change | 09:00:00 | 10:05:00\n", "silent | 1 | 240000\n"), ("", "")):
+        same(
+            to_silent_outages(
+                frame(OFFLINE_PARTITIONS, KRAFT_OUTAGES),
+                frame(PARTITION_TIMELINE, KRAFT_STATES),
+                frame(BROKER_TIMELINE, "broker | since | until\n1 | 09:00:00 | 10:00:00\n1 | 10:01:00 |\n"),
+                frame(
+                    CONTROLLER_TIMELINE, "mode | controller_id | controller_epoch | since\nkraft | 9 | 3 | 09:00:00\n"
+                ),
+                events,
+                frame(LOG_COVERAGE, f"node_id | kind | since | until\n{logs}"),
+                EvidenceKinds(zookeeper=False),
+            ),
+            f"topic | returned | waited_ms\n{waits}",
+        )

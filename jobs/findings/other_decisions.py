@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.controllers import ZOOKEEPER
+from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.controllers import KRAFT, ZOOKEEPER
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.kafka_releases import node_release
-from jobs.timelines.observations import number_of
+from jobs.timelines.leader_lines import FOLLOWS
+from jobs.timelines.observations import LEADER_STARTED, number_of
 from jobs.timelines.topics import INCARNATION
 from udfs.kafka.rebalance_verdicts import LINES, PREFERRED
 from udfs.kafka.verdicts_columns import doubt
@@ -22,15 +24,27 @@ if TYPE_CHECKING:
 CREATED_TOGETHER = "INTERVAL 10 SECONDS"
 """Partitions that a topic has so long after its first ones were created with it."""
 _OUTAGE = [*INCARNATION, "began"]
+_LEADS_OR_FOLLOWS = (LEADER_STARTED, FOLLOWS)
+"""Events by which a broker logs that it begins to lead a partition, or to follow its leader."""
+_BY_LEADERS = ("isr_updated", "isr_shrinking", "isr_expanding")
+"""Events of leaders that change the ISR."""
 
 
 def to_silent_outages(
-    outages: DataFrame, states: DataFrame, brokers: DataFrame, controllers: DataFrame, events: DataFrame
+    outages: DataFrame,
+    states: DataFrame,
+    brokers: DataFrame,
+    controllers: DataFrame,
+    events: DataFrame,
+    coverage: DataFrame,
+    kinds: EvidenceKinds,
 ) -> DataFrame:
-    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
-    member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
+    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS, LOG_COVERAGE -> outages
+    during which a member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
 
     A member counts until the controller logs that it shuts down; where no line tells when, it may have all the time.
+    KRaft's controllers do not log whom they elect: there a member that came back logs what it is told of others, and
+    would log that it leads.
     """
     spans = _outage_spans(outages, events)
     stays = brokers.select(
@@ -43,18 +57,31 @@ def to_silent_outages(
     terms = with_run_of_terms(controllers).select(
         "cluster", "controller_id", "controller_epoch", F.coalesce("active_since", "since").alias("active"),
         F.col("until").alias("replaced_at"), (F.coalesce("ended_by", F.lit("")) == "replaced").alias("ends_replaced"),
-        "run_since",
+        "run_since", (F.col("mode") == KRAFT).alias("is_kraft"),
     )  # fmt: skip
+    members = _leaderless_members(states)
+    if kinds.kraft:
+        spans = _without_later_leaders(spans, members, events)
+        logs = F.broadcast(_logs_of_leaders(events, coverage))
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
     on_failed = F.array_contains("marked", F.col("broker"))
     waits = (
-        spans.join(_leaderless_members(states), INCARNATION)
+        spans.join(members, INCARNATION)
         .where("state_since >= began AND state_since < ended")
         .join(F.broadcast(stays), ["cluster", "broker"])
         .join(F.broadcast(terms), "cluster")
-        .where("run_since IS NULL OR state_since >= run_since")
-        .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
+        .where("(run_since IS NULL OR state_since >= run_since) AND (is_assigned OR is_kraft)")
+    )
+    if kinds.kraft:
+        logs_it = F.expr("is_kraft AND is_led_by_nobody AND logged_since <= began") & (F.col("logged_last") > begin)
+        waits = waits.join(logs, ["cluster", "broker"], "left").withColumn(
+            "ended", F.when(logs_it, F.greatest("ended", "logged_until")).otherwise(F.col("ended"))
+        )
+    waits = (
+        waits.withColumns(
+            {"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)}
+        )
         .where(F.col("from") < F.col("to"))
         .withColumn("is_dir_failed", F.col("is_dir_failed") | F.coalesce(on_failed, F.lit(False)))
         .withColumn("waited_ms", milliseconds("from", "to"))
@@ -79,20 +106,61 @@ def to_silent_outages(
     )
 
 
+def _logs_of_leaders(events: DataFrame, coverage: DataFrame) -> DataFrame:
+    """EVENTS, LOG_COVERAGE -> cluster, broker, `logged_since`, `logged_until`: the last span in which the log is there
+    that tells what a broker leads and follows; `logged_last`: when it logged such a thing last."""
+    lines = events.where(F.col("event_type").isin(*_LEADS_OR_FOLLOWS) & F.col("node_id").isNotNull())
+    last = lines.groupBy("cluster", F.col("node_id").alias("broker")).agg(F.max("at").alias("logged_last"))
+    spans = coverage.where("kind = 'state_change'").groupBy("cluster", F.col("node_id").alias("broker"))
+    span = F.max(F.struct("since", "until")).alias("span")
+    return spans.agg(span).join(last, ["cluster", "broker"]).select(
+        "cluster", "broker", F.col("span.since").alias("logged_since"), F.col("span.until").alias("logged_until"),
+        "logged_last",
+    )  # fmt: skip
+
+
+def _without_later_leaders(spans: DataFrame, members: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of `_outage_spans`, of `_leaderless_members`, EVENTS -> the former with `is_led_by_nobody`: of one that is
+    not over, that no line has a later leader epoch, or a change of the ISR, and none tells a follower whom to fetch
+    from."""
+    partition = ["cluster", "topic", "partition"]
+    later = events.where("topic IS NOT NULL AND leader_epoch IS NOT NULL").groupBy(*partition)
+    fetched = events.where("event_type = 'fetcher_added' AND partitions IS NOT NULL").select(
+        "cluster", "at", F.explode("partitions").alias("p")
+    )
+    changed = events.where(F.col("event_type").isin(*_BY_LEADERS) & F.col("topic").isNotNull())
+    led = fetched.select("cluster", "p.topic", "p.partition", "at").unionByName(changed.select(*partition, "at"))
+    led_at = led.groupBy(*partition).agg(F.max("at").alias("led_at"))
+    known = members.groupBy(*INCARNATION).agg(F.max("state_epoch").alias("state_epoch"))
+    return (
+        spans.join(later.agg(F.max("leader_epoch").alias("last_epoch")), partition, "left")
+        .join(led_at, partition, "left")
+        .join(known, INCARNATION, "left")
+        .withColumn(
+            "is_led_by_nobody",
+            F.expr("NOT is_over AND last_epoch <= state_epoch AND (led_at IS NULL OR led_at < began)"),
+        )
+        .drop("last_epoch", "led_at", "state_epoch")
+    )
+
+
 def _leaderless_members(states: DataFrame) -> DataFrame:
-    """PARTITION_TIMELINE -> INCARNATION, `state_since`, `state_until`, `broker`: members of the ISR of each state
-    without a leader; not of one after which states are missing (by their partition epochs, else by leader epochs), for
+    """PARTITION_TIMELINE -> INCARNATION, `state_since`, `state_until`, `state_epoch`, `broker`: members of the ISR of
+    each state without a leader, and `is_assigned`, whether its assignment is known and has them: ZooKeeper keeps both
+    apart; not of one after which states are missing (by their partition epochs, else by leader epochs), for
     one of those may have ended the wait."""
     in_order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     skipped = F.lead("leader_epoch").over(in_order) - F.col("leader_epoch") - 1
     next_missing = F.coalesce(F.lead("missing_before").over(in_order), skipped)
     return (
         states.withColumn("next_missing", next_missing)
-        .where("leader = -1 AND coalesce(next_missing, 0) <= 0 AND replicas IS NOT NULL")
+        .where("leader = -1 AND coalesce(next_missing, 0) <= 0")
         .select(
             *INCARNATION, F.col("since").alias("state_since"), F.col("until").alias("state_until"),
-            F.explode(F.array_intersect("isr", "replicas")).alias("broker"),
+            F.col("leader_epoch").alias("state_epoch"), "replicas", F.explode("isr").alias("broker"),
         )
+        .withColumn("is_assigned", F.coalesce(F.array_contains("replicas", F.col("broker")), F.lit(False)))
+        .drop("replicas")
     )  # fmt: skip
 
 

@@ -50,8 +50,7 @@ ALONE = (
 state, so that the state is not known, and those after it that go by it are not, either."""
 ORDER = "topic, partition, incarnation, ordinal"
 NOT_COPIED = (
-    b" All leaders = ", b" leader cache is updated to Map(", b" fails to send request (type",
-    b"Not sending request (type",
+    b" All leaders = ", b" leader cache is updated to Map(", b" fails to send request ", b"Not sending request ",
 )  # fmt: skip
 """Lines that print the states of many partitions again and again: mutants of one would have to share them."""
 ABOUT_NO_PARTITION = (

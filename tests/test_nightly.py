@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from pyspark.sql import functions as F
 from click.testing import CliRunner, Result
 
 import jobs.ingest.ingest
@@ -405,6 +406,7 @@ def test_releases_of_clusters(frame: Frame) -> None:
     zk      | 1.1.0..3.1.2
     zk      |
     dump    | 2.8.0..
+    upgraded | 2.8.0..
     kraft   | 3.9.0..
     brokers | 3.3.0..
     dark    |
@@ -416,6 +418,9 @@ def test_releases_of_clusters(frame: Frame) -> None:
     cluster | node_id | event_type    | logger                                                | fields
     zk      | 1       |               | kafka.controller.KafkaController                      |
     dump    | 1       |               | kafka-dump-log                                        |
+    upgraded | 1      | metadata_register_broker | kafka-dump-log                             | supported=27
+    upgraded | 1      | metadata_register_controller | kafka-dump-log                         | supported=29
+    upgraded | 1      | metadata_partition | kafka-dump-log                                   | supported=30
     kraft   | 1       |               | org.apache.kafka.controller.ReplicationControlManager |
     kraft   | 1       |               | state.change.logger                                   |
     brokers | 1       | kraft_local_leaders_summary | state.change.logger                     |
@@ -429,10 +434,12 @@ def test_releases_of_clusters(frame: Frame) -> None:
     """
     expected = {
         "zk": ("2.4..2.5.1", False), "dump": ("2.8..", True), "kraft": ("3.9..", True), "brokers": ("3.3..", True),
-        "says": ("2.3", False), "rolls": ("3.4..3.5.1", False), "ends": ("3.9.1..4.0", True),
+        "upgraded": ("4.1..4.2", True), "says": ("2.3", False), "rolls": ("3.4..3.5.1", False), "ends": ("3.9.1..4.0", True),
     }  # fmt: skip
-    assert releases(frame(LOG_FILES, streams), frame(EVENTS, events)) == expected
-    configured = releases(frame(LOG_FILES, streams), frame(EVENTS, events), {"rolls": "3.5.1", "ends": "3.9.1"})
+    supported = '{"name":"metadata.version","minSupportedVersion":7,"maxSupportedVersion":%s}'
+    lines = frame(EVENTS, events).withColumn("message", F.format_string(supported, F.col("fields")["supported"]))
+    assert releases(frame(LOG_FILES, streams), lines) == expected
+    configured = releases(frame(LOG_FILES, streams), lines, {"rolls": "3.5.1", "ends": "3.9.1"})
     assert configured == {**expected, "rolls": ("3.5.1", False), "ends": ("3.9.1", False)}
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from udfs.kafka.releases import Release, common_range, first_release, printed_range, printed_release
+from udfs.kafka.releases import Release, common_range, first_release, printed_range, printed_release, supporting_range
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 KRAFT_ONLY = Release(4)
 """From here on no controller is in ZooKeeper mode, whatever logs are there."""
 _VERSION = "kafka_version"
+_REGISTRATIONS = ("metadata_register_broker", "metadata_register_controller")
+_SUPPORTED = r'"name":"metadata\.version","minSupportedVersion":\d+,"maxSupportedVersion":(\d+)'
 _BEGINS = ("broker_starting", "kraft_controller_created")
 """Lines with which a process begins. It prints its version seconds later, when it is at work already
 (`KafkaServer.startup`, `KafkaRaftServer.startup`)."""
@@ -29,13 +31,18 @@ def releases(
     it ran KRaft; without those that show none.
 
     A release that is `configured` for a cluster counts before those that its brokers print when they start (several, as
-    in a rolling upgrade, are a range), and these before what messages allow.
+    in a rolling upgrade, are a range), these before those of nodes that register in a metadata dump, and they before
+    what messages allow.
     """
     # of messages that only KRaft's brokers print one is enough, where no controller's log is there
     from_kraft = events.where(
         "logger LIKE 'org.apache.kafka.controller%' OR logger = 'kafka-dump-log' OR event_type LIKE 'kraft%'"
     )
-    kraft_clusters = {row["cluster"] for row in from_kraft.select("cluster").distinct().collect()}
+    supported = F.when(F.col("event_type").isin(*_REGISTRATIONS), F.regexp_extract("message", _SUPPORTED, 1))
+    level = supported.try_cast("int")
+    of_kraft = from_kraft.groupBy("cluster").agg(F.min(level).alias("lowest"), F.max(level).alias("highest"))
+    registered = {row["cluster"]: supporting_range([row["lowest"], row["highest"]]) for row in of_kraft.collect()}
+    kraft_clusters = registered.keys()
     ranges: dict[str, list[str | None]] = {}
     for row in log_files.select("cluster", "kafka_versions").collect():
         ranges.setdefault(row["cluster"], []).append(row["kafka_versions"])
@@ -44,7 +51,10 @@ def releases(
     for row in starts.select("cluster", starts["fields"]["kafka_version"].alias("version")).distinct().collect():
         printed.setdefault(row["cluster"], []).append(row["version"])
     known = {
-        cluster: configured.get(cluster) or printed_range(printed.get(cluster, ())) or common_range(of_cluster)
+        cluster: configured.get(cluster)
+        or printed_range(printed.get(cluster, ()))
+        or registered.get(cluster)
+        or common_range(of_cluster)
         for cluster, of_cluster in ranges.items()
     }
     newest = {

@@ -140,6 +140,25 @@ def printed_range(texts: Iterable[str | None]) -> str | None:
     return str(lowest) if lowest == highest else f"{lowest}..{highest}"
 
 
+_METADATA_LEVELS = {
+    7: "3.3", 8: "3.4", 11: "3.5", 14: "3.6", 19: "3.7", 20: "3.8", 21: "3.9", 25: "4.0", 27: "4.1", 29: "4.2",
+    30: "4.3", 33: "4.4",
+}  # fmt: skip
+"""By level of the newest metadata version that a node supports the release that it runs
+(`org.apache.kafka.server.common.MetadataVersion`: through 3.6 the last one, LATEST_PRODUCTION from then on)."""
+
+
+def supporting_range(levels: Iterable[int | None]) -> str | None:
+    """The release of nodes that register with the newest metadata version that they support, given as its level; from
+    the lowest to the highest if they differ. None if no release has one of them, as one under development may.
+
+    >>> [supporting_range(levels) for levels in ([27, 27], [27, 29], [27, 28], [None])]
+    ['4.1', '4.1..4.2', None, None]
+    """
+    releases = [_METADATA_LEVELS.get(level) if level is not None else None for level in levels]
+    return None if None in releases else printed_range(f"{release}.0" for release in releases)
+
+
 class ProtocolVersion(NamedTuple):
     """An inter-broker protocol or metadata version, `3.6-IV0`. Without `-IV` it is the last one of its release."""
 

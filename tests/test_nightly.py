@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from pyspark.sql import functions as F
 from click.testing import CliRunner, Result
+from pyspark.sql import functions as F
 
 import jobs.ingest.ingest
 import jobs.warehouse.tables

@@ -88,11 +88,12 @@ def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, print
     shown = re.search(
         rf"\(Leader:-?\d+,ISR:([\d,]*)(,LeaderRecoveryState:\w+)?,LeaderEpoch:{epoch},(ZkVersion:{version},)?", message
     )
-    if shown is not None and _are(shown[1], state["isr"]):
+    is_then = state["since"] - 1_000_000 <= line["at"] <= (state["until"] or line["at"]) + 3_000_000
+    if shown is not None and _are(shown[1], state["isr"]) and (shown[3] or is_then):
         rest = f"{shown[2] or ''},LeaderEpoch:{epoch},{shown[3] or ''}"
         message = message.replace(shown[0], f"(Leader:{leader},ISR:{dense}{rest}")
     stored = re.search(rf'"leader":-?\d+,("version":1,)?"leader_epoch":{epoch},"isr":\[([\d,]*)\]', message)
-    if stored is not None and _are(stored[2], state["isr"]):
+    if stored is not None and _are(stored[2], state["isr"]) and is_then:
         text = f'"leader":{leader},{stored[1] or ""}"leader_epoch":{epoch},"isr":[{dense}]'
         message = message.replace(stored[0], text)
     written = rf"(updated to \[?)[\d,]+(\]?(?: \([\w-]+\))? +and (?:zkV|v)ersion updated to \[?{version}(?!\d))"
@@ -104,7 +105,9 @@ def _with_state(line: Row, state: Row, leader: int, isr: Sequence[int], *, print
     started = re.search(
         rf"starts at leader epoch {epoch} from offset \d+ with high watermark \d+ ISR \[([\d,]*)\]", message
     )
-    if started is not None and _are(started[1], state["isr"]):  # 2.6 to 3.2, with the ISR that the leader was sent
+    if (
+        started is not None and _are(started[1], state["isr"]) and is_then
+    ):  # 2.6 to 3.2, with the ISR that the leader was sent
         message = message.replace(f"ISR [{started[1]}]", f"ISR [{dense}]")
     message = re.sub(rf"{began}(Current leader is )-?\d+", rf"\g<1>\g<2>{leader}", message)
     change = re.search(r"\bPartitionChangeRecord\(.*?\bisr=\[([\d, ]*)\]", message)

@@ -31,14 +31,20 @@ from udfs.kafka.releases import Release
 
 GOAL = 0.99
 NEAR_US = 5_000_000
-"""A verdict so near to a mutant is about it."""
+"""A verdict so near to a mutant is about it, or to the time that what it changed lasts: a state may be dated later."""
 APART_US = 8_000_000
-"""So long before and after a mutant there is no other one of the partition."""
+"""So long before and after that time there is no other mutant of the partition."""
 COPIES = {
-    "zk-0.10.2.2": 2, "zk-1.1.1": 2, "zk-2.4.1": 3, "zk-2.8.2": 3, "zk-3.3.2": 2, "kraft-3.9.1-chaos": 2,
-    "kraft-4.0.0-chaos": 2,
+    "zk-0.8.2.2": 1, "zk-0.9.0.1": 1, "zk-0.10.2.2": 1, "zk-1.1.1": 1, "zk-2.2.2-chaos": 1, "zk-2.3.1-to-2.8.2": 1,
+    "zk-2.4.1": 1, "zk-2.5.1-chaos": 1, "zk-2.6.3-chaos": 1, "zk-2.8.2": 1, "zk-3.3.2": 1, "zk-3.9.1": 1,
+    "kraft-3.3.2-chaos": 1, "kraft-3.5.2-chaos": 1, "kraft-3.9.1-chaos": 1, "kraft-4.0.0-chaos": 1,
+    "kraft-4.1.0-chaos": 1, "kraft-4.4.0-chaos": 1,
 }  # fmt: skip
 """Captures whose logs are spoiled, and how many copies there are of each; of each dump there are DUMP_COPIES."""
+OF_CLUSTER = ("log: two controllers of one epoch",)
+"""Kinds that change what is known of a whole cluster, here whether the logs of all controllers are there: in copies
+without other mutants, one of each capture of OF_CLUSTER_COPIES."""
+OF_CLUSTER_COPIES = ("zk-1.1.1", "zk-2.4.1", "zk-3.3.2")
 DUMP_COPIES = 3
 MOST = 90
 """Most mutants in a copy, so that what they do to the rest of it stays small."""
@@ -133,10 +139,19 @@ class Copy:
         return True
 
 
-def copies_of(name: str, history: History, kinds: Sequence[TextKind], count: int) -> list[Copy]:
+def copies_of(name: str, history: History, kinds: Sequence[TextKind], count: int) -> Iterator[Copy]:
     """Copies with as many mutants as there is room for, kind by kind in turn, the rarest first."""
     form = "logs" if kinds is LINES else "dumps"
-    copies = [Copy(f"{name}-{form}-mutants-{number}") for number in range(count)]
+    if form == "logs" and name in OF_CLUSTER_COPIES:
+        of_cluster = [kind for kind in kinds if kind.name in OF_CLUSTER]
+        yield from _filled([Copy(f"{name}-{form}-cluster-mutants")], name, history, of_cluster)
+    rest = [kind for kind in kinds if kind.name not in OF_CLUSTER]
+    yield from _filled([Copy(f"{name}-{form}-mutants-{number}") for number in range(count)], name, history, rest)
+
+
+def _filled(copies: list[Copy], name: str, history: History, kinds: Sequence[TextKind]) -> list[Copy]:
+    """The copies with as many mutants of these kinds as there is room for."""
+    count = len(copies)
     candidates = {kind.name: list(kind.mutants(history)) for kind in kinds}
     print(f"{name}: " + ", ".join(f"{kind} {len(mutants)}" for kind, mutants in candidates.items()))
     streams = [(kind, iter(candidates[kind.name])) for kind in sorted(kinds, key=lambda k: len(candidates[k.name]))]
@@ -200,6 +215,11 @@ def _edited(
         yield from (line.replace(message, more.encode()) for more in behind.get(number, ()))
 
 
+def _lasts(mutant: Mutant) -> int:
+    """How long what a mutant changed lasts, in microseconds."""
+    return max((mutant.until or mutant.at) - mutant.at, 0)
+
+
 def judged(views: Any, copies: Sequence[Copy]) -> bool:
     """Print what became of the mutants; whether enough of them were flagged."""
     counts: Counter[str] = Counter()
@@ -217,7 +237,7 @@ def judged(views: Any, copies: Sequence[Copy]) -> bool:
                 for v in verdicts
                 if (mutant.topic is None or v["topic"] == mutant.topic)
                 and (mutant.partition is None or v["partition"] in (mutant.partition, None))
-                and (not kind.is_dated or abs(v["at"] - mutant.at) <= NEAR_US)
+                and (not kind.is_dated or -NEAR_US <= v["at"] - mutant.at <= NEAR_US + _lasts(mutant))
             }
             counts[kind.name] += 1
             flagged[kind.name] += bool(rules)
@@ -257,7 +277,11 @@ def main(words: Sequence[str]) -> int:
                     for copy in spoiled(kept / form / "warehouse", folder.name, source, kinds, count, root / form):
                         inputs[copy.name] = root / form / copy.name
                         copies.append(copy)
-        plan = [(copy.name, kind.name, *astuple(mutant)[:3]) for copy in copies for kind, mutant in copy.mutants]
+        plan = [
+            (copy.name, kind.name, *astuple(mutant)[:3], mutant.until)
+            for copy in copies
+            for kind, mutant in copy.mutants
+        ]
         (root / "mutants.json").write_text(json.dumps(plan))
         print(f"{len(copies)} copies, {sum(len(copy.mutants) for copy in copies):,} mutants", flush=True)
         files = [file for path in inputs.values() for file in (path, *path.rglob("*"))]

@@ -145,7 +145,7 @@ def _with_change(line: Row, message: str, state: Row, dense: str, *, prints: boo
     change = re.search(r"(ISR (?:for partition \S+ )?from )([\d,]+)( to )([\d,]+)", message)
     if change is None or line["node_id"] != state["leader"]:
         return message
-    is_near = prints or 0 <= state["since"] - line["at"] < 3_000_000
+    is_near = state["made_by"] != "controller" and (prints or 0 <= state["since"] - line["at"] < 3_000_000)
     is_later = line["at"] > state["since"] and (state["until"] is None or line["at"] <= state["until"] + 3_000_000)
     old = dense if is_later and _are(change[2], state["isr"]) else change[2]
     new = dense if is_near and _are(change[4], state["isr"]) else change[4]
@@ -196,6 +196,8 @@ def _of_elections(
             if strategy is None or (strategies and strategy not in strategies):
                 continue
             for leader, isr in edit(history, before, state):
+                if leader == state["leader"] and sorted(isr) == sorted(state["isr"]):
+                    continue  # a preferred election of who leads already
                 mutant = _rewritten(history, state, leader, isr, drop=_contradicts(state, leader))
                 if mutant is not None:
                     yield mutant
@@ -573,7 +575,9 @@ LINES = (
     TextKind("log: partitions' state machine first", ("failover_order",), _machines_swapped),
     TextKind("log: two controllers of one epoch", ("one_controller_per_epoch",), _one_epoch_twice),
     TextKind("log: a cache that never learns of a topic", ("metadata_learned",), _never_learned, is_dated=False),
-    TextKind("log: a replica twice", ("assignment_at_creation", "added_partitions"), _born_twice),
+    # the ISR has the brokers in whose place the first one stands
+    TextKind("log: a replica twice", ("assignment_at_creation", "added_partitions", "isr_within_replicas"),
+             _born_twice),
     TextKind("log: no leader though one is back", ("leader_restored",), _never_restored),
     *(TextKind(f"log: {kind.name}", (kind.rule,), _of_lines(kind)) for kind in REQUESTS),
 )  # fmt: skip

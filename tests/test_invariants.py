@@ -135,6 +135,18 @@ PAIRS: dict[
     "in ZooKeeper mode that is unclean": (ZK, after(3, isr=(3, 1), replicas=(3, 1)), "unclean_leader_alone", VIOLATED),
     "preferred": (ZK, after(1, trigger="preferred"), "preferred_leader_elected", HOLDS),
     "preferred, but another leads": (ZK, after(2, trigger="preferred"), "preferred_leader_elected", VIOLATED),
+    "preferred, but another leads, whatever was before": (
+        ZK,
+        after(2, (8, 20), trigger="preferred"),
+        "preferred_leader_elected",
+        VIOLATED,
+    ),
+    "preferred, states lost before it": (
+        ZK,
+        after(1, (8, 20), trigger="preferred"),
+        "preferred_leader_elected",
+        UNKNOWN,
+    ),
     "preferred, not in sync": (
         ZK,
         after(3, isr=(1, 2), replicas=(3, 1, 2), trigger="preferred"),

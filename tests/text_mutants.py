@@ -25,8 +25,9 @@ UNKNOWN_RELEASE = Release(0, 8)
 SURE_US = 2_500_000
 """A broker that was there or away so long before and after a decision surely was."""
 ELECTIONS = ("offline_election", "preferred_election", "controlled_shutdown_election", "reassign_election",
-             "zk_election", "epoch_refresh")  # fmt: skip
-"""The rules of which one judges a ZooKeeper controller's new leader epoch, whatever made it."""
+             "zk_election", "epoch_refresh", "preferred_leader_elected")  # fmt: skip
+"""The rules of which one judges a ZooKeeper controller's new leader epoch, whatever made it; the last one also where
+the state before is not known."""
 
 
 @dataclass(frozen=True)

@@ -98,11 +98,14 @@ def preferred_leader_elected(cluster: Cluster, before: StoredState, after: Store
     """A preferred election leaves the first replica leading, which was in the ISR, and the ISR as it was.
 
     KRaft may pick another valid replica if the present leader is no longer valid; an ISR that was empty
-    becomes the preferred replica from the ELR (KIP-966).
+    becomes the preferred replica from the ELR (KIP-966). ZooKeeper's controller elects no other one, whatever the state
+    before was: else the election fails.
     """
     if after.trigger != "preferred":
         return None
     expected = "the preferred replica as leader, from an unchanged ISR"
+    if not cluster.kraft and after.replicas and after.leader != after.replicas[0]:
+        return judge(False, expected, f"leader {after.leader}, replicas {list(after.replicas)}")
     missing = gap(before, after) or (("replicas",) if after.replicas is None else ())
     if missing or after.replicas is None:
         return unknown(expected, *missing)

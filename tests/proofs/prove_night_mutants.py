@@ -1,8 +1,8 @@
 """Spoiled lines are flagged by a whole night: `python tests/proofs/prove_night_mutants.py DIR [--keep DIR]`.
 
 DIR is what `prove_truth.py --keep DIR` left; without it that runs first. The logs of captures and all metadata dumps
-are copied, some decisions in each copy are spoiled in the ways of `tests.text_mutants` and `tests.log_text_mutants`, and
-one night runs over all copies, each a cluster, and over what they were copied from. Prints by kind how many mutants
+are copied, some decisions in each copy are spoiled in the ways of `tests.text_mutants` and `tests.log_text_mutants`,
+and one night runs over all copies, each a cluster, and over what they were copied from. Prints by kind how many mutants
 there were, how many were called violated while what they changed lasted, by which rules, and how many by a rule that
 the kind breaks, the latter by capture, too. Fails if less than 99 % of all are, or if what was not spoiled is violated.
 """

@@ -252,7 +252,9 @@ def _born_with_second(history: History, before: Row, state: Row) -> Iterator[Row
 
 
 def _born_late(history: History, before: Row, state: Row) -> Iterator[Row]:
-    yield {"leaderEpoch": 1, "partitionEpoch": 0}
+    """Not partition 0: how many replicas added ones must have is known by its creation."""
+    if state["partition"]:
+        yield {"leaderEpoch": 1, "partitionEpoch": 0}
 
 
 def _born_twice(history: History, before: Row, state: Row) -> Iterator[Row]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.findings.other_decisions import to_silent_outages
-from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
 from schemas.findings import OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE, PARTITION_TIMELINE
@@ -54,8 +54,7 @@ def test_a_member_waits_until_it_shuts_down_or_goes(frame: Frame, same: Same) ->
             frame(BROKER_TIMELINE, BROKERS),
             frame(CONTROLLER_TIMELINE, TERMS),
             marked,
-            frame(LOG_COVERAGE, "kind\n"),
-            EvidenceKinds(kraft=False),
+            ClusterFacts(marked, frame(LOG_COVERAGE, "kind\n"), EvidenceKinds(kraft=False)),
         ),
         """
         topic | returned | waited_ms | is_shutting_down | is_dir_failed
@@ -110,8 +109,7 @@ def test_a_kraft_broker_that_is_back_would_log_that_it_leads(frame: Frame, same:
                     CONTROLLER_TIMELINE, "mode | controller_id | controller_epoch | since\nkraft | 9 | 3 | 09:00:00\n"
                 ),
                 events,
-                frame(LOG_COVERAGE, f"node_id | kind | since | until\n{logs}"),
-                EvidenceKinds(zookeeper=False),
+                ClusterFacts(events, frame(LOG_COVERAGE, f"node_id | kind | since | until\n{logs}"), EvidenceKinds()),
             ),
             f"topic | returned | waited_ms\n{waits}",
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.cluster_facts import EvidenceKinds
+from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.controllers import KRAFT, ZOOKEEPER
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.kafka_releases import node_release
@@ -19,7 +19,7 @@ from udfs.kafka.rebalance_verdicts import LINES, PREFERRED
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 CREATED_TOGETHER = "INTERVAL 10 SECONDS"
 """Partitions that a topic has so long after its first ones were created with it."""
@@ -36,11 +36,10 @@ def to_silent_outages(
     brokers: DataFrame,
     controllers: DataFrame,
     events: DataFrame,
-    coverage: DataFrame,
-    kinds: EvidenceKinds,
+    facts: ClusterFacts,
 ) -> DataFrame:
-    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS, LOG_COVERAGE -> outages
-    during which a member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
+    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, BROKER_TIMELINE, CONTROLLER_TIMELINE, EVENTS -> outages during which a
+    member of the ISR was registered while a controller was at work, with what `judge_silence` wants.
 
     A member counts until the controller logs that it shuts down; where no line tells when, it may have all the time.
     KRaft's controllers do not log whom they elect: there a member that came back logs what it is told of others, and
@@ -54,34 +53,19 @@ def to_silent_outages(
         ),
         F.slice("evidence", 1, 1).alias("broker_evidence"),
     )  # fmt: skip
-    terms = with_run_of_terms(controllers).select(
-        "cluster", "controller_id", "controller_epoch", F.coalesce("active_since", "since").alias("active"),
-        F.col("until").alias("replaced_at"), (F.coalesce("ended_by", F.lit("")) == "replaced").alias("ends_replaced"),
-        "run_since", (F.col("mode") == KRAFT).alias("is_kraft"),
-    )  # fmt: skip
-    members = _leaderless_members(states)
-    if kinds.kraft:
-        spans = _without_later_leaders(spans, members, events)
-        logs = F.broadcast(_logs_of_leaders(events, coverage))
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
     on_failed = F.array_contains("marked", F.col("broker"))
-    waits = (
-        spans.join(members, INCARNATION)
+    there = (
+        spans.join(_leaderless_members(states), INCARNATION)
         .where("state_since >= began AND state_since < ended")
         .join(F.broadcast(stays), ["cluster", "broker"])
-        .join(F.broadcast(terms), "cluster")
+        .join(F.broadcast(_terms(controllers)), "cluster")
         .where("(run_since IS NULL OR state_since >= run_since) AND (is_assigned OR is_kraft)")
     )
-    if kinds.kraft:
-        logs_it = F.expr("is_kraft AND is_led_by_nobody AND logged_since <= began") & (F.col("logged_last") > begin)
-        waits = waits.join(logs, ["cluster", "broker"], "left").withColumn(
-            "ended", F.when(logs_it, F.greatest("ended", "logged_until")).otherwise(F.col("ended"))
-        )
     waits = (
-        waits.withColumns(
-            {"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)}
-        )
+        (_with_silent_logs(there, begin, events, facts.coverage) if facts.kinds.kraft else there)
+        .withColumns({"from": begin, "to": end, "is_replaced": F.col("ends_replaced") & (F.col("replaced_at") == end)})
         .where(F.col("from") < F.col("to"))
         .withColumn("is_dir_failed", F.col("is_dir_failed") | F.coalesce(on_failed, F.lit(False)))
         .withColumn("waited_ms", milliseconds("from", "to"))
@@ -106,41 +90,39 @@ def to_silent_outages(
     )
 
 
-def _logs_of_leaders(events: DataFrame, coverage: DataFrame) -> DataFrame:
-    """EVENTS, LOG_COVERAGE -> cluster, broker, `logged_since`, `logged_until`: the last span in which the log is there
-    that tells what a broker leads and follows; `logged_last`: when it logged such a thing last."""
-    lines = events.where(F.col("event_type").isin(*_LEADS_OR_FOLLOWS) & F.col("node_id").isNotNull())
-    last = lines.groupBy("cluster", F.col("node_id").alias("broker")).agg(F.max("at").alias("logged_last"))
-    spans = coverage.where("kind = 'state_change'").groupBy("cluster", F.col("node_id").alias("broker"))
-    span = F.max(F.struct("since", "until")).alias("span")
-    return spans.agg(span).join(last, ["cluster", "broker"]).select(
-        "cluster", "broker", F.col("span.since").alias("logged_since"), F.col("span.until").alias("logged_until"),
-        "logged_last",
+def _terms(controllers: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE -> its terms as `to_silent_outages` wants them."""
+    return with_run_of_terms(controllers).select(
+        "cluster", "controller_id", "controller_epoch", F.coalesce("active_since", "since").alias("active"),
+        F.col("until").alias("replaced_at"), (F.coalesce("ended_by", F.lit("")) == "replaced").alias("ends_replaced"),
+        "run_since", (F.col("mode") == KRAFT).alias("is_kraft"),
     )  # fmt: skip
 
 
-def _without_later_leaders(spans: DataFrame, members: DataFrame, events: DataFrame) -> DataFrame:
-    """Rows of `_outage_spans`, of `_leaderless_members`, EVENTS -> the former with `is_led_by_nobody`: of one that is
-    not over, that no line has a later leader epoch, or a change of the ISR, and none tells a follower whom to fetch
-    from."""
-    partition = ["cluster", "topic", "partition"]
+def _with_silent_logs(there: DataFrame, begin: Column, events: DataFrame, coverage: DataFrame) -> DataFrame:
+    """Members of the ISR under terms of controllers, when each could lead, EVENTS, LOG_COVERAGE -> the same, `ended` no
+    earlier than the member's log, if it logs after that what else it leads or follows: of KRaft's outages that are not
+    over, if no line has a later leader epoch, or a change of the ISR, and none tells a follower whom to fetch from."""
+    partition, broker = ["cluster", "topic", "partition"], F.col("node_id").alias("broker")
     later = events.where("topic IS NOT NULL AND leader_epoch IS NOT NULL").groupBy(*partition)
     fetched = events.where("event_type = 'fetcher_added' AND partitions IS NOT NULL").select(
         "cluster", "at", F.explode("partitions").alias("p")
     )
     changed = events.where(F.col("event_type").isin(*_BY_LEADERS) & F.col("topic").isNotNull())
     led = fetched.select("cluster", "p.topic", "p.partition", "at").unionByName(changed.select(*partition, "at"))
-    led_at = led.groupBy(*partition).agg(F.max("at").alias("led_at"))
-    known = members.groupBy(*INCARNATION).agg(F.max("state_epoch").alias("state_epoch"))
+    lines = events.where(F.col("event_type").isin(*_LEADS_OR_FOLLOWS) & F.col("node_id").isNotNull())
+    logged = lines.groupBy("cluster", broker).agg(F.max("at").alias("logged_last"))
+    spans = coverage.where("kind = 'state_change'").groupBy("cluster", broker)
+    logs = spans.agg(F.max(F.struct("since", "until")).alias("log")).join(logged, ["cluster", "broker"])
+    is_led_by_nobody = F.expr("NOT is_over AND last_epoch <= state_epoch AND (led_at IS NULL OR led_at < began)")
+    is_logged = F.expr("is_kraft AND log.since <= began") & (F.col("logged_last") > begin)
+    silent_until = F.when(is_led_by_nobody & is_logged, F.col("log.until"))
     return (
-        spans.join(later.agg(F.max("leader_epoch").alias("last_epoch")), partition, "left")
-        .join(led_at, partition, "left")
-        .join(known, INCARNATION, "left")
-        .withColumn(
-            "is_led_by_nobody",
-            F.expr("NOT is_over AND last_epoch <= state_epoch AND (led_at IS NULL OR led_at < began)"),
-        )
-        .drop("last_epoch", "led_at", "state_epoch")
+        there.join(later.agg(F.max("leader_epoch").alias("last_epoch")), partition, "left")
+        .join(led.groupBy(*partition).agg(F.max("at").alias("led_at")), partition, "left")
+        .join(F.broadcast(logs), ["cluster", "broker"], "left")
+        .withColumn("ended", F.greatest("ended", silent_until))
+        .drop("last_epoch", "led_at", "log", "logged_last")
     )
 
 

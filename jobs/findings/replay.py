@@ -109,9 +109,7 @@ def to_verdicts(
         request_verdicts: lambda: to_requests_by_partition(events, topics, brokers, of_node, facts.coverage, settings),
         reassignment_verdicts: lambda: _completed(_with_terms(reassignments, of_cluster, controllers, of_term), states),
         refusal_verdicts: lambda: to_refusals(events, topics, states, brokers),
-        outage_verdicts: lambda: to_silent_outages(
-            outages, states, brokers, logged_terms, events, facts.coverage, facts.kinds
-        ),
+        outage_verdicts: lambda: to_silent_outages(outages, states, brokers, logged_terms, events, facts),
         creation_verdicts: lambda: to_created_topics(states, topics).join(of_cluster, "cluster", "left"),
         rebalance_verdicts: lambda: to_rebalance_lines(events, of_node),
     }

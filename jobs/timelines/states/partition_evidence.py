@@ -158,9 +158,7 @@ def gather(
     if kinds.kraft:
         kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
     if kinds.removals:
-        offline_replicas = facts.without_result(events.where(is_replica_offline()))
-        deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
-        zk = ZkEvidence(with_incarnation(offline_replicas, incarnations), with_incarnation(deletions, incarnations))
+        zk = _zk_evidence(events, incarnations, facts)
     if without_epoch is not None and leader_lines is not None:
         changes = to_changes_by_leader(leader_lines, to_broken_sessions(events))
         states, changes = checkpointed(with_incarnation(without_epoch, incarnations)), checkpointed(changes)
@@ -180,6 +178,13 @@ def gather(
         reassignments=reassignments if kinds.reassigned else None,
         controller_runs=to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None,
     )
+
+
+def _zk_evidence(events: DataFrame, incarnations: DataFrame, facts: ClusterFacts) -> ZkEvidence:
+    """Replicas that ZooKeeper's controllers took offline, and deletions."""
+    offline_replicas = facts.without_result(events.where(is_replica_offline()))
+    deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
+    return ZkEvidence(with_incarnation(offline_replicas, incarnations), with_incarnation(deletions, incarnations))
 
 
 def _kraft_evidence(

@@ -94,12 +94,13 @@ isr_updated                      | changed | 0         | 1       | 10:01:04 |
 
 def test_a_kraft_broker_that_is_back_would_log_that_it_leads(frame: Frame, same: Same) -> None:
     """1 logs what else it leads, until 10:05, and nothing of one partition, which nobody follows, either. Without its
-    log nothing is known."""
+    log nothing is known, nor without that of 9, the controller."""
     fetched = F.array(F.struct(F.lit("fetched").alias("topic"), F.lit(0).alias("partition")))
     events = frame(EVENTS, KRAFT_EVENTS).withColumn(
         "partitions", F.when(F.col("event_type") == "fetcher_added", fetched)
     )
-    for logs, waits in (("1 | state_change | 09:00:00 | 10:05:00\n", "silent | 1 | 240000\n"), ("", "")):
+    led, decided = "1 | state_change | 09:00:00 | 10:05:00\n", "9 | controller | 09:00:00 | 10:09:00\n"
+    for logs, waits in ((led + decided, "silent | 1 | 240000\n"), (led, ""), (decided, "")):
         same(
             to_silent_outages(
                 frame(OFFLINE_PARTITIONS, KRAFT_OUTAGES),

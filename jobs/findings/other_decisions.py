@@ -101,8 +101,9 @@ def _terms(controllers: DataFrame) -> DataFrame:
 
 def _with_silent_logs(there: DataFrame, begin: Column, events: DataFrame, coverage: DataFrame) -> DataFrame:
     """Members of the ISR under terms of controllers, when each could lead, EVENTS, LOG_COVERAGE -> the same, `ended` no
-    earlier than the member's log, if it logs after that what else it leads or follows: of KRaft's outages that are not
-    over, if no line has a later leader epoch, or a change of the ISR, and none tells a follower whom to fetch from."""
+    earlier than the logs of both, if the member logs after that what else it leads or follows: of KRaft's outages that
+    are not over, if no line has a later leader epoch, or a change of the ISR, and none tells a follower whom to fetch
+    from. The controller's log would tell that the topic is deleted, or that it decides nothing."""
     partition, broker = ["cluster", "topic", "partition"], F.col("node_id").alias("broker")
     later = events.where("topic IS NOT NULL AND leader_epoch IS NOT NULL").groupBy(*partition)
     fetched = events.where("event_type = 'fetcher_added' AND partitions IS NOT NULL").select(
@@ -112,17 +113,21 @@ def _with_silent_logs(there: DataFrame, begin: Column, events: DataFrame, covera
     led = fetched.select("cluster", "p.topic", "p.partition", "at").unionByName(changed.select(*partition, "at"))
     lines = events.where(F.col("event_type").isin(*_LEADS_OR_FOLLOWS) & F.col("node_id").isNotNull())
     logged = lines.groupBy("cluster", broker).agg(F.max("at").alias("logged_last"))
-    spans = coverage.where("kind = 'state_change'").groupBy("cluster", broker)
-    logs = spans.agg(F.max(F.struct("since", "until")).alias("log")).join(logged, ["cluster", "broker"])
+    span = F.max(F.struct("since", "until"))
+    spans = coverage.where("kind = 'state_change'").groupBy("cluster", broker).agg(span.alias("log"))
+    logs = spans.join(logged, ["cluster", "broker"])
+    of_controllers = coverage.where("kind = 'controller'").groupBy("cluster", F.col("node_id").alias("controller_id"))
     is_led_by_nobody = F.expr("NOT is_over AND last_epoch <= state_epoch AND (led_at IS NULL OR led_at < began)")
-    is_logged = F.expr("is_kraft AND log.since <= began") & (F.col("logged_last") > begin)
-    silent_until = F.when(is_led_by_nobody & is_logged, F.col("log.until"))
+    is_logged = F.expr("is_kraft AND log.since <= began AND decisions.since <= began")
+    is_logged &= F.col("logged_last") > begin
+    silent_until = F.when(is_led_by_nobody & is_logged, F.least("log.until", "decisions.until"))
     return (
         there.join(later.agg(F.max("leader_epoch").alias("last_epoch")), partition, "left")
         .join(led.groupBy(*partition).agg(F.max("at").alias("led_at")), partition, "left")
         .join(F.broadcast(logs), ["cluster", "broker"], "left")
+        .join(F.broadcast(of_controllers.agg(span.alias("decisions"))), ["cluster", "controller_id"], "left")
         .withColumn("ended", F.greatest("ended", silent_until))
-        .drop("last_epoch", "led_at", "log", "logged_last")
+        .drop("last_epoch", "led_at", "log", "logged_last", "decisions")
     )
 
 

@@ -14,6 +14,7 @@ from jobs.timelines.evidence import milliseconds
 from jobs.timelines.kafka_releases import node_release
 from jobs.timelines.leader_lines import FOLLOWS
 from jobs.timelines.observations import LEADER_STARTED, number_of
+from jobs.timelines.sorted_times import last_until
 from jobs.timelines.topics import INCARNATION
 from udfs.kafka.rebalance_verdicts import LINES, PREFERRED
 from udfs.kafka.verdicts_columns import doubt
@@ -262,13 +263,13 @@ def with_clean_exit(elections: DataFrame, events: DataFrame, brokers: DataFrame)
     returns = brokers.groupBy("cluster", F.col("broker").alias("previous_leader")).agg(
         F.collect_list("since").alias("returns")
     )
-    last_exit = F.array_max(F.filter("exits", lambda at: at <= F.col("at")))
-    has_returned = F.exists("returns", lambda at: (at > F.col("last_exit")) & (at <= F.col("at") + doubt()))
+    last_return = last_until("returns", F.col("at") + doubt())
+    has_returned = F.when(F.col("returns").isNotNull(), F.coalesce(last_return > F.col("last_exit"), F.lit(False)))
     key = ["cluster", "previous_leader"]
     return (
         elections.join(F.broadcast(exits), key, "left")
         .join(F.broadcast(returns), key, "left")
-        .withColumn("last_exit", last_exit)
+        .withColumn("last_exit", last_until("exits", F.col("at")))
         .withColumn("left_cleanly", F.col("last_exit").isNotNull() & ~F.coalesce(has_returned, F.lit(True)))
         .drop("exits", "returns", "last_exit")
     )

@@ -42,9 +42,10 @@ def registered(
     was_so = was_certainly_so(begin, end, at) | (_follows() & (end.isNull() | (end >= at + doubt())))
     around = (
         decisions.select(*DECISION, day_of("at").alias("day"), F.col("concerned").alias("replicas"), "evidence")
-        .withColumn("broker", F.explode("replicas"))
         .join(F.broadcast(known_spans), "cluster", "left")
         .withColumn("known_since", span_around(at)["since"])
+        .drop("spans")
+        .withColumn("broker", F.explode("replicas"))
         .alias("asked")
         .join(F.broadcast(by_day).alias("stays"), reduce(and_, [*is_same, was_so]), "left")
         .select("asked.*", "is_up", "begin", "end", "is_kraft", "shutdown_since")

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.timelines.kafka_releases import node_release
 from jobs.timelines.known_spans import SLACK, to_known_spans
 from jobs.timelines.observations import number_of, printed_ids
+from jobs.timelines.sorted_times import last_until, number_until
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from udfs.kafka import reassignment_steps
 from udfs.kafka.deletion_verdicts import REPLICA_CHANGE, STATES
@@ -19,7 +20,7 @@ from udfs.kafka.request_verdicts import LINES
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from jobs.settings import Settings
 
@@ -55,10 +56,8 @@ def to_requests_by_partition(
         F.collect_list("since").alias("registrations")
     )
     at = F.col("at")
-
-    def is_at_the_time(span: Column) -> Column:
-        return (span["since"] - doubt() <= at) & (at <= span["until"] + F.lit(SLACK))
-
+    # what is told while a process starts may be a little older than its first line
+    span = F.get("spans", number_until("spans.since", at + doubt()) - 1)
     return (
         with_incarnation(_lines_by_partition(events), topics)
         .join(F.broadcast(starts), node, "left")
@@ -67,10 +66,10 @@ def to_requests_by_partition(
         .join(F.broadcast(server_spans), node, "left")
         .withColumns(
             {
-                "life": F.size(F.filter("starts", lambda start: start <= at)),
-                "log_since": F.get(F.filter("spans", is_at_the_time), F.lit(0))["since"],
+                "life": number_until("starts", at),
+                "log_since": F.when(at <= span["until"] + F.lit(SLACK), span["since"]),
                 "node_release": node_release(at),
-                "registered_at": F.array_max(F.filter("registrations", lambda since: since <= at + doubt())),
+                "registered_at": last_until("registrations", at + doubt()),
             }
         )
         .drop("starts", "registrations", "processes", "spans")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.sorted_times import number_until
 from udfs.kafka.releases import Release, common_range, first_release, printed_range, printed_release, supporting_range
 
 if TYPE_CHECKING:
@@ -94,13 +95,13 @@ def to_node_releases(events: DataFrame, configured: Collection[str] = ()) -> Dat
     return (
         to_process_releases(events, configured)
         .groupBy("cluster", "node_id")
-        .agg(F.collect_list(process).alias("processes"))
+        .agg(F.sort_array(F.collect_list(process)).alias("processes"))
     )
 
 
 def node_release(at: Column) -> Column:
     """What a node's process at a time printed as its version, by its `processes`; null if no line tells."""
-    return F.array_max(F.filter("processes", lambda process: process["started_at"] <= at))["version"]
+    return F.get("processes", number_until("processes.started_at", at) - 1)["version"]
 
 
 def to_term_releases(controllers: DataFrame, events: DataFrame, configured: Collection[str] = ()) -> DataFrame:

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_facts import days
 from jobs.timelines.controllers import ZOOKEEPER
+from jobs.timelines.sorted_times import number_until
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -138,6 +139,7 @@ def _slack() -> Column:
 
 
 def span_around(at: Column, spans: str = "spans") -> Column:
-    """The last of a group's spans that a time is in, a struct `since, until`; null outside of all."""
-    around = F.filter(spans, lambda span: (span["since"] - _slack() <= at) & (at <= span["until"] + _slack()))
-    return F.try_element_at(around, F.lit(-1))
+    """The last of a group's spans, which are in order and apart, that a time is in, a struct `since, until`; null
+    outside of all."""
+    last = F.get(spans, number_until(F.col(f"{spans}.since"), at + _slack()) - 1)
+    return F.when(at <= last["until"] + _slack(), last)

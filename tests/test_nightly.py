@@ -22,7 +22,7 @@ from jobs.ingest.reading import read_ranges
 from jobs.nightly.plan import Plan, appended_clusters, code_and_settings, made_otherwise_sentences, pending_after
 from jobs.nightly.run import Outcome, nightly
 from jobs.nightly.run import run as run_steps
-from jobs.nightly.steps import WRAPPING
+from jobs.nightly.steps import STEP_SETTINGS
 from jobs.session import are_many, with_settings
 from jobs.settings import Settings, TopicSettings, load
 from jobs.timelines.kafka_releases import releases
@@ -575,7 +575,7 @@ def test_two_runs_at_once(spark: SparkSession, small: Path, tmp_path: Path) -> N
 
 def test_under_the_settings_of_a_night_nothing_but_overflow_is_otherwise(spark: SparkSession) -> None:
     """Overflow wraps; the size of a list that is not there stays unknown, and so does what is beyond its end."""
-    with with_settings(spark, WRAPPING):
+    with with_settings(spark, STEP_SETTINGS):
         row = spark.sql("SELECT 2147483647 + 1 AS sum, size(NULL) AS size, get(array(1), 5) AS beyond").first()
     assert row == (-(2**31), None, None)
     assert spark.sql("SELECT size(NULL) AS size").first() == (None,)

@@ -89,10 +89,10 @@ def _follows() -> Column:
     very line that made the decision.
     """
     line, is_kraft = F.col("begin_line"), F.coalesce("is_kraft", F.lit(False))
-    is_cause = F.exists("evidence", lambda e: (e["file_id"] == line["file_id"]) & (e["line"] == line["line"]))
+    is_cause = F.array_contains("evidence", line)
     in_dump = F.exists(
         "evidence", lambda e: e["node_id"].isNull() & (e["file_id"] == line["file_id"]) & (e["line"] > line["line"])
     )
     is_dump = is_kraft & line["node_id"].isNull() & (F.col("begin") <= F.col("at"))
-    by_controller = F.exists("evidence", lambda e: e["node_id"] == line["node_id"])
+    by_controller = F.array_contains("evidence.node_id", line["node_id"])
     return is_cause | (is_dump & in_dump) | (~is_kraft & (F.col("begin") < F.col("at")) & by_controller)

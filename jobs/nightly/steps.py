@@ -50,6 +50,7 @@ from jobs.timelines.controllers import to_logged_terms
 from jobs.timelines.kafka_releases import releases, to_term_releases
 from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans, within_terms
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
+from jobs.timelines.row_streams import ROWS_PER_BATCH
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.tables import Warehouse
 
@@ -74,10 +75,17 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 
 MAKERS = 8
 """Tables made and saved at once: some are planned, some computed, and some wait for a commit."""
-WRAPPING = {"spark.sql.ansi.enabled": "false", "spark.sql.legacy.sizeOfNull": "false"}
-"""A damaged line may print the largest number that there is as an epoch: what counts on from it wraps round, and is
-next to no other, where Spark would else end the night. The size of a list that is not there stays unknown; it is -1
-else without ANSI."""
+STEP_SETTINGS = {
+    # a damaged line may print the largest number that there is as an epoch: what counts on from it wraps round, and is
+    # next to no other, where Spark would else end the night
+    "spark.sql.ansi.enabled": "false",
+    # the size of a list that is not there stays unknown; without ANSI it is -1 else
+    "spark.sql.legacy.sizeOfNull": "false",
+    # rows for Python workers are counted, not measured: Spark measures the whole batch for each row
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ROWS_PER_BATCH),
+}
+"""What the steps run with."""
 
 
 def derive(
@@ -138,8 +146,8 @@ def _derive(
             def written(tables: Collection[str] = tables) -> int:
                 return sum(table in warehouse.written or warehouse.is_cached(table) for table in tables)
 
-            wraps = with_settings(warehouse.spark, WRAPPING)
-            with wraps, stage(name), progress.step(name, len(tables), "tables", written):
+            configured = with_settings(warehouse.spark, STEP_SETTINGS)
+            with configured, stage(name), progress.step(name, len(tables), "tables", written):
                 if name == "timelines":
                     work = write_timelines(work, plan.appended_since, say)
                 elif name == "detect":

@@ -27,7 +27,7 @@ from pyspark.sql import types as T
 
 from jobs.nightly.incremental import Scope
 from jobs.nightly.inputs import DerivationInputs
-from jobs.nightly.steps import WRAPPING, write_verdicts
+from jobs.nightly.steps import STEP_SETTINGS, write_verdicts
 from jobs.nightly.work import Work
 from jobs.session import session, with_settings
 from jobs.settings import Settings
@@ -89,7 +89,7 @@ def replayed(spark: SparkSession, base: Warehouse, root: Path, times: int) -> tu
     warehouse = Warehouse(spark, str(root))
     clusters = tuple(row["cluster"] for row in base.read("log_files").select("cluster").distinct().collect())
     begun, cpu = time.monotonic(), cpu_seconds()
-    with with_settings(spark, WRAPPING), ThreadPoolExecutor(8) as pool:
+    with with_settings(spark, STEP_SETTINGS), ThreadPoolExecutor(8) as pool:
         inputs = DerivationInputs(warehouse, clusters, measures_clocks=False)
         write_verdicts(Replay(warehouse, Settings(), inputs, Scope(clusters), pool))
     spent = cpu_seconds() - cpu, time.monotonic() - begun

@@ -257,7 +257,8 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         _use_utf8()
         builder = SparkSession.builder
-        for key, value in {**SETTINGS, JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}.items():
+        own = {"spark.python.daemon.module": "jobs.worker_daemon", JAVA_OPTIONS: java_options(size_bytes)}
+        for key, value in {**SETTINGS, **own, **(settings or {})}.items():
             builder = builder.config(key, value)
         folder = scratch.enter_context(work_folder())
         for key, value in _in_folder(folder, {JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}).items():

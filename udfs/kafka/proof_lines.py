@@ -84,14 +84,16 @@ def proof_lines(state: Row, rule: str) -> list[Row]:
     printed, wanted = state.get("printed"), GOES_BY.get(rule)
     if wanted is None or not printed or len(lines) < 2:
         return lines
-    choice = fewest(tuple(printed), int(wanted & _known(state)))
+    choice = fewest(tuple(printed), _known(state) & int(wanted))
     return lines if choice is None else [lines[at] for at in choice]
 
 
 def _known(state: Row) -> int:
     """The facts that a state has."""
-    return _all(fact for fact in Fact if state[COLUMNS[fact]] is not None)
+    return _all(number for number, column in _NUMBERS if state[column] is not None)
 
 
 COLUMNS: Mapping[Fact, str] = {fact: str(fact.name).lower() for fact in Fact}
 """The column of each fact, in PARTITION_TIMELINE and in EVENTS."""
+_NUMBERS = [(int(fact), column) for fact, column in COLUMNS.items()]
+"""The same as plain numbers: adding flags up took a fifth of the time of judging states."""

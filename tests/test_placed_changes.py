@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pytest
 
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, ordered_rows
@@ -187,3 +190,64 @@ def test_a_change_that_is_placed_is_a_state_with_all_lines_as_evidence() -> None
     begun = (4, 1, [1, 2], None, 1 * S, None, [10])
     assert states(writes=True) == [begun, (4, 1, [1], True, 5 * S, True, [20, 10, 30])]
     assert states(writes=None) == [begun]
+
+
+def simulated(seed: int) -> tuple[list[LeaderChange], list[int], list[EpochBound]]:
+    """Changes of a partition, their true leader epochs, and some of the lines that three brokers and a controller log.
+
+    Brokers learn late of leader epochs, and change the ISR only in the one that is committed. Clocks are less than a
+    second apart.
+    """
+    random = Random(seed)
+    offset = {node: random.uniform(-0.45, 0.45) for node in (1, 2, 3, 9)}
+    at, epoch, leader, isr = 0.0, 0, 1, {1, 2, 3}
+    known = dict.fromkeys((1, 2, 3), 0)
+    changes: list[LeaderChange] = []
+    epochs: list[int] = []
+    bounds: list[EpochBound] = []
+
+    def log(node: int, **values: Any) -> None:
+        """A line, by its node's clock; two of three are there."""
+        if random.random() < 0.67:
+            bounds.append(EpochBound(**{"at": round((at + offset[node]) * S), "node_id": node} | values))
+
+    for _ in range(25):
+        at += random.choice([0.02, 0.3, 1.5, 4.0])
+        what = random.random()
+        if what < 0.35 and known[leader] == epoch:
+            before = tuple(sorted(isr))
+            isr ^= {random.choice([node for node in (1, 2, 3) if node != leader])}
+            changes.append(LeaderChange(round((at + offset[leader]) * S), leader, before, tuple(sorted(isr)), 1000 * S))
+            epochs.append(epoch)
+        elif what < 0.55:
+            epoch += 1
+            if (how := random.random()) < 0.25:
+                log(9, leader_epoch=epoch, is_written=True)
+            else:
+                leader = random.choice(sorted(isr))
+                isr = {leader} | {node for node in isr if random.random() < 0.6}
+                if how < 0.7:
+                    log(9, leader_epoch=epoch, is_written=True, leader=leader, isr=tuple(sorted(isr)))
+        elif what < 0.8:
+            node = random.choice((1, 2, 3))
+            if known[node] < epoch:
+                known[node] = epoch
+                if node == leader:
+                    log(node, leader_epoch=None, is_known=True)
+            log(node, leader_epoch=known[node], is_known=True)
+        elif what < 0.9:
+            log(9, leader_epoch=None, leader=leader)
+        else:
+            log(random.choice((1, 2, 3)), leader_epoch=random.choice((epoch, max(epoch - 1, 0))), node_id=None)
+    return changes, epochs, bounds
+
+
+def test_no_change_of_a_simulated_partition_has_a_wrong_place() -> None:
+    places = [
+        (place, epoch)
+        for seed in range(400)
+        for changes, epochs, bounds in [simulated(seed)]
+        for place, epoch in zip(placed_changes(changes, bounds), epochs, strict=True)
+    ]
+    assert [(place, epoch) for place, epoch in places if place is not None and place.leader_epoch != epoch] == []
+    assert sum(place is not None for place, _ in places) > 0.3 * len(places)

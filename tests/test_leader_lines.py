@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from jobs.timelines.leader_lines import (
     to_broken_sessions,
     to_changes_by_leader,
+    to_epoch_bounds,
     to_leader_lines,
     to_reported_states,
 )
@@ -191,3 +192,38 @@ twice   | 10:00:01 | 28   | 1      | 4            | 6               | 1   |     
 
 def test_reports_of_leaders(frame: Frame, same: Same) -> None:
     same(to_reported_states(lines_of(frame, REPORTED)), STATES)
+
+
+# of node 1 what it knows itself, of node 9 what a controller writes and reads
+SHOWING = """
+topic     | at       | node_id | event_type                           | leader | leader_epoch | isr | fields
+stale     | 10:00:00 | 1       | leader_and_isr_stale_leader_epoch    |        | 3            |     | current_leader_epoch=4
+begun     | 10:00:00 | 1       | leader_epoch_started                 |        | 5            |     |
+follows   | 10:00:00 | 1       | partition_follower_epoch_started     | 2      | 5            |     |
+# until 1.0 it does not say which one
+skipped   | 10:00:00 | 1       | become_leader_skipped_already_leader |        |              |     |
+removed   | 10:00:00 | 9       | controller_isr_removed               | 2      | 6            | 3,2 |
+raised    | 10:00:00 | 9       | leader_epoch_updated                 |        | 7            |     |
+read      | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | 2      |              | 2   |
+triggered | 10:00:00 | 9       | preferred_election_triggered         |        |              |     | current_leader=2
+completed | 10:00:00 | 9       | preferred_election_completed         | 3      |              |     |
+# nobody leads; and what any other line has
+nobody    | 10:00:00 | 9       | controller_isr_removal_not_in_isr    | -1     |              | 2   |
+cached    | 10:00:00 | 1       | metadata_cache_updated               | 2      | 6            | 2   |
+"""
+
+
+def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
+    same(
+        to_epoch_bounds(frame(EVENTS, SHOWING)),
+        """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_shown
+           stale     | 1       | 4           |        |     | false      | true     | true
+           begun     | 1       | 5           | 1      |     | false      | true     | true
+           follows   | 1       | 5           |        |     | false      | true     | true
+           skipped   | 1       |             |        |     | false      | true     | true
+           removed   | 9       | 6           | 2      | 2,3 | true       | false    | true
+           raised    | 9       | 7           |        |     | true       | false    | true
+           read      | 9       |             | 2      |     | false      | false    | true
+           triggered | 9       |             | 2      |     | false      | false    | true
+           completed | 9       |             | 3      |     | false      | false    | true""",
+    )

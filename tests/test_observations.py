@@ -133,11 +133,16 @@ chosen  | 0         | 10:05:00 | offline_election_selected | 0       | 2      | 
 written | 0         | 10:00:00 | offline_election_selected | 0       | 2      | 1            | 2   |
 written | 0         | 10:00:01 | partition_state_change    | 0       | 2      | 1            | 2   | to_state=OnlinePartition
 written | 0         | 10:05:00 | offline_election_selected | 0       | 2      | 3            | 2   |
+# a first state (DEBUG), and that of a topic that was created anew
+created | 0         | 10:00:00 | partition_init_leader_and_isr | 0   | 1      | 0            | 2,1 |
+created | 0         | 10:00:01 | partition_init_leader_and_isr | 0   | 2      | 0            | 2   |
 """
 OBSERVED_SELECTIONS = """
 topic  | at       | leader | leader_epoch | partition_epoch | isr
 chosen | 10:00:01 | 3      | 1            |                 | 3
 chosen | 10:05:00 | 2      | 3            |                 | 2
+created | 10:00:00 | 1     | 0            |                 | 1,2
+created | 10:00:01 | 2     | 0            |                 | 2
 """
 
 

@@ -68,6 +68,31 @@ CASES = {  # evidence -> states
            4 @20: 2 leads 1,2,3 long there""",
         ["4.? @20: 2 leads 1,2,3"],
     ),
+    "a later change that leads to it is no proof of it": (
+        """3 @1: 1 leads 1 listed, long there
+           3 @9: 1 makes 1,2 -> 1 long there
+           4 @20: 1 leads 1 long there""",
+        ["3.? @9: 1 leads 1,2", "3.? @9: 1 leads 1", "4.? @20: 1 leads 1"],
+    ),
+    "nor is a line that has it behind that change": (
+        """3 @1: 1 leads 1 listed, long there
+           3 @9: 1 makes 1,2 -> 1 long there
+           3 @10: 1 leads 1 long there
+           4 @20: 1 leads 1 long there""",
+        ["3.? @9: 1 leads 1,2", "3.? @9: 1 leads 1", "4.? @20: 1 leads 1"],
+    ),
+    "another line is, if the leader changes nothing": (
+        """3 @1: 1 leads 1 listed, long there
+           3 @10: 1 leads 1 long there
+           4 @20: 1 leads 1 long there""",
+        ["3.? @1: 1 leads 1", "4.? @20: 1 leads 1"],
+    ),
+    "one that led to it by then is": (
+        """3 @1: 1 makes 1,2 -> 1 long there
+           3 @9: 1 leads 1 listed, long there
+           4 @20: 1 leads 1 long there""",
+        ["3.? @1: 1 leads 1,2", "3.? @1: 1 leads 1", "4.? @20: 1 leads 1"],
+    ),
     "it still is if the leader's first change starts from it": (
         """3 @1: 1 leads 1,2 listed, long there
            3 @9: 1 makes 1,2 -> 1 long there
@@ -307,6 +332,27 @@ def test_another_span_of_the_leaders_log_does_not_cover_the_time_before() -> Non
         EpochObservation(1, 12, -1, (1, 2)),
     ]
     assert [s.partition_epoch for s in ordered_states(observations)][-1] is None
+
+
+def test_a_change_that_starts_anew_behind_a_hole_says_nothing_of_the_one_before() -> None:
+    """What made the ISR whole again may have been logged in the hole: 1 was alone, then not, then it is again."""
+    observations = evidence("3 @1: 1 leads 1,2 #7\n3 @5: 1 makes 1,2 -> 1\n3 @60: 1 makes 1,2 -> 1")
+    with_hole = [replace(o, coverage=(0, 20) if o.at < 20 else (50, 99)) for o in observations]
+    assert shown([*ordered_states(observations)]) == ["3.7 @1: 1 leads 1,2", "3.8 @60: 1 leads 1"]
+    expected = ["3.7 @1: 1 leads 1,2", "3.8 @5: 1 leads 1", "3.? @60: 1 leads 1,2", "3.? @60: 1 leads 1"]
+    assert shown([*ordered_states(with_hole)]) == expected
+
+
+def test_what_others_log_in_a_hole_is_the_state_from_which_the_leader_goes_on() -> None:
+    observations = evidence(
+        """3 @1: 1 leads 1,2
+           3 @5: 1 makes 1,2 -> 1
+           3 @55: 1 leads 1,2 #9
+           3 @60: 1 makes 1,2 -> 1"""
+    )
+    with_hole = [replace(o, coverage=(0, 20) if o.at < 20 else (58, 99)) for o in observations]
+    expected = ["3.? @1: 1 leads 1,2", "3.? @5: 1 leads 1", "3.9 @55: 1 leads 1,2", "3.? @60: 1 leads 1"]
+    assert shown([*ordered_states(with_hole)]) == expected
 
 
 def test_a_state_names_what_proves_it() -> None:

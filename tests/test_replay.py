@@ -190,10 +190,13 @@ kraft   | blind    | 0         | 0           | 10:01:00 | 1               | 2   
 """
 # as in `doctored`, but when it was elected is in no line: some time since the line of the state before
 KRAFT_ELECTIONS += """kraft   | undated  | 0         | 0           | 10:01:00 | 1               | 3      | 3            | 1,2        | []         | 1,2,3    | 1,2,3           | 3   | true    | true
+kraft   | latest   | 0         | 0           | 10:01:00 | 1               | 3      | 3            | 1,2        | []         | 1,2,3    | 1,2,3           | 3   | true    | true
 """
 UNDATED_STATES = """
 cluster | topic   | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | since    | until    | inferred | evidence
 kraft   | undated | 0         | 0           | 3      | 3            | 5               | 3   | 1,2,3    | 10:01:00 | 10:01:00 | true     | 1@f:1
+# so is the last state
+kraft   | latest  | 0         | 0           | 3      | 3            | 5               | 3   | 1,2,3    | 10:01:00 |          | true     | 1@f:1
 """
 BROKERS = """
 cluster | broker | since    | until
@@ -222,6 +225,7 @@ unseen     | kraft_election | unseen-0#0 leader epoch 7    | holds    | []
 unseen2    | kraft_election | unseen2-0#0 leader epoch 7   | unknown  | live_brokers
 blind      | kraft_election | blind-0#0 leader epoch 3     | unknown  | replicas_before
 undated    | kraft_election | undated-0#0 leader epoch 3   | unknown  | live_brokers,unclean.leader.election.enable
+latest     | kraft_election | latest-0#0 leader epoch 3   | unknown  | live_brokers,unclean.leader.election.enable
 """
 # States: right ones, and three invariants broken: a leader outside the ISR, two leaders in one epoch, an ISR member that is
 # not assigned

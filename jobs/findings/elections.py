@@ -12,11 +12,11 @@ from pyspark.sql import types as T
 from jobs.findings.activities import with_activity
 from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_live_brokers
 from jobs.findings.lost_records import with_lost_records
+from jobs.findings.new_leader_epochs import to_new_leader_epochs
 from jobs.findings.selectors import with_selector
 from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import EvidenceKinds, day_of_or_open, days_or_open
 from jobs.timelines.evidence import milliseconds
-from jobs.timelines.observations import LEADER_STARTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.spark import EVIDENCE, IDS
 from udfs.kafka.elections import RECOVERING
@@ -61,7 +61,9 @@ def to_elections(
     committed = (
         _committed_elections(states)
         .join(
-            _decisions_by_epoch(decisions, _new_terms(events), topics, states), [*INCARNATION, "leader_epoch"], "left"
+            _decisions_by_epoch(decisions, to_new_leader_epochs(events, kinds), topics, states),
+            [*INCARNATION, "leader_epoch"],
+            "left",
         )
         .where("epoch_before IS NOT NULL OR is_new")
         .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
@@ -194,21 +196,10 @@ def _was_unclean() -> Column:
     )
 
 
-def _new_terms(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, partition, at, leader_epoch: leaders that began it as they had been in one before.
-
-    A broker that has just started logs the leader epoch that it finds, with -1 before.
-    """
-    is_begin = F.col("event_type").isin("leader_epoch_started", LEADER_STARTED)
-    epoch_before = F.col("fields")["previous_leader_epoch"].try_cast("int")
-    is_new = is_begin & (epoch_before >= 0) & (epoch_before < F.col("leader_epoch"))
-    return events.where(is_new).select("cluster", "topic", "partition", "at", "leader_epoch")
-
-
 def _decisions_by_epoch(
     decisions: DataFrame | None, new_terms: DataFrame, topics: DataFrame, states: DataFrame
 ) -> DataFrame:
-    """Rows of `with_activity` (None: there are none), of `_new_terms`, TOPIC_TIMELINE, PARTITION_TIMELINE ->
+    """Rows of `with_activity` (None: there are none), of `to_new_leader_epochs`, TOPIC_TIMELINE, PARTITION_TIMELINE ->
     INCARNATION, leader_epoch, _DECISION: of each leader epoch the first; `is_new`: whether a line shows that it came
     then."""
     if decisions is None:

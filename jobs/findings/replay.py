@@ -146,8 +146,9 @@ def _with_facts(states: DataFrame, of_cluster: DataFrame, rules: DataFrame, of_t
 def _first_of_epochs(states: DataFrame) -> DataFrame:
     """States with `printed` -> INCARNATION, leader_epoch, `state_evidence`, `printed`, `partition_epoch` of the first
     state of each leader epoch, and `is_undated`: it is inferred, no step of a controller is known that made it (which
-    would be its second line), and the next state is as old."""
-    is_undated = F.col("inferred") & F.col("since").eqNullSafe(F.col("until")) & (F.size("evidence") < 2)
+    would be its second line), and the next state is as old, or there is none."""
+    is_over_at_once = F.coalesce(F.col("since") == F.col("until"), F.lit(True))
+    is_undated = F.col("inferred") & is_over_at_once & (F.size("evidence") < 2)
     of_state = F.struct("evidence", "printed", "partition_epoch", is_undated.alias("is_undated"))
     first = F.min_by(of_state, "ordinal").alias("first")
     return (

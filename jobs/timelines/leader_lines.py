@@ -16,8 +16,11 @@ from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.observations import (
+    INITIALIZED,
     LEADER_STARTED,
     OBSERVATIONS,
+    REFRESHED,
+    SELECTED,
     ids_of,
     number_of,
     select_observations,
@@ -39,6 +42,15 @@ STARTED = ("leader_epoch_started", LEADER_STARTED)
 FOLLOWS = "partition_follower_epoch_started"
 SENT = "leader_and_isr_request_received"
 CACHED = "metadata_cache_updated"
+STALE = "leader_and_isr_stale_leader_epoch"
+"""A broker is sent a leader epoch that is no news, and prints the one that it knows."""
+WRITTEN_STATES = ("controller_isr_removed", INITIALIZED, SELECTED)
+WRITTEN = (*WRITTEN_STATES, REFRESHED)
+"""Lines that a controller logs as it writes a new leader epoch, before it sends it to anybody."""
+NEXT = "become_leader_skipped_already_leader"
+"""A broker is sent a later leader epoch in which it leads on; until 1.0 the line does not say which."""
+READ = ("controller_isr_removal_not_in_isr", "preferred_election_triggered", "preferred_election_completed")
+"""Lines of controllers until 1.0 about who leads, as it reads or has written."""
 BROKEN = ("zk_session_timed_out", "zk_session_disconnected")
 """A broker has lost its connection to ZooKeeper, some time before."""
 EXPIRED = ("zk_session_expired", "zk_session_state_changed")
@@ -61,6 +73,7 @@ CHANGES_BY_LEADER = T.StructType(
             "is_accepted", FLAG, "False if the store refused it; then the partition epoch is that of the ISR before."
         ),
         column("is_doubtful", FLAG, "Whether the writer's session with ZooKeeper ended before it could be written."),
+        column("writes", FLAG, "Whether the writer's release logs changes as it writes them; null unknown."),
     ]
 )
 
@@ -175,6 +188,28 @@ def is_begin() -> Column:
     """Whether an event is the line of a leader that begins a leader epoch and prints no ISR (until 2.5)."""
     is_whole = F.col("topic").isNotNull() & F.col("leader_epoch").isNotNull() & F.col("node_id").isNotNull()
     return (F.col("event_type") == "leader_epoch_started") & is_whole
+
+
+def to_epoch_bounds(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, partition, at, node_id, file_id, line, `shown_epoch`, leader, isr, `is_written`,
+    `is_known`, `is_shown`: lines of which each shows that a leader epoch had begun by then, that its node began another
+    one, or who led (`udfs.reconstruct.placed_changes`)."""
+    kind = F.col("event_type")
+    is_written, is_state, is_read = kind.isin(*WRITTEN), kind.isin(*WRITTEN_STATES), kind.isin(*READ)
+    shown = F.when(kind == STALE, number_of("current_leader_epoch")).when(~is_read, F.col("leader_epoch"))
+    written_or_read = F.when(is_state | is_read, F.coalesce("leader", number_of("current_leader")))
+    leader = F.when(kind.isin(*STARTED), F.col("node_id")).otherwise(written_or_read)
+    says = shown.isNotNull() | (kind == NEXT) | (is_read & (leader >= 0))
+    is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & says
+    return events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, *WRITTEN, *READ) & is_whole).select(
+        "cluster", "topic", "topic_id", "partition", "at", "node_id", "file_id", "line",
+        shown.alias("shown_epoch"),
+        leader.alias("leader"),
+        F.when(is_state, sorted_ids(F.col("isr"))).alias("isr"),
+        is_written.alias("is_written"),
+        (~is_written & ~is_read).alias("is_known"),
+        F.lit(True).alias("is_shown"),
+    )  # fmt: skip
 
 
 def to_broken_sessions(events: DataFrame) -> DataFrame:

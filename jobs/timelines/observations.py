@@ -53,6 +53,8 @@ SELECTED = "offline_election_selected"
 """A controller until 1.0 is about to write whom it elects for a partition without a leader."""
 LEADER_STARTED = "partition_leader_epoch_started"
 """A leader begins a leader epoch (2.6 on), with the ISR that it was sent; the partition epoch from 3.3 on."""
+INITIALIZED = "partition_init_leader_and_isr"
+"""A controller until 1.0 is about to write the first state of a partition (DEBUG)."""
 REFRESHED = "leader_epoch_updated"
 """The controller raised the leader epoch, and changed nothing else."""
 RECORDS = ("metadata_partition", "metadata_partition_change")
@@ -215,21 +217,25 @@ def to_unnumbered_observations(events: DataFrame, kraft_clusters: DataFrame | No
 
 
 def to_selected_observations(events: DataFrame) -> DataFrame:
-    """EVENTS -> OBSERVATIONS without partition epoch, of what SELECTED is about to write, of partitions whose
-    transitions no controller logs (TRACE), which would show what was written.
+    """EVENTS -> OBSERVATIONS without partition epoch, of what SELECTED or INITIALIZED is about to write, of partitions
+    whose transitions no controller logs (TRACE), which would show what was written.
 
     Where a state cannot be written the controller reads it anew, and selects again, for the same leader epoch: the last
-    selection counts.
+    selection counts. A first state cannot be written if there is one.
     """
     partition = ["cluster", "topic", "partition"]
     changed = events.where("event_type = 'partition_state_change' AND topic IS NOT NULL").select(*partition).distinct()
     in_order = Window.partitionBy(*partition, "node_id").orderBy("at", "line")
-    is_again = F.lead("leader_epoch").over(in_order) == F.col("leader_epoch")
+    is_selection = F.col("event_type") == SELECTED
+    is_again = (F.lead("leader_epoch").over(in_order) == F.col("leader_epoch")) & is_selection
     is_whole = F.expr("topic IS NOT NULL AND leader IS NOT NULL AND leader_epoch IS NOT NULL AND isr IS NOT NULL")
-    selected = events.where((F.col("event_type") == SELECTED) & is_whole).withColumn("is_again", is_again)
-    last = selected.where("is_again IS NULL OR NOT is_again").join(changed, partition, "left_anti")
+    selected = events.where(F.col("event_type").isin(SELECTED, INITIALIZED) & is_whole)
+    last = selected.withColumn("is_again", is_again).where("is_again IS NULL OR NOT is_again")
     return select_observations(
-        last, isr=sorted_ids(F.col("isr")), replicas=F.lit(None).cast(IDS), controller_epoch=F.lit(None).cast("int")
+        last.join(changed, partition, "left_anti"),
+        isr=sorted_ids(F.col("isr")),
+        replicas=F.lit(None).cast(IDS),
+        controller_epoch=F.lit(None).cast("int"),
     )
 
 

@@ -5,7 +5,8 @@ Rows stream in the order of their partition's history; one leader epoch of one p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from jobs.timelines.row_streams import map_rows
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
 from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState
 from udfs.reconstruct.partition_history import ordered_states
+from udfs.reconstruct.placed_changes import EpochBound, LeaderChange, placed_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +30,11 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("topic_id", TEXT, "Topic id; null not logged."),
         column("at", TIME, "First line of it."),
         column("line", LONG, "Settles ties of `at` among one leader's changes."),
-        column("leader_epoch", INT, "Leader epoch; null: a change, or a report, by `leader` in an unknown one."),
+        column(
+            "leader_epoch",
+            INT,
+            "Leader epoch; null: a change, or a report, by `leader` in an unknown one, or `shown_epoch`.",
+        ),
         column("partition_epoch", INT, "Partition epoch; null not logged."),
         column("leader", INT, "Leader; null: as in the leader epoch before."),
         column("isr", IDS, "ISR, sorted; null: as in the leader epoch before."),
@@ -41,6 +47,16 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("there", IDS, "Those brokers."),
         column("is_begin", FLAG, "The line only tells that `leader` began the leader epoch; null: it tells more."),
         column("is_listed", FLAG, "Only lists of a controller's cache state it; null: other lines do."),
+        column("writes", FLAG, "Of a leader's change, whether its release logs changes as they are written."),
+        column(
+            "is_shown", FLAG, "The line is only read for what it shows of leader epochs, `placed_changes`; null: no."
+        ),
+        column(
+            "shown_epoch", INT, "Of such a line, the leader epoch that had begun by then; null: it has its leader only."
+        ),
+        column("node_id", INT, "Of such a line, who logged it; null: any node."),
+        column("is_written", FLAG, "Of such a line: the controller wrote that leader epoch right then."),
+        column("is_known", FLAG, "Of such a line: its node had begun that leader epoch, and no later one."),
         column("is_report", FLAG, "The leader reports that it wrote it; null: it does not."),
         column("created_at", TIME, "First line that shows the partition's creation; null: none does."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
@@ -105,40 +121,33 @@ def ordered_rows(rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator
 
 
 def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: int) -> Iterator[dict[str, Any]]:
-    """One incarnation's states. Rows are held while their leader epoch is being worked on."""
+    """One incarnation's states. Rows are held while their leader epoch is being worked on, those without till then."""
     held: dict[int, dict[str, Any]] = {}
-    reported: set[int] = set()  # rows without leader epoch come first
+    by_epoch = groupby(rows, key=lambda row: row["leader_epoch"] is None)  # rows without leader epoch come first
+    without_epoch: list[dict[str, Any]] = []
+    placed: list[dict[str, Any]] = []
+    with_epoch: Iterable[dict[str, Any]] = ()
+    for is_unknown, group in by_epoch:
+        if not is_unknown:
+            with_epoch = group
+            break
+        without_epoch = list(group)
+        placed = _placed(without_epoch)
+    is_report = [row["partition_epoch"] is not None and row["is_accepted"] for row in without_epoch]
+    reported = {row["partition_epoch"] for row, is_one in zip(without_epoch, is_report, strict=True) if is_one}
+    lines = {(row["leader"], row["at"], row["line"]) for row in placed}
+    # leaders with changes of unknown leader epoch: their log is as good as none
+    uncovered = {
+        row["leader"]
+        for row, is_one in zip(without_epoch, is_report, strict=True)
+        if not row["is_shown"] and not is_one and (row["leader"], row["at"], row["line"]) not in lines
+    }
 
     def observations() -> Iterator[EpochObservation]:
-        # leaders with changes of unknown leader epoch: their log is as good as none
-        uncovered: set[int] = set()
-        for number, row in enumerate(rows):
-            if row["leader_epoch"] is None and row["partition_epoch"] is not None and row["is_accepted"]:
-                reported.add(row["partition_epoch"])
-                continue
-            if row["leader_epoch"] is None:
-                uncovered.add(row["leader"])
-                continue
+        in_order = merge(placed, with_epoch, key=lambda row: (row["leader_epoch"], row["at"], row["line"]))
+        for number, row in enumerate(in_order):
             held[number] = row
-            is_covered = row["covered_since"] is not None and row["leader"] not in uncovered
-            yield EpochObservation(
-                row["leader_epoch"],
-                row["at"],
-                row["leader"],
-                _ids(row["isr"]),
-                row["partition_epoch"],
-                _ids(row["isr_before"]),
-                row["is_accepted"] is not False,
-                bool(row["is_doubtful"]),
-                (row["covered_since"], row["covered_until"]) if is_covered else None,
-                None if uncovered else row["whole_since"],
-                frozenset(row["there"] or ()),
-                bool(row["is_begin"]),
-                row["created_at"] is not None,
-                bool(row["is_listed"]),
-                bool(row["is_report"]),
-                number,
-            )
+            yield _observation(row, number, uncovered)
 
     leader_epoch = -1
     for ordinal, state in enumerate(ordered_states(observations(), reported)):
@@ -147,6 +156,56 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
             for number in [n for n, row in held.items() if row["leader_epoch"] < leader_epoch]:
                 del held[number]
         yield key | {"ordinal": ordinal} | _row(state, [held[n] for n in state.proofs], most_evidence)
+
+
+def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of rows without leader epoch the changes whose leader epoch others leave no choice about, with it, in its
+    order."""
+    bounds = [
+        EpochBound(
+            row["at"], row["shown_epoch"], row["node_id"], bool(row["is_written"]), bool(row["is_known"]),
+            row["leader"], _ids(row["isr"]), number,
+        )
+        for number, row in enumerate(rows)
+        if row["is_shown"]
+    ]  # fmt: skip
+    changes = [row for row in rows if row["isr_before"] is not None and row["is_accepted"] and row["writes"]]
+    if not bounds or not changes:
+        return []
+    written = [
+        LeaderChange(r["at"], r["leader"], tuple(r["isr_before"]), tuple(r["isr"] or ()), r["covered_until"])
+        for r in changes
+    ]
+    placed = []
+    for row, place in zip(changes, placed_changes(written, bounds), strict=True):
+        if place is not None:
+            lines = [line for number in place.keys for line in (rows[number]["evidence"] or ())[:1]]
+            of_place = {"leader_epoch": place.leader_epoch, "inferred": True}
+            placed.append(row | of_place | {"evidence": [*(row["evidence"] or ()), *lines]})
+    return sorted(placed, key=lambda row: (row["leader_epoch"], row["at"], row["line"]))
+
+
+def _observation(row: dict[str, Any], number: int, uncovered: Collection[int]) -> EpochObservation:
+    """A row with its leader epoch. The logs of `uncovered` leaders count as missing."""
+    is_covered = row["covered_since"] is not None and row["leader"] not in uncovered
+    return EpochObservation(
+        row["leader_epoch"],
+        row["at"],
+        row["leader"],
+        _ids(row["isr"]),
+        row["partition_epoch"],
+        _ids(row["isr_before"]),
+        row["is_accepted"] is not False,
+        bool(row["is_doubtful"]),
+        (row["covered_since"], row["covered_until"]) if is_covered else None,
+        None if uncovered else row["whole_since"],
+        frozenset(row["there"] or ()),
+        bool(row["is_begin"]),
+        row["created_at"] is not None,
+        bool(row["is_listed"]),
+        bool(row["is_report"]),
+        number,
+    )
 
 
 def _row(state: OrderedState, proofs: list[dict[str, Any]], most_evidence: int) -> dict[str, Any]:

@@ -223,14 +223,16 @@ def epochs_in_logs(scorer: Any, truth: Any) -> tuple[Keys, Keys, Keys, Keys, Key
     return epochs, soon, placed, changed, listed - otherwise
 
 
-def are_told_apart(scorer: Any, states: Sequence[Any], placed: Keys, changed: Keys) -> list[Any]:
-    """Without those that say the same as a stated state before them, if a line prints the partition epoch of neither.
+def are_told_apart(scorer: Any, states: Sequence[Any], placed: Keys, changed: Keys) -> list[list[Any]]:
+    """Each state, with those that say the same as a stated state before them, if not of both a line prints the
+    partition epoch: a row of any of them is all that lines prove, for they leave open which one they state.
 
     What came right before may be the same state, with what was in between in no line. And of a leader epoch lines until
     1.0 repeat what their writer has cached, though the ISR is another one by then (82 of 1022 lines that one broker of
     zk-0.8.2.2 has, by up to 16 s): that an ISR came again shows only where the leader's own line tells of the change.
     """
-    told_apart: list[Any] = []
+    told_apart: list[list[Any]] = []
+    alike: dict[tuple[Any, ...], list[Any]] = {}
     before: dict[tuple[Any, ...], dict[Any, bool]] = {}
     last: dict[tuple[Any, ...], Any] = {}
     for state in sorted(states, key=lambda state: state["since"]):
@@ -241,7 +243,9 @@ def are_told_apart(scorer: Any, states: Sequence[Any], placed: Keys, changed: Ke
         is_other = value not in seen or (is_placed and seen[value]) or (is_changed and last[name] != value)
         seen[value], last[name] = is_placed, value
         if is_other:
-            told_apart.append(state)
+            alike[name, value] = []
+            told_apart.append(alike[name, value])
+        alike[name, value].append(state)
     return told_apart
 
 
@@ -288,14 +292,20 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
     begins: dict[tuple[Any, ...], int] = {}
     for state in sorted(in_time, key=lambda state: state["since"]):
         begins.setdefault(scorer.identity(state), state["since"])
-    sure = [
-        s for s in in_time if s["since"] > begins[scorer.identity(s)] or (*scorer.identity(s), s["since"]) not in listed
-    ]
-    states = are_told_apart(scorer, sure, placed, changed)
+    sure = {
+        id(s)
+        for s in in_time
+        if s["since"] > begins[scorer.identity(s)] or (*scorer.identity(s), s["since"]) not in listed
+    }
+    groups = [g for g in are_told_apart(scorer, stated, placed, changed) if any(id(s) in sure for s in g)]
+    states = [next(s for s in group if id(s) in sure) for group in groups]
     elected = {(*key(s), s["since"]) for s in states} & soon
     in_it = [s for s in states if s["leader"] is None and s["_full"] + SKEW_MS < scorer.end(s)]
     lost = {(*scorer.identity(s), s["since"]) for s in in_it}
     outages = truth.tables["offline_partitions"]
+    of_timeline = scorer.candidate(str(rows["partition_timeline"]), "partition_timeline")
+    printed = {(*scorer.identity(row), row["partition_epoch"]) for row in of_timeline}
+    states = [in_rows(scorer, group, printed) for group in groups]
     provable = {
         "partition_timeline": states,
         "elections": [e for e in truth.tables["elections"] if (*key(e), e["at"]) in elected],
@@ -319,6 +329,11 @@ def scores(scorer: Any, truth: Any, rows: Mapping[str, Path], misses: int) -> di
         path = str(rows["partition_timeline"])
         scorer.report("MISSED", missing_of(scorer, states, scorer.candidate(path, "partition_timeline")), misses)
     return by_table
+
+
+def in_rows(scorer: Any, group: Sequence[Any], printed: Keys) -> Any:
+    """Of states that are not told apart the first of which a row has the partition epoch; else the first."""
+    return next((s for s in group if (*scorer.identity(s), s["partition_epoch"]) in printed), group[0])
 
 
 def outage_shares(scorer: Any, truth: Any, provable: Sequence[Any], rows: Sequence[Any]) -> tuple[Any, Any]:

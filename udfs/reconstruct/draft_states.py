@@ -49,6 +49,12 @@ class DraftIndex:
             self.by_epoch[epoch].proofs.append(observation)
             return
         alike = self.by_isr.setdefault(isr, [])
+        if (resumed := self._resumed(alike, observation.at)) is not None:
+            resumed.proofs.append(observation)
+            resumed.epoch = epoch if epoch is not None else resumed.epoch
+            if epoch is not None:
+                self.by_epoch[epoch] = resumed
+            return
         begun = alike[: bisect_right(alike, observation.at, key=lambda draft: draft.at)]
         is_alone = epoch is None and bool(self.by_epoch)
         if not begun and (is_alone or not self._is_before_chain(alike, observation.at)):
@@ -73,6 +79,14 @@ class DraftIndex:
         epoch: it came back to that ISR, so they are two."""
         report = self.last_report
         return draft.epoch is None and report is not None and draft.at < report.at and (report.epoch or 0) < epoch
+
+    def _resumed(self, alike: Sequence[DraftState], at: int) -> DraftState | None:
+        """The state from which the leader goes on behind a hole in its log, if a time is in that hole, and no other
+        state is known to have begun since."""
+        resumed = next((d for d in alike if d.step.after_hole and d.epoch is None and d.at > at), None)
+        if resumed is None or any(at < draft.at < resumed.at for draft in self.drafts):
+            return None
+        return resumed
 
     def _is_before_chain(self, alike: Sequence[DraftState], at: int) -> bool:
         """Whether a time is before the leader made any of some states: there was one like them before its first line

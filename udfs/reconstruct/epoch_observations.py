@@ -73,8 +73,19 @@ def not_over(observations: Sequence[EpochObservation]) -> list[EpochObservation]
     begin.
 
     A controller learns late that a leader changed the ISR (until 2.6), in 0.8 never: what only its list of all
-    partitions has was true once. Without a leader nobody changes it; and it was not over if other lines have the same,
-    as changes do that start from it.
+    partitions has was true once. Without a leader nobody changes it. Else it was not over if the leader's next change
+    starts from it; if there is none, if other lines have it, as a change that has led to it.
     """
-    others = {isr for o in observations if not o.is_listed for isr in (o.isr, o.isr_before)}
-    return [o for o in observations if not o.is_listed or o.is_of_creation or o.leader == NO_LEADER or o.isr in others]
+    return [
+        o
+        for o in observations
+        if not o.is_listed or o.is_of_creation or o.leader == NO_LEADER or _is_there(o, observations)
+    ]
+
+
+def _is_there(listed: EpochObservation, observations: Sequence[EpochObservation]) -> bool:
+    """Whether other lines show that what a list has was there by then, or later."""
+    changes = [o for o in observations if o.isr_before is not None and o.at >= listed.at]
+    if changes:
+        return min(changes, key=lambda change: change.at).isr_before == listed.isr
+    return any(not o.is_listed and o.isr == listed.isr for o in observations)

@@ -180,21 +180,24 @@ def _chain(changes: list[EpochObservation]) -> list[DraftStep]:
     """The states that the leader's changes pass through.
 
     A change that starts where the one before it had started proves that one was never written: the store refused it, or
-    was out of reach. One that starts elsewhere follows a hole.
+    was out of reach. One that starts elsewhere follows a hole, as does one behind a hole in the leader's log.
     """
     steps: list[DraftStep] = []
+    covered_until: int | None = None
     for change in changes:
         if change.isr_before is None or change.isr is None:
             continue
         if not steps:
             steps.append(DraftStep(change.isr_before))
         elif steps[-1].isr != change.isr_before:
-            if len(steps) > 1 and not steps[-1].after_hole and steps[-2].isr == change.isr_before:
+            is_again = len(steps) > 1 and not steps[-1].after_hole and steps[-2].isr == change.isr_before
+            if is_again and (covered_until is None or change.at <= covered_until):
                 steps.pop()
             else:
                 steps.append(DraftStep(change.isr_before, after_hole=True))
         if change.is_accepted:
             steps.append(DraftStep(change.isr, change))
+        covered_until = change.coverage[1] if change.coverage is not None else None
     return steps
 
 

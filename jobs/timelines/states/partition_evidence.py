@@ -23,10 +23,12 @@ from jobs.timelines.leader_lines import (
     is_begin,
     to_broken_sessions,
     to_changes_by_leader,
+    to_epoch_bounds,
     to_leader_lines,
     to_reported_states,
 )
 from jobs.timelines.observations import (
+    INITIALIZED,
     SELECTED,
     printed_ids,
     to_listed_observations,
@@ -94,6 +96,9 @@ class UnnumberedEvidence:
     """OBSERVATIONS without partition epoch, with `incarnation`."""
     changes: DataFrame
     """CHANGES_BY_LEADER."""
+    bounds: DataFrame | None
+    """Rows of `to_epoch_bounds` with `incarnation`, of partitions with changes whose leader epoch no line of the writer
+    shows; None: there are none."""
     begins: DataFrame
     """Rows of EVENTS with `incarnation`: leaders that begin a leader epoch, without its ISR."""
     creations: DataFrame
@@ -101,7 +106,7 @@ class UnnumberedEvidence:
     incarnations: DataFrame
     """INCARNATION of those partitions: all their states are put in order without partition epochs."""
     listed: DataFrame | None
-    """Rows of `to_listed_observations` without partition epoch, with `incarnation`; partitions of which they hold a
+    """Rows of `with_term` with `incarnation`; partitions of which they hold a
     state that is in no other line are put in order so, too."""
 
 
@@ -141,7 +146,7 @@ def gather(
     observations = to_observations(events, kraft=kinds.kraft, dumps=kinds.dumps, isr_updates=not has_leader_lines)
     kraft_clusters = facts.kraft_clusters if kinds.kraft else None
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
-    if without_epoch is not None and kinds.have([SELECTED]):
+    if without_epoch is not None and kinds.have([SELECTED, INITIALIZED]):
         without_epoch = without_epoch.unionByName(to_selected_observations(events))
     kraft = zk = unnumbered = leader_lines = None
     if has_leader_lines:
@@ -154,20 +159,14 @@ def gather(
         states_of_lists = checkpointed(to_listed_observations(events))
         with_epoch = states_of_lists.where("partition_epoch IS NOT NULL").drop("is_by_comma")
         observations = observations.unionByName(with_epoch)
-        listed = with_incarnation(states_of_lists.where("partition_epoch IS NULL"), incarnations)
+        without_number = states_of_lists.where("partition_epoch IS NULL")
+        listed = with_incarnation(with_term(without_number, controllers), incarnations)
     if kinds.kraft:
         kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
     if kinds.removals:
         zk = _zk_evidence(events, incarnations, facts)
     if without_epoch is not None and leader_lines is not None:
-        changes = to_changes_by_leader(leader_lines, to_broken_sessions(events))
-        states, changes = checkpointed(with_incarnation(without_epoch, incarnations)), checkpointed(changes)
-        changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
-        to_order = states.select(*INCARNATION).union(changed).distinct()
-        begins = with_incarnation(events.where(is_begin()), incarnations)
-        created = with_incarnation(to_creations(events), incarnations).groupBy(*INCARNATION)
-        creations = created.agg(F.min("at").alias("created_at"))
-        unnumbered = UnnumberedEvidence(states, changes, begins, creations, checkpointed(to_order), listed)
+        unnumbered = _unnumbered_evidence(events, without_epoch, leader_lines, listed, incarnations)
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),
@@ -185,6 +184,45 @@ def _zk_evidence(events: DataFrame, incarnations: DataFrame, facts: ClusterFacts
     offline_replicas = facts.without_result(events.where(is_replica_offline()))
     deletions = events.where("event_type = 'topic_deletion_started' AND topic IS NOT NULL")
     return ZkEvidence(with_incarnation(offline_replicas, incarnations), with_incarnation(deletions, incarnations))
+
+
+def with_term(listed: DataFrame, controllers: DataFrame) -> DataFrame:
+    """Rows of `to_listed_observations`, CONTROLLER_TIMELINE -> the same with `is_of_term`: whether the logs show the
+    controller's election. Then it read all states since they begin."""
+    terms = controllers.where("mode = 'zookeeper'").groupBy("cluster", F.col("controller_id").alias("node_id"))
+    with_first = listed.join(F.broadcast(terms.agg(F.min("since").alias("elected_at"))), ["cluster", "node_id"], "left")
+    return with_first.withColumn("is_of_term", F.coalesce(F.col("elected_at") <= F.col("at"), F.lit(False))).drop(
+        "elected_at"
+    )
+
+
+def _unnumbered_evidence(
+    events: DataFrame,
+    without_epoch: DataFrame,
+    leader_lines: DataFrame,
+    listed: DataFrame | None,
+    incarnations: DataFrame,
+) -> UnnumberedEvidence:
+    """What lines log without partition epoch."""
+    states = checkpointed(with_incarnation(without_epoch, incarnations))
+    changes = checkpointed(to_changes_by_leader(leader_lines, to_broken_sessions(events)))
+    changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
+    to_order, bounds = states.select(*INCARNATION).union(changed), None
+    unplaced = changes.where("leader_epoch IS NULL AND is_accepted AND writes").select(*INCARNATION).distinct()
+    if not unplaced.isEmpty():
+        shown = with_incarnation(to_epoch_bounds(events), incarnations)
+        bounds = checkpointed(shown.join(F.broadcast(unplaced), INCARNATION, "left_semi"))
+        to_order = to_order.union(bounds.select(*INCARNATION))
+    created = with_incarnation(to_creations(events), incarnations).groupBy(*INCARNATION)
+    return UnnumberedEvidence(
+        observations=states,
+        changes=changes,
+        bounds=bounds,
+        begins=with_incarnation(events.where(is_begin()), incarnations),
+        creations=created.agg(F.min("at").alias("created_at")),
+        incarnations=checkpointed(to_order.distinct()),
+        listed=listed,
+    )
 
 
 def _kraft_evidence(

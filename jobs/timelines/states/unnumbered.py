@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 REFRESHED_WITHIN = timedelta(seconds=90)
 """kafka.server.ReplicaManager notifies the controller of changed ISRs at least once a minute, if any (0.9 to 2.6)."""
 _OF_BEGINS = ("is_accepted", "inferred", "is_begin")
+_OF_BOUNDS = ("is_shown", "shown_epoch", "is_written", "is_known")
 
 
 def with_unnumbered_states(
@@ -44,7 +45,7 @@ def with_unnumbered_states(
     begins, to_order = _with_begins(unnumbered, complete, states, to_order)
     is_report = F.col("by_leader") & F.col("isr").isNotNull() & F.col("leader_epoch").isNull()
     of_those = numbered.where(is_complete() | is_report).join(to_order, INCARNATION, "left_semi")
-    rows = _epoch_observations(of_those, states, unnumbered.changes, begins).join(
+    rows = _epoch_observations(of_those, states, unnumbered, begins).join(
         F.broadcast(unnumbered.creations), INCARNATION, "left"
     )
     observations = checkpointed(_with_coverage(rows, facts))
@@ -66,7 +67,7 @@ def _with_listed(
     cluster's logs begin, `is_listed`; and the partitions to put in order.
 
     From 0.9 on controllers learn within REFRESHED_WITHIN what leaders changed. Lines of 0.9 and 0.10 look like those of
-    0.8, which learn nothing.
+    0.8, which learn nothing. One that was elected since the logs begin has read all states after that.
     """
     state = [*INCARNATION, "leader_epoch", "leader", "isr"]
     of_state = Window.partitionBy(*state)
@@ -74,16 +75,18 @@ def _with_listed(
         {
             "first": F.row_number().over(of_state.orderBy("at", "file_id", "line")),
             "last_at": F.max("at").over(of_state),
+            "is_read_since": F.max("is_of_term").over(of_state),
         }
     )
     news = once.where("first = 1").drop("first").join(complete.select(*state), state, "left_anti")
     news = checkpointed(news)
     begins = coverage.groupBy("cluster").agg(F.min("since").alias("begin"))
-    is_listed = F.col("is_by_comma") | (F.col("last_at") < F.col("begin") + F.lit(REFRESHED_WITHIN))
+    may_be_old = F.col("is_by_comma") | (F.col("last_at") < F.col("begin") + F.lit(REFRESHED_WITHIN))
+    is_listed = may_be_old & ~F.col("is_read_since")
     marked = news.join(F.broadcast(begins), "cluster", "left").withColumn(
         "is_listed", F.coalesce(is_listed, F.lit(False))
     )
-    with_news = states.unionByName(marked.drop("is_by_comma", "last_at", "begin"))
+    with_news = states.unionByName(marked.drop("is_by_comma", "is_of_term", "is_read_since", "last_at", "begin"))
     return with_news, checkpointed(to_order.union(news.select(*INCARNATION)).distinct())
 
 
@@ -103,19 +106,18 @@ def _with_begins(
 
 
 def _epoch_observations(
-    numbered: DataFrame, without_epoch: DataFrame, changes: DataFrame, begins: DataFrame
+    numbered: DataFrame, without_epoch: DataFrame, unnumbered: UnnumberedEvidence, begins: DataFrame
 ) -> DataFrame:
     """States by partition epoch, complete or reported by their leader, and what lines log without one ->
     EPOCH_OBSERVATIONS, but when whose logs are there."""
     no_change = {"isr_before": F.lit(None).cast("array<int>"), "is_accepted": F.lit(True)}
     states = (
-        without_epoch.groupBy(*INCARNATION, "leader_epoch", "leader", "isr")
+        without_epoch.groupBy(*INCARNATION, "leader_epoch", "leader", "isr", "is_listed")
         .agg(
             F.max("topic_id").alias("topic_id"),
             F.min("at").alias("at"),
             F.min("line").alias("line"),
             F.min("controller_epoch").alias("controller_epoch"),
-            F.min("is_listed").alias("is_listed"),
             first_assignment().alias("first_assignment"),
             evidence().alias("evidence"),
         )
@@ -125,12 +127,28 @@ def _epoch_observations(
         *INCARNATION, "topic_id", "at", "line", "leader_epoch", "leader", *(F.lit(True).alias(n) for n in _OF_BEGINS),
         line_as_evidence().alias("evidence"),
     )  # fmt: skip
-    return (
+    rows = (
         numbered.withColumns(no_change)
         .withColumns({"line": F.lit(0).cast("long"), "is_report": F.col("by_leader")})
         .unionByName(states, allowMissingColumns=True)
-        .unionByName(changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
+        .unionByName(unnumbered.changes.withColumn("evidence", line_as_evidence()), allowMissingColumns=True)
         .unionByName(begun, allowMissingColumns=True)
+    )
+    if unnumbered.bounds is None:
+        return rows.withColumns({name: F.lit(None).cast(EPOCH_OBSERVATIONS[name].dataType) for name in _OF_BOUNDS})
+    of_changes = unnumbered.bounds.select(*INCARNATION).distinct()
+    shown = states.where("leader_epoch IS NOT NULL").select(
+        *INCARNATION,
+        "at",
+        "line",
+        F.col("leader_epoch").alias("shown_epoch"),
+        "leader",
+        "evidence",
+        F.lit(True).alias("is_shown"),
+    )
+    bounds = unnumbered.bounds.withColumn("evidence", line_as_evidence())
+    return rows.unionByName(bounds, allowMissingColumns=True).unionByName(
+        shown.join(of_changes, INCARNATION, "left_semi"), allowMissingColumns=True
     )
 
 

@@ -148,6 +148,23 @@ def test_who_goes_as_somebody_is_elected(changes: dict[str, Any], verdict: str, 
     assert (judged.verdict, judged.missing) == (verdict, missing)
 
 
+def test_words_on_who_was_eligible_and_who_led_last() -> None:
+    """The ISR is empty: the replicas before 0 are not in the ELR, and without any the last known leader leads."""
+    eligible = {**KRAFT, **LAST_KNOWN, "elr_before": [0], "last_known_before": [], "leader": 0, "isr": [0]}
+    judged = judge_election(eligible, Release(4, 2), is_kraft=True, elr_enabled=True)
+    assert judged.verdict == "holds"
+    assert judged.explanation == (
+        "Assignment [4, 0, 1], ISR [], ELR [0], no leader, alive [0, 1], maybe [4]: the leader stays if it may lead; "
+        "else the first replica that may lead and is in the ISR leads; if the ISR is empty, the ELR counts instead, "
+        "and if both are, the only last known one leads, uncleanly (4 is not in the ELR). So leader 0, ISR [0] is "
+        "expected; the log has leader 0, ISR [0]."
+    )
+    led_last = {**KRAFT, **LAST_KNOWN, "elr_before": [], "unclean": True}
+    judged = judge_election(led_last, Release(4, 2), is_kraft=True, elr_enabled=True)
+    assert judged.verdict == "holds"
+    assert judged.explanation.startswith("Assignment [4, 0, 1], ISR [], last known ELR [1], no leader, alive [0, 1], ")
+
+
 @pytest.mark.parametrize(
     ("release", "changes", "verdict"),
     [

@@ -27,12 +27,18 @@ _IN_ORDER = (Strategy.OFFLINE, Strategy.REASSIGN, Strategy.CONTROLLED_SHUTDOWN, 
 _ONE_LEADER = re.compile(r"leader (\d+), ISR \[[\d, ]*\]")
 _BY_UNKNOWN = "none of the elections, nor a new epoch of the same leader, may decide otherwise"
 _BY_KRAFT = "the leader stays if it may lead; else the first replica that may lead and is in the ISR leads"
+_BY_ELR = (
+    f"{_BY_KRAFT}; if the ISR is empty, the ELR counts instead, and if both are, the only last known one leads, "
+    "uncleanly"
+)
+"""Of partitions with eligible leader replicas (KIP-966)."""
 
 
 def in_one_sentence(verdict: Verdict, row: Row) -> Verdict:
     """The verdict with an explanation that has the election's inputs, the rule, what follows and what was logged."""
     by_strategy = _BY.get(row.get("strategy") or "", _BY_UNKNOWN)
-    rule = _BY_KRAFT if verdict.rule == "kraft_election" else by_strategy
+    by_kraft = _BY_ELR if row.get("elr_before") or row.get("last_known_before") else _BY_KRAFT
+    rule = by_kraft if verdict.rule == "kraft_election" else by_strategy
     text = f"{_inputs(row)}: {rule}{_passed_over(verdict, row)}. So {_expected(verdict)}; the log has {verdict.actual}."
     if verdict.verdict == UNKNOWN:
         text += f" It cannot be judged without {lacking(verdict.missing)}."
@@ -59,8 +65,10 @@ def _why_not(broker: int, row: Row) -> str | None:
     """Why a replica cannot lead; None where no input tells."""
     if broker in (row.get("shutting_down") or ()):
         return "shuts down"
-    if row["isr_before"] is not None and broker not in row["isr_before"]:
-        return "is not in the ISR"
+    isr, elr = row["isr_before"], row.get("elr_before")
+    name, eligible = ("ELR", elr) if elr and not isr else ("ISR", isr)
+    if eligible is not None and broker not in eligible:
+        return f"is not in the {name}"
     if row["live_brokers"] is not None and broker not in row["certainly_online"]:
         return "may not be alive" if broker in row["possibly_online"] else "is not alive"
     return None
@@ -70,7 +78,9 @@ def _inputs(row: Row) -> str:
     """`Assignment [2, 4, 1], ISR [2, 4], leader 2, alive [1, 4]`."""
     before = row["previous_leader"]
     leader = "leader unknown" if before is None else "no leader" if before < 0 else f"leader {before}"
-    parts = [f"Assignment {_ids(row['replicas'])}", f"ISR {_ids(row['isr_before'])}", leader]
+    parts = [f"Assignment {_ids(row['replicas'])}", f"ISR {_ids(row['isr_before'])}"]
+    lists = {"ELR": row.get("elr_before"), "last known ELR": row.get("last_known_before")}
+    parts += [*(f"{name} {_ids(brokers)}" for name, brokers in lists.items() if brokers), leader]
     alive = row["live_brokers"]
     surely, maybe = row["certainly_online"], sorted({*row["possibly_online"]} - {*row["certainly_online"]})
     if alive is not None:

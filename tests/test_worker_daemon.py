@@ -29,8 +29,8 @@ def add(folder: Path, package: str) -> None:
 def test_an_archive_is_left_out_if_its_package_is_elsewhere(elsewhere: Path) -> None:
     for package in ("pyspark", "py4j"):
         add(elsewhere, package)
-    path = [PYSPARK, PY4J, "/work/job.zip", str(elsewhere)]
-    assert without_archives(path) == ["/work/job.zip", str(elsewhere)]
+    path = [PYSPARK, PY4J, "/opt/job.zip", str(elsewhere)]
+    assert without_archives(path) == ["/opt/job.zip", str(elsewhere)]
 
 
 def test_an_archive_stays_if_its_package_is_nowhere_else(elsewhere: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.timelines.kafka_releases import node_release
-from jobs.timelines.known_spans import SLACK, to_known_spans
+from jobs.timelines.known_spans import span_around, to_known_spans
 from jobs.timelines.observations import number_of, printed_ids
 from jobs.timelines.sorted_times import last_until, number_until
 from jobs.timelines.topics import INCARNATION, with_incarnation
@@ -57,7 +57,7 @@ def to_requests_by_partition(
     )
     at = F.col("at")
     # what is told while a process starts may be a little older than its first line
-    span = F.get("spans", number_until("spans.since", at + doubt()) - 1)
+    span = span_around(at, early=doubt())
     return (
         with_incarnation(_lines_by_partition(events), topics)
         .join(F.broadcast(starts), node, "left")
@@ -67,7 +67,7 @@ def to_requests_by_partition(
         .withColumns(
             {
                 "life": number_until("starts", at),
-                "log_since": F.when(at <= span["until"] + F.lit(SLACK), span["since"]),
+                "log_since": span["since"],
                 "node_release": node_release(at),
                 "registered_at": last_until("registrations", at + doubt()),
             }

@@ -17,6 +17,7 @@ from jobs.timelines.sorted_times import number_until
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+    from pyspark.sql.window import WindowSpec
 
 DUMP = "metadata_dump"
 """Kind of a dump of the metadata log, which has no holes, however long nothing was written to it."""
@@ -48,14 +49,25 @@ def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timed
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     silence = F.expr(f"INTERVAL {int(tolerance.total_seconds())} SECONDS")
     is_first = F.coalesce(F.col("since") > F.max("until").over(before) + silence, F.lit(True))
+    return _as_list("spans", _merged(whole, is_first, order, *by), *by)
+
+
+def _merged(spans: DataFrame, is_first: Column, order: WindowSpec, *of: str) -> DataFrame:
+    """Rows with `since, until` in an order -> `of`, `since`, `until`: each that `is_first`, with those behind it up to
+    the next such one, as one."""
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
     return (
-        whole.withColumn("is_first", is_first.cast("int"))
-        .withColumn("number", F.sum("is_first").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
-        .groupBy(*by, "number")
+        spans.withColumn("is_first", is_first.cast("int"))
+        .withColumn("number", F.sum("is_first").over(so_far))
+        .groupBy(*of, "number")
         .agg(F.min("since").alias("since"), F.max("until").alias("until"))
-        .groupBy(*by)
-        .agg(F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS).alias("spans"))
     )
+
+
+def _as_list(name: str, spans: DataFrame, *by: str) -> DataFrame:
+    """Rows with `since, until` -> one for each group `by` with these as a list, in order."""
+    in_order = F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS)
+    return spans.groupBy(*by).agg(in_order.alias(name))
 
 
 def within_terms(known_spans: DataFrame, terms: DataFrame) -> DataFrame:
@@ -66,14 +78,7 @@ def within_terms(known_spans: DataFrame, terms: DataFrame) -> DataFrame:
     end = F.coalesce("until", F.timestamp_micros(F.lit(2**60)))
     ends = terms.select("cluster", "since", end.alias("until"))
     is_first = F.coalesce(F.col("since") > F.max("until").over(before), F.lit(True))
-    runs = (
-        ends.withColumn("is_first", is_first.cast("int"))
-        .withColumn("number", F.sum("is_first").over(order.rowsBetween(Window.unboundedPreceding, Window.currentRow)))
-        .groupBy("cluster", "number")
-        .agg(F.min("since").alias("since"), F.max("until").alias("until"))
-        .groupBy("cluster")
-        .agg(F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS).alias("runs"))
-    )
+    runs = _as_list("runs", _merged(ends, is_first, order, "cluster"), "cluster")
 
     def within(span: Column) -> Column:
         return F.transform(
@@ -116,14 +121,7 @@ def to_controller_runs(controllers: DataFrame, coverage: DataFrame) -> DataFrame
         .where("logs = 1")
     )
     is_first = ~F.coalesce(F.lag("until").over(order) == F.col("since"), F.lit(False))
-    return (
-        whole.withColumn("is_first", is_first)
-        .withColumn("run", F.sum(F.col("is_first").cast("int")).over(order))
-        .groupBy(*life, "run")
-        .agg(F.min("since").alias("since"), F.max("until").alias("until"))
-        .groupBy("cluster")
-        .agg(F.array_sort(F.collect_list(F.struct("since", "until"))).cast(_SPANS).alias("runs"))
-    )
+    return _as_list("runs", _merged(whole, is_first, order, *life), "cluster")
 
 
 def spans_by_day(known_spans: DataFrame, *by: str) -> DataFrame:
@@ -138,8 +136,10 @@ def _slack() -> Column:
     return F.expr(f"INTERVAL {int(SLACK.total_seconds())} SECONDS")
 
 
-def span_around(at: Column, spans: str = "spans") -> Column:
+def span_around(
+    at: Column, spans: str = "spans", *, early: Column | timedelta = SLACK, late: Column | timedelta = SLACK
+) -> Column:
     """The last of a group's spans, which are in order and apart, that a time is in, a struct `since, until`; null
-    outside of all."""
-    last = F.get(spans, number_until(F.col(f"{spans}.since"), at + _slack()) - 1)
-    return F.when(at <= last["until"] + _slack(), last)
+    outside of all. A time may be so much too `early` for its span, or too `late`."""
+    last = F.get(spans, number_until(f"{spans}.since", at + F.lit(early)) - 1)
+    return F.when(at <= last["until"] + F.lit(late), last)

@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
 def number_until(times: Column | str, at: Column) -> Column:
     """How many of an array of times, in any order and without nulls, are not later than a time; null if either is."""
-    just_after = at + F.expr("INTERVAL 0.000001 SECOND")
-    return (F.array_position(F.sort_array(F.array_append(times, just_after)), just_after) - 1).cast("int")
+    return (F.array_position(_with_time(times, at), _just_after(at)) - 1).cast("int")
 
 
 def last_until(times: Column | str, at: Column) -> Column:
     """The latest of an array of times that is not later than a time; null if none is, or either is null."""
-    before = F.sort_array(times)
-    return F.get(before, number_until(times, at) - 1)
+    return F.get(_with_time(times, at), number_until(times, at) - 1)
+
+
+def _just_after(at: Column) -> Column:
+    return at + F.expr("INTERVAL 0.000001 SECOND")
+
+
+def _with_time(times: Column | str, at: Column) -> Column:
+    """Times in order, with the one right after a time."""
+    return F.sort_array(F.array_append(times, _just_after(at)))

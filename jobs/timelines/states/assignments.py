@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.known_spans import span_around
 from jobs.timelines.states.columns import ASSIGNED_STATES, STATES
 from jobs.timelines.topics import HISTORY, INCARNATION
 from udfs.kafka.verdicts_columns import doubt
@@ -75,7 +77,8 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
             "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
-    timed = timed.withColumn("run_since", _run_around("since"))
+    run = span_around(F.col("since"), "runs", early=timedelta(0), late=timedelta(0))
+    timed = timed.withColumn("run_since", run["since"])
     of_run = Window.partitionBy(HISTORY, "run_since")
     printed_at = F.when(F.col("replicas") == F.col("of_partition"), F.col("replicas_at"))
     shown_at = F.min(_not_before(F.col("run_since"), F.array(printed_at, "new_at"))).over(of_run)
@@ -125,12 +128,6 @@ def _with_written(states: DataFrame) -> DataFrame:
     return assigned.withColumn("is_other", F.max(F.coalesce(is_other, F.lit(False))).over(between)).withColumn(
         "written", F.when(~F.col("is_other"), F.col("written"))
     )
-
-
-def _run_around(at: str) -> Column:
-    """Since when the logs of all controllers are there up to a time; null if they are not."""
-    around = F.filter("runs", lambda run: F.col(at).between(run["since"], run["until"]))
-    return F.try_element_at(around, F.lit(-1))["since"]
 
 
 def _not_before(since: Column, times: Column) -> Column:

@@ -54,7 +54,7 @@ ASSIGNED_STATES = T.StructType(
         ),
         column("before_writes", IDS, "The assignment that the first of them replaced; null not logged."),
         column("keeps_replicas", FLAG, "KRaft: whether no replica can have been removed before; null for ZooKeeper."),
-        column("runs", T.ArrayType(RUN), "When the logs of all of ZooKeeper's controllers are there; null never."),
+        column("runs", T.ArrayType(RUN), "When the logs of all of ZooKeeper's controllers are there; null: never."),
     ]
 )
 """The same with what lines log of their partition's assignments."""

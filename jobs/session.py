@@ -258,10 +258,9 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
         _use_utf8()
         builder = SparkSession.builder
         own = {"spark.python.daemon.module": "jobs.worker_daemon", JAVA_OPTIONS: java_options(size_bytes)}
-        for key, value in {**SETTINGS, **own, **(settings or {})}.items():
-            builder = builder.config(key, value)
+        chosen = {**SETTINGS, **own, **(settings or {})}
         folder = scratch.enter_context(work_folder())
-        for key, value in _in_folder(folder, {JAVA_OPTIONS: java_options(size_bytes), **(settings or {})}).items():
+        for key, value in {**chosen, **_in_folder(folder, chosen)}.items():
             builder = builder.config(key, value)
         spark = _start_quietly(builder)
     try:

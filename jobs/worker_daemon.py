@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 
 ARCHIVED = {"pyspark.zip": "pyspark", "-src.zip": "py4j"}
 """How the names of Spark's archives end, and the package in each."""
@@ -27,12 +27,8 @@ NEEDED = (
 def without_archives(path: list[str]) -> list[str]:
     """A module search path without Spark's archives of packages that are there without them, too."""
     others = [entry for entry in path if not entry.endswith(tuple(ARCHIVED))]
-    before, sys.path[:] = sys.path[:], others
-    try:
-        gone = {end for end, package in ARCHIVED.items() if find_spec(package) is None}
-    finally:
-        sys.path[:] = before
-    return [entry for entry in path if entry in others or entry.endswith(tuple(gone))]
+    gone = tuple(end for end, package in ARCHIVED.items() if PathFinder.find_spec(package, others) is None)
+    return [entry for entry in path if entry in others or entry.endswith(gone)]
 
 
 def main() -> None:

@@ -133,15 +133,11 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
             break
         without_epoch = list(group)
         placed = _placed(without_epoch)
-    is_report = [row["partition_epoch"] is not None and row["is_accepted"] for row in without_epoch]
-    reported = {row["partition_epoch"] for row, is_one in zip(without_epoch, is_report, strict=True) if is_one}
+    reported = {row["partition_epoch"] for row in without_epoch if _is_report(row)}
     lines = {(row["leader"], row["at"], row["line"]) for row in placed}
     # leaders with changes of unknown leader epoch: their log is as good as none
-    uncovered = {
-        row["leader"]
-        for row, is_one in zip(without_epoch, is_report, strict=True)
-        if not row["is_shown"] and not is_one and (row["leader"], row["at"], row["line"]) not in lines
-    }
+    changes = (row for row in without_epoch if not row["is_shown"] and not _is_report(row))
+    uncovered = {row["leader"] for row in changes if (row["leader"], row["at"], row["line"]) not in lines}
 
     def observations() -> Iterator[EpochObservation]:
         in_order = merge(placed, with_epoch, key=lambda row: (row["leader_epoch"], row["at"], row["line"]))
@@ -156,6 +152,11 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
             for number in [n for n, row in held.items() if row["leader_epoch"] < leader_epoch]:
                 del held[number]
         yield key | {"ordinal": ordinal} | _row(state, [held[n] for n in state.proofs], most_evidence)
+
+
+def _is_report(row: dict[str, Any]) -> bool:
+    """Whether a row without leader epoch only reports that a state was written."""
+    return row["partition_epoch"] is not None and bool(row["is_accepted"])
 
 
 def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

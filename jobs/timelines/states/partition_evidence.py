@@ -16,7 +16,7 @@ from jobs.timelines.cluster_facts import (
     is_reassignment,
     is_replica_offline,
 )
-from jobs.timelines.controllers import to_replay_spans
+from jobs.timelines.controllers import ZOOKEEPER, to_replay_spans
 from jobs.timelines.known_spans import to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
@@ -106,8 +106,8 @@ class UnnumberedEvidence:
     incarnations: DataFrame
     """INCARNATION of those partitions: all their states are put in order without partition epochs."""
     listed: DataFrame | None
-    """Rows of `with_term` with `incarnation`; partitions of which they hold a
-    state that is in no other line are put in order so, too."""
+    """Rows of `with_term` with `incarnation`; partitions of which they hold a state that is in no other line are put in
+    order so, too."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _zk_evidence(events: DataFrame, incarnations: DataFrame, facts: ClusterFacts
 def with_term(listed: DataFrame, controllers: DataFrame) -> DataFrame:
     """Rows of `to_listed_observations`, CONTROLLER_TIMELINE -> the same with `is_of_term`: whether the logs show the
     controller's election. Then it read all states since they begin."""
-    terms = controllers.where("mode = 'zookeeper'").groupBy("cluster", F.col("controller_id").alias("node_id"))
+    terms = controllers.where(F.col("mode") == ZOOKEEPER).groupBy("cluster", F.col("controller_id").alias("node_id"))
     with_first = listed.join(F.broadcast(terms.agg(F.min("since").alias("elected_at"))), ["cluster", "node_id"], "left")
     return with_first.withColumn("is_of_term", F.coalesce(F.col("elected_at") <= F.col("at"), F.lit(False))).drop(
         "elected_at"

@@ -175,6 +175,41 @@ none    | 10:03:30 | 09:00:00
     )
 
 
+SPAN_TIMES = """
+cluster | at       | by_slack | at_once  | two_early
+# a minute before the first span, and a second more
+c       | 09:59:00 | 10:00:00 |          |
+c       | 09:58:59 |          |          |
+c       | 09:59:58 | 10:00:00 |          | 10:00:00
+c       | 09:59:57 | 10:00:00 |          |
+c       | 10:00:00 | 10:00:00 | 10:00:00 | 10:00:00
+c       | 10:10:00 | 10:00:00 | 10:00:00 | 10:00:00
+# a minute behind it, and a second more
+c       | 10:11:00 | 10:00:00 |          | 10:00:00
+c       | 10:11:01 |          |          |
+c       | 10:20:00 | 10:20:00 | 10:20:00 | 10:20:00
+"""
+
+
+def test_how_early_and_how_late_a_time_is_of_a_span(frame: Frame, same: Same) -> None:
+    """By a minute if nothing is said."""
+    logs = "c | 1 | controller | 10:00:00 | 10:10:00\nc | 1 | controller | 10:20:00 | 10:30:00\n"
+    coverage = frame(LOG_COVERAGE, f"cluster | node_id | kind | since | until\n{logs}")
+    spans = to_known_spans(coverage, CONTROLLER_LOGS, timedelta(minutes=5), "cluster")
+    times = "\n".join("|".join(line.split("|")[:2]) for line in SPAN_TIMES.strip().splitlines() if line[0] != "#")
+    asked, at, none = frame(EVENTS, f"{times}\n").join(spans, "cluster"), F.col("at"), timedelta(0)
+    same(
+        asked.select(
+            "cluster",
+            "at",
+            span_around(at)["since"].alias("by_slack"),
+            span_around(at, early=none, late=none)["since"].alias("at_once"),
+            span_around(at, early=timedelta(seconds=2))["since"].alias("two_early"),
+        ),
+        SPAN_TIMES,
+    )
+
+
 LOGS = """
 cluster | node_id | kind       | since    | until
 alone   | 1       | controller | 09:00:00 | 10:10:00

@@ -82,6 +82,13 @@ ELECTIONS = table(
         null="the leader was not lost, or unknown",
     ),
     column(
+        "followers_fetch_ms",
+        LONG,
+        "Time from this election until the last follower of its ISR added its fetcher for the new leader, ms; at "
+        "least 0, as clocks of two nodes differ. A fetcher that is added within five minutes counts.",
+        null="a follower's line is not there, nobody else is in the ISR, or unknown",
+    ),
+    column(
         "last_leader",
         INT,
         "Of an unclean election the last leader before, which held the records that were lost. If it was elected "

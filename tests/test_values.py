@@ -108,6 +108,24 @@ def test_stopped_replicas_of_a_request() -> None:
     assert [(each["topic"], each["partition"]) for each in read["partitions"]] == [("pay-in", 3), ("a-1", 0)]
 
 
+FETCHED = {  # list of a fetcher's line -> leader of each partition
+    "0.8.1": (
+        "List([[a,3], initOffset 42 to broker id:5,host:k-6,port:9092] , [[a-1,0], initOffset 0 to broker id:4,host:k",
+        [5, 4],
+    ),
+    "0.9": ("List([[pay-in,3], initOffset 42 to broker BrokerEndPoint(5,k-6,9092)] )", [5]),
+    "0.10.1": ("List([pay-in-3, initOffset 42 to broker BrokerEndPoint(5,k-6,9092)] )", [5]),
+    "one that does not say": ("List([pay-in-3, initOffset 42 to somewhere] )", [None]),
+    "2.1 says it before the list": ("Map(pay-in-3 -> (offset=42, leaderEpoch=12))", [None]),
+}
+
+
+@pytest.mark.parametrize("case", FETCHED)
+def test_leaders_of_fetchers(case: str) -> None:
+    text, leaders = FETCHED[case]
+    assert [each.get("leader") for each in values.fetched(text)] == leaders
+
+
 @pytest.mark.parametrize("topic_id", ["h5K2vX8bQ0-3mJtR_wYz1A", "h5K999999999vX8bQ0-22mJtR_wYz4A"])
 def test_a_topic_id_counts_no_characters(topic_id: str) -> None:
     """A log template stands for lines whose numbers have other lengths: a reader that counts would not fit them all."""

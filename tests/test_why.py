@@ -241,3 +241,12 @@ def test_what_is_shorter_than_a_column_is_seen() -> None:
     blip = Stretch(moment("10:30:00.100"), moment("10:30:00.200"), NONE)
     lane = Lane("leader", [Stretch(begin, blip.since, "─", "1"), blip, Stretch(blip.until, end, "─", "2")])
     assert lane_text(lane, begin, end, 11) == "1────▒─────"
+
+
+def test_an_election_tells_when_its_followers_fetched(tmp_path: Path) -> None:
+    failed, elected = tables()["elections"]
+    clean = {**elected, "unclean": False, "isr": [2, 3], "followers_fetch_ms": 38}
+    root = night(tmp_path / "w", {"elections": [failed, clean]})
+    assert "(offline election, clean, 1 min 0 s after the loss, followers fetching 38 ms later)" in " ".join(
+        why(root, "pay-in-0").split()
+    )

@@ -162,7 +162,10 @@ def _cleanness(election: Row) -> str:
 
 
 def _latency(election: Row) -> str:
-    return f", {duration(election['latency_ms'])} after the loss" if election["latency_ms"] is not None else ""
+    """How long the election took, and how long its followers."""
+    after_loss, followers = election["latency_ms"], election["followers_fetch_ms"]
+    text = f", {duration(after_loss)} after the loss" if after_loss is not None else ""
+    return f"{text}, followers fetching {duration(followers)} later" if followers is not None else text
 
 
 def _isr_step(before: Row, state: Row, changes: Mapping[tuple[int, int, str], Row]) -> Step:

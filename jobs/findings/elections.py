@@ -11,6 +11,7 @@ from pyspark.sql import types as T
 
 from jobs.findings.activities import with_activity
 from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_live_brokers
+from jobs.findings.followers_fetch import with_followers_fetch
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
 from jobs.findings.selectors import with_selector
@@ -80,7 +81,8 @@ def to_elections(
         elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
-    return with_lost_records(elections.withColumn("evidence", lines), events, topics)
+    followed = with_followers_fetch(elections.withColumn("evidence", lines), events, kinds)
+    return with_lost_records(followed, events, topics)
 
 
 def _recovering(events: DataFrame, topics: DataFrame) -> DataFrame:

@@ -264,7 +264,9 @@ def path_assignment(text: str) -> dict[str, Any]:
 
 
 _FETCHED = late(
-    r"(?:\[([\w.-]+),(\d+)\]|([\w.-]+)-(\d+))(?:, initOffset| -> (?:\(offset=\d+, leaderEpoch=(?P<epoch>-?\d+)\)"
+    r"(?:\[([\w.-]+),(\d+)\]|([\w.-]+)-(\d+))"
+    r"(?:, initOffset(?: -?\d+ to broker (?:id:|BrokerEndPoint\()(?P<leader>\d+))?"
+    r"| -> (?:\(offset=\d+, leaderEpoch=(?P<epoch>-?\d+)\)"
     r"|InitialFetchState\((?:Some\((?P<id>[\w-]+)\),|None,)?"
     rf"BrokerEndPoint[(\[]{BALANCED}[)\]],"
     r"(?P<state_epoch>-?\d+),)?)"
@@ -278,6 +280,8 @@ def fetched(text: str) -> list[PartitionState]:
         state: PartitionState = {"topic": m[1] or m[3], "partition": int(m[2] or m[4])}
         if epoch := m["epoch"] or m["state_epoch"]:
             state["leader_epoch"] = int(epoch)
+        if m["leader"]:
+            state["leader"] = int(m["leader"])
         if m["id"]:
             state["topic_id"] = m["id"]
         states.append(state)

@@ -86,7 +86,8 @@ ELECTIONS = table(
         LONG,
         "Time from this election until the last follower of its ISR added its fetcher for the new leader, ms; at "
         "least 0, as clocks of two nodes differ. A fetcher that is added within five minutes counts.",
-        null="a follower's line is not there, nobody else is in the ISR, or unknown",
+        null="a follower's line is not there, nobody else is in the ISR, the leader stays and followers fetch on "
+        "(until 2.0), or unknown",
     ),
     column(
         "last_leader",

@@ -15,21 +15,23 @@ if TYPE_CHECKING:
     from tests.conftest import Frame, Same
 
 ELECTED = """
-topic  | partition | incarnation | leader_epoch | leader | isr   | at       | succeeded
-both   | 0         | 0           | 5            | 2      | 1,2,3 | 10:00:00 | true
-one    | 0         | 0           | 5            | 2      | 1,2,3 | 10:00:00 | true
-alone  | 0         | 0           | 5            | 2      | 2     | 10:00:00 | true
-failed | 0         | 0           |              |        |       | 10:00:00 | false
-early  | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-late   | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-last   | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-other  | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-again  | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-again  | 0         | 0           | 6            | 2      | 2,3   | 10:00:10 | true
-old    | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-before | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-next   | 0         | 0           | 5            | 2      | 2,3   | 10:00:00 | true
-next   | 0         | 0           | 6            | 2      | 2,3   | 10:00:10 | true
+topic  | partition | incarnation | leader_epoch | last_leader | leader | isr   | at       | succeeded
+both   | 0         | 0           | 5            | 1           | 2      | 1,2,3 | 10:00:00 | true
+one    | 0         | 0           | 5            | 1           | 2      | 1,2,3 | 10:00:00 | true
+alone  | 0         | 0           | 5            | 1           | 2      | 2     | 10:00:00 | true
+failed | 0         | 0           |              | 1           |        |       | 10:00:00 | false
+early  | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+late   | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+last   | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+other  | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+again  | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+again  | 0         | 0           | 6            | 2           | 2      | 2,3   | 10:00:10 | true
+old    | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+before | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+next   | 0         | 0           | 5            | 1           | 2      | 2,3   | 10:00:00 | true
+next   | 0         | 0           | 6            | 4           | 2      | 2,3   | 10:00:10 | true
+stays  | 0         | 0           | 5            | 2           | 2      | 2,3   | 10:00:00 | true
+first  | 0         | 0           | 5            |             | 2      | 2,3   | 10:00:00 | true
 """
 # `leader_epoch` and `leader` are those that the line has of the partition; releases to 2.0 print no leader epoch
 ADDED = """
@@ -54,6 +56,9 @@ old    | 0         | 10:00:04 | 3       | 2      |              | fetcher_added
 # what led to it is the leader epoch before
 before | 0         | 09:59:59 | 3       | 2      |              | fetcher_added
 next   | 0         | 10:00:14 | 3       | 2      |              | fetcher_added
+# a follower fetched on from the leader that it had, or it is not known whom it had
+stays  | 0         | 10:02:00 | 3       | 2      |              | fetcher_added
+first  | 0         | 10:02:00 | 3       | 2      |              | fetcher_added
 """
 FETCHED = """
 topic  | partition | incarnation | leader_epoch | followers_fetch_ms
@@ -71,6 +76,8 @@ old    | 0         | 0           | 5            | 4000
 before | 0         | 0           | 5            |
 next   | 0         | 0           | 5            |
 next   | 0         | 0           | 6            | 4000
+stays  | 0         | 0           | 5            |
+first  | 0         | 0           | 5            |
 """
 
 
@@ -83,9 +90,9 @@ def test_followers_fetch(frame: Frame, same: Same) -> None:
 
 def test_fetchers_of_0_8_0_and_of_one_line_for_a_leader(frame: Frame, same: Same) -> None:
     elected = """
-topic | partition | incarnation | leader_epoch | leader | isr | at       | succeeded
-a     | 3         | 0           | 5            | 2      | 2,3 | 10:00:00 | true
-b     | 0         | 0           | 5            | 2      | 2,3 | 10:00:00 | true
+topic | partition | incarnation | leader_epoch | last_leader | leader | isr | at       | succeeded
+a     | 3         | 0           | 5            | 1           | 2      | 2,3 | 10:00:00 | true
+b     | 0         | 0           | 5            | 1           | 2      | 2,3 | 10:00:00 | true
 """
     lines = """
 topic | partition | at       | node_id | fields          | event_type

@@ -1,7 +1,8 @@
 """How soon after an election the followers fetched from the new leader, by the lines of their fetcher managers.
 
-A follower that learns of another leader, or of another leader epoch, stops fetching, and adds a fetcher anew: `Added
-fetcher to broker 2 for partitions …` (server.log at INFO, all releases). From 2.1 on the line has the leader epoch.
+A follower that learns of another leader stops fetching, and adds a fetcher anew: `Added fetcher to broker 2 for
+partitions …` (server.log at INFO, all releases). From 2.1 on the line has the leader epoch; before, a follower whose
+leader stays fetches on (`Partition.makeFollower`).
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ _FETCHER = ["cluster", "topic", "partition", "follower", "leader", "span"]
 def with_followers_fetch(elections: DataFrame, events: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """Rows of ELECTIONS, EVENTS -> the same with `followers_fetch_ms`: when the last follower of the ISR fetched.
 
+    `last_leader`: of each election the last leader before.
+
     Milliseconds after `at`, at least 0. Null if the line of one of them is not there, if no one else is in the ISR, and
     where it is not known.
     """
@@ -47,6 +50,7 @@ def with_followers_fetch(elections: DataFrame, events: DataFrame, kinds: Evidenc
         "leader",
         "at",
         "next_elected_at",
+        (F.col("leader") != F.col("last_leader")).alias("is_moved"),
         F.size("followers").alias("waited_for"),
         F.explode("followers").alias("follower"),
     ).withColumn("span", F.explode(F.sequence(_span(_seconds("at") - EARLY_S), _span(_seconds("at") + LONGEST_S))))
@@ -83,7 +87,7 @@ def _is_of_election() -> Column:
     """Whether a follower added its fetcher because of the election: by the leader epoch, else by the time."""
     after_s = _seconds("fetched_at") - _seconds("at")
     is_before_next = F.col("next_elected_at").isNull() | (F.col("fetched_at") < F.col("next_elected_at"))
-    by_time = (after_s >= -EARLY_WITHOUT_EPOCH_S) & is_before_next
+    by_time = F.col("is_moved") & (after_s >= -EARLY_WITHOUT_EPOCH_S) & is_before_next
     by_epoch = (F.col("fetched_epoch") == F.col("leader_epoch")) & (after_s >= -EARLY_S)
     return F.when(F.col("fetched_epoch").isNull(), by_time).otherwise(by_epoch) & (after_s <= LONGEST_S)
 

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from delta.tables import DeltaTable
 
 from jobs.read.views import open_views
 from jobs.warehouse.location import is_schema, located
@@ -101,13 +102,32 @@ def test_a_run_that_is_killed_while_it_creates_a_table_is_in_nobodys_way(
     assert (lines_in(spark, "rejects"), spark.table(f"{SCHEMA}.elections").count()) == ([1], 1)
 
 
-def test_files_where_a_table_belongs_are_named(spark: SparkSession, frame: Frame, schema: str) -> None:
-    """A run was killed between Delta's log and the catalog."""
+def folder_of(spark: SparkSession, table: str) -> Path:
+    """Where a table of the schema is."""
+    return Path(spark.sql(f"DESCRIBE DETAIL {SCHEMA}.{table}").collect()[0]["location"].removeprefix("file:"))
+
+
+def test_a_run_that_is_killed_between_deltas_log_and_the_catalog_is_in_nobodys_way(
+    spark: SparkSession, frame: Frame, schema: str
+) -> None:
+    """The catalog is told of the table whose log is there."""
     warehouse = open_warehouse(spark, schema, create=True)
     warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
-    folder = Path(spark.sql(f"DESCRIBE DETAIL {SCHEMA}.written_rejects").collect()[0]["location"].removeprefix("file:"))
-    (folder.parent / "written_elections").mkdir()
-    (folder.parent / "written_elections" / "part-0.parquet").write_bytes(b"PAR1")
+    folder = folder_of(spark, "written_rejects").parent / "written_elections"
+    DeltaTable.create(spark).location(str(folder)).addColumns(ELECTIONS.schema).execute()
+    warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
+    warehouse.publish(run_row(warehouse.written))
+    assert folder_of(spark, "written_elections") == folder
+    assert [row["topic"] for row in spark.table(f"{SCHEMA}.elections").collect()] == ["a"]
+
+
+def test_files_where_a_table_belongs_are_named(spark: SparkSession, frame: Frame, schema: str) -> None:
+    """Nobody knows whose they are."""
+    warehouse = open_warehouse(spark, schema, create=True)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
+    folder = folder_of(spark, "written_rejects").parent / "written_elections"
+    folder.mkdir()
+    (folder / "part-0.parquet").write_bytes(b"PAR1")
     with pytest.raises(Failed, match=r"written_elections belongs are files, .* remove that folder\.$"):
         warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
 

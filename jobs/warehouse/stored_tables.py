@@ -143,7 +143,8 @@ class TablesOfSchema:
 
     def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
         """By itself: where a run is killed that writes a table as it creates it, files are left that are no table, and
-        no catalog makes one there. Raises Failed where such files are, as of a run that was killed in between."""
+        no catalog makes one there. A run that is killed here leaves Delta's log of a table without rows, which the
+        catalog is told of. Raises Failed where other files are."""
         columns = [
             f"`{field.name}` {field.dataType.simpleString()} COMMENT {_text(field.metadata.get('comment', ''))}"
             for field in schema.fields
@@ -155,11 +156,18 @@ class TablesOfSchema:
         except PySparkException as error:
             if error.getCondition() != _NOT_EMPTY:
                 raise
+            self._register(table, error.getMessageParameters()["tableLocation"])
+        return True
+
+    def _register(self, table: str, location: str) -> None:
+        """Let the catalog know of the Delta table at a location. Raises Failed where there is none."""
+        try:
+            self._spark.sql(f"CREATE TABLE {self._name(table)} USING delta LOCATION {_text(location)}")
+        except PySparkException:
             raise Failed(
                 f"Where the table {self._root}.written_{table} belongs are files, but no catalog has a table there, as "
                 "of a run that was killed; remove that folder."
             ) from None
-        return True
 
     def save(self, writer: DataFrameWriter, table: str) -> None:
         """See StoredTables."""

@@ -211,7 +211,8 @@ def main(arguments: list[str]) -> int:
         return 1
     begun, short = time.monotonic(), "--short" in arguments
     names = [a for a in arguments if not a.startswith("--")] or list(RUNNING)
-    proofs = []
+    proofs: list[Proof] = []
+    failed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         logs, nights = Path(folder) / "logs", {}
         local = Store(str(logs), folder)
@@ -227,18 +228,18 @@ def main(arguments: list[str]) -> int:
         assert nights[STEPS[0]][1] != nights[STEPS[2]][1]
         for name in names:
             (Path(folder) / name).mkdir()
-            with RUNNING[name](Path(folder) / name) as store:
-                proofs.append(Proof(name, store, nights))
-                try:
+            try:
+                with RUNNING[name](Path(folder) / name) as store:
+                    proofs.append(Proof(name, store, nights))
                     proofs[-1].prove(KILLS[:1] if short else KILLS, short=short)
-                except Exception as error:  # the other stores are proven all the same
-                    proofs[-1].wrong += 1
-                    print(f"  failed: {error!r}"[:2000], flush=True)
+            except Exception as error:  # the other stores are proven all the same
+                failed.append(name)
+                print(f"{name} failed: {error!r}"[:2000], flush=True)
     print(f"{'store':<8}" + "".join(f"{step:>16}" for step in STEPS) + "    wrong")
     for proof in proofs:
         print(f"{proof.name:<8}" + "".join(f"{proof.seconds.get(s, '-'):>16}" for s in STEPS) + f"{proof.wrong:>9}")
-    wrong = sum(proof.wrong for proof in proofs)
-    print(f"{wrong} tables differ or commands fail; {time.monotonic() - begun:.0f} s")
+    wrong = sum(proof.wrong for proof in proofs) + len(failed)
+    print(f"{wrong} tables differ, stores fail or commands fail; {time.monotonic() - begun:.0f} s")
     return 1 if wrong else 0
 
 

@@ -98,9 +98,9 @@ def jars(store: str) -> str:
         path = FOLDER / f"{artifact}-{release}.jar"
         if not path.exists():
             copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-            subprocess.run(
-                ["mvn", "-q", "-B", copy, f"-Dartifact={coordinates}", f"-DoutputDirectory={FOLDER}"], check=True
-            )
+            command = ["mvn", "-q", "-B", copy, f"-Dartifact={coordinates}", f"-DoutputDirectory={FOLDER}"]
+            if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
+                subprocess.run(command, check=True)  # a repository that fails once may answer the next time
         paths.append(str(path))
     return ",".join(paths)
 

@@ -156,7 +156,7 @@ class TablesOfSchema:
         except PySparkException as error:
             if error.getCondition() != _NOT_EMPTY:
                 raise
-            self._register(table, error.getMessageParameters()["tableLocation"])
+            self._register(table, (error.getMessageParameters() or {}).get("tableLocation", ""))
         return True
 
     def _register(self, table: str, location: str) -> None:

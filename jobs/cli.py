@@ -161,6 +161,8 @@ def checked(
     settings = settings_module.load(conf)
     if not cluster.strip():
         raise BadInput("--cluster has no name; give one, or leave it out.")
+    if not cluster.isprintable():
+        raise BadInput(f"--cluster is {cluster!r}; {settings_module.PRINTABLE}.")
     root = warehouse_at(root, create=bool(logs))
     sources = find(logs)
     paths = [source.path for source in sources]

@@ -164,6 +164,10 @@ def _checked(path: str, content: dict[str, Any]) -> Settings:
     return settings
 
 
+PRINTABLE = "give a name without line breaks and other characters that do not show"
+"""What to do about a name of a cluster that would spoil each table that has it."""
+
+
 def _clusters(path: str, names: Mapping[Any, Any]) -> dict[str, str]:
     """Cluster names by pattern."""
     for pattern, name in names.items():
@@ -171,6 +175,8 @@ def _clusters(path: str, names: Mapping[Any, Any]) -> dict[str, str]:
             raise BadInput(
                 f"The settings file {path} gives no name to the cluster of {pattern!r}; give one after the colon."
             )
+        if not str(name).isprintable():
+            raise BadInput(f"The settings file {path} names a cluster {str(name)!r}; {PRINTABLE}.")
     return {str(pattern): str(name) for pattern, name in names.items()}
 
 

@@ -106,10 +106,12 @@ class TestWithoutSpark:
         refused(result, f"This file cannot be read: {logs / 'server.log.gz'}")
         assert not (tmp_path / "w").exists()
 
-    def test_a_cluster_without_a_name(self, logs: Path, tmp_path: Path) -> None:
+    def test_a_cluster_without_a_name_that_can_be_shown(self, logs: Path, tmp_path: Path) -> None:
         for name in ("", "  "):  # as of a shell's variable that is not set
             result = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--cluster", name)
             refused(result, "--cluster has no name", "leave it out")
+        result = command("nightly", str(logs), "--warehouse", str(tmp_path / "w"), "--cluster", "pay\n\x1b[31m")
+        refused(result, r"--cluster is 'pay\n\x1b[31m'", "give a name without line breaks")
         assert not (tmp_path / "w").exists()
 
     def test_no_regular_file(self, logs: Path, tmp_path: Path) -> None:

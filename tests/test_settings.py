@@ -77,6 +77,10 @@ BAD = {  # text -> what the sentence names
     "topics that are a list": ("topics: [pay-in]", "no mapping for topics; give"),
     "clusters that are a text": ("clusters: pay", "no mapping for clusters; give"),
     "a cluster without a name": ("clusters: {'*/east/*': }", "no name to the cluster of '*/east/*'; give one"),
+    "a cluster whose name has a line break": (
+        'clusters: {"*/east/*": "pay\\neast"}',
+        r"names a cluster 'pay\neast'; give a name without",
+    ),
     "a cluster whose name is blank": ("clusters: {'*/east/*': ' '}", "no name to the cluster of '*/east/*'; give one"),
     "a topic that is a number": ("topics: {pay-in: 2}", "no mapping for topic pay-in; give"),
     "flaps that are no number": ("churn_flaps: many", "churn_flaps"),

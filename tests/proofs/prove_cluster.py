@@ -99,15 +99,18 @@ def in_session(leader: int, word: str) -> list[int]:
 
 
 class Cluster:
-    """A master and workers, each with folders of its own."""
+    """A master and workers of one core, each with folders of its own.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    `own`: settings of the cluster; `memory_gb`: of each worker.
+    """
+
+    def __init__(self, folder: Path, count: int, own: str, memory_gb: int) -> None:
+        self.folder, self.memory_gb = folder, memory_gb
         (folder / "conf").mkdir()
         credentials = "".join(
             f"spark.executorEnv.{name}  {value}\n" for name, value in os.environ.items() if name.startswith("AWS_")
         )
-        (folder / "conf" / "spark-defaults.conf").write_text(f"{CLUSTERS_OWN}{OWN}{credentials}")
+        (folder / "conf" / "spark-defaults.conf").write_text(f"{own}{credentials}")
         variables = {
             k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_")) and k != "PYTHONPATH"
         }
@@ -120,7 +123,7 @@ class Cluster:
         }
         self.master = self._start("master", "master.Master")
         self.url = wait_for_match(self.master.log, r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
-        self.workers = [self._worker(number) for number in range(WORKERS)]
+        self.workers = [self._worker(number) for number in range(count)]
         for worker in self.workers:
             wait_for_match(worker.log, r"Successfully registered with master (\S+)")
 
@@ -142,7 +145,9 @@ class Cluster:
         return Process(name, popen, own / "log")
 
     def _worker(self, number: int) -> Process:
-        return self._start(f"worker-{number}", "worker.Worker", "--cores", "1", "--memory", "1g", self.url)
+        return self._start(
+            f"worker-{number}", "worker.Worker", "--cores", "1", "--memory", f"{self.memory_gb}g", self.url
+        )
 
     def kill(self, kind: str, driver: subprocess.Popen[bytes], chance: random.Random) -> bool:
         """kill -9 of one process; whether there was one. A worker goes with all that it started, and another comes."""
@@ -152,7 +157,7 @@ class Cluster:
             os.killpg(driver.pid, signal.SIGKILL)
             return True
         if kind == "worker":
-            number = chance.randrange(WORKERS)
+            number = chance.randrange(len(self.workers))
             _end(self.workers[number].popen)
             self.workers[number] = self._worker(number)
             return True
@@ -177,9 +182,11 @@ def _end(popen: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[Cluster]:
+def cluster(
+    folder: Path, count: int = WORKERS, own: str = f"{CLUSTERS_OWN}{OWN}", memory_gb: int = 1
+) -> Iterator[Cluster]:
     """A cluster that runs."""
-    started = Cluster(folder)
+    started = Cluster(folder, count, own, memory_gb)
     try:
         yield started
     finally:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
 from jobs.timelines.leader_lines import (
+    to_added_replicas,
+    to_assignments_told,
     to_broken_sessions,
     to_changes_by_leader,
     to_epoch_bounds,
@@ -14,6 +17,7 @@ from jobs.timelines.leader_lines import (
     to_reported_states,
 )
 from schemas.ingest import EVENTS, LOG_COVERAGE
+from schemas.spark import FLAG, IDS, INT, LONG, TEXT, TIME, struct
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,11 +33,15 @@ node_id | kind         | since    | until
 """
 
 
+def starts_of(frame: Frame) -> DataFrame:
+    """Another process of node 1 starts after 25 minutes."""
+    return frame(EVENTS, "node_id | at | event_type\n1 | 10:25:00 | broker_starting\n")
+
+
 def lines_of(frame: Frame, events: str) -> DataFrame:
     """Rows of `to_leader_lines` of partition 0."""
     of_partition = frame(EVENTS, events).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)})
-    starts = frame(EVENTS, "node_id | at | event_type\n1 | 10:25:00 | broker_starting\n")
-    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED), starts)
+    return to_leader_lines(of_partition, frame(LOG_COVERAGE, COVERED), starts_of(frame))
 
 
 # All written by node 1 of partition 0. It leads where it was sent so; its lines lie in two files.
@@ -65,22 +73,24 @@ told    | 10:00:03 | s       | metadata_cache_updated          | 2      | 5     
 told    | 10:00:04 | l       | isr_expanding                   |        |              |                 | 1,3 | [Partition told-0 broker=1] Expanding ISR from 1 to 1,3 | old_isr=1
 # the shape of 0.8 shows it, but not the leader epoch
 old     | 10:00:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
+old     | 10:25:02 | l       | isr_expanding                   |        |              |                 | 1,2 | Partition [old,0] on broker 1: Expanding ISR for partition [old,0] from 1 to 1,2 | old_isr=1
 """
 CHANGED_BY_LEADER = """
-topic   | leader | leader_epoch | partition_epoch | isr_before | isr | is_accepted
-plain   | 1      | 4            |                 | 1,2 | 1   | true
-refused | 1      | 6            | 9               | 1,2 | 1   | false
-begun   | 1      | 5            |                 | 1,2 | 1   | true
-unknown | 1      |              |                 | 1,2 | 1   | true
-told    | 1      | 4            |                 | 1,2 | 1   | true
-told    | 1      | 4            |                 | 1   | 1,3 | true
-old     | 1      |              |                 | 1   | 1,2 | true
+topic   | leader | leader_epoch | partition_epoch | isr_before | isr | is_accepted | process
+plain   | 1      | 4            |                 | 1,2 | 1   | true | 0
+refused | 1      | 6            | 9               | 1,2 | 1   | false | 0
+begun   | 1      | 5            |                 | 1,2 | 1   | true | 0
+unknown | 1      |              |                 | 1,2 | 1   | true | 0
+told    | 1      | 4            |                 | 1,2 | 1   | true | 0
+told    | 1      | 4            |                 | 1   | 1,3 | true | 0
+old     | 1      |              |                 | 1   | 1,2 | true | 0
+old     | 1      |              |                 | 1   | 1,2 | true | 1
 """
 
 
 def test_changes_that_leaders_wrote_themselves(frame: Frame, same: Same) -> None:
     no_sessions = to_broken_sessions(frame(EVENTS, WRITTEN))
-    same(to_changes_by_leader(lines_of(frame, WRITTEN), no_sessions), CHANGED_BY_LEADER)
+    same(to_changes_by_leader(lines_of(frame, WRITTEN), no_sessions, starts_of(frame)), CHANGED_BY_LEADER)
 
 
 def test_what_a_leader_writes_while_its_session_ends_is_in_doubt(frame: Frame, same: Same) -> None:
@@ -114,7 +124,7 @@ after  | 10:00:13     | 1       | isr_shrinking | 1   | Partition [after,0] on b
 kept   | 10:00:10     | 2       | isr_shrinking | 2   | Partition [kept,0] on broker 2: Shrinking   | old_isr=1,2
 """
     same(
-        to_changes_by_leader(lines_of(frame, writes), broken).select("topic", "is_doubtful"),
+        to_changes_by_leader(lines_of(frame, writes), broken, starts_of(frame)).select("topic", "is_doubtful"),
         """
 topic  | is_doubtful
 before | false
@@ -213,17 +223,79 @@ cached    | 10:00:00 | 1       | metadata_cache_updated               | 2      |
 """
 
 
+# a reassignment of orders-1, whose controller raises the leader epoch at once; of orders-2 another line comes first
+ASSIGNMENTS = """
+topic  | partition | at       | node_id | line | event_type                      | leader | leader_epoch | replicas
+orders | 1         | 10:00:01 | 9       | 11   | reassignment_assignment_updated |        |              | 2,3,4
+orders | 2         | 10:00:01 | 9       | 12   | reassignment_assignment_updated |        |              | 2,3,4
+orders | 2         | 10:00:01 | 9       | 13   | controller_isr_removed          | 2      | 6            |
+orders | 2         | 10:00:01 | 9       | 14   | leader_epoch_updated            |        | 7            |
+orders | 1         | 10:00:02 | 9       | 15   | leader_epoch_updated            |        | 5            |
+orders | 1         | 10:00:03 | 9       | 16   | reassignment_assignment_updated |        |              | 4,5
+"""
+
+
+def test_assignments_and_when_leaders_learn_of_them(frame: Frame, same: Same) -> None:
+    states = [{"topic": "orders", "partition": 1, "replicas": [2, 3]}, {"topic": "orders", "partition": 2}]
+    created = frame(EVENTS, "at | node_id | line | event_type\n10:00:00 | 9 | 10 | topics_changed")
+    listed = F.from_json(F.lit(json.dumps(states)), EVENTS.schema["partitions"].dataType.simpleString())
+    events = created.withColumn("partitions", listed).unionByName(frame(EVENTS, ASSIGNMENTS))
+    same(
+        to_assignments_told(events),
+        """topic  | partition | at       | node_id | line | replicas | is_new | shown_epoch
+           orders | 1         | 10:00:00 | 9       | 10   | 2,3      | true   |
+           orders | 1         | 10:00:01 | 9       | 11   | 2,3,4    | false  | 5
+           orders | 2         | 10:00:01 | 9       | 12   | 2,3,4    | false  |
+           orders | 1         | 10:00:03 | 9       | 16   | 4,5      | false  |""",
+    )
+
+
+TOLD_ROWS = struct(
+    cluster=TEXT, topic=TEXT, topic_id=TEXT, at=TIME, node_id=INT, file_id=TEXT, line=LONG, is_new=FLAG, replicas=IDS,
+    shown_epoch=INT,
+)  # fmt: skip
+TOLD = """
+topic    | at       | line | is_new | replicas | shown_epoch
+added    | 10:00:00 | 1    | true   | 1,2      |
+added    | 10:00:05 | 2    | false  | 1,2,3,4  | 5
+# 3 was there already: a leader may have added it before; of 5 no leader epoch is known
+added    | 10:00:09 | 3    | false  | 3,5      |
+again    | 10:00:00 | 1    | true   | 1,3      |
+again    | 10:00:05 | 2    | false  | 1,2      | 5
+again    | 10:00:09 | 3    | false  | 1,2,3    | 7
+# nobody knows which replicas it had first
+unknown  | 10:00:05 | 2    | false  | 1,2      | 5
+# the log of a controller in between is missing
+unlogged | 10:00:00 | 1    | true   | 1        |
+unlogged | 10:02:00 | 2    | false  | 1,2      | 5
+"""
+
+
+def test_replicas_of_which_no_leader_knew_before(frame: Frame, same: Same) -> None:
+    runs = frame(LOG_COVERAGE, "since | until\n10:00:00 | 10:01:00\n10:01:30 | 10:03:00").groupBy("cluster")
+    same(
+        to_added_replicas(
+            frame(TOLD_ROWS, TOLD).withColumns({"partition": F.lit(0), "incarnation": F.lit(0)}),
+            runs.agg(F.array_sort(F.collect_list(F.struct("since", "until"))).alias("runs")),
+        ),
+        """topic | at       | line | shown_epoch | adds | is_shown
+           added | 10:00:05 | 2    | 5           | 3    | true
+           added | 10:00:05 | 2    | 5           | 4    | true
+           again | 10:00:05 | 2    | 5           | 2    | true""",
+    )
+
+
 def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
     same(
         to_epoch_bounds(frame(EVENTS, SHOWING)),
-        """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_shown
-           stale     | 1       | 4           |        |     | false      | true     | true
-           begun     | 1       | 5           | 1      |     | false      | true     | true
-           follows   | 1       | 5           |        |     | false      | true     | true
-           skipped   | 1       |             |        |     | false      | true     | true
-           removed   | 9       | 6           | 2      | 2,3 | true       | false    | true
-           raised    | 9       | 7           |        |     | true       | false    | true
-           read      | 9       |             | 2      |     | false      | false    | true
-           triggered | 9       |             | 2      |     | false      | false    | true
-           completed | 9       |             | 3      |     | false      | false    | true""",
+        """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_shown | keeps_leader
+           stale     | 1       | 4           |        |     | false      | true     | true | false
+           begun     | 1       | 5           | 1      |     | false      | true     | true | false
+           follows   | 1       | 5           |        |     | false      | true     | true | false
+           skipped   | 1       |             |        |     | false      | true     | true | false
+           removed   | 9       | 6           | 2      | 2,3 | true       | false    | true | true
+           raised    | 9       | 7           |        |     | true       | false    | true | true
+           read      | 9       |             | 2      |     | false      | false    | true | false
+           triggered | 9       |             | 2      |     | false      | false    | true | false
+           completed | 9       |             | 3      |     | false      | false    | true | false""",
     )

@@ -16,24 +16,28 @@ S = 1_000_000
 
 def bound(text: str, key: int) -> EpochBound:
     """`4 begun @2 by 9 (1 leads 1,2)`: a line of node 9 (0: of any) at second 2 about leader epoch 4, and what it
-    prints of that. `written` in place of `begun`: the controller writes it; `known`: node 9 has begun that one last;
-    `- led`: only who leads; `- begins`: only that node 9 begins another one."""
+    prints of that. `written` in place of `begun`: the controller writes it; `kept`: it writes it, and who led leads on;
+    `known`: node 9 has begun that one last; `- led`: only who leads; `- begins`: only that node 9 begins another one;
+    `4 adds-3`: no leader knows of replica 3 before it."""
     head, _, state = text.strip().partition(" (")
     epoch, what, at, _, node = head.split()
     leader, _, isr = state.rstrip(")").partition(" leads ")
     return EpochBound(
-        round(float(at[1:]) * S), None if epoch == "-" else int(epoch), int(node) or None, what == "written",
+        round(float(at[1:]) * S), None if epoch == "-" else int(epoch), int(node) or None, what in ("written", "kept"),
         what in ("known", "begins"), int(leader) if leader else None,
-        tuple(map(int, isr.split(","))) if isr else None, key,
+        tuple(map(int, isr.split(","))) if isr else None, key, what == "kept",
+        int(what.removeprefix("adds-")) if what.startswith("adds-") else None,
     )  # fmt: skip
 
 
 def change(text: str) -> LeaderChange:
-    """`1 makes 1,2 -> 1 @5`: as leader 1 logs it at second 5."""
-    what, _, at = text.strip().partition(" @")
+    """`1 makes 1,2 -> 1 @5`: as leader 1 logs it at second 5. `in process 3`: that has a session with the store."""
+    text, _, process = text.strip().partition(" in process ")
+    what, _, at = text.partition(" @")
     leader, _, isrs = what.partition(" makes ")
     before, after = (tuple(map(int, isr.split(","))) for isr in isrs.split(" -> "))
-    return LeaderChange(round(float(at) * S), int(leader), before, after, covered_until=100 * S)
+    number = int(process) if process else None
+    return LeaderChange(round(float(at) * S), int(leader), before, after, covered_until=100 * S, process=number)
 
 
 CASES = {  # lines about leader epochs, changes -> their leader epochs
@@ -111,10 +115,41 @@ CASES = {  # lines about leader epochs, changes -> their leader epochs
         "0 known @17 by 4\n1 written @34 by 9 (4 leads 0,4)\n2 written @35.2 by 9 (4 leads 0,4)",
         "4 makes 0,1,4 -> 0,4 @24\n4 makes 0,1,4 -> 0,1 @34.04", [0, None],
     ),
+    "it has been written if the same process has a session with the store: that logs what is refused": (
+        "0 known @17 by 4\n1 written @34 by 9 (4 leads 0,1,4)\n2 written @35.2 by 9 (4 leads 0,4)",
+        "4 makes 0,1,4 -> 0,4 @24 in process 3\n4 makes 0,1,4 -> 0,1 @34.04 in process 3", [0, 1],
+    ),
+    "another process knows nothing of what the one before was about to write": (
+        "0 known @17 by 4\n1 written @34 by 9 (4 leads 0,1,4)\n2 written @35.2 by 9 (4 leads 0,4)",
+        "4 makes 0,1,4 -> 0,4 @24 in process 3\n4 makes 0,1,4 -> 0,1 @34.04 in process 4", [0, None],
+    ),
     "each line by which its writer begins one that it does not name is of another one": (
         "0 known @17 by 4\n1 written @34 by 9 (4 leads 0,4)\n- begins @34.03 by 4\n2 written @34.8 by 9 (4 leads 0,4)\n"
         "- begins @34.9 by 4\n3 written @60 by 9 (4 leads 4)",
         "4 makes 1,4 -> 0,4 @24\n4 makes 0,4 -> 0,1,4 @34.04\n4 makes 0,4 -> 0,1,4 @42", [0, 1, 2],
+    ),
+    "a reassignment: 1 begins 8, in which it led on; 2 led in 10 as a replica of it was taken out, so it led in 9": (
+        "7 known @20 by 1\n8 kept @33.87 by 9\n- begins @33.88 by 1\n10 kept @34.06 by 9 (2 leads 2,3,4)\n"
+        "11 written @50 by 9 (2 leads 2,3)",
+        "1 makes 1,2 -> 1,2,3 @33.9\n1 makes 1,2,3 -> 1,2,3,4 @33.92", [8, 8],
+    ),
+    "if it was elected in 10, nobody knows who led in 9": (
+        "7 known @20 by 1\n8 kept @33.87 by 9\n- begins @33.88 by 1\n10 written @34.06 by 9 (2 leads 2,3,4)\n"
+        "11 written @50 by 9 (2 leads 2,3)",
+        "1 makes 1,2 -> 1,2,3 @33.9", [None],
+    ),
+    "a replica that its leader knew nothing of until then": (
+        "7 written @20 by 9 (1 leads 1,2)\n8 kept @33.87 by 9\n9 written @50 by 9 (2 leads 2)\n8 adds-3 @33.86 by 9",
+        "1 makes 1,2 -> 1,2,3 @33.9\n1 makes 1,2,3 -> 1,3 @33.92", [8, 8],
+    ),
+    "what its leader does with others shows nothing": (
+        "7 written @20 by 9 (1 leads 1,2)\n8 kept @33.87 by 9\n9 written @50 by 9 (2 leads 2)\n8 adds-3 @33.86 by 9",
+        "1 makes 1,2,3 -> 1,2 @33.9\n1 makes 1,2 -> 1,2,4 @33.92", [None, None],
+    ),
+    "who led goes on in several that keep the leader": (
+        "4 written @1 by 9\n5 kept @2 by 9\n6 kept @4.5 by 9\n7 written @5.5 by 9 (1 leads 1)\n"
+        "8 written @9 by 9 (2 leads 2)\n4 begun @1 by 9 (2 leads 1,2)",
+        "1 makes 1 -> 1,2 @5", [7],
     ),
     "what its writer begins may be over by then": (
         "0 known @17 by 4\n- begins @34.03 by 4\n3 written @60 by 9 (4 leads 4)",
@@ -217,17 +252,19 @@ def simulated(seed: int) -> tuple[list[LeaderChange], list[int], list[EpochBound
         if what < 0.35 and known[leader] == epoch:
             before = tuple(sorted(isr))
             isr ^= {random.choice([node for node in (1, 2, 3) if node != leader])}
-            changes.append(LeaderChange(round((at + offset[leader]) * S), leader, before, tuple(sorted(isr)), 1000 * S))
+            now = round((at + offset[leader]) * S)
+            changes.append(LeaderChange(now, leader, before, tuple(sorted(isr)), 1000 * S, process=0))
             epochs.append(epoch)
         elif what < 0.55:
             epoch += 1
             if (how := random.random()) < 0.25:
-                log(9, leader_epoch=epoch, is_written=True)
+                log(9, leader_epoch=epoch, is_written=True, keeps_leader=True)
             else:
-                leader = random.choice(sorted(isr))
+                led, leader = leader, random.choice(sorted(isr))
                 isr = {leader} | {node for node in isr if random.random() < 0.6}
                 if how < 0.7:
-                    log(9, leader_epoch=epoch, is_written=True, leader=leader, isr=tuple(sorted(isr)))
+                    state = {"leader": leader, "isr": tuple(sorted(isr)), "keeps_leader": leader == led}
+                    log(9, leader_epoch=epoch, is_written=True, **state)
         elif what < 0.8:
             node = random.choice((1, 2, 3))
             if known[node] < epoch:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.registered_brokers import registered
+from jobs.findings.registered_brokers import of_known_time, registered
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
+from schemas.findings import ELECTIONS
 from schemas.ingest import LOG_COVERAGE
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, LONG, PARTITION_KEY, TEXT, TIME, struct
-from schemas.timelines import BROKER_TIMELINE
+from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -84,3 +85,37 @@ leaves   | 1       | 1,6
 leaves   | 1,6     | 1,6
 """,
     )
+
+
+STATES = """
+cluster | topic | leader_epoch | ordinal | since
+zk      | hole  | 9            | 4       | 09:00:00
+zk      | hole  | 10           | 5       | 10:00:03
+# of the leader epoch its first state counts
+zk      | hole  | 10           | 6       | 10:00:04
+zk      | told  | 9            | 4       | 09:00:00
+zk      | told  | 10           | 5       | 10:00:03
+zk      | since | 9            | 4       | 10:00:01
+zk      | since | 10           | 5       | 10:00:03
+zk      | first | 10           | 5       | 10:00:03
+"""
+ELECTED = """
+cluster | topic | leader_epoch | at       | strategy
+zk      | hole  | 10           | 10:00:03 |
+zk      | told  | 10           | 10:00:03 | offline
+zk      | since | 10           | 10:00:03 |
+zk      | first | 10           | 10:00:03 |
+zk      | none  |              | 10:00:03 | offline
+"""
+
+
+def test_an_election_of_which_a_hole_may_have_the_decision_is_of_unknown_time(frame: Frame, same: Same) -> None:
+    """The controllers' logs have a hole from 09:10 to 10:00. Of `told` the controller logs that it decides then; that
+    of `none` failed."""
+    of_partition = {"partition": F.lit(0), "incarnation": F.lit(0)}
+    hole = "cluster | node_id | kind | since | until\nzk | 3 | controller | 08:00:00 | 09:10:00\n"
+    hole += "zk | 3 | controller | 10:00:00 | 11:00:00\n"
+    spans = to_known_spans(frame(LOG_COVERAGE, hole), CONTROLLER_LOGS, timedelta(minutes=5), "cluster")
+    elections = frame(ELECTIONS, ELECTED).withColumns(of_partition)
+    states = frame(PARTITION_TIMELINE, STATES).withColumns(of_partition)
+    same(of_known_time(elections, states, spans), "topic\ntold\nsince\nfirst\nnone\n")

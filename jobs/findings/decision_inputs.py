@@ -10,7 +10,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.findings.elections import states_then
-from jobs.findings.registered_brokers import registered
+from jobs.findings.registered_brokers import of_known_time, registered
 from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import is_new_assignment
@@ -70,8 +70,9 @@ def to_election_inputs(
     decisions = decisions.join(_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
+    dated = of_known_time(decisions, states, known_spans).withColumn("concerned", _concerned())
     joined = decisions.join(
-        registered(decisions.withColumn("concerned", _concerned()), brokers, known_spans, kraft_clusters),
+        registered(dated, brokers, known_spans, kraft_clusters),
         DECISION,
         "left",
     ).join(_on_failed_directories(decisions, events), DECISION, "left")

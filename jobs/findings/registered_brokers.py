@@ -12,10 +12,33 @@ from pyspark.sql import functions as F
 from jobs.findings.switches import DECISION
 from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.known_spans import span_around
+from jobs.timelines.topics import INCARNATION
 from udfs.kafka.verdicts_columns import doubt, was_certainly_so
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
+
+
+def of_known_time(decisions: DataFrame, states: DataFrame, known_spans: DataFrame) -> DataFrame:
+    """Elections, PARTITION_TIMELINE, spans of controllers' logs -> the elections without those that may be older than
+    the line that shows them first.
+
+    So are those of which no line of the controller's decision is there, which would tell the strategy, and whose state
+    before began before a hole in these logs: it may have ended in the hole, when others were alive.
+    """
+    order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
+    begun = (
+        states.withColumn("before_at", F.lag("since").over(order))
+        .groupBy(*INCARNATION, "leader_epoch")
+        .agg(F.min_by("before_at", "ordinal").alias("before_at"))
+    )
+    is_older = F.col("strategy").isNull() & (F.col("before_at") < span_around(F.col("at"))["since"])
+    return (
+        decisions.join(begun, [*INCARNATION, "leader_epoch"], "left")
+        .join(F.broadcast(known_spans), "cluster", "left")
+        .where(~F.coalesce(is_older, F.lit(False)))
+        .drop("before_at", "spans")
+    )
 
 
 def registered(

@@ -8,6 +8,7 @@ onto the ISR that it knows: the state just before is the one that the intention 
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -15,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import day_of, days
+from jobs.timelines.known_spans import span_around
 from jobs.timelines.observations import (
     INITIALIZED,
     LEADER_STARTED,
@@ -26,6 +28,7 @@ from jobs.timelines.observations import (
     select_observations,
     sorted_ids,
 )
+from jobs.timelines.sorted_times import number_until
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import FLAG, IDS, INT, column
 from udfs.logs.coverage import TOLERANCE
@@ -44,11 +47,15 @@ SENT = "leader_and_isr_request_received"
 CACHED = "metadata_cache_updated"
 STALE = "leader_and_isr_stale_leader_epoch"
 """A broker is sent a leader epoch that is no news, and prints the one that it knows."""
-WRITTEN_STATES = ("controller_isr_removed", INITIALIZED, SELECTED)
+REMOVED = "controller_isr_removed"
+"""A controller takes a replica out of the ISR; who leads leads on, if it is not that replica: then nobody does."""
+WRITTEN_STATES = (REMOVED, INITIALIZED, SELECTED)
 WRITTEN = (*WRITTEN_STATES, REFRESHED)
 """Lines that a controller logs as it writes a new leader epoch, before it sends it to anybody."""
 NEXT = "become_leader_skipped_already_leader"
 """A broker is sent a later leader epoch in which it leads on; until 1.0 the line does not say which."""
+CREATED, ASSIGNED = "topics_changed", "reassignment_assignment_updated"
+"""A ZooKeeper controller has new topics, with the assignments of their partitions; it writes another assignment."""
 READ = ("controller_isr_removal_not_in_isr", "preferred_election_triggered", "preferred_election_completed")
 """Lines of controllers until 1.0 about who leads, as it reads or has written."""
 BROKEN = ("zk_session_timed_out", "zk_session_disconnected")
@@ -74,6 +81,7 @@ CHANGES_BY_LEADER = T.StructType(
         ),
         column("is_doubtful", FLAG, "Whether the writer's session with ZooKeeper ended before it could be written."),
         column("writes", FLAG, "Whether the writer's release logs changes as it writes them; null unknown."),
+        column("process", INT, "How many processes of its node had started by then: two of one number are of one."),
     ]
 )
 
@@ -192,8 +200,8 @@ def is_begin() -> Column:
 
 def to_epoch_bounds(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, topic, partition, at, node_id, file_id, line, `shown_epoch`, leader, isr, `is_written`,
-    `is_known`, `is_shown`: lines of which each shows that a leader epoch had begun by then, that its node began another
-    one, or who led (`udfs.reconstruct.placed_changes`)."""
+    `is_known`, `is_shown`, `keeps_leader`: lines of which each shows that a leader epoch had begun by then, that its
+    node began another one, or who led (`udfs.reconstruct.placed_changes`)."""
     kind = F.col("event_type")
     is_written, is_state, is_read = kind.isin(*WRITTEN), kind.isin(*WRITTEN_STATES), kind.isin(*READ)
     shown = F.when(kind == STALE, number_of("current_leader_epoch")).when(~is_read, F.col("leader_epoch"))
@@ -209,7 +217,58 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
         is_written.alias("is_written"),
         (~is_written & ~is_read).alias("is_known"),
         F.lit(True).alias("is_shown"),
+        ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
     )  # fmt: skip
+
+
+def to_assignments_told(events: DataFrame) -> DataFrame:
+    """EVENTS -> cluster, topic, topic_id, partition, at, node_id, file_id, line, replicas, `is_new`, `shown_epoch`: the
+    assignments that ZooKeeper's controllers give new partitions (`is_new`), and that they write in reassignments.
+
+    `shown_epoch`: the leader epoch that the controller writes next, if its next line about the partition is that it
+    raised it; null else. Leaders learn of the assignment with that one.
+    """
+    kind = F.col("event_type")
+    place = ["cluster", "at", "node_id", "file_id", "line"]
+    new = events.where((kind == CREATED) & F.col("partitions").isNotNull()).select(
+        *place, F.explode("partitions").alias("one"), F.lit(True).alias("is_new")
+    )
+    lines = events.where(kind.isin(ASSIGNED, *WRITTEN, *READ) & F.col("topic").isNotNull())
+    order = Window.partitionBy("cluster", "topic", "partition", "node_id").orderBy("at", "line", "file_id")
+    raised = F.lead(F.when(kind == REFRESHED, F.col("leader_epoch"))).over(order)
+    written = lines.withColumn("shown_epoch", raised).where(kind == ASSIGNED)
+    names = ["topic", "topic_id", "partition", "replicas"]
+    return (
+        written.select(*place, *names, F.lit(False).alias("is_new"), "shown_epoch")
+        .unionByName(new.select(*place, *(F.col(f"one.{name}") for name in names), "is_new"), allowMissingColumns=True)
+        .where("topic IS NOT NULL AND partition IS NOT NULL AND replicas IS NOT NULL AND node_id IS NOT NULL")
+    )
+
+
+def to_added_replicas(assignments: DataFrame, runs: DataFrame) -> DataFrame:
+    """Rows of `to_assignments_told` with `incarnation`, of `to_controller_runs` -> rows as those of `to_epoch_bounds`
+    with `adds`: before that leader epoch no leader knew of this replica.
+
+    So it is of a replica that no assignment has before, if the logs of all controllers are there since they gave the
+    partition its first one.
+    """
+    place = ["at", "node_id", "file_id", "line"]
+    step = F.struct(*place, "topic_id", "is_new", "shown_epoch")
+    created = assignments.where("is_new").groupBy(*INCARNATION).agg(F.min("at").alias("created_at"))
+    firsts = (
+        assignments.withColumn("adds", F.explode("replicas"))
+        .groupBy(*INCARNATION, "adds")
+        .agg(F.min_by(step, F.struct("at", "line")).alias("first"))
+        .select(*INCARNATION, "adds", "first.*")
+        .where("NOT is_new AND shown_epoch IS NOT NULL")
+    )
+    run = span_around(F.col("created_at"), "runs", early=timedelta(0), late=timedelta(0))
+    return (
+        firsts.join(created, INCARNATION)
+        .join(F.broadcast(runs), "cluster")
+        .where(run["until"] >= F.col("at"))
+        .select(*INCARNATION, "topic_id", *place, "shown_epoch", "adds", F.lit(True).alias("is_shown"))
+    )
 
 
 def to_broken_sessions(events: DataFrame) -> DataFrame:
@@ -233,9 +292,9 @@ def to_broken_sessions(events: DataFrame) -> DataFrame:
     )
 
 
-def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame) -> DataFrame:
-    """Rows of `to_leader_lines` and `to_broken_sessions` -> CHANGES_BY_LEADER: what leaders up to Kafka 2.3 wrote
-    themselves.
+def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame, starts: DataFrame) -> DataFrame:
+    """Rows of `to_leader_lines` and `to_broken_sessions`, EVENTS by which processes start -> CHANGES_BY_LEADER: what
+    leaders up to Kafka 2.3 wrote themselves.
 
     A change belongs to the newest leader epoch under which its writer began to lead by then; null if no line shows it.
     So is it while no line shows the writer's release.
@@ -248,7 +307,9 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame) -> DataFr
         F.col("event_type").isin("isr_shrinking", "isr_expanding") & F.coalesce("writes", F.lit(True))
     )
     by_day = changes.withColumn("day", day_of("at")).join(F.broadcast(broken), ["cluster", "node_id", "day"], "left")
-    return by_day.select(
+    started = starts.groupBy("cluster", "node_id").agg(F.collect_list("at").alias("starts"))
+    with_starts = by_day.join(F.broadcast(started), ["cluster", "node_id"], "left")
+    return with_starts.select(
         *(
             {
                 "leader": F.col("node_id").alias("leader"),
@@ -260,6 +321,7 @@ def to_changes_by_leader(lines: DataFrame, broken_sessions: DataFrame) -> DataFr
                 "isr_before": ids_of("old_isr").alias("isr_before"),
                 "is_accepted": (~is_refused).alias("is_accepted"),
                 "is_doubtful": F.coalesce(is_doubtful, F.lit(False)).alias("is_doubtful"),
+                "process": F.coalesce(number_until("starts", F.col("at")), F.lit(0)).alias("process"),
             }.get(name, F.col(name))
             for name in CHANGES_BY_LEADER.fieldNames()
         )

@@ -48,6 +48,7 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("is_begin", FLAG, "The line only tells that `leader` began the leader epoch; null: it tells more."),
         column("is_listed", FLAG, "Only lists of a controller's cache state it; null: other lines do."),
         column("writes", FLAG, "Of a leader's change, whether its release logs changes as they are written."),
+        column("process", INT, "Of such a change, the number of its leader's process; null: not a change."),
         column(
             "is_shown", FLAG, "The line is only read for what it shows of leader epochs, `placed_changes`; null: no."
         ),
@@ -57,6 +58,10 @@ EPOCH_OBSERVATIONS = T.StructType(
         column("node_id", INT, "Of such a line, who logged it; null: any node."),
         column("is_written", FLAG, "Of such a line: the controller wrote that leader epoch right then."),
         column("is_known", FLAG, "Of such a line: its node had begun that leader epoch, and no later one."),
+        column("keeps_leader", FLAG, "Of such a line: who led in the leader epoch before leads on."),
+        column(
+            "adds", INT, "Of such a line: leaders knew nothing of this replica before `shown_epoch`; it shows no more."
+        ),
         column("is_report", FLAG, "The leader reports that it wrote it; null: it does not."),
         column("created_at", TIME, "First line that shows the partition's creation; null: none does."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
@@ -165,7 +170,7 @@ def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     bounds = [
         EpochBound(
             row["at"], row["shown_epoch"], row["node_id"], bool(row["is_written"]), bool(row["is_known"]),
-            row["leader"], _ids(row["isr"]), number,
+            row["leader"], _ids(row["isr"]), number, bool(row["keeps_leader"]), row["adds"],
         )
         for number, row in enumerate(rows)
         if row["is_shown"]
@@ -174,9 +179,12 @@ def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     if not bounds or not changes:
         return []
     written = [
-        LeaderChange(r["at"], r["leader"], tuple(r["isr_before"]), tuple(r["isr"] or ()), r["covered_until"])
+        LeaderChange(
+            r["at"], r["leader"], tuple(r["isr_before"]), tuple(r["isr"] or ()), r["covered_until"],
+            None if r["is_doubtful"] else r["process"],
+        )
         for r in changes
-    ]
+    ]  # fmt: skip
     placed = []
     for row, place in zip(changes, placed_changes(written, bounds), strict=True):
         if place is not None:

@@ -4,7 +4,8 @@ With ZooKeeper a state is written either by the controller, which raises the lea
 leader, which changes the ISR and nothing else. So the states of one incarnation are ordered by (leader epoch, step):
 step 0 is the controller's write, step k the leader's k-th change, and each change names the ISR that it starts from.
 The partition epoch (the version of the state's znode) counts all writes from 0: it is known as far as the chain of
-changes reaches without a hole from the partition's creation, or from a line that prints it. Elsewhere it stays unknown.
+changes reaches without a hole from the partition's creation, or from a line that prints it, and where the states around
+leave no write to a leader. Elsewhere it stays unknown.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import groupby, islice, pairwise
 
 from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.begun_terms import isrs_of_begun
+from udfs.reconstruct.counted_writes import with_counted_writes
 from udfs.reconstruct.draft_states import DraftIndex, DraftState, DraftStep
 from udfs.reconstruct.epoch_observations import EpochObservation, Isr, OrderedState, not_over
 
@@ -114,7 +116,7 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
 
     `reported`: partition epochs of which a leader reports, in a leader epoch that is unknown, that it wrote them: so
     the controller did not. They may be added until the first observation. Two leader epochs are held in memory at a
-    time.
+    time, and states whose partition epoch the next numbered one may tell (`with_counted_writes`).
 
     >>> born = EpochObservation(0, at=1, leader=1, isr=(1, 2), coverage=(0, 9))
     >>> left = EpochObservation(0, at=5, leader=1, isr_before=(1, 2), isr=(1,), coverage=(0, 9))
@@ -122,6 +124,11 @@ def ordered_states(observations: Iterable[EpochObservation], reported: Collectio
     >>> [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in ordered_states([born, left, lost])]
     [(0, 0, 1, (1, 2)), (0, 1, 1, (1,)), (1, 2, -1, (1,))]
     """
+    return with_counted_writes(_states_by_terms(observations, reported))
+
+
+def _states_by_terms(observations: Iterable[EpochObservation], reported: Collection[int]) -> Iterator[OrderedState]:
+    """`ordered_states`, with partition epochs as far as lines print them, or changes lead to them without a hole."""
     before: _LeaderTerm | None = None
     begun: list[EpochObservation] = []  # first lines of the leader epochs since, of which there are no others
     # partition epoch of the controller's next write, if all writes so far are known

@@ -27,7 +27,8 @@ class EpochBound(NamedTuple):
 
     `is_written`: the controller wrote it right then, so that there was one less before. `is_known`: the node that
     logged it, `node_id`, had begun it itself, and no later one. `leader` and `isr` as far as the line has them. `key`
-    is the caller's name for it. `node_id` None: it may have been any.
+    is the caller's name for it. `node_id` None: it may have been any. `keeps_leader`: who led in the leader epoch
+    before leads on. `adds`: the line only shows that leaders knew nothing of this replica before that leader epoch.
     """
 
     at: int
@@ -38,17 +39,24 @@ class EpochBound(NamedTuple):
     leader: int | None = None
     isr: Isr | None = None
     key: int = 0
+    keeps_leader: bool = False
+    adds: int | None = None
 
 
 class LeaderChange(NamedTuple):
     """A change of the ISR that a leader wrote in an unknown leader epoch, at a time (microseconds); its log goes on
-    without a hole until `covered_until`, None if that is not known."""
+    without a hole until `covered_until`, None if that is not known.
+
+    `process`: the number of the process that logged it; None if that may not have written it though no line says that
+    the store refused it, as when its session with the store ended.
+    """
 
     at: int
     leader: int
     isr_before: Isr
     isr: Isr
     covered_until: int | None = None
+    process: int | None = None
 
 
 class Placed(NamedTuple):
@@ -68,11 +76,8 @@ def placed_changes(changes: Sequence[LeaderChange], bounds: Sequence[EpochBound]
     >>> placed_changes([LeaderChange(4_000_000, 1, (1, 2), (1,))], [begun, over])
     [Placed(leader_epoch=4, keys=(7, 8))]
     """
-    leaders: dict[int, set[int]] = {}
-    for bound in bounds:
-        if bound.leader_epoch is not None and bound.leader is not None:
-            leaders.setdefault(bound.leader_epoch, set()).add(bound.leader)
-    points = [*(_point_of(bound) for bound in bounds), *_points_of(changes)]
+    leaders = _leaders_of(bounds)
+    points = [*(_point_of(bound) for bound in bounds if bound.adds is None), *_points_of(changes, bounds)]
     # a change that bounds contradict was never written; then changes bound each other
     points = _without_contradicted(points, leaders, by_changes=False)
     points = _without_contradicted(points, leaders, by_changes=True)
@@ -86,6 +91,20 @@ def placed_changes(changes: Sequence[LeaderChange], bounds: Sequence[EpochBound]
             is_alone = place is not None and bound_to.get(place.leader_epoch, {point.leader}) == {point.leader}
             places[point.change] = place if is_alone else None
     return places
+
+
+def _leaders_of(bounds: Sequence[EpochBound]) -> dict[int, set[int]]:
+    """Who leads in each leader epoch, by lines about it, and by the writes before and behind it that kept the
+    leader."""
+    leaders: dict[int, set[int]] = {}
+    for bound in bounds:
+        if bound.leader_epoch is not None and bound.leader is not None:
+            leaders.setdefault(bound.leader_epoch, set()).add(bound.leader)
+    kept = sorted({bound.leader_epoch for bound in bounds if bound.keeps_leader and bound.leader_epoch is not None})
+    for epoch, other in [*((epoch, epoch - 1) for epoch in kept), *((epoch - 1, epoch) for epoch in reversed(kept))]:
+        if epoch not in leaders and other in leaders:
+            leaders[epoch] = leaders[other]
+    return leaders
 
 
 @dataclass(eq=False)
@@ -125,9 +144,18 @@ def _point_of(bound: EpochBound) -> _Point:
     return _Point(bound.at, bound.node_id, None, epoch, known=epoch if bound.is_known else None, first=key, last=key)
 
 
-def _points_of(changes: Sequence[LeaderChange]) -> list[_Point]:
-    """Changes as points. A leader that goes on from an ISR that it did not make has begun another leader epoch."""
+def _points_of(changes: Sequence[LeaderChange], bounds: Sequence[EpochBound]) -> list[_Point]:
+    """Changes as points. A leader that adds a replica knows of it; one that goes on from an ISR that it did not make
+    has begun another leader epoch.
+
+    From the one before its last change it may go on because that was never written; but a process whose session with
+    the store goes on logs that as refused, and those are no changes here.
+    """
     points = [_Point(change.at, change.leader, change.leader, change=n) for n, change in enumerate(changes)]
+    for point, change in zip(points, changes, strict=True):
+        for bound in bounds:
+            if bound.adds is not None and bound.adds in {*change.isr} - {*change.isr_before}:
+                _tighten(point, 1, bound.leader_epoch or 0, bound.key)
     last: dict[int, int] = {}
     for number in sorted(range(len(changes)), key=lambda n: changes[n].at):
         change = changes[number]
@@ -135,8 +163,12 @@ def _points_of(changes: Sequence[LeaderChange]) -> list[_Point]:
         last[change.leader] = number
         if previous is None or changes[previous].covered_until is None:
             continue
-        is_covered = change.at <= (changes[previous].covered_until or 0)
-        if is_covered and change.isr_before not in (changes[previous].isr, changes[previous].isr_before):
+        before = changes[previous]
+        is_covered = change.at <= (before.covered_until or 0)
+        is_of_before = change.isr_before == before.isr
+        if before.process is None or before.process != change.process:
+            is_of_before = is_of_before or change.isr_before == before.isr_before
+        if is_covered and not is_of_before:
             points[number].before, points[previous].after = points[previous], points[number]
     return points
 

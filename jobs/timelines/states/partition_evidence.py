@@ -21,6 +21,8 @@ from jobs.timelines.known_spans import to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
     is_begin,
+    to_added_replicas,
+    to_assignments_told,
     to_broken_sessions,
     to_changes_by_leader,
     to_epoch_bounds,
@@ -149,9 +151,9 @@ def gather(
     if without_epoch is not None and kinds.have([SELECTED, INITIALIZED]):
         without_epoch = without_epoch.unionByName(to_selected_observations(events))
     kraft = zk = unnumbered = leader_lines = None
+    starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
-        starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
         leader_lines = checkpointed(to_leader_lines(of_partitions, facts.coverage, starts))
         observations = observations.unionByName(to_reported_states(leader_lines))
     listed = None
@@ -165,8 +167,9 @@ def gather(
         kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
     if kinds.removals:
         zk = _zk_evidence(events, incarnations, facts)
+    runs = to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None
     if without_epoch is not None and leader_lines is not None:
-        unnumbered = _unnumbered_evidence(events, without_epoch, leader_lines, listed, incarnations)
+        unnumbered = _unnumbered_evidence(events, without_epoch, leader_lines, starts, runs, listed, incarnations)
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),
@@ -175,7 +178,7 @@ def gather(
         unnumbered=unnumbered,
         new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
-        controller_runs=to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None,
+        controller_runs=runs,
     )
 
 
@@ -200,17 +203,22 @@ def _unnumbered_evidence(
     events: DataFrame,
     without_epoch: DataFrame,
     leader_lines: DataFrame,
+    starts: DataFrame,
+    runs: DataFrame | None,
     listed: DataFrame | None,
     incarnations: DataFrame,
 ) -> UnnumberedEvidence:
     """What lines log without partition epoch."""
     states = checkpointed(with_incarnation(without_epoch, incarnations))
-    changes = checkpointed(to_changes_by_leader(leader_lines, to_broken_sessions(events)))
+    changes = checkpointed(to_changes_by_leader(leader_lines, to_broken_sessions(events), starts))
     changed = changes.where("leader_epoch IS NOT NULL").select(*INCARNATION)
     to_order, bounds = states.select(*INCARNATION).union(changed), None
     unplaced = changes.where("leader_epoch IS NULL AND is_accepted AND writes").select(*INCARNATION).distinct()
     if not unplaced.isEmpty():
         shown = with_incarnation(to_epoch_bounds(events), incarnations)
+        if runs is not None:
+            assignments = with_incarnation(to_assignments_told(events), incarnations)
+            shown = shown.unionByName(to_added_replicas(assignments, runs), allowMissingColumns=True)
         bounds = checkpointed(shown.join(F.broadcast(unplaced), INCARNATION, "left_semi"))
         to_order = to_order.union(bounds.select(*INCARNATION))
     created = with_incarnation(to_creations(events), incarnations).groupBy(*INCARNATION)

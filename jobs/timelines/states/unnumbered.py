@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 REFRESHED_WITHIN = timedelta(seconds=90)
 """kafka.server.ReplicaManager notifies the controller of changed ISRs at least once a minute, if any (0.9 to 2.6)."""
 _OF_BEGINS = ("is_accepted", "inferred", "is_begin")
-_OF_BOUNDS = ("is_shown", "shown_epoch", "is_written", "is_known")
+_OF_BOUNDS = ("is_shown", "shown_epoch", "is_written", "is_known", "keeps_leader", "adds")
 
 
 def with_unnumbered_states(

@@ -73,8 +73,8 @@ def main() -> None:
     parser.add_argument("--size-mb", type=int, default=305)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as made:
-        scratch = Path(made)
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
         logs, job = scratch / "logs", scratch / "job"
         size = generate(CAPTURE / "logs", logs, asked.size_mb * 10**6)
         job.mkdir()

@@ -77,7 +77,7 @@ _PHRASES = (
     "Proposed ISR was", "and current ISR is", "Current replica set is", "Current partitionEpoch is",
     "Current leaderEpoch is", "new leadership", "bootstrap snapshot", "committed snapshot", "leader change",
     "since we are already leader in epoch", "This server is not the leader",
-    "This server does not host this topic-partition",
+    "This server does not host this topic-partition", "to broker id", "to broker BrokerEndPoint",
 )  # fmt: skip
 """Texts of several words, as no name is, that stand in values; rules go by some of them."""
 _ZNODES = {

@@ -202,13 +202,20 @@ def held(rows: DataFrame) -> DataFrame:
 def checkpointed(rows: DataFrame) -> DataFrame:
     """The same rows, computed once, when they are first asked for, and held for whoever asks again.
 
-    In a session of our own their plan ends here: Spark goes through a plan from its leaves at each further operation,
-    and that costs more than small data does. Elsewhere the plan stays, so that what a lost executor held can be
-    computed again.
+    Their plan ends here: Spark goes through a plan from its leaves at each further operation, and that costs more than
+    small data does. Elsewhere than in a session of our own Spark keeps how they were made, as an RDD, so that what a
+    lost executor held is computed again (decision 11).
     """
     if is_own(rows.sparkSession):
         return in_one_task(rows).localCheckpoint(eager=False)
-    return rows.persist()
+    return _without_plan(rows.persist())
+
+
+def _without_plan(rows: DataFrame) -> DataFrame:
+    """The same rows, with the RDD that they come from for a plan."""
+    spark = rows.sparkSession
+    execution = rows._jdf.queryExecution()
+    return type(rows)(spark._jsparkSession.internalCreateDataFrame(execution.toRdd(), rows._jdf.schema(), False), spark)
 
 
 def checkpointed_if_few(rows: DataFrame) -> DataFrame:

@@ -81,8 +81,9 @@ def to_elections(
         elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
-    followed = with_followers_fetch(elections.withColumn("evidence", lines), events, kinds)
-    return with_lost_records(followed, events, topics)
+    # what follows each asks for some of them again
+    elections = checkpointed(elections.withColumn("evidence", lines))
+    return with_lost_records(with_followers_fetch(elections, events, kinds), events, topics)
 
 
 def _recovering(events: DataFrame, topics: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.election_exceptions import to_refusals
 from jobs.findings.elections import states_then
 from jobs.findings.registered_brokers import of_known_time, registered
 from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
@@ -67,7 +68,7 @@ def to_election_inputs(
         decisions = decisions.join(_isr_orders(decisions.where(is_old), events.where(is_old)), DECISION, "left")
     decisions = with_printed_switch(decisions, events, selector_clusters)
     decisions = with_topic_switch(decisions, events, known_spans, without=selector_clusters)
-    decisions = decisions.join(_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
+    decisions = decisions.join(to_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
     dated = of_known_time(decisions, states, known_spans).withColumn("concerned", _concerned())
@@ -152,31 +153,6 @@ def _isr_orders(decisions: DataFrame, events: DataFrame) -> DataFrame:
                 F.min_by("printed", "printed_at"),
             ).alias("isr_order")
         )
-    )
-
-
-def _refusals(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, topic, partition, at, `succeeded` (false), `refusal`: elections of ZooKeeper controllers that
-    could not be stored, whoever was to lead, and why: ZooKeeper's error, or another controller that wrote before.
-
-    From PartitionStateMachine, whose exceptions through 1.0 name the error behind "due to".
-    """
-    exception = r"\A(?:org\.apache\.zookeeper\.KeeperException\S*:|[^\n]* due to:) "
-    error = F.regexp_extract("detail", exception + r"KeeperErrorCode = ([\w ]+?)(?: for |[.\n]|\z)", 1)
-    is_fenced = F.col("detail").contains("already written by another controller")
-    is_absent = F.col("detail").contains("LeaderAndIsr information doesn't exist")
-    reason = (
-        F.when(is_fenced, "another controller has taken over")
-        .when(is_absent, "no state of the partition is stored")
-        .when(error != "", F.concat(F.lit("ZooKeeper answered "), error))
-    )
-    return (
-        events.where("event_type = 'partition_state_change_failed' AND fields['to_state'] = 'OnlinePartition'")
-        .withColumn("refusal", reason)
-        .where("refusal IS NOT NULL")
-        .groupBy("cluster", "topic", "partition", "at")
-        .agg(F.min("refusal").alias("refusal"))
-        .withColumn("succeeded", F.lit(False))
     )
 
 

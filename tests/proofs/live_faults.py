@@ -163,7 +163,7 @@ class Faults:
             replicas = ",".join(":".join(map(str, one)) for one in assigned)
             settings = [part for key, value in config.items() for part in ("--config", f"{key}={value}")]
             create = ["--create", "--topic", name, "--replica-assignment", replicas, *settings]
-            self.cluster.tool(TOPICS_TOOL, "--bootstrap-server", self.cluster.bootstrap, *create)
+            self.cluster.tool(TOPICS_TOOL, *self._to_tool(since=(2, 2)), *create)
         else:
             topic = NewTopic(name, len(assigned), replica_assignment=assigned, config=config)
             self.admin.create_topics([topic])[name].result(30)
@@ -171,8 +171,6 @@ class Faults:
 
     def change_topics(self) -> None:
         """Create, delete, create again, or enlarge a topic."""
-        from confluent_kafka.admin import NewPartitions
-
         name = self.random.choice([*self.topics])
         kind = self.random.choice(("create", "delete", "again", "enlarge", "enlarge"))
         if kind == "create":
@@ -182,16 +180,30 @@ class Faults:
         elif kind == "enlarge":
             replicas = self._replicas(len(self.topics[name][0]))
             self.log("add_partitions", topic=name, total=len(self.topics[name]) + 1, assignment=[replicas])
-            total = len(self.topics[name]) + 1
-            self.admin.create_partitions([NewPartitions(name, total, replica_assignment=[replicas])])[name].result(30)
-            self.topics[name] = [*self.topics[name], replicas]
+            self._enlarge(name, [*self.topics[name], replicas])
         elif len(self.topics) > 4:
             assigned = self.topics.pop(name)
             self.log("delete_topic", topic=name)
-            self.admin.delete_topics([name], request_timeout=30)[name].result(30)
+            if release_of(self.cluster.version) < (1,):
+                self.cluster.tool(TOPICS_TOOL, *self._to_tool(), "--delete", "--topic", name)
+            else:
+                self.admin.delete_topics([name], request_timeout=30)[name].result(30)
             if kind == "again":
                 self._produce_for(4)
                 self.create(name, assigned, TOPICS.get(name, ([], {}))[1])
+
+    def _enlarge(self, name: str, assigned: list[list[int]]) -> None:
+        """Add the last of these partitions to a topic."""
+        from confluent_kafka.admin import NewPartitions
+
+        if release_of(self.cluster.version) < (1,):
+            replicas = ",".join(":".join(map(str, one)) for one in assigned)
+            change = ["--alter", "--topic", name, "--partitions", str(len(assigned)), "--replica-assignment", replicas]
+            self.cluster.tool(TOPICS_TOOL, *self._to_tool(), *change)
+        else:
+            partitions = NewPartitions(name, len(assigned), replica_assignment=assigned[-1:])
+            self.admin.create_partitions([partitions])[name].result(30)
+        self.topics[name] = assigned
 
     def _replicas(self, count: int = 0) -> list[int]:
         return self.random.sample(BROKERS, count or self.random.choice((1, 2, 2, 3)))
@@ -222,9 +234,9 @@ class Faults:
             self.log("cancel_reassignment")
             self.cluster.tool(REASSIGN, *self._to_tool(), "--reassignment-json-file", plan, "--cancel")
 
-    def _to_tool(self) -> list[str]:
-        """How Kafka's tools of this release reach the cluster."""
-        if not self.cluster.is_kraft and release_of(self.cluster.version) < (2, 6):
+    def _to_tool(self, since: tuple[int, ...] = (2, 6)) -> list[str]:
+        """How Kafka's tools of this release reach the cluster: not by ZooKeeper `since` a release."""
+        if not self.cluster.is_kraft and release_of(self.cluster.version) < since:
             return ["--zookeeper", f"127.0.0.1:{self.cluster.zookeeper_port}"]
         return ["--bootstrap-server", self.cluster.bootstrap]
 

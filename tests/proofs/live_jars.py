@@ -15,6 +15,10 @@ DEPENDENCY = (
     "<exclusions><exclusion><groupId>org.slf4j</groupId><artifactId>slf4j-log4j12</artifactId></exclusion></exclusions>"
     "</dependency>"
 )
+ZOOKEEPER = ("org.apache.zookeeper", "zookeeper", "3.5.10")
+"""For releases of before 2.4: their own, 3.4, finds no server with Java 14 and later (ZOOKEEPER-3779)."""
+JAXB = ("javax.xml.bind", "jaxb-api", "2.3.1")
+"""Of Java until 10: releases of before 1.0 make their cluster's id with it."""
 LOG4J_1 = (("org.slf4j", "slf4j-reload4j", "1.7.36"), ("ch.qos.reload4j", "reload4j", "1.2.25"))
 LOG4J_2 = tuple(
     ("org.apache.logging.log4j", name, "2.24.3")
@@ -34,6 +38,8 @@ def class_path(version: str, cache: Path) -> str:
         release = release_of(version)
         scala = "2.13" if release >= (2, 4) else "2.12"
         artifacts = [("org.apache.kafka", f"kafka_{scala}", version), *(LOG4J_2 if release >= (4,) else LOG4J_1)]
+        if release < (2, 4):
+            artifacts[:0] = (ZOOKEEPER, JAXB)
         if release >= (3, 5):  # where the tools moved to
             artifacts.append(("org.apache.kafka", "kafka-tools", version))
         with TemporaryDirectory() as scratch:

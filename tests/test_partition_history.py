@@ -293,6 +293,25 @@ CASES = {  # evidence -> states
            2 @9: 1 begins""",
         ["0.0 @1: 1 leads 1,4", "0.1 @1: 1 leads 1"],
     ),
+    "an ISR that came back: of two places in the chain only one leaves room for all printed ones": (
+        """6 @10: 1 leads 1 #9 long there
+           6 @20: 1 makes 1 -> 1,2 long there
+           6 @30: 1 makes 1,2 -> 1 long there
+           6 @35: 1 leads 1 #11 long there
+           6 @40: 1 makes 1 -> 1,2 long there
+           6 @45: 1 leads 1,2 #12 long there""",
+        ["6.9 @10: 1 leads 1", "6.10 @20: 1 leads 1,2", "6.11 @30: 1 leads 1", "6.12 @40: 1 leads 1,2"],
+    ),
+    "a change that was not confirmed may have been written: then both do": (
+        """6 @10: 1 leads 1 #9 long there
+           6 @20: 1 makes 1 -> 1,2 long there
+           6 @30: 1 makes 1,2 -> 1 long there
+           6 @35: 1 leads 1 #11 long there
+           6 @40: 1 makes 1 -> 1,2 long there
+           6 @45: 1 leads 1,2 #12 long there
+           6 @50: 1 makes 1,2 -> 1,2,3 refused long there""",
+        ["6.? @10: 1 leads 1", "6.? @20: 1 leads 1,2", "6.? @30: 1 leads 1", "6.? @40: 1 leads 1,2"],
+    ),
     "two leaders of one epoch contradict each other": (
         """0 @1: 1 leads 1,2
            1 @5: 1 leads 1,2

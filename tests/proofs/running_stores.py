@@ -7,11 +7,13 @@ behind TLS, under the host names of real accounts by a proxy. The jars by which 
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +161,85 @@ def proxy(port: int) -> int:
     return own
 
 
+class _Tokens(BaseHTTPRequestHandler):
+    """Gives whoever asks an access token, as Google does."""
+
+    def do_POST(self) -> None:
+        """The answer to each request."""
+        token = json.dumps({"access_token": "proof", "token_type": "Bearer", "expires_in": 7200}).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(token)))
+        self.end_headers()
+        self.wfile.write(token)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""
+
+
+class _Forwarder(BaseHTTPRequestHandler):
+    """Hands each request on to `port`; Hadoop's begin with two slashes where one is meant."""
+
+    protocol_version = "HTTP/1.1"
+    port = 0
+
+    def _hand_on(self) -> None:
+        size = self.headers.get("Content-Length")
+        body = (
+            self._chunks()
+            if size is None and self.headers.get("Transfer-Encoding")
+            else self.rfile.read(int(size or 0))
+        )
+        kept = {name: value for name, value in self.headers.items() if name.lower() not in _OF_TRANSFER}
+        there = http.client.HTTPConnection("127.0.0.1", self.port)
+        there.request(self.command, "/" + self.path.lstrip("/"), body, kept)
+        answer = there.getresponse()
+        data = answer.read()
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in _OF_TRANSFER or self.command == "HEAD":
+                self.send_header(name, value)
+        if self.command != "HEAD":
+            self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = _hand_on
+
+    def _chunks(self) -> bytes:
+        """A body that comes in chunks."""
+        body = b""
+        while size := int(self.rfile.readline().split(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""
+
+
+_OF_TRANSFER = {"content-length", "transfer-encoding", "connection", "accept-encoding"}
+"""Headers that are of one connection."""
+
+
+def forwarder(port: int, key: Path, certificate: Path) -> int:
+    """The port of a server with TLS that hands requests on to another port, until the process ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Forwarder", (_Forwarder,), {"port": port}))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def token_server() -> str:
+    """The address of a server of access tokens, until the process ends."""
+    tokens = ThreadingHTTPServer(("127.0.0.1", 0), _Tokens)
+    threading.Thread(target=tokens.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{tokens.server_port}/token"
+
+
 def issue_certificate(scratch: Path, hosts: Sequence[str], authority: Path) -> tuple[Path, Path]:
     """A key and its certificate for the names of hosts, by an authority of its own."""
     key, certificate, authority_key = (scratch / name for name in ("key.pem", "certificate.pem", "authority.key"))
@@ -256,7 +338,7 @@ def service_account(path: Path, endpoint: str) -> None:
         "private_key": key,
         "client_email": "proof@proof.iam.gserviceaccount.com",
         "client_id": "1",
-        "token_uri": f"{endpoint}/token",
+        "token_uri": token_server(),
         "gcs_base_url": endpoint,
         "disable_oauth": True,
     }
@@ -269,7 +351,7 @@ def gs(scratch: Path) -> Iterator[Store]:
     binary = FOLDER / "bin" / "fake-gcs-server"
     if not binary.exists():
         subprocess.run(["go", "install", FAKE_GCS], check=True, env={**os.environ, "GOBIN": str(binary.parent)})
-    port, with_tls = free_port(), free_port()
+    port = free_port()
     endpoint = f"http://127.0.0.1:{port}"
     service_account(scratch / "account.json", endpoint)
     authority = scratch / "authority.pem"
@@ -278,13 +360,16 @@ def gs(scratch: Path) -> Iterator[Store]:
         "CLOUD_STORAGE_EMULATOR_ENDPOINT": endpoint,  # Google's client in pyarrow
         "GOOGLE_APPLICATION_CREDENTIALS": str(scratch / "account.json"),
         "GOOGLE_SERVICE_ACCOUNT": str(scratch / "account.json"),  # delta-rs
-        "JAVA_TOOL_OPTIONS": java_options(authority, proxy(with_tls)),
+        "JAVA_TOOL_OPTIONS": java_options(authority, proxy(forwarder(port, key, certificate))),
     }
     os.environ |= environment
-    own = {"project.id": "proof", "auth.type": "UNAUTHENTICATED"}
-    command = [str(binary), "-backend", "memory", "-host", "127.0.0.1", "-scheme", "both", "-port", str(with_tls)]
-    command += ["-port-http", str(port), "-cert-location", str(certificate), "-private-key-location", str(key)]
-    command += ["-public-host", f"127.0.0.1:{port}", "-external-url", endpoint]
+    own = {
+        "project.id": "proof",
+        "auth.type": "SERVICE_ACCOUNT_JSON_KEYFILE",
+        "auth.service.account.json.keyfile": str(scratch / "account.json"),
+    }
+    command = [str(binary), "-backend", "memory", "-host", "127.0.0.1", "-scheme", "http", "-port", str(port)]
+    command += ["-external-url", endpoint]
     with server(command, scratch / "gcs.out", port):
         request = urllib.request.Request(
             f"{endpoint}/storage/v1/b?project=proof", b'{"name": "rewind"}', {"Content-Type": "application/json"}

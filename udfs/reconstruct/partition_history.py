@@ -102,12 +102,18 @@ class _LeaderTerm:
         if not printed:
             return None
         steps = self.steps[: self.length]
+        # behind a hole, and a change that the store did not confirm, there may be states that are not in the chain
+        may_go_on = len(steps) < len(self.steps) or any(not change.is_accepted for change in self.changes)
         isr, epoch = printed[0]
         starts = {epoch - n for n, step in enumerate(steps) if step.isr == isr}
         for isr, epoch in printed[1:MOST_PRINTED]:
             if len(starts) < 2:
                 break
-            starts = {s for s in starts if epoch - s >= len(steps) or (epoch >= s and steps[epoch - s].isr == isr)}
+            starts = {
+                s
+                for s in starts
+                if epoch >= s and (steps[epoch - s].isr == isr if epoch - s < len(steps) else may_go_on)
+            }
         return starts.pop() if len(starts) == 1 and self.fits(max(starts)) else None
 
 

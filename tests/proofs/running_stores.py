@@ -97,11 +97,12 @@ def jars(store: str) -> str:
     """The jars of a store, fetched once, joined by commas."""
     paths = []
     for coordinates in JARS[store]:
-        _, artifact, release = coordinates.split(":")
-        path = FOLDER / f"{artifact}-{release}.jar"
+        group, artifact, release = coordinates.split(":")
+        repository = FOLDER / "maven"
+        path = repository / group.replace(".", "/") / artifact / release / f"{artifact}-{release}.jar"
         if not path.exists():
-            copy = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
-            command = ["mvn", "-q", "-B", copy, f"-Dartifact={coordinates}", f"-DoutputDirectory={FOLDER}"]
+            get = ["mvn", "-q", "-B", "dependency:get", "-Dtransitive=false", f"-Dmaven.repo.local={repository}"]
+            command = [*get, f"-Dartifact={coordinates}"]
             if subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode:
                 subprocess.run(command, check=True)  # a repository that fails once may answer the next time
         paths.append(str(path))
@@ -369,7 +370,7 @@ def gs(scratch: Path) -> Iterator[Store]:
         "auth.service.account.json.keyfile": str(scratch / "account.json"),
     }
     command = [str(binary), "-backend", "memory", "-host", "127.0.0.1", "-scheme", "http", "-port", str(port)]
-    command += ["-external-url", endpoint]
+    command += ["-public-host", f"127.0.0.1:{port}", "-external-url", endpoint]
     with server(command, scratch / "gcs.out", port):
         request = urllib.request.Request(
             f"{endpoint}/storage/v1/b?project=proof", b'{"name": "rewind"}', {"Content-Type": "application/json"}

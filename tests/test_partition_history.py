@@ -293,6 +293,21 @@ CASES = {  # evidence -> states
            2 @9: 1 begins""",
         ["0.0 @1: 1 leads 1,4", "0.1 @1: 1 leads 1"],
     ),
+    "the controller's write is at least as old as the line by which its leader begins": (
+        """3 @10: 1 begins
+           3 @20: 1 makes 1,2 -> 1
+           3 @30: 1 makes 1 -> 1,2
+           4 @40: 2 begins
+           4 @45: 2 leads 2 #9""",
+        ["3.? @10: 1 leads 1,2", "3.? @20: 1 leads 1", "3.? @30: 1 leads 1,2", "4.9 @40: 2 leads 2"],
+    ),
+    "a leader begins the leader epoch that a controller refreshed: nothing else changed": (
+        """3 @10: 1 leads 1,2
+           4 @20: refreshed
+           4 @21: 1 begins
+           5 @30: 2 leads 2""",
+        ["3.? @10: 1 leads 1,2", "4.? @20: 1 leads 1,2", "5.? @30: 2 leads 2"],
+    ),
     "an ISR that came back: of two places in the chain only one leaves room for all printed ones": (
         """6 @10: 1 leads 1 #9 long there
            6 @20: 1 makes 1 -> 1,2 long there
@@ -326,6 +341,12 @@ CASES = {  # evidence -> states
 def test_states_follow_each_other(name: str) -> None:
     observations, expected = CASES[name]
     assert shown(list(ordered_states(evidence(observations)))) == expected
+
+
+def test_a_leader_without_log_coverage_may_have_changed_the_isr_since_it_began() -> None:
+    """What its first known change starts from need not be what it began with."""
+    lines = "3 @10: 1 begins\n3 @20: 1 makes 1,2 -> 1"
+    assert shown(list(ordered_states(evidence(lines, None)))) == ["3.? @20: 1 leads 1,2", "3.? @20: 1 leads 1"]
 
 
 COVERAGE = {  # when the log of leader 1, who leads from 1 to 9, is there -> partition epochs of the states at 1 and 9
@@ -473,3 +494,32 @@ REPORTED = {  # evidence, beside the report of a leader that it wrote partition 
 def test_a_leader_whose_leader_epoch_no_line_tells_may_write_in_between(name: str) -> None:
     observations, expected = REPORTED[name]
     assert shown(list(ordered_states(evidence(observations), {1}))) == expected
+
+
+ISRS, BROKERS = st.sampled_from(((1,), (2,), (1, 2), (1, 2, 3))), st.sampled_from((1, 2))
+USUAL = {
+    "leader_epoch": st.integers(0, 4), "at": st.integers(0, 30), "coverage": st.sampled_from((None, (0, 40), (5, 12))),
+    "whole_since": st.sampled_from((None, 0)), "there": st.just(frozenset({1, 2, 3})), "is_of_creation": st.booleans(),
+}  # fmt: skip
+EPOCHS = st.one_of(st.none(), st.integers(0, 9))
+LINES = st.one_of(
+    st.builds(
+        EpochObservation, leader=st.sampled_from((-1, 1, 2)), isr=ISRS, partition_epoch=EPOCHS, is_listed=st.booleans(),
+        is_report=st.booleans(), **USUAL,
+    ),
+    st.builds(
+        EpochObservation, leader=BROKERS, isr_before=ISRS, isr=ISRS, partition_epoch=EPOCHS, is_accepted=st.booleans(),
+        is_doubtful=st.booleans(), **USUAL,
+    ),
+    st.builds(EpochObservation, **USUAL),  # refreshed
+    st.builds(EpochObservation, leader=BROKERS, is_begin=st.just(True), **USUAL),
+)  # fmt: skip
+
+
+@given(st.lists(LINES, max_size=9), st.sets(st.integers(0, 9), max_size=2))
+def test_lines_that_contradict_each_other_end_nothing(lines: list[EpochObservation], reported: set[int]) -> None:
+    """Damaged and mixed logs have any lines: states are in order, and each has lines that show it."""
+    in_order = sorted(lines, key=lambda line: (line.leader_epoch, line.at))
+    states = list(ordered_states([replace(line, key=key) for key, line in enumerate(in_order)], reported))
+    assert [s.leader_epoch for s in states] == sorted(s.leader_epoch for s in states)
+    assert all(s.proofs and in_order[key].leader_epoch == s.leader_epoch for s in states for key in s.proofs)

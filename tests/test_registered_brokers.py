@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.registered_brokers import of_known_time, registered
+from jobs.findings.registered_brokers import registered, with_earliest
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS
 from schemas.ingest import LOG_COVERAGE
@@ -18,7 +18,9 @@ from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
 
-DECISIONS = T.StructType([*PARTITION_KEY, *struct(at=TIME, decision=LONG, concerned=IDS), EVIDENCE_COLUMN])
+DECISIONS = T.StructType(
+    [*PARTITION_KEY, *struct(at=TIME, earliest=TIME, decision=LONG, concerned=IDS), EVIDENCE_COLUMN]
+)
 CLUSTERS = struct(cluster=TEXT, is_kraft=FLAG)
 COVERAGE = """
 cluster | node_id | kind          | since    | until
@@ -60,11 +62,17 @@ dump    | behind   | 10:00:00   | 1,2       | @f:6
 dump    | ahead    | 10:00:00   | 1         | @f:4
 dump    | other    | 10:00:00.2 | 1         | @g:6
 """
+UNDATED = """
+cluster | topic    | earliest | at       | concerned | evidence
+# 1 came and 2 went meanwhile; 6 was there all the time
+zk      | long     | 09:59:30 | 10:00:05 | 1,2,6     | 3@g:9
+"""
 
 
 def test_lines_that_tell_the_order_leave_no_doubt(frame: Frame, same: Same) -> None:
     """A decision of which nothing is known has no row; 2 may have been there or not in `behind`, as it goes then."""
-    decisions = frame(DECISIONS, LINES).withColumns(
+    dated = frame(DECISIONS, LINES).withColumn("earliest", F.col("at"))
+    decisions = dated.unionByName(frame(DECISIONS, UNDATED)).withColumns(
         {"partition": F.lit(0), "incarnation": F.lit(0), "decision": F.lit(1)}
     )
     spans = to_known_spans(frame(LOG_COVERAGE, COVERAGE), CONTROLLER_LOGS, timedelta(hours=1), "cluster")
@@ -83,6 +91,7 @@ before   | 1,6     | 1,6
 shuts    | 1       | 1,6
 leaves   | 1       | 1,6
 leaves   | 1,6     | 1,6
+long     | 6       | 1,2,6
 """,
     )
 
@@ -98,24 +107,37 @@ zk      | told  | 10           | 5       | 10:00:03
 zk      | since | 9            | 4       | 10:00:01
 zk      | since | 10           | 5       | 10:00:03
 zk      | first | 10           | 5       | 10:00:03
+kraft   | kraft | 9            | 4       | 10:00:01
+kraft   | kraft | 10           | 5       | 10:00:03
 """
 ELECTED = """
-cluster | topic | leader_epoch | at       | strategy
-zk      | hole  | 10           | 10:00:03 |
-zk      | told  | 10           | 10:00:03 | offline
-zk      | since | 10           | 10:00:03 |
-zk      | first | 10           | 10:00:03 |
-zk      | none  |              | 10:00:03 | offline
+cluster | topic | leader_epoch | at       | strategy | succeeded
+zk      | hole  | 10           | 10:00:03 |          | true
+zk      | told  | 10           | 10:00:03 | offline  | true
+zk      | since | 10           | 10:00:03 |          | true
+zk      | first | 10           | 10:00:03 |          | true
+zk      | none  |              | 10:00:03 |          | false
+kraft   | kraft | 10           | 10:00:03 |          | true
 """
 
 
-def test_an_election_of_which_a_hole_may_have_the_decision_is_of_unknown_time(frame: Frame, same: Same) -> None:
-    """The controllers' logs have a hole from 09:10 to 10:00. Of `told` the controller logs that it decides then; that
-    of `none` failed."""
+def test_an_election_without_the_line_of_its_decision_came_after_the_state_before(frame: Frame, same: Same) -> None:
+    """The controllers' logs have a hole from 09:10 to 10:00: `hole` may have been decided in it. Of `told` the
+    controller logs that it decides then, and of `none` that it fails."""
     of_partition = {"partition": F.lit(0), "incarnation": F.lit(0)}
     hole = "cluster | node_id | kind | since | until\nzk | 3 | controller | 08:00:00 | 09:10:00\n"
     hole += "zk | 3 | controller | 10:00:00 | 11:00:00\n"
     spans = to_known_spans(frame(LOG_COVERAGE, hole), CONTROLLER_LOGS, timedelta(minutes=5), "cluster")
     elections = frame(ELECTIONS, ELECTED).withColumns(of_partition)
     states = frame(PARTITION_TIMELINE, STATES).withColumns(of_partition)
-    same(of_known_time(elections, states, spans), "topic\ntold\nsince\nfirst\nnone\n")
+    same(
+        with_earliest(elections, states, spans, frame(CLUSTERS, "cluster\nkraft\n")),
+        """
+topic | earliest
+told  | 10:00:03
+since | 10:00:01
+first | 10:00:03
+none  | 10:00:03
+kraft | 10:00:03
+""",
+    )

@@ -11,12 +11,12 @@ from pyspark.sql import functions as F
 
 from jobs.findings.election_exceptions import to_refusals
 from jobs.findings.elections import states_then
-from jobs.findings.registered_brokers import of_known_time, registered
+from jobs.findings.registered_brokers import registered, with_earliest
 from jobs.findings.switches import DECISION, with_printed_switch, with_topic_switch
 from jobs.settings import Settings
-from jobs.timelines.cluster_facts import is_new_assignment
 from jobs.timelines.configured import configured
 from jobs.timelines.known_spans import span_around
+from jobs.timelines.logged_assignments import to_new_assignments
 from jobs.timelines.observations import number_of
 from jobs.timelines.topics import INCARNATION, with_incarnation, with_topic_name
 from schemas.spark import IDS
@@ -52,8 +52,8 @@ def to_election_inputs(
     `_last_known`), `removed_replica` (see `_removed_replicas`), `plausible_isr` (of failed elections, the ISR before
     and after them, null if unknown), `isr_order` (of `old_clusters`, which elected by it; null unknown) and
     `unclean_enabled` (null unknown: neither set nor, in `selector_clusters`, whose releases do so through 1.0, printed
-    with the election), `topic_switch` (see `with_topic_switch`), `refusal` (see `_refusals`); `live_brokers` is filled
-    from registrations where the controller did not log it, `shutting_down` with none.
+    with the election), `topic_switch` (see `with_topic_switch`), `refusal` (see `to_refusals`); `live_brokers` is
+    filled from registrations where the controller did not log it, `shutting_down` with none.
     """
     none = F.array().cast(IDS)
     decisions = elections.withColumn("decision", F.coalesce("leader_epoch", F.lit(-1)))
@@ -71,7 +71,7 @@ def to_election_inputs(
     decisions = decisions.join(to_refusals(events), ["cluster", "topic", "partition", "at", "succeeded"], "left")
     decisions = decisions.join(_last_known(states), [*INCARNATION, "leader_epoch"], "left")
     decisions = decisions.join(_removed_replicas(events, topics), [*INCARNATION, "leader_epoch"], "left")
-    dated = of_known_time(decisions, states, known_spans).withColumn("concerned", _concerned())
+    dated = with_earliest(decisions, states, known_spans, kraft_clusters).withColumn("concerned", _concerned())
     joined = decisions.join(
         registered(dated, brokers, known_spans, kraft_clusters),
         DECISION,
@@ -195,12 +195,11 @@ def _removed_replicas(events: DataFrame, topics: DataFrame) -> DataFrame:
 
 def _assignments(states: DataFrame, events: DataFrame, topics: DataFrame) -> DataFrame:
     """PARTITION_TIMELINE, EVENTS, TOPIC_TIMELINE -> INCARNATION, at, replicas: assignments as they were logged."""
-    printed = events.where(F.col("event_type").isin(*_ASSIGNMENT_EVENTS) | is_new_assignment()).where(
+    new = to_new_assignments(events)
+    printed = events.where(F.col("event_type").isin(*_ASSIGNMENT_EVENTS)).where(
         "replicas IS NOT NULL AND partition IS NOT NULL"
     )
-    lines = with_topic_name(
-        printed.select("cluster", "topic", "topic_id", "partition", "at", "replicas"), topics
-    ).where("topic IS NOT NULL")
+    lines = with_topic_name(printed.select(*new.columns).unionByName(new), topics).where("topic IS NOT NULL")
     before = F.lag("replicas").over(Window.partitionBy(*INCARNATION).orderBy("ordinal"))
     in_states = (
         states.where("replicas IS NOT NULL")

@@ -13,18 +13,22 @@ from jobs.findings.switches import DECISION
 from jobs.timelines.cluster_facts import day_of, days
 from jobs.timelines.known_spans import span_around
 from jobs.timelines.topics import INCARNATION
-from udfs.kafka.verdicts_columns import doubt, was_certainly_so
+from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 
-def of_known_time(decisions: DataFrame, states: DataFrame, known_spans: DataFrame) -> DataFrame:
-    """Elections, PARTITION_TIMELINE, spans of controllers' logs -> the elections without those that may be older than
-    the line that shows them first.
+def with_earliest(
+    decisions: DataFrame, states: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
+) -> DataFrame:
+    """Elections, PARTITION_TIMELINE, spans of controllers' logs, rows of `to_kraft_clusters` -> the elections with
+    `earliest`: when each may have been decided, at the earliest; it was by `at`.
 
-    So are those of which no line of the controller's decision is there, which would tell the strategy, and whose state
-    before began before a hole in these logs: it may have ended in the hole, when others were alive.
+    With ZooKeeper the line of the decision, which would tell the strategy, may not be there (it is at TRACE). Then the
+    leader's first line shows the election, or only its first change of the ISR: it came after the state before, of
+    which the first line is there. Those whose state before began before a hole in the controllers' logs are left out:
+    they may have been decided in the hole, when nobody knows who was alive.
     """
     order = Window.partitionBy(*INCARNATION).orderBy("ordinal")
     begun = (
@@ -32,23 +36,29 @@ def of_known_time(decisions: DataFrame, states: DataFrame, known_spans: DataFram
         .groupBy(*INCARNATION, "leader_epoch")
         .agg(F.min_by("before_at", "ordinal").alias("before_at"))
     )
-    is_older = F.col("strategy").isNull() & (F.col("before_at") < span_around(F.col("at"))["since"])
+    kraft = F.broadcast(kraft_clusters.select("cluster", F.lit(True).alias("is_kraft")))
+    is_undated = F.col("succeeded") & F.col("strategy").isNull()
+    is_older = is_undated & (F.col("before_at") < span_around(F.col("at"))["since"])
+    before = F.when(is_undated & F.col("is_kraft").isNull(), F.col("before_at"))
     return (
         decisions.join(begun, [*INCARNATION, "leader_epoch"], "left")
         .join(F.broadcast(known_spans), "cluster", "left")
+        .join(kraft, "cluster", "left")
         .where(~F.coalesce(is_older, F.lit(False)))
-        .drop("before_at", "spans")
+        .withColumn("earliest", F.least("at", before))
+        .drop("before_at", "spans", "is_kraft")
     )
 
 
 def registered(
     decisions: DataFrame, brokers: DataFrame, known_spans: DataFrame, kraft_clusters: DataFrame
 ) -> DataFrame:
-    """Rows with DECISION, `concerned` brokers and `evidence`, BROKER_TIMELINE, spans, rows of `to_kraft_clusters` ->
-    DECISION, `possible`, `certain`: those of them that may have been registered then, and those that were.
+    """Rows with DECISION, `earliest`, `concerned` brokers and `evidence`, BROKER_TIMELINE, spans, rows of
+    `to_kraft_clusters` -> DECISION, `possible`, `certain`: those of them that may have been registered then, and those
+    that were, whenever it was between `earliest` and `at`.
 
     A broker that came or went before a hole in the controllers' logs, and one of which they say nothing, may have been
-    there or not; likewise one that did so at about that time (`was_certainly_so`), unless lines tell that it was before
+    there or not; likewise one that did so at about that time (`doubt`), unless lines tell that it was before
     (`_follows`), and in KRaft one that is shutting down: it is there until it is fenced, but leads nothing any more
     (3.3 on, KIP-841). Elections are left out if nothing is known of any replica.
     """
@@ -62,9 +72,12 @@ def registered(
     )
     is_same = [F.col(f"asked.{name}") == F.col(f"stays.{name}") for name in ("cluster", "broker", "day")]
     begin, end, at = F.col("begin"), F.col("end"), F.col("at")
-    was_so = was_certainly_so(begin, end, at) | (_follows() & (end.isNull() | (end >= at + doubt())))
+    lasted = end.isNull() | (end >= at + doubt())
+    was_so = ((begin <= F.col("earliest") - doubt()) | (_follows() & (F.col("earliest") == at))) & lasted
     around = (
-        decisions.select(*DECISION, day_of("at").alias("day"), F.col("concerned").alias("replicas"), "evidence")
+        decisions.select(
+            *DECISION, "earliest", day_of("at").alias("day"), F.col("concerned").alias("replicas"), "evidence"
+        )
         .join(F.broadcast(known_spans), "cluster", "left")
         .withColumn("known_since", span_around(at)["since"])
         .drop("spans")

@@ -346,7 +346,7 @@ def to_caused_states(
     rows = in_order.withColumn("elected_epoch", F.when(is_first, F.col("leader_epoch")))
     elected = causes.withColumnRenamed("leader_epoch", "elected_epoch")
     grown = rows.where("isr_before IS NULL OR size(array_except(isr, isr_before)) > 0").select(
-        *INCARNATION, F.col("since").alias("at"), F.col("ordinal").alias("decision"), "replicas", "isr",
+        *INCARNATION, F.col("since").alias("at"), F.col("since").alias("earliest"), F.col("ordinal").alias("decision"),
         F.array_union(F.coalesce("replicas", "isr"), "isr").alias("concerned"), "evidence",
     )  # fmt: skip
     then = registered(grown, brokers, known_spans, kraft_clusters).select(

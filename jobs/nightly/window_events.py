@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from jobs.findings.activities import CONTEXT_EVENTS
 from jobs.nightly.windows import BEGINS, ENDS, Windows, time_of_cluster
-from jobs.timelines.cluster_facts import is_new_assignment, is_reassignment
+from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
 from jobs.warehouse.tables import Warehouse
 from udfs.rules.state_events import LISTED_STATE_EVENTS
 
@@ -45,7 +45,7 @@ def is_context() -> Column:
     """Whether a line is needed however old it is."""
     kind = F.col("event_type")
     names_no_partition = F.col("partition").isNull() & (F.col("partitions").isNull() | ~kind.isin(*LISTED_STATE_EVENTS))
-    is_assignment = is_new_assignment() | is_reassignment()
+    is_assignment = has_new_assignments() | is_reassignment()
     return (
         names_no_partition
         | F.coalesce(is_assignment, F.lit(False))

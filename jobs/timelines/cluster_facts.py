@@ -13,6 +13,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed
+from jobs.timelines.logged_assignments import has_new_assignments, is_reassignment
 from jobs.timelines.observations import LEADER_STARTED, RECORDS, REFRESHED, UNNUMBERED, ids_of, number_of
 from jobs.timelines.requests import is_about_request
 from udfs.rules.state_events import FULL_STATE_EVENTS, LISTED_STATE_EVENTS
@@ -75,7 +76,7 @@ def evidence_kinds(events: DataFrame) -> dict[str, EvidenceKinds]:
         "removals": is_replica_offline(),
         "unnumbered": is_unnumbered | is_leader | is_change,
         "starts": is_start,
-        "assigned": is_new_assignment(),
+        "assigned": has_new_assignments(),
         "reassigned": is_reassignment(),
         "listed": kind.isin(*LISTED_STATE_EVENTS),
         "lost_directories": kind == DIRECTORY_PARTITIONS,
@@ -365,33 +366,3 @@ def days_or_open(since: Column, until: Column) -> Column:
 def day_of_or_open(time: Column | str) -> Column:
     """A row for the day of a time, and one for spans that have not ended."""
     return F.explode(F.array(day_of(time), F.lit(_OPEN)))
-
-
-def is_new_assignment() -> Column:
-    """Whether a ZooKeeper controller logs a new partition's assignment."""
-    is_new = (F.col("event_type") == "partition_state_change") & (F.col("fields")["to_state"] == "NewPartition")
-    return is_new & F.col("replicas").isNotNull()
-
-
-TOLD_ASSIGNMENTS = (LEADER_STARTED, "become_leader_skipped_already_leader", "become_follower_skipped_same_leader")
-"""Events by which brokers print which replicas a reassignment adds and removes, at INFO."""
-
-
-def is_reassignment() -> Column:
-    """Whether an event is part of a partition's reassignment: a controller's line, a record of a metadata dump, or the
-    line of a broker that is told of one."""
-    moved = F.concat_ws(",", F.col("fields")["adding_replicas"], F.col("fields")["removing_replicas"])
-    is_told = F.col("event_type").isin(*TOLD_ASSIGNMENTS) & moved.rlike("[0-9]")
-    return (
-        is_told
-        | F.col("event_type").isin("reassignment_assignment_updating", "reassignment_assignment_updated")
-        | (
-            F.col("event_type").isin("kraft_partition_assignment_changed", "metadata_partition_change")
-            & (F.col("replicas").isNotNull() | F.col("fields")["adding_replicas"].isNotNull())
-        )
-    )
-
-
-def is_assignment_write() -> Column:
-    """Whether a ZooKeeper controller logs that it wrote an assignment: a step of a reassignment."""
-    return F.col("event_type") == "reassignment_assignment_updated"

@@ -41,6 +41,8 @@ class _LeaderTerm:
     """All that the leader logged, whether they were written or not."""
     oldest: EpochObservation | None = None
     """The first line about it."""
+    begin: EpochObservation | None = None
+    """The line of the leader that it began it."""
 
     @property
     def printed_epochs(self) -> set[tuple[Isr, int]]:
@@ -174,7 +176,9 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     leaders = {o.leader for o in rows if o.leader is not None}
     if len(leaders) > 1:
         return None
-    states = [o for o in rows if o.isr_before is None and (o.isr is not None or not leaders)]
+    more = [o for o in rows if not o.is_begin]
+    is_refresh = all(o.leader is None for o in more)
+    states = [o for o in more if o.isr_before is None and (o.isr is not None or is_refresh)]
     steps = _chain([o for o in rows if o.isr_before is not None])
     if not steps:
         steps = [DraftStep(o.isr) for o in states[:1] if o.isr is not None]
@@ -186,7 +190,8 @@ def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None
     leader = leaders.pop() if leaders else NO_LEADER
     changes = [o for o in rows if o.isr_before is not None]
     oldest = min(rows, key=lambda o: o.at)
-    return _LeaderTerm(leader_epoch, leader, steps, states, oldest.at, coverage, changes, oldest)
+    begin = next((o for o in rows if o.is_begin), None)
+    return _LeaderTerm(leader_epoch, leader, steps, states, oldest.at, coverage, changes, oldest, begin)
 
 
 def _chain(changes: list[EpochObservation]) -> list[DraftStep]:
@@ -310,8 +315,10 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
         # printed lines place the leader epoch's first write elsewhere: one is missing before it
         if not proofs:
             continue
-        since = min(proof.at for proof in proofs)
         by_leader = draft.step.change is not None
+        if draft.step is term.steps[0] and not by_leader and term.begin is not None and term.is_covered_from_start:
+            proofs = [term.begin, *proofs]  # no change of the leader before its first one is missing
+        since = min(proof.at for proof in proofs)
         keys = tuple(proof.key for proof in proofs)
         states.append(
             OrderedState(

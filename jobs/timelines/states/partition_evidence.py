@@ -11,9 +11,6 @@ from jobs.session import checkpointed
 from jobs.timelines.cluster_facts import (
     ClusterFacts,
     EvidenceKinds,
-    is_assignment_write,
-    is_new_assignment,
-    is_reassignment,
     is_replica_offline,
 )
 from jobs.timelines.controllers import ZOOKEEPER, to_replay_spans
@@ -29,6 +26,7 @@ from jobs.timelines.leader_lines import (
     to_leader_lines,
     to_reported_states,
 )
+from jobs.timelines.logged_assignments import is_assignment_write, is_reassignment, to_new_assignments
 from jobs.timelines.observations import (
     INITIALIZED,
     SELECTED,
@@ -124,7 +122,7 @@ class PartitionEvidence:
     zk: ZkEvidence | None
     unnumbered: UnnumberedEvidence | None
     new_assignments: DataFrame | None
-    """Rows of EVENTS with `incarnation`: assignments that ZooKeeper's controllers gave new partitions."""
+    """Rows of `to_new_assignments` with `incarnation`."""
     reassignments: DataFrame | None
     """cluster, topic, partition, `reassigned`, `writes`, `before_writes`."""
     controller_runs: DataFrame | None = None
@@ -176,7 +174,7 @@ def gather(
         kraft=kraft,
         zk=zk,
         unnumbered=unnumbered,
-        new_assignments=with_incarnation(events.where(is_new_assignment()), incarnations) if kinds.assigned else None,
+        new_assignments=with_incarnation(to_new_assignments(events), incarnations) if kinds.assigned else None,
         reassignments=reassignments if kinds.reassigned else None,
         controller_runs=runs,
     )

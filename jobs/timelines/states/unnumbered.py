@@ -93,16 +93,21 @@ def _with_listed(
 def _with_begins(
     unnumbered: UnnumberedEvidence, complete: DataFrame, states: DataFrame, to_order: DataFrame
 ) -> tuple[DataFrame, DataFrame]:
-    """First lines of leader epochs of which nothing else is known, beside some that are; and the partitions to put in
-    order."""
+    """First lines of leader epochs, of partitions of which more is known; and the partitions to put in order: those
+    with leader epochs of which nothing else is known, too."""
     epoch = [*INCARNATION, "leader_epoch"]
     known = complete.select(*epoch).union(states.select(*epoch)).union(unnumbered.changes.select(*epoch))
     known = checkpointed(known.where("leader_epoch IS NOT NULL").distinct())
-    begins = unnumbered.begins.join(known, epoch, "left_anti").join(
-        known.select(*INCARNATION).distinct(), INCARNATION, "left_semi"
+    first = Window.partitionBy(*epoch, "node_id").orderBy("at", "file_id", "line")
+    begins = (
+        unnumbered.begins.withColumn("nth", F.row_number().over(first))
+        .where("nth = 1")
+        .drop("nth")
+        .join(known.select(*INCARNATION).distinct(), INCARNATION, "left_semi")
     )
     begins = checkpointed(begins.withColumn("leader", F.col("node_id")))
-    return begins, checkpointed(to_order.union(begins.select(*INCARNATION)).distinct())
+    alone = begins.join(known, epoch, "left_anti")
+    return begins, checkpointed(to_order.union(alone.select(*INCARNATION)).distinct())
 
 
 def _epoch_observations(

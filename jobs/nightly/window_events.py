@@ -28,11 +28,12 @@ def events_in(windows: Windows, events: DataFrame, warehouse: Warehouse) -> Data
     Of the events before a window's begin these are: lines that name no partition, for who was controller, which
     brokers there were, and topics follow from all of them; assignments, for a partition keeps its own; the lines of
     rows that last into the window; all lines about a partition since the leader began that leads it then, for
-    what a leader wrote is one chain, and since a reassignment began that lasts.
+    what a leader wrote is one chain (before it those that number its first state), and since a reassignment began that
+    lasts.
     """
     begins = {cluster: window.begin for cluster, window in windows.items()}
     lines = _lines_of_lasting_rows(warehouse, begins)
-    changes = _begins_of_changes(warehouse, begins)
+    changes = _begins_of_changes(warehouse, events, begins)
     joined = events.join(F.broadcast(lines), _LINE, "left").join(F.broadcast(changes), _PARTITION, "left")
     is_before = F.col("at") < time_of_cluster(begins)
     is_kept = is_context() | F.col("is_of_lasting_row") | (F.col("at") >= F.col("changed_since"))
@@ -70,17 +71,43 @@ def _lines_of_lasting_rows(warehouse: Warehouse, begins: dict[str, datetime]) ->
     return lines.select("cluster", "of.file_id", "of.line").distinct().withColumn("is_of_lasting_row", F.lit(True))
 
 
-def _begins_of_changes(warehouse: Warehouse, begins: dict[str, datetime]) -> DataFrame:
+def _begins_of_changes(warehouse: Warehouse, events: DataFrame, begins: dict[str, datetime]) -> DataFrame:
     """cluster, topic, partition, `changed_since`: since when there is the leader epoch, or the reassignment, that lasts
-    into a window."""
+    into a window.
+
+    Where no line prints the partition epoch of that leader epoch's first state, those before come too, back to the last
+    one that has it printed: from there on states are counted.
+    """
     begin = time_of_cluster(begins)
     until = F.max(F.coalesce("until", F.timestamp_seconds(F.lit(253_402_300_799))))
     epochs = (
         warehouse.read("partition_timeline")
         .where(F.col("cluster").isin(*begins))
         .groupBy(*_PARTITION, "incarnation", "leader_epoch")
-        .agg(F.min("since").alias("since"), until.alias("until"))
+        .agg(F.min("since").alias("since"), until.alias("until"), F.min("partition_epoch").alias("first_epoch"))
     )
-    lasting = epochs.where((F.col("since") < begin) & (F.col("until") >= begin)).select(*_PARTITION, "since")
+    lasting = epochs.where((F.col("since") < begin) & (F.col("until") >= begin))
+    counted = _begins_of_counts(events.where(F.col("at") < begin), epochs, lasting)
     reassigned = _lasting(warehouse, "reassignments", begins).select(*_PARTITION, "since")
-    return lasting.unionByName(reassigned).groupBy(*_PARTITION).agg(F.min("since").alias("changed_since"))
+    since = lasting.select(*_PARTITION, "since").unionByName(reassigned).unionByName(counted)
+    return since.groupBy(*_PARTITION).agg(F.min("since").alias("changed_since"))
+
+
+def _begins_of_counts(events: DataFrame, epochs: DataFrame, lasting: DataFrame) -> DataFrame:
+    """cluster, topic, partition, `since`: since when there was the last leader epoch with a printed partition epoch
+    before one that lasts and whose first state has none printed.
+
+    `epochs`, `lasting`: leader epochs of partitions with `since` and `first_epoch`, their lowest partition epoch.
+    """
+    printed = events.where("partition_epoch IS NOT NULL").select(*_PARTITION, "leader_epoch", "partition_epoch", "at")
+    lowest = printed.groupBy(*_PARTITION, "leader_epoch").agg(F.min("partition_epoch").alias("lowest"))
+    is_printed = F.coalesce(F.col("lowest") <= F.col("first_epoch"), F.lit(False))
+    unnumbered = (
+        lasting.join(lowest, [*_PARTITION, "leader_epoch"], "left")
+        .where(~is_printed & F.col("first_epoch").isNotNull())
+        .select(*_PARTITION, F.col("since").alias("first_since"))
+    )
+    numbered = printed.join(F.broadcast(unnumbered), _PARTITION).where("at < first_since")
+    last = numbered.groupBy(*_PARTITION).agg(F.max("at").alias("numbered_at"))
+    counted = epochs.join(F.broadcast(last), _PARTITION).where("since <= numbered_at")
+    return counted.groupBy(*_PARTITION).agg(F.max("since").alias("since"))

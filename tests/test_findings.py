@@ -224,6 +224,8 @@ lost  | 0         | 0           | 2      | 2            | 4               | 2   
 # states may last for days, the last one until the logs end
 long  | 0         | 0           | -1     | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:11
 long  | 0         | 0           | -1     | 2            | 2               | 2   | 1,2      | 2026-11-24 10:00:00 | 0       | 9@f:12
+# at INFO the controller does not log each state: others may have followed
+info  | 0         | 0           | -1     | 1            | 1               | 1   | 1,2      | 10:00:01     | 0              | 9@f:15
 """
 FAILED = """
 topic | partition | incarnation | at         | evidence
@@ -232,11 +234,13 @@ late  | 0         | 0           | 10:00:01.5 | 9@f:9
 lost  | 0         | 0           | 10:00:01.5 | 9@f:10
 long  | 0         | 0           | 2026-11-23 09:00:00 | 9@f:13
 long  | 0         | 0           | 2026-11-26 09:00:00 | 9@f:14
+info  | 0         | 0           | 10:00:01.5 | 9@f:16
 """
 
 
 def test_what_a_partition_was_when_an_election_failed(frame: Frame, same: Same) -> None:
-    rows = states_then(frame(ELECTIONS, FAILED), states(frame, KNOWN_THEN))
+    failed = frame(ELECTIONS, FAILED).withColumn("is_traced", F.col("topic") != "info")
+    rows = states_then(failed, states(frame, KNOWN_THEN))
     same(
         rows,
         """
@@ -246,6 +250,7 @@ def test_what_a_partition_was_when_an_election_failed(frame: Frame, same: Same) 
         lost  |                 |            | 1,2      | 9@f:6
         long  | -1              | 1          | 1,2      | 9@f:11
         long  | -1              | 2          | 1,2      | 9@f:12
+        info  |                 |            | 1,2      | 9@f:15
         """,
     )
 

@@ -291,13 +291,14 @@ def _with_leader_epoch(lines: DataFrame, states: DataFrame) -> DataFrame:
 
 def _failed_elections(decisions: DataFrame, topics: DataFrame, states: DataFrame) -> DataFrame:
     """Rows of `with_activity`, TOPIC_TIMELINE, PARTITION_TIMELINE -> ELECTIONS that a controller logged as failed."""
-    failed = _logged_failures(decisions, topics)
-    return failed.join(states_then(failed, states), [*INCARNATION, "at"], "left").withColumns(
-        {
-            "replicas": F.coalesce("printed_replicas", "replicas"),
-            "isr_before": F.coalesce("printed_isr", "isr_before"),
-        }
-    )
+    traced = decisions.where("event_type = 'partition_state_change'").select("cluster", "node_id").distinct()
+    failures = _logged_failures(decisions, topics).withColumn("node_id", F.get("evidence.node_id", F.lit(0)))
+    failed = failures.join(F.broadcast(traced.withColumn("is_traced", F.lit(True))), ["cluster", "node_id"], "left")
+    printed = {
+        name: F.coalesce(f"printed_{of}", name) for name, of in (("replicas", "replicas"), ("isr_before", "isr"))
+    }
+    with_states = failed.join(states_then(failed, states), [*INCARNATION, "at"], "left")
+    return with_states.withColumns(printed).drop("is_traced", "node_id")
 
 
 def _logged_failures(decisions: DataFrame, topics: DataFrame) -> DataFrame:
@@ -351,7 +352,9 @@ def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False)
     """Failed elections, PARTITION_TIMELINE -> INCARNATION, at, `previous_leader`, `isr_before`, `replicas` and
     `state_evidence`: what the partition was then; null where states that it may have been in differ.
 
-    `supposes`: an ISR that is the same before and after states that are missing is taken to have been so in between.
+    `supposes`: an ISR that is the same before and after states that are missing is taken to have been so in between,
+    and the last one that is known to have stayed. Else that has stayed only where the controller's log is at TRACE,
+    `is_traced`, as it is where it has transitions.
     A line shows a state up to LATE_MS after it was committed, or by the clock of another node EARLY_MS too early. Where
     states between two are missing nothing is known of the time between them.
     """
@@ -359,7 +362,7 @@ def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False)
     next_since = F.lead("since").over(order)
     # without a leader only a controller changes a state, and each time with a new leader epoch
     is_stuck = (F.col("leader") == -1) & (F.lead("leader_epoch").over(order) <= F.col("leader_epoch") + 1)
-    is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, F.lit(False)) | next_since.isNull() | is_stuck
+    is_followed = F.coalesce(F.lead("missing_before").over(order) == 0, F.lit(False)) | is_stuck
     if supposes:
         is_followed |= F.lead("isr").over(order).eqNullSafe(F.col("isr"))
     late, early = (F.expr(f"INTERVAL {ms} MILLISECONDS") for ms in (LATE_MS, EARLY_MS))
@@ -378,10 +381,12 @@ def states_then(failed: DataFrame, states: DataFrame, *, supposes: bool = False)
         is_one = (F.size(F.collect_set(name)) == 1) & (F.count(name) == F.count(F.lit(1)))
         return F.when(is_one, F.first(name))
 
-    is_sure = F.min("is_followed") & (F.min("since") <= F.first("at"))
+    is_last = F.col("next_since").isNull() & F.col("is_traced")
+    is_sure = F.min(F.coalesce(F.col("is_followed"), F.lit(False)) | is_last) & (F.min("since") <= F.first("at"))
     first_node = F.get("evidence.node_id", F.lit(0)).alias("node_id")
+    is_traced = F.lit(True) if supposes else F.coalesce("is_traced", F.lit(False))
     return (
-        failed.select(*INCARNATION, "at", first_node, day_of_or_open("at").alias("day"))
+        failed.select(*INCARNATION, "at", first_node, is_traced.alias("is_traced"), day_of_or_open("at").alias("day"))
         .join(spans, [*INCARNATION, "day"])
         .where(is_then)
         .groupBy(*INCARNATION, "at")

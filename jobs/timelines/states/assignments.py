@@ -87,13 +87,16 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
     kept = F.when(~F.coalesce(is_elsewhere, F.lit(False)), F.col("of_partition"))
     first = F.when(_is_of_state(), F.col("replicas"))
     dated = timed.where(~F.coalesce("is_replayed", F.lit(False)))
-    chosen = dated.withColumns({"first": first, "kept": kept, "began": F.min("since").over(of_partition)})
+    chosen = dated.withColumns(
+        {"first": first, "kept": kept, "began": F.least("new_at", F.min("since").over(of_partition))}
+    )
     return _with_written(chosen).withColumn("replicas", F.coalesce("written", "first", "kept")).select(*STATES.names)
 
 
 def _with_written(states: DataFrame) -> DataFrame:
-    """Rows with `first`, the assignment that is logged with a state, and `began`, when the partition did -> the same
-    with `written`, the one that ZooKeeper's controllers wrote last by then, or that the partition was created with.
+    """Rows with `first`, the assignment that is logged with a state, and `began`, when the partition did as far as it
+    is known -> the same with `written`, the one that ZooKeeper's controllers wrote last by then, or that the partition
+    was created with.
 
     Their last write of a reassignment, which adds no replica to what they wrote before (where that is unknown, to the
     ISR), follows the state that it leaves within milliseconds: it counts from that on. The first one comes before the

@@ -28,6 +28,8 @@ OWN = "spark.kafka_rewind.own_session"
 """Set in a session that we built: `size_session` may then change it."""
 MANY = "spark.kafka_rewind.many_logs"
 """Whether a session of our own works on logs of LARGE_BYTES or more."""
+COMPILED: Mapping[str, str] = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+"""Settings by which queries are compiled."""
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 SMALL_BYTES = 16 << 20
 """Logs up to this size are small: compiling each query to Java costs more than running it uncompiled. A nightly run
@@ -237,6 +239,15 @@ def with_settings(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, value_before)
+
+
+@contextmanager
+def compiling(spark: SparkSession) -> Iterator[None]:
+    """Let what is planned meanwhile be compiled also where logs are small: for the verdicts, whose many wide rows cost
+    more than their plan. Not where each stage is one task, and a session of somebody else is left alone."""
+    is_worth_it = is_own(spark) and spark.conf.get("spark.sql.shuffle.partitions") != "1"
+    with with_settings(spark, COMPILED if is_worth_it else {}):
+        yield
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -12,11 +13,12 @@ from jobs.nightly.incremental import BY_TOPIC, Scope
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.window_check import compare, going_on
 from jobs.nightly.windows import BEGINS, since_horizon
-from jobs.session import checkpointed, held
+from jobs.session import checkpointed, compiling, held
 from jobs.settings import Settings
 from jobs.timelines.partitions import to_states
 from jobs.timelines.written_order import with_lines
 from jobs.warehouse.tables import Warehouse
+from schemas.findings import VERDICTS
 from schemas.tables import BY_NAME
 
 if TYPE_CHECKING:
@@ -102,17 +104,18 @@ class Work:
         is_partial = bool(self.scope.topics or windows)
         try:
             rows = with_lines(make()) if self.inputs.odd_formats else make()
-            if windows:
-                rows = self._tables[name] = going_on(name, rows, self.warehouse, windows)
-                rows = rows.where(self.scope.rows_of(name))
-            cached = self.warehouse.write(
-                BY_NAME[name],
-                rows,
-                replace=None if self._is_all(name) else self.scope.rows_of(name),
-                cache=not windows,
-                is_computed=bool(windows),
-                when_cached=(lambda rows: None) if is_partial else ready.set_result,
-            )
+            with compiling(self.warehouse.spark) if name == VERDICTS.name else nullcontext():
+                if windows:
+                    rows = self._tables[name] = going_on(name, rows, self.warehouse, windows)
+                    rows = rows.where(self.scope.rows_of(name))
+                cached = self.warehouse.write(
+                    BY_NAME[name],
+                    rows,
+                    replace=None if self._is_all(name) else self.scope.rows_of(name),
+                    cache=not windows,
+                    is_computed=bool(windows),
+                    when_cached=(lambda rows: None) if is_partial else ready.set_result,
+                )
             if not ready.done():
                 ready.set_result(cached)
         except BaseException as error:

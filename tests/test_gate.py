@@ -210,6 +210,16 @@ def test_of_a_table_of_which_some_rows_were_replaced_these_are_judged(frame: Fra
         assert (result.violations["clock_offsets.keys_unique"], result.rows) == (wrong, {"clock_offsets": 3})
 
 
+def test_where_only_what_was_written_is_at_hand_the_rows_that_stayed_are_counted(frame: Frame) -> None:
+    """They passed the gate before, and are not judged again."""
+    text = "cluster | node_id | hour\n"
+    written = frame(BY_NAME["clock_offsets"], f"{text}us | 1 | 10:00:00\nus | 1 | 10:00:00")
+    kept = frame(BY_NAME["clock_offsets"], f"{text}us | 1 | 09:00:00\neu | 2 | 09:00:00\neu | 2 | 09:00:00")
+    result = audit({"clock_offsets": written}, kept={"clock_offsets": kept})
+    assert [(failure.name, failure.clusters) for failure in result.failures] == [("clock_offsets.keys_unique", ("us",))]
+    assert result.rows_by_cluster["clock_offsets"] == {"us": 3, "eu": 2}
+
+
 REFUSED = UNSOUND["more than 2% rejects"][1]
 
 

@@ -136,6 +136,26 @@ def test_what_is_held_is_what_is_there(spark: SparkSession, frame: Frame, tmp_pa
     assert lines() == ([5], [5])
 
 
+def test_rows_that_replace_others_are_at_hand_until_the_table_changes_again(
+    spark: SparkSession, frame: Frame, tmp_path: Path
+) -> None:
+    """What is judged of a window is what was written; what was published and is not replaced stays."""
+    warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1\na | 2\n | 3\nb | 4"))
+    warehouse.publish(run_row(warehouse.written))
+    warehouse = open_warehouse(spark, warehouse.root, create=False)
+
+    def replace(line: int) -> None:
+        rows = frame(REJECTS, f"cluster | line\na | {line}")
+        warehouse.write(REJECTS, rows, replace=f"cluster = 'a' AND line >= {min(line, 2)}", is_computed=True)
+
+    replace(7)
+    assert [row["line"] for row in warehouse.rows_replaced["rejects"].collect()] == [7]
+    assert sorted(row["line"] for row in warehouse.rows_kept("rejects").collect()) == [1, 3, 4]
+    replace(8)  # with this alone at hand, 7 were not judged if it had stayed
+    assert warehouse.rows_replaced == {}
+
+
 def test_runs_are_numbered_not_spelled(spark: SparkSession, tmp_path: Path) -> None:
     """Run 10 comes after run 9, though its text sorts before."""
     warehouse = open_warehouse(spark, str(tmp_path / "warehouse"), create=True)

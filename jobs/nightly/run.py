@@ -160,8 +160,12 @@ def _audit(
     """Let the gate judge what was written, of records those of some streams (see `audit`). If it refuses some clusters
     only, their rows are those of the last published run again, in all tables that were written. The number of rows of
     each table."""
-    written = {name: warehouse.newest(name) for name in warehouse.written}
-    outcome.audit = audit(written, settings.max_reject_percent, streams, warehouse.replaced)
+    # reading a version for the first time costs Delta more than judging rows that are at hand
+    at_hand = warehouse.rows_replaced
+    written = {name: at_hand[name] if name in at_hand else warehouse.newest(name) for name in warehouse.written}
+    replaced = {name: condition for name, condition in warehouse.replaced.items() if name not in at_hand}
+    stayed = {name: warehouse.rows_kept(name) for name in at_hand}
+    outcome.audit = audit(written, settings.max_reject_percent, streams, replaced, stayed)
     if any(failure.name == REJECTED for failure in outcome.audit.failures):
         outcome.rejects = frequent_rejects(warehouse, outcome.refused)
     if not outcome.refused or not outcome.published:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
@@ -79,17 +80,21 @@ def audit(
     max_reject_percent: int = 2,
     streams: Sequence[WrittenStream] | None = None,
     replaced: Mapping[str, str] | None = None,
+    kept: Mapping[str, DataFrame] | None = None,
 ) -> Audit:
     """Count violations in each table, and let Great Expectations judge the counts.
 
     If `events` and `rejects` are among the tables, `log_files` is compared with their sums. `max_reject_percent`: see
     Settings. `streams`: of which records were written; None: of all. `replaced`: by table the condition of the rows
-    that were written, if not all were. Others passed the gate before.
+    that were written, if not all were. Others passed the gate before. `kept`: of tables that have only the rows that
+    were written, the others, which are counted.
     """
+    kept = kept or {}
     some = _written_rows(tables, streams, replaced or {})
     with ThreadPoolExecutor(4) as pool:
         library = pool.submit(_library)
         totals = {name: pool.submit(_rows_by_cluster, tables[name]) for name in some}
+        counting_kept = pool.submit(_rows_by_table, kept)
         tables = {**tables, **some}
         counting = {name: pool.submit(_count, name, rows) for name, rows in tables.items() if name != "log_files"}
         if "log_files" in tables:
@@ -100,6 +105,7 @@ def audit(
             tables["log_files"] = log_files.withColumn(ALLOWED, allowed)
             counting["log_files"] = pool.submit(_count, "log_files", tables["log_files"])
         counted = {name: counting[name].result()[0] for name in tables}
+        before = counting_kept.result()
         gx = library.result()
     violating = {
         f"{table}.{e.name}": {cluster: n for cluster, counts in by_cluster.items() if (n := counts[e.name])}
@@ -125,6 +131,7 @@ def audit(
         for table, by_cluster in counted.items()
     }
     row_counts |= {table: total.result() for table, total in totals.items()}
+    row_counts |= {table: Counter(row_counts[table]) + Counter(rows) for table, rows in before.items()}
     return Audit(violations, row_counts, failures)
 
 
@@ -166,6 +173,15 @@ def _count(table: str, rows: DataFrame) -> tuple[Counts, Sums]:
 def _rows_by_cluster(rows: DataFrame) -> dict[str | None, int]:
     """Number of rows of each cluster."""
     return {row["cluster"]: row["count"] for row in rows.groupBy("cluster").count().collect()}
+
+
+def _rows_by_table(tables: Mapping[str, DataFrame]) -> dict[str, dict[str | None, int]]:
+    """By table and cluster the number of rows, in one query."""
+    counts = [rows.groupBy("cluster").count().withColumn("table", F.lit(name)) for name, rows in tables.items()]
+    by_table: dict[str, dict[str | None, int]] = {name: {} for name in tables}
+    for row in reduce(lambda some, others: some.unionByName(others), counts).collect() if counts else ():
+        by_table[row["table"]][row["cluster"]] = row["count"]
+    return by_table
 
 
 def _written_rows(

@@ -71,6 +71,8 @@ class Warehouse:
     """By table the Delta version that this run wrote."""
     replaced: dict[str, str] = field(default_factory=dict)
     """Of tables of which this run wrote only some rows, the condition of these."""
+    rows_replaced: dict[str, DataFrame] = field(default_factory=dict)
+    """Of those that this run wrote once the rows that it wrote, where they are at hand."""
     is_held: Callable[[], bool] = lambda: True
     """Whether this run still is the one that writes, as far as a store's lease tells."""
     _known_versions: dict[str, int] = field(default_factory=dict)
@@ -114,6 +116,10 @@ class Warehouse:
     def current(self, table: str) -> DataFrame:
         """A table as this run sees it: as it wrote it itself, else as the last published run left it."""
         return self.newest(table) if table in self.written else self.read(table)
+
+    def rows_kept(self, table: str) -> DataFrame:
+        """The published rows of a table that this run has left where it replaced others."""
+        return self.read(table).where(f"NOT coalesce({self.replaced[table]}, false)")
 
     def _load(self, table: str, version: int | None = None) -> DataFrame:
         """A table in today's columns, at a Delta version or the newest."""
@@ -167,12 +173,15 @@ class Warehouse:
         if replaces_some:
             writer = writer.option("replaceWhere", replace)
         is_whole = not append and not replaces_some
+        is_first = table.name not in self.written
         if is_whole:
             self.replaced.pop(table.name, None)
         elif replace is not None and (table.name not in self.written or table.name in self.replaced):
             before = self.replaced.get(table.name)
             self.replaced[table.name] = f"({replace})" if before is None else f"{before} OR ({replace})"
         self._change(table.name, lambda: self.stored.save(writer, table.name))
+        if replaces_some and is_computed and is_first and is_own(self.spark):
+            self.rows_replaced[table.name] = rows
         if not caches:
             return None
         if is_whole:
@@ -211,6 +220,7 @@ class Warehouse:
     def _change(self, table: str, change: Callable[[], object]) -> None:
         """Do what adds at most one version to a table. Raises Overtaken if there is a version of another run."""
         self._cached.pop(table, None)
+        self.rows_replaced.pop(table, None)
         before = self.version(table)
         if self._known_versions.get(table, before) != before:
             raise Overtaken
@@ -244,6 +254,7 @@ class Warehouse:
             were_ahead = list(pool.map(roll_back_table, names))
         self.written.clear()
         self.replaced.clear()
+        self.rows_replaced.clear()
         if self.versions:
             # a run that was published may have ended before
             self.stored.show(self.versions)

@@ -162,12 +162,14 @@ NOT_COMPARED = ("clock_offsets", "isr_churn", "topic_availability", "cluster_min
 
 def _digests(rows: DataFrame, table: str, sign: int, windows: Windows) -> DataFrame:
     """-> cluster, table, and of each of PARTS the digest and the number of rows, the latter with a sign."""
+    parts = _compared(table, windows)
     sums = []
-    for what, digest, condition in _compared(table, windows):
+    for what, digest, condition in parts:
         sums.append(F.coalesce(F.bit_xor(F.when(condition, digest)), F.lit(0)).alias(f"{what}_digest"))
         sums.append((F.count_if(condition) * sign).alias(f"{what}_rows"))
-    of_clusters = rows.where(F.col("cluster").isin(*windows))
-    return of_clusters.groupBy("cluster").agg(F.lit(table).alias("table"), *sums)
+    # as a filter, too: of published rows, which are all of history, others are not read
+    is_any = reduce(lambda some, other: some | other, (condition for _, _, condition in parts))
+    return rows.where(is_any).groupBy("cluster").agg(F.lit(table).alias("table"), *sums)
 
 
 def _compared(table: str, windows: Windows) -> list[tuple[str, Column, Column]]:

@@ -288,14 +288,14 @@ def test_replicas_of_which_no_leader_knew_before(frame: Frame, same: Same) -> No
 def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
     same(
         to_epoch_bounds(frame(EVENTS, SHOWING)),
-        """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_shown | keeps_leader
-           stale     | 1       | 4           |        |     | false      | true     | true | false
-           begun     | 1       | 5           | 1      |     | false      | true     | true | false
-           follows   | 1       | 5           |        |     | false      | true     | true | false
-           skipped   | 1       |             |        |     | false      | true     | true | false
-           removed   | 9       | 6           | 2      | 2,3 | true       | false    | true | true
-           raised    | 9       | 7           |        |     | true       | false    | true | true
-           read      | 9       |             | 2      |     | false      | false    | true | false
-           triggered | 9       |             | 2      |     | false      | false    | true | false
-           completed | 9       |             | 3      |     | false      | false    | true | false""",
+        """topic     | node_id | shown_epoch | leader | isr | is_written | is_known | is_read | is_shown | keeps_leader
+           stale     | 1       | 4           |        |     | false      | true     | false   | true | false
+           begun     | 1       | 5           | 1      |     | false      | true     | false   | true | false
+           follows   | 1       | 5           |        |     | false      | true     | false   | true | false
+           skipped   | 1       |             |        |     | false      | true     | false   | true | false
+           removed   | 9       | 6           | 2      | 2,3 | true       | false    | false   | true | true
+           raised    | 9       | 7           |        |     | true       | false    | false   | true | true
+           read      | 9       |             | 2      |     | false      | false    | true    | true | false
+           triggered | 9       |             | 2      |     | false      | false    | false   | true | false
+           completed | 9       |             | 3      |     | false      | false    | false   | true | false""",
     )

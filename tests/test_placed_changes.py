@@ -18,15 +18,17 @@ def bound(text: str, key: int) -> EpochBound:
     """`4 begun @2 by 9 (1 leads 1,2)`: a line of node 9 (0: of any) at second 2 about leader epoch 4, and what it
     prints of that. `written` in place of `begun`: the controller writes it; `kept`: it writes it, and who led leads on;
     `known`: node 9 has begun that one last; `- led`: only who leads; `- begins`: only that node 9 begins another one;
-    `4 adds-3`: no leader knows of replica 3 before it."""
+    `4 adds-3`: no leader knows of replica 3 before it; `4 limits`: no later one had been written by then."""
     head, _, state = text.strip().partition(" (")
     epoch, what, at, _, node = head.split()
     leader, _, isr = state.rstrip(")").partition(" leads ")
+    shown = None if epoch == "-" or what == "limits" else int(epoch)
     return EpochBound(
-        round(float(at[1:]) * S), None if epoch == "-" else int(epoch), int(node) or None, what in ("written", "kept"),
+        round(float(at[1:]) * S), shown, int(node) or None, what in ("written", "kept"),
         what in ("known", "begins"), int(leader) if leader else None,
         tuple(map(int, isr.split(","))) if isr else None, key, what == "kept",
         int(what.removeprefix("adds-")) if what.startswith("adds-") else None,
+        int(epoch) if what == "limits" else None,
     )  # fmt: skip
 
 
@@ -175,6 +177,17 @@ CASES = {  # lines about leader epochs, changes -> their leader epochs
     "one clock: what its own node logs counts at once": (
         "4 written @1 by 1 (1 leads 1,2)\n5 written @4.9 by 1\n6 written @9 by 1", "1 makes 1,2 -> 1 @5", [5],
     ),
+    "a controller that reads who leads, and sends none but later ones afterwards": (
+        "4 written @1 by 9 (1 leads 1,2)\n4 limits @9 by 9 (1 leads 1,2)\n7 written @20 by 9",
+        "1 makes 1,2 -> 1 @5\n1 makes 1 -> 1,2 @12", [4, None],
+    ),
+    "or begins its term": ("4 written @1 by 9 (1 leads 1,2)\n4 limits @9 by 8", "1 makes 1,2 -> 1 @5", [4]),
+    "what it sends may be a later one than that of the change": (
+        "4 written @1 by 9 (1 leads 1,2)\n5 limits @9 by 9 (1 leads 1,2)", "1 makes 1,2 -> 1 @5", [None],
+    ),
+    "if another one leads in the last that is left, it is the one before": (
+        "4 written @1 by 9 (1 leads 1,2)\n5 limits @9 by 9 (2 leads 1,2)", "1 makes 1,2 -> 1 @5", [4],
+    ),
     "not in one millisecond": (
         "4 written @1 by 1 (1 leads 1,2)\n5 written @5 by 1\n6 written @9 by 1", "1 makes 1,2 -> 1 @5", [None],
     ),
@@ -273,7 +286,8 @@ def simulated(seed: int) -> tuple[list[LeaderChange], list[int], list[EpochBound
                     log(node, leader_epoch=None, is_known=True)
             log(node, leader_epoch=known[node], is_known=True)
         elif what < 0.9:
-            log(9, leader_epoch=None, leader=leader)
+            limit = random.choice((None, epoch, epoch + 1))
+            log(9, leader_epoch=None, leader=random.choice((leader, None)), limit=limit)
         else:
             log(random.choice((1, 2, 3)), leader_epoch=random.choice((epoch, max(epoch - 1, 0))), node_id=None)
     return changes, epochs, bounds

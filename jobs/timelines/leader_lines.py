@@ -56,7 +56,8 @@ NEXT = "become_leader_skipped_already_leader"
 """A broker is sent a later leader epoch in which it leads on; until 1.0 the line does not say which."""
 CREATED, ASSIGNED = "topics_changed", "reassignment_assignment_updated"
 """A ZooKeeper controller has new topics, with the assignments of their partitions; it writes another assignment."""
-READ = ("controller_isr_removal_not_in_isr", "preferred_election_triggered", "preferred_election_completed")
+NOT_IN_ISR = "controller_isr_removal_not_in_isr"
+READ = (NOT_IN_ISR, "preferred_election_triggered", "preferred_election_completed")
 """Lines of controllers until 1.0 about who leads, as it reads or has written."""
 BROKEN = ("zk_session_timed_out", "zk_session_disconnected")
 """A broker has lost its connection to ZooKeeper, some time before."""
@@ -200,8 +201,9 @@ def is_begin() -> Column:
 
 def to_epoch_bounds(events: DataFrame) -> DataFrame:
     """EVENTS -> cluster, topic, partition, at, node_id, file_id, line, `shown_epoch`, leader, isr, `is_written`,
-    `is_known`, `is_shown`, `keeps_leader`: lines of which each shows that a leader epoch had begun by then, that its
-    node began another one, or who led (`udfs.reconstruct.placed_changes`)."""
+    `is_known`, `is_read`, `is_shown`, `keeps_leader`: lines of which each shows that a leader epoch had begun by then,
+    that its node began another one, or who led (`udfs.reconstruct.placed_changes`); `is_read`: a controller has read
+    the state from ZooKeeper right then."""
     kind = F.col("event_type")
     is_written, is_state, is_read = kind.isin(*WRITTEN), kind.isin(*WRITTEN_STATES), kind.isin(*READ)
     shown = F.when(kind == STALE, number_of("current_leader_epoch")).when(~is_read, F.col("leader_epoch"))
@@ -216,6 +218,7 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
         F.when(is_state, sorted_ids(F.col("isr"))).alias("isr"),
         is_written.alias("is_written"),
         (~is_written & ~is_read).alias("is_known"),
+        (kind == NOT_IN_ISR).alias("is_read"),
         F.lit(True).alias("is_shown"),
         ((kind == REFRESHED) | ((kind == REMOVED) & (F.col("leader") >= 0))).alias("keeps_leader"),
     )  # fmt: skip

@@ -62,6 +62,7 @@ EPOCH_OBSERVATIONS = T.StructType(
         column(
             "adds", INT, "Of such a line: leaders knew nothing of this replica before `shown_epoch`; it shows no more."
         ),
+        column("limit", INT, "Of such a line: no later leader epoch had been written by then; null: not known."),
         column("is_report", FLAG, "The leader reports that it wrote it; null: it does not."),
         column("created_at", TIME, "First line that shows the partition's creation; null: none does."),
         column("controller_epoch", INT, "Epoch of the deciding controller; null not logged."),
@@ -170,7 +171,7 @@ def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     bounds = [
         EpochBound(
             row["at"], row["shown_epoch"], row["node_id"], bool(row["is_written"]), bool(row["is_known"]),
-            row["leader"], _ids(row["isr"]), number, bool(row["keeps_leader"]), row["adds"],
+            row["leader"], _ids(row["isr"]), number, bool(row["keeps_leader"]), row["adds"], row["limit"],
         )
         for number, row in enumerate(rows)
         if row["is_shown"]
@@ -188,7 +189,7 @@ def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     placed = []
     for row, place in zip(changes, placed_changes(written, bounds), strict=True):
         if place is not None:
-            lines = [line for number in place.keys for line in (rows[number]["evidence"] or ())[:1]]
+            lines = [line for number in place.keys for line in rows[number]["evidence"] or ()]
             of_place = {"leader_epoch": place.leader_epoch, "inferred": True}
             placed.append(row | of_place | {"evidence": [*(row["evidence"] or ()), *lines]})
     return sorted(placed, key=lambda row: (row["leader_epoch"], row["at"], row["line"]))

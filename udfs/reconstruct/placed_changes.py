@@ -29,6 +29,7 @@ class EpochBound(NamedTuple):
     logged it, `node_id`, had begun it itself, and no later one. `leader` and `isr` as far as the line has them. `key`
     is the caller's name for it. `node_id` None: it may have been any. `keeps_leader`: who led in the leader epoch
     before leads on. `adds`: the line only shows that leaders knew nothing of this replica before that leader epoch.
+    `limit`: until `at` no later leader epoch than this had been written.
     """
 
     at: int
@@ -41,6 +42,7 @@ class EpochBound(NamedTuple):
     key: int = 0
     keeps_leader: bool = False
     adds: int | None = None
+    limit: int | None = None
 
 
 class LeaderChange(NamedTuple):
@@ -138,7 +140,8 @@ def _point_of(bound: EpochBound) -> _Point:
     if epoch is None and bound.is_known:
         return _Point(bound.at, bound.node_id, None, is_next=True, first=key, last=key)
     if epoch is None:
-        return _Point(bound.at, bound.node_id, bound.leader)
+        most, last = (inf, None) if bound.limit is None else (bound.limit, key)
+        return _Point(bound.at, bound.node_id, bound.leader, most=most, last=last)
     if bound.is_written:
         return _Point(bound.at, bound.node_id, bound.leader, epoch, epoch, is_fixed=True, first=key, last=key)
     return _Point(bound.at, bound.node_id, None, epoch, known=epoch if bound.is_known else None, first=key, last=key)

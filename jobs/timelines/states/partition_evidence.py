@@ -37,6 +37,7 @@ from jobs.timelines.observations import (
     to_unnumbered_observations,
 )
 from jobs.timelines.recreations import to_creations
+from jobs.timelines.sent_epochs import to_sent_epochs, with_limits
 from jobs.timelines.states.controller_steps import (
     to_controller_steps,
     to_logged_spans,
@@ -213,7 +214,8 @@ def _unnumbered_evidence(
     to_order, bounds = states.select(*INCARNATION).union(changed), None
     unplaced = changes.where("leader_epoch IS NULL AND is_accepted AND writes").select(*INCARNATION).distinct()
     if not unplaced.isEmpty():
-        shown = with_incarnation(to_epoch_bounds(events), incarnations)
+        sent = with_incarnation(to_sent_epochs(events), incarnations)
+        shown = with_limits(with_incarnation(to_epoch_bounds(events), incarnations), sent, events)
         if runs is not None:
             assignments = with_incarnation(to_assignments_told(events), incarnations)
             shown = shown.unionByName(to_added_replicas(assignments, runs), allowMissingColumns=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 REFRESHED_WITHIN = timedelta(seconds=90)
 """kafka.server.ReplicaManager notifies the controller of changed ISRs at least once a minute, if any (0.9 to 2.6)."""
 _OF_BEGINS = ("is_accepted", "inferred", "is_begin")
-_OF_BOUNDS = ("is_shown", "shown_epoch", "is_written", "is_known", "keeps_leader", "adds")
+_OF_BOUNDS = ("is_shown", "shown_epoch", "is_written", "is_known", "keeps_leader", "adds", "limit")
 
 
 def with_unnumbered_states(
@@ -148,10 +148,11 @@ def _epoch_observations(
         "line",
         F.col("leader_epoch").alias("shown_epoch"),
         "leader",
-        "evidence",
+        F.slice("evidence", 1, 1).alias("evidence"),
         F.lit(True).alias("is_shown"),
     )
-    bounds = unnumbered.bounds.withColumn("evidence", line_as_evidence())
+    lines = F.concat(line_as_evidence(), F.array("limit_line"))
+    bounds = unnumbered.bounds.withColumn("evidence", F.filter(lines, lambda one: one.isNotNull()))
     return rows.unionByName(bounds, allowMissingColumns=True).unionByName(
         shown.join(of_changes, INCARNATION, "left_semi"), allowMissingColumns=True
     )

@@ -39,6 +39,16 @@ own     | 10:06:01 | 0       | broker_set_changed              |           | add
 own     | 10:07:00 | 0       | broker_set_changed              |           | added_brokers=; deleted_brokers=3; bounced_brokers=; live_brokers=1,2
 own     | 10:08:00 | 3       | broker_registered_in_zk         |           | broker=3
 own     | 10:08:01 | 0       | broker_set_changed              |           | added_brokers=3; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+# no controller was there as 1 and 2 went and came back. The next one has read who is there before 1 did, and lists that
+# after it; 2 is shut down within two seconds after it came back, and registers again
+first   | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2)
+first   | 10:05:00 | 1       | broker_registered_in_zk         |           | broker=1; broker_epoch=40
+first   | 10:05:00.05 | 3    | controller_context_live_brokers |           | live_brokers=Set(2, 3)
+first   | 10:05:00.3 | 3     | broker_set_changed              |           | added_brokers=1; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+first   | 10:06:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=50
+first   | 10:06:01 | 3       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
+first   | 10:07:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=60
+first   | 10:07:01 | 3       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
 # KRaft: the active controller's word counts. 101 stands by until 10:10; 100 is restarted at 10:20 and reads its past again
 kraft   | 10:01:00 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true; kind=new
 kraft   | 10:01:01 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -152,6 +162,12 @@ own     | 2      | 21    | 10:00:00 | 10:06:01 |            | bounced |
 own     | 2      | 50    | 10:06:01 |          | bounced    | |
 own     | 3      | 30    | 10:01:00 | 10:07:00 | new        | session_expired |
 own     | 3      |       | 10:08:01 |          | returned   | |
+first   | 1      |       | 10:00:00 | 10:05:00.05 |         | session_expired |
+first   | 1      | 40    | 10:05:00.3 |        | returned   | |
+first   | 2      |       | 10:00:00 | 10:06:00 |            | session_expired |
+first   | 2      | 50    | 10:06:00 | 10:06:01 | returned   | session_expired |
+first   | 2      | 60    | 10:07:01 |          | returned   | |
+first   | 3      |       | 10:05:00.05 |       |            | |
 kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced |
 kraft   | 1      | 9     | 10:11:00 |          | returned   | |
 kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown | 10:13:00

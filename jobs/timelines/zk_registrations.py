@@ -49,24 +49,33 @@ def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame
     with epochs that were printed.
 
     A broker that registers while it counts as up had gone: it goes down and comes up then, unless the controller
-    notices it soon (`bounced`).
+    notices it soon: by both at once (`bounced`), or by one after the other. A controller that starts has read who is
+    there some time before it lists that, and finds the broker only with its next look.
     """
     by_broker = Window.partitionBy("cluster", "broker").orderBy(*order)
     before = by_broker.rowsBetween(Window.unboundedPreceding, -1)
     behind = by_broker.rowsBetween(1, Window.unboundedFollowing)
     changes = F.col("is_up").isNotNull()
-    next_change = F.first(F.when(changes, F.struct("how", "at")), ignorenulls=True).over(behind)
+
+    def next_of(which: Column, *names: str) -> Column:
+        return F.first(F.when(which, F.struct(*names)), ignorenulls=True).over(behind)
+
     marked = transitions.withColumns(
         {
             "was_up": F.last("is_up", ignorenulls=True).over(before),
             "up_at": F.last(F.when(F.col("is_up"), F.col("at")), ignorenulls=True).over(before),
-            "next_change": next_change,
+            "next_change": next_of(changes, "is_up", "how", "at"),
+            "next_up_at": next_of(F.col("is_up"), "at")["at"],
+            "next_registered_at": next_of(F.col("how") == "registered", "at")["at"],
         }
     )
     since_up = F.unix_micros("at") - F.unix_micros("up_at")
     is_another = (F.col("how") == "registered") & F.col("was_up") & (since_up > LATE_US)
     until_next = F.unix_micros("next_change.at") - F.unix_micros("at")
-    is_noticed = (F.col("next_change.how") == "bounced") & (until_next <= NOTICED_US)
+    is_bounced = (F.col("next_change.how") == "bounced") & (until_next <= NOTICED_US)
+    is_of_next = F.unix_micros("next_registered_at") - F.unix_micros("next_up_at") <= LATE_US
+    goes_and_comes = ~F.col("next_change.is_up") & (until_next <= LATE_US) & F.col("next_up_at").isNotNull()
+    is_noticed = is_bounced | (goes_and_comes & ~F.coalesce(is_of_next, F.lit(False)))
     marked = marked.withColumns(
         {
             "is_another": F.coalesce(is_another, F.lit(False)),

@@ -292,7 +292,7 @@ def test_lines_that_show_leader_epochs(frame: Frame, same: Same) -> None:
            stale     | 1       | 4           |        |     | false      | true     | false   | true | false
            begun     | 1       | 5           | 1      |     | false      | true     | false   | true | false
            follows   | 1       | 5           |        |     | false      | true     | false   | true | false
-           skipped   | 1       |             |        |     | false      | true     | false   | true | false
+           skipped   | 1       |             | 1      |     | false      | true     | false   | true | false
            removed   | 9       | 6           | 2      | 2,3 | true       | false    | false   | true | true
            raised    | 9       | 7           |        |     | true       | false    | false   | true | true
            read      | 9       |             | 2      |     | false      | false    | true    | true | false

@@ -288,6 +288,12 @@ CASES = {  # evidence -> states
            3 @12: 2 makes 2 -> 1,2""",
         ["0.0 @1: 1 leads 1,2", "3.? @12: 2 leads 2", "3.? @12: 2 leads 1,2"],
     ),
+    "if it was not in sync before that change either, the election was unclean in any case": (
+        """0 @1: 1 leads 1
+           0 @5: 1 makes 1 -> 1,3
+           1 @12: 2 leads 2""",
+        ["0.0 @1: 1 leads 1", "0.1 @5: 1 leads 1,3", "1.2 @12: 2 leads 2"],
+    ),
     "the log of a broker that is named is missing: somebody may have led unseen": (
         """0 @1: 1 makes 1,4 -> 1
            2 @9: 1 begins""",

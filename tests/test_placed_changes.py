@@ -21,7 +21,7 @@ def bound(text: str, key: int) -> EpochBound:
     `4 adds-3`: no leader knows of replica 3 before it; `4 limits`: no later one had been written by then."""
     head, _, state = text.strip().partition(" (")
     epoch, what, at, _, node = head.split()
-    leader, _, isr = state.rstrip(")").partition(" leads ")
+    leader, _, isr = state.rstrip(")").partition(" leads")
     shown = None if epoch == "-" or what == "limits" else int(epoch)
     return EpochBound(
         round(float(at[1:]) * S), shown, int(node) or None, what in ("written", "kept"),
@@ -135,6 +135,11 @@ CASES = {  # lines about leader epochs, changes -> their leader epochs
         "11 written @50 by 9 (2 leads 2,3)",
         "1 makes 1,2 -> 1,2,3 @33.9\n1 makes 1,2,3 -> 1,2,3,4 @33.92", [8, 8],
     ),
+    "the leader epoch that its writer begins is none in which another one leads: 2 led in 9, so 1 begins 8": (
+        "7 known @20 by 1\n8 kept @33.87 by 9\n- begins @33.88 by 1 (1 leads)\n10 kept @34.06 by 9 (2 leads 2,3,4)\n"
+        "11 written @50 by 9 (2 leads 2,3)",
+        "1 makes 1,2 -> 1,2,3 @33.5\n1 makes 1,2,3 -> 1,2,3,4 @33.92", [7, 8],
+    ),
     "if it was elected in 10, nobody knows who led in 9": (
         "7 known @20 by 1\n8 kept @33.87 by 9\n- begins @33.88 by 1\n10 written @34.06 by 9 (2 leads 2,3,4)\n"
         "11 written @50 by 9 (2 leads 2,3)",
@@ -240,6 +245,23 @@ def test_a_change_that_is_placed_is_a_state_with_all_lines_as_evidence() -> None
     assert states(writes=None) == [begun]
 
 
+def test_what_the_store_refused_in_an_unknown_leader_epoch_leaves_no_hole_in_its_leaders_log() -> None:
+    """An unclean election then speaks against no change before it; it does where the log may lack one."""
+
+    def isrs(**of_other: object) -> list[object]:
+        log = {"leader": 1, "covered_since": 0, "covered_until": 100 * S}
+        rows = [
+            row(at=12 * S, isr_before=[1, 3], isr=[1], writes=True, **log, **of_other),
+            row(at=1 * S, leader_epoch=4, isr=[1], **log),
+            row(at=5 * S, leader_epoch=4, isr_before=[1], isr=[1, 3], **log),
+            row(at=9 * S, leader_epoch=5, leader=2, isr=[2]),
+        ]
+        return [one["isr"] for one in ordered_rows(rows, 10)]
+
+    assert isrs(is_accepted=False) == [[1], [1, 3], [2]]
+    assert isrs(is_accepted=True) == [[1], [2]]
+
+
 def simulated(seed: int) -> tuple[list[LeaderChange], list[int], list[EpochBound]]:
     """Changes of a partition, their true leader epochs, and some of the lines that three brokers and a controller log.
 
@@ -283,7 +305,7 @@ def simulated(seed: int) -> tuple[list[LeaderChange], list[int], list[EpochBound
             if known[node] < epoch:
                 known[node] = epoch
                 if node == leader:
-                    log(node, leader_epoch=None, is_known=True)
+                    log(node, leader_epoch=None, is_known=True, leader=node)
             log(node, leader_epoch=known[node], is_known=True)
         elif what < 0.9:
             limit = random.choice((None, epoch, epoch + 1))

@@ -208,7 +208,7 @@ def to_epoch_bounds(events: DataFrame) -> DataFrame:
     is_written, is_state, is_read = kind.isin(*WRITTEN), kind.isin(*WRITTEN_STATES), kind.isin(*READ)
     shown = F.when(kind == STALE, number_of("current_leader_epoch")).when(~is_read, F.col("leader_epoch"))
     written_or_read = F.when(is_state | is_read, F.coalesce("leader", number_of("current_leader")))
-    leader = F.when(kind.isin(*STARTED), F.col("node_id")).otherwise(written_or_read)
+    leader = F.when(kind.isin(*STARTED, NEXT), F.col("node_id")).otherwise(written_or_read)
     says = shown.isNotNull() | (kind == NEXT) | (is_read & (leader >= 0))
     is_whole = F.col("topic").isNotNull() & F.col("node_id").isNotNull() & says
     return events.where(kind.isin(STALE, NEXT, *STARTED, FOLLOWS, *WRITTEN, *READ) & is_whole).select(

@@ -141,8 +141,9 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
         placed = _placed(without_epoch)
     reported = {row["partition_epoch"] for row in without_epoch if _is_report(row)}
     lines = {(row["leader"], row["at"], row["line"]) for row in placed}
-    # leaders with changes of unknown leader epoch: their log is as good as none
-    changes = (row for row in without_epoch if not row["is_shown"] and not _is_report(row))
+    # leaders with changes of unknown leader epoch: their log is as good as none; what was refused changed nothing
+    written = (row for row in without_epoch if row["is_accepted"] is not False)
+    changes = (row for row in written if not row["is_shown"] and not _is_report(row))
     uncovered = {row["leader"] for row in changes if (row["leader"], row["at"], row["line"]) not in lines}
 
     def observations() -> Iterator[EpochObservation]:

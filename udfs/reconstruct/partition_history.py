@@ -236,8 +236,7 @@ def _close(
             while len(term.steps) > max(following_start - start, 1) and term.steps[-1].change is not None:
                 term.steps.pop()
             is_counted = len(term.steps) == following_start - start
-        elif term.steps[-1].change is not None and not following.begins_with <= set(term.steps[-1].isr):
-            # the controller read another ISR, or elected a replica that was not in it: which one is unknown
+        elif term.steps[-1].change is not None and _speaks_against_last(following, term):
             term.steps.pop()
             is_certain = False
     if not is_counted and term.ends_in_doubt:
@@ -249,6 +248,18 @@ def _close(
     is_last = last + 1 not in reported if last is not None else not reported
     is_certain = is_certain and is_gapless and is_last
     return states, last + 1 if is_certain and last is not None else None, is_certain
+
+
+def _speaks_against_last(following: _LeaderTerm, term: _LeaderTerm) -> bool:
+    """Whether the leader epoch behind one shows that its leader's last change may never have been written.
+
+    It has replicas in sync that the change left out: the controller read another ISR, or elected one that was not in
+    it. If they were in none before either, it elected one that was not in it, whether the change was written or not.
+    """
+    if following.begins_with <= set(term.steps[-1].isr):
+        return False
+    was_in_sync = any(following.begins_with <= set(step.isr) for step in term.steps[:-1])
+    return was_in_sync or not term.is_covered_to(following.began)
 
 
 def _is_whole(term: _LeaderTerm, lines: Sequence[EpochObservation | None]) -> bool:

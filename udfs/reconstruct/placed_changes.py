@@ -23,7 +23,7 @@ MOST_ROUNDS = 10
 
 class EpochBound(NamedTuple):
     """What one line shows of a partition at a time (microseconds): that a leader epoch had begun by then, or, where
-    that is None, only who led then, or that its node began another one (`is_known`).
+    that is None, only who led then, or that its node began another one (`is_known`), and who leads in that.
 
     `is_written`: the controller wrote it right then, so that there was one less before. `is_known`: the node that
     logged it, `node_id`, had begun it itself, and no later one. `leader` and `isr` as far as the line has them. `key`
@@ -114,9 +114,10 @@ class _Point:
     """A line on a partition's way through leader epochs: at its time these were between `least` and `most`.
 
     `leader` led then. `known`: the leader epoch that its node had begun by then. `is_next`: its node began another one
-    then; `least` and `most` are of that one, and others may have been written since. `is_fixed`: the controller wrote
-    it then. `change`: its number. `before`: the change that its node logged before, in an earlier leader epoch; `after`
-    the other way round. `first` and `last` are keys of the bounds from which `least` and `most` come.
+    then; `leader`, `least` and `most` are of that one, and others may have been written since. `is_fixed`: the
+    controller wrote it then. `change`: its number. `before`: the change that its node logged before, in an earlier
+    leader epoch; `after` the other way round. `first` and `last` are keys of the bounds from which `least` and `most`
+    come.
     """
 
     at: int
@@ -138,7 +139,7 @@ def _point_of(bound: EpochBound) -> _Point:
     """A bound as a point. Who leads in a leader epoch that had only begun by then may not lead any more."""
     epoch, key = bound.leader_epoch, bound.key
     if epoch is None and bound.is_known:
-        return _Point(bound.at, bound.node_id, None, is_next=True, first=key, last=key)
+        return _Point(bound.at, bound.node_id, bound.leader, is_next=True, first=key, last=key)
     if epoch is None:
         most, last = (inf, None) if bound.limit is None else (bound.limit, key)
         return _Point(bound.at, bound.node_id, bound.leader, most=most, last=last)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from random import Random
 from typing import Any
 
 import pytest
 
 from jobs.timelines.partition_history import EPOCH_OBSERVATIONS, ordered_rows
-from udfs.reconstruct.placed_changes import EpochBound, LeaderChange, Placed, placed_changes
+from udfs.reconstruct.placed_changes import EpochBound, LeaderChange, Place, placed_changes
 
 S = 1_000_000
 """Microseconds in a second; cases are told in seconds."""
@@ -204,20 +205,20 @@ def test_leader_epochs_of_changes(name: str) -> None:
     lines, changes, expected = CASES[name]
     bounds = [bound(line, key) for key, line in enumerate(lines.splitlines())]
     placed = placed_changes([change(line) for line in changes.splitlines()], bounds)
-    assert [place and place.leader_epoch for place in placed] == expected
+    assert [place.leader_epoch for place in placed] == expected
 
 
 def test_a_place_names_the_lines_that_leave_no_other() -> None:
     lines = ["3 written @0 by 9", "4 written @1 by 9", "5 written @9 by 9", "6 written @12 by 9"]
     bounds = [bound(line, key) for key, line in enumerate(lines)]
-    assert placed_changes([change("1 makes 1,2 -> 1 @5")], bounds) == [Placed(4, keys=(1, 2))]
+    assert placed_changes([change("1 makes 1,2 -> 1 @5")], bounds) == [Place(4, keys=(1, 2), least=4, most=4)]
 
 
 def test_a_hole_in_the_writers_log_may_have_had_the_change_that_it_goes_on_from() -> None:
     lines = ["0 known @17 by 4", "1 written @34 by 9 (4 leads 0,4)", "2 written @35.2 by 9 (4 leads 0,4)"]
     changes = [change("4 makes 1,4 -> 0,1,4 @24")._replace(covered_until=30 * S), change("4 makes 0,4 -> 0,1,4 @34.04")]
     placed = placed_changes(changes, [bound(line, key) for key, line in enumerate(lines)])
-    assert [place and place.leader_epoch for place in placed] == [0, None]
+    assert [place.leader_epoch for place in placed] == [0, None]
 
 
 def row(**values: object) -> dict[str, object]:
@@ -322,5 +323,7 @@ def test_no_change_of_a_simulated_partition_has_a_wrong_place() -> None:
         for changes, epochs, bounds in [simulated(seed)]
         for place, epoch in zip(placed_changes(changes, bounds), epochs, strict=True)
     ]
-    assert [(place, epoch) for place, epoch in places if place is not None and place.leader_epoch != epoch] == []
-    assert sum(place is not None for place, _ in places) > 0.3 * len(places)
+    assert [(place, epoch) for place, epoch in places if place.leader_epoch not in (None, epoch)] == []
+    assert [(place, epoch) for place, epoch in places if not place.least <= epoch <= place.most] == []
+    assert sum(place.leader_epoch is not None for place, _ in places) > 0.3 * len(places)
+    assert sum(place.leader_epoch is None and place.most < inf for place, _ in places) > 0.2 * len(places)

@@ -5,7 +5,7 @@ Rows stream in the order of their partition's history; one leader epoch of one p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from jobs.timelines.row_streams import map_rows
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, INT, LONG, PARTITION_KEY, TEXT, TIME, column
 from udfs.reconstruct.epoch_observations import EpochObservation, OrderedState
 from udfs.reconstruct.partition_history import ordered_states
-from udfs.reconstruct.placed_changes import EpochBound, LeaderChange, placed_changes
+from udfs.reconstruct.placed_changes import EpochBound, LeaderChange, Place, placed_changes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -131,20 +131,16 @@ def _states(key: dict[str, Any], rows: Iterable[dict[str, Any]], most_evidence: 
     held: dict[int, dict[str, Any]] = {}
     by_epoch = groupby(rows, key=lambda row: row["leader_epoch"] is None)  # rows without leader epoch come first
     without_epoch: list[dict[str, Any]] = []
-    placed: list[dict[str, Any]] = []
     with_epoch: Iterable[dict[str, Any]] = ()
     for is_unknown, group in by_epoch:
         if not is_unknown:
             with_epoch = group
             break
         without_epoch = list(group)
-        placed = _placed(without_epoch)
+    places = _places(without_epoch)
+    placed = _placed(without_epoch, places)
     reported = {row["partition_epoch"] for row in without_epoch if _is_report(row)}
-    lines = {(row["leader"], row["at"], row["line"]) for row in placed}
-    # leaders with changes of unknown leader epoch: their log is as good as none; what was refused changed nothing
-    written = (row for row in without_epoch if row["is_accepted"] is not False)
-    changes = (row for row in written if not row["is_shown"] and not _is_report(row))
-    uncovered = {row["leader"] for row in changes if (row["leader"], row["at"], row["line"]) not in lines}
+    uncovered = _uncovered(without_epoch, places)
 
     def observations() -> Iterator[EpochObservation]:
         in_order = merge(placed, with_epoch, key=lambda row: (row["leader_epoch"], row["at"], row["line"]))
@@ -166,9 +162,8 @@ def _is_report(row: dict[str, Any]) -> bool:
     return row["partition_epoch"] is not None and bool(row["is_accepted"])
 
 
-def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of rows without leader epoch the changes whose leader epoch others leave no choice about, with it, in its
-    order."""
+def _places(rows: Sequence[dict[str, Any]]) -> dict[int, Place]:
+    """Of rows without leader epoch the places of leaders' changes, by their number in the rows."""
     bounds = [
         EpochBound(
             row["at"], row["shown_epoch"], row["node_id"], bool(row["is_written"]), bool(row["is_known"]),
@@ -177,28 +172,51 @@ def _placed(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         for number, row in enumerate(rows)
         if row["is_shown"]
     ]  # fmt: skip
-    changes = [row for row in rows if row["isr_before"] is not None and row["is_accepted"] and row["writes"]]
-    if not bounds or not changes:
-        return []
+    numbers = [
+        n for n, row in enumerate(rows) if row["isr_before"] is not None and row["is_accepted"] and row["writes"]
+    ]
+    if not bounds or not numbers:
+        return {}
     written = [
         LeaderChange(
             r["at"], r["leader"], tuple(r["isr_before"]), tuple(r["isr"] or ()), r["covered_until"],
             None if r["is_doubtful"] else r["process"],
         )
-        for r in changes
+        for r in (rows[n] for n in numbers)
     ]  # fmt: skip
+    return dict(zip(numbers, placed_changes(written, bounds), strict=True))
+
+
+def _placed(rows: Sequence[dict[str, Any]], places: Mapping[int, Place]) -> list[dict[str, Any]]:
+    """Of rows without leader epoch the changes whose leader epoch others leave no choice about, with it, in its
+    order."""
     placed = []
-    for row, place in zip(changes, placed_changes(written, bounds), strict=True):
-        if place is not None:
-            lines = [line for number in place.keys for line in rows[number]["evidence"] or ()]
+    for number, place in places.items():
+        if place.leader_epoch is not None:
+            row = rows[number]
+            lines = [line for key in place.keys for line in rows[key]["evidence"] or ()]
             of_place = {"leader_epoch": place.leader_epoch, "inferred": True}
             placed.append(row | of_place | {"evidence": [*(row["evidence"] or ()), *lines]})
     return sorted(placed, key=lambda row: (row["leader_epoch"], row["at"], row["line"]))
 
 
-def _observation(row: dict[str, Any], number: int, uncovered: Collection[int]) -> EpochObservation:
-    """A row with its leader epoch. The logs of `uncovered` leaders count as missing."""
-    is_covered = row["covered_since"] is not None and row["leader"] not in uncovered
+def _uncovered(rows: Sequence[dict[str, Any]], places: Mapping[int, Place]) -> dict[int, list[Place]]:
+    """By leader, where its log is as good as none: it has changes there of which nobody knows the leader epoch. What
+    was refused changed nothing."""
+    uncovered: dict[int, list[Place]] = {}
+    for number, row in enumerate(rows):
+        place = places.get(number, Place())
+        is_change = row["is_accepted"] is not False and not row["is_shown"] and not _is_report(row)
+        if is_change and place.leader_epoch is None:
+            uncovered.setdefault(row["leader"], []).append(place)
+    return uncovered
+
+
+def _observation(row: dict[str, Any], number: int, uncovered: Mapping[int, Sequence[Place]]) -> EpochObservation:
+    """A row with its leader epoch; `uncovered`: see `_uncovered`."""
+    places = uncovered.get(row["leader"], ())
+    is_covered = not any(place.least <= row["leader_epoch"] <= place.most for place in places)
+    is_covered = is_covered and row["covered_since"] is not None
     return EpochObservation(
         row["leader_epoch"],
         row["at"],

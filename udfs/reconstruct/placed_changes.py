@@ -61,22 +61,25 @@ class LeaderChange(NamedTuple):
     process: int | None = None
 
 
-class Placed(NamedTuple):
-    """The leader epoch of a change, and the keys of bounds that leave no other."""
+class Place(NamedTuple):
+    """The leader epoch of a change, and the keys of bounds that leave no other; None where they leave a choice, or
+    contradict each other. It is one from `least` to `most` in any case."""
 
-    leader_epoch: int
-    keys: tuple[int, ...]
+    leader_epoch: int | None = None
+    keys: tuple[int, ...] = ()
+    least: float = 0
+    most: float = inf
 
 
-def placed_changes(changes: Sequence[LeaderChange], bounds: Sequence[EpochBound]) -> list[Placed | None]:
-    """The leader epoch of each change; None where bounds leave a choice, or contradict each other.
+def placed_changes(changes: Sequence[LeaderChange], bounds: Sequence[EpochBound]) -> list[Place]:
+    """The place of each change.
 
     Lines of other nodes count from CLOCKS_US away on, for clocks differ.
 
     >>> begun = EpochBound(0, leader_epoch=4, leader=1, isr=(1, 2), is_written=True, key=7)
     >>> over = EpochBound(9_000_000, leader_epoch=5, leader=2, is_written=True, key=8)
     >>> placed_changes([LeaderChange(4_000_000, 1, (1, 2), (1,))], [begun, over])
-    [Placed(leader_epoch=4, keys=(7, 8))]
+    [Place(leader_epoch=4, keys=(7, 8), least=4, most=4)]
     """
     leaders = _leaders_of(bounds)
     points = [*(_point_of(bound) for bound in bounds if bound.adds is None), *_points_of(changes, bounds)]
@@ -84,14 +87,14 @@ def placed_changes(changes: Sequence[LeaderChange], bounds: Sequence[EpochBound]
     points = _without_contradicted(points, leaders, by_changes=False)
     points = _without_contradicted(points, leaders, by_changes=True)
     if any(point.least > point.most for point in points):
-        return [None] * len(changes)
+        return [Place()] * len(changes)
     bound_to = _bound_to(points)
-    places: list[Placed | None] = [None] * len(changes)
+    places = [Place()] * len(changes)
     for point in points:
         if point.change is not None:
             place = _place(point, leaders, bounds, changes)
-            is_alone = place is not None and bound_to.get(place.leader_epoch, {point.leader}) == {point.leader}
-            places[point.change] = place if is_alone else None
+            is_alone = place.leader_epoch is None or bound_to.get(place.leader_epoch, {point.leader}) == {point.leader}
+            places[point.change] = place if is_alone else Place()
     return places
 
 
@@ -310,16 +313,18 @@ def _place(
     leaders: Mapping[int, set[int]],
     bounds: Sequence[EpochBound],
     changes: Sequence[LeaderChange],
-) -> Placed | None:
-    """Where a change has its place, if one leader epoch is left: by its bounds, or by the ISR that it starts from."""
+) -> Place:
+    """Where a change has its place: in one leader epoch, if its bounds, or the ISR that it starts from, leave one."""
+    place = Place(least=point.least, most=point.most)
     if point.change is None or point.most == inf:
-        return None
+        return place
     epochs = [e for e in range(int(point.least), int(point.most) + 1) if _may_lead(point, e, leaders)]
     if len(epochs) > 1:
         epochs = _starts_in(changes[point.change], epochs, bounds, changes)
     if len(epochs) != 1:
-        return None
-    return Placed(epochs[0], tuple(key for key in (point.first, point.last) if key is not None))
+        return place
+    keys = tuple(key for key in (point.first, point.last) if key is not None)
+    return place._replace(leader_epoch=epochs[0], keys=keys)
 
 
 def _starts_in(

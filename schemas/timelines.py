@@ -83,7 +83,7 @@ PARTITION_TIMELINE = table(
         INT,
         "Number of states between the row before and this one that are not rows, because no line contains them in full "
         "or lines contradict each other; then `until` of the row before is not certain.",
-        null="partition epochs are unknown",
+        null="partition epochs are unknown, and so is whether there are any",
     ),
     EVIDENCE_COLUMN,
 )

@@ -210,6 +210,29 @@ def test_elections(elections: DataFrame, same: Same) -> None:
     same(elections, HELD)
 
 
+# 0.8: lines print no versions, but of the first no other state can have been in between
+FOLLOWED = """
+topic | partition | incarnation | leader | leader_epoch | isr | replicas | since    | until    | missing_before
+next  | 0         | 0           | 1      | 4            | 1,2 | 1,2,3    | 10:00:00 | 10:00:01 |
+next  | 0         | 0           | 3      | 5            | 3   | 1,2,3    | 10:00:01 |          | 0
+other | 0         | 0           | 1      | 4            | 1,2 | 1,2,3    | 10:00:00 | 10:00:01 |
+other | 0         | 0           | 3      | 5            | 3   | 1,2,3    | 10:00:01 |          |
+"""
+
+
+def test_the_isr_before_an_election_that_follows_right_away(frame: Frame, same: Same) -> None:
+    followed = states(frame, FOLLOWED).withColumn("ordinal", F.col("leader_epoch").cast("long"))
+    spans = known_spans(frame, "9 | controller | 10:00:00 | 10:01:00", "node_id")
+    events, topics = frame(EVENTS, DECISIONS), frame(TOPIC_TIMELINE, TOPICS)
+    of_these = to_elections(followed, events, topics, spans, EvidenceKinds()).where("topic IN ('next', 'other')")
+    same(
+        of_these,
+        """topic | leader_epoch | isr_before | unclean
+           next  | 5            | 1,2        | true
+           other | 5            |            |""",
+    )
+
+
 KNOWN_THEN = """
 topic | partition | incarnation | leader | leader_epoch | partition_epoch | isr | replicas | since        | missing_before | evidence
 # the controller that failed, node 9, logged the state of then itself; node 2 shows the next one late

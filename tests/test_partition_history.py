@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -407,6 +408,33 @@ def test_a_state_names_what_proves_it() -> None:
     assert [s.proofs for s in ordered_states(evidence(observations))] == [(0,), (1,), (1, 2)]
 
 
+def test_a_state_behind_leader_epochs_that_only_began_follows_none() -> None:
+    """How many writes there were is known, but not what each of them was."""
+    observations = evidence(
+        """3 @1: 1 leads 1,2 #5
+           4 @9: 2 begins
+           6 @12: 2 leads 2"""
+    )
+    assert [(s.leader_epoch, s.follows) for s in ordered_states(observations)] == [(3, False), (6, False)]
+
+
+def test_states_that_follow_right_away_without_partition_epochs() -> None:
+    """A leader's change follows what it starts from; what the controller writes in the next leader epoch does if no
+    change of the leader before can be missing, as none is without a leader."""
+    observations = evidence(
+        """3 @1: 1 leads 1,2,3 long there
+           3 @5: 1 makes 1,2,3 -> 1,2 long there
+           4 @9: -1 leads 1,2 long there
+           5 @20: 1 leads 1 long there
+           6 @25: refreshed
+           8 @30: 2 leads 2 long there"""
+    )
+    assert [s.partition_epoch for s in ordered_states(observations)] == [None] * 6
+    assert [s.follows for s in ordered_states(observations)] == [False, True, True, True, True, False]
+    without_log = [replace(o, coverage=None) for o in observations]
+    assert [s.follows for s in ordered_states(without_log)] == [False, True, False, False, False]
+
+
 # ---- any history ----------------------------------------------------------------------------------------------------
 @st.composite
 def incarnations(draw: st.DrawFn) -> list[tuple[int, int, int, tuple[int, ...], tuple[int, ...] | None]]:
@@ -438,16 +466,19 @@ def test_an_incarnation_logged_in_full_is_rebuilt(
         EpochObservation(epoch, at, leader, isr, isr_before=was, coverage=ALL_THE_TIME)
         for epoch, at, leader, isr, was in states
     ]
-    assert [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in ordered_states(observations)] == [
-        row[:4] for row in states
-    ]
+    rebuilt = [*ordered_states(observations)]
+    assert [(s.leader_epoch, s.partition_epoch, s.leader, s.isr) for s in rebuilt] == [row[:4] for row in states]
+    assert all(s.follows for s in rebuilt[1:])
+    unnumbered = [*ordered_states(replace(o, is_of_creation=False) for o in observations)]
+    assert [(s.partition_epoch, s.follows) for s in unnumbered] == [(None, n > 0) for n in range(len(states))]
 
 
 @given(incarnations(), st.data())
 def test_an_incarnation_logged_in_part_is_never_rebuilt_wrong(
     states: list[tuple[int, int, int, tuple[int, ...], tuple[int, ...] | None]], data: st.DataObject
 ) -> None:
-    """Whatever is left out: a partition epoch that is given is right, and each state was one."""
+    """Whatever is left out: a partition epoch that is given is right, each state was one, and before one that
+    follows the one before none is missing."""
     lines = data.draw(
         st.lists(st.sampled_from(["missing", "logged", "printed"]), min_size=len(states), max_size=len(states))
     )
@@ -462,10 +493,14 @@ def test_an_incarnation_logged_in_part_is_never_rebuilt_wrong(
         elif how == "logged":
             observations.append(EpochObservation(epoch, at, leader, isr, isr_before=was, coverage=coverage))
     true = {row[:4] for row in states}
-    values = {(epoch, leader, isr) for epoch, _, leader, isr, _ in states}
+    values = [(epoch, leader, isr) for epoch, _, leader, isr, _ in states]
+    steps, before = {*pairwise(values)}, None
     for s in ordered_states(observations):
-        assert (s.leader_epoch, s.leader, s.isr) in values
+        value = (s.leader_epoch, s.leader, s.isr)
+        assert value in values
         assert s.partition_epoch is None or (s.leader_epoch, s.partition_epoch, s.leader, s.isr) in true
+        assert not s.follows or (before, value) in steps
+        before = value
 
 
 def test_a_state_from_which_only_an_unwritten_change_starts_is_proved_by_it() -> None:

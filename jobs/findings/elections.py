@@ -163,14 +163,15 @@ def _committed_elections(states: DataFrame) -> DataFrame:
 def _is_next(order: WindowSpec) -> Column:
     """Whether a state follows the one before right away; null unknown.
 
-    Where lines print no partition epochs (ZooKeeper), it does if that had no leader, and the leader epoch before:
-    without a leader only the controller writes, and raises the leader epoch each time.
+    Where lines print no partition epochs (ZooKeeper), it does if none is missing in between all the same, or if that
+    had no leader, and the leader epoch before: without a leader only the controller writes, and raises the leader epoch
+    each time.
     """
     epoch_before, leader_before = F.lag("partition_epoch").over(order), F.lag("leader").over(order)
-    is_next_epoch = F.lag("leader_epoch").over(order) + 1 == F.col("leader_epoch")
-    return F.when(
-        epoch_before.isNull() | F.col("partition_epoch").isNull(), (leader_before == -1) & is_next_epoch
-    ).otherwise(epoch_before + 1 == F.col("partition_epoch"))
+    is_next = (leader_before == -1) & (F.lag("leader_epoch").over(order) + 1 == F.col("leader_epoch"))
+    is_next |= leader_before.isNotNull() & F.coalesce(F.col("missing_before") == 0, F.lit(False))
+    by_number = epoch_before + 1 == F.col("partition_epoch")
+    return F.when(by_number.isNull(), is_next).otherwise(by_number)
 
 
 def _is_next_epoch() -> Column:

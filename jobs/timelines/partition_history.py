@@ -88,6 +88,7 @@ STATES_BY_STEP = T.StructType(
         column("replicas", IDS, "Assignment that was logged first; null not logged."),
         column("replicas_at", TIME, "When that assignment was logged."),
         column("inferred", FLAG, "No line states it, but it follows; null: a line states it."),
+        column("follows", FLAG, "No state between the one before and this one is missing; null: not known."),
         EVIDENCE_COLUMN,
     ]
 )
@@ -256,6 +257,7 @@ def _row(state: OrderedState, proofs: list[dict[str, Any]], most_evidence: int) 
         "replicas": replicas,
         "replicas_at": replicas_at,
         "inferred": (bool(in_time) and all(row.get("inferred") for row in in_time)) or None,
+        "follows": state.follows or None,
         "evidence": lines[:most_evidence],
     }
 

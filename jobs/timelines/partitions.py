@@ -73,7 +73,8 @@ def _states_of_alike(
         states = checkpointed(with_following_states(states, topics, facts, evidence.kraft))
     if evidence.zk is not None:
         states = with_states_of_removals(states, facts.coverage_by_leader, evidence.zk)
-    states = states.withColumn("ordinal", F.col("partition_epoch").cast("long"))
+    by_number = {"ordinal": F.col("partition_epoch").cast("long"), "follows": F.lit(None).cast("boolean")}
+    states = states.withColumns(by_number)
     if evidence.unnumbered is not None:
         states = checkpointed(states)
         states = with_unnumbered_states(states, evidence.unnumbered, evidence.zk, evidence.incarnations, facts)
@@ -102,12 +103,14 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
     timed = with_until(complete, topics).withColumns(
         {
             "previous_leader_epoch": F.lead("leader_epoch").over(backwards),
-            "adjacent": F.coalesce(
-                F.lead("partition_epoch").over(backwards) + 1 == F.col("partition_epoch"), F.lit(False)
+            "missing_before": F.coalesce(
+                F.col("partition_epoch") - 1 - F.lead("partition_epoch", 1, -1).over(backwards),
+                F.when(F.col("follows"), 0),
             ),
-            "missing_before": F.col("partition_epoch") - 1 - F.lead("partition_epoch", 1, -1).over(backwards),
         }
     )
+    is_next = F.col("previous_leader_epoch").isNotNull() & (F.col("missing_before") == 0)
+    timed = timed.withColumn("adjacent", F.coalesce(is_next, F.lit(False)))
     return timed.withColumns(
         {
             "availability": availability(settings),

@@ -55,7 +55,8 @@ class EpochObservation:
 class OrderedState:
     """One committed state, the `step`-th of its leader epoch from 0, and the keys of what proves it.
 
-    `since` is the time of its own first proof. The partition epoch is None where it is not known.
+    `since` is the time of its own first proof. The partition epoch is None where it is not known. `follows`: no state
+    between the one before and this one is missing; false if that is not known.
     """
 
     leader_epoch: int
@@ -66,6 +67,7 @@ class OrderedState:
     by_leader: bool
     since: int
     proofs: tuple[int, ...]
+    follows: bool = False
 
 
 def not_over(observations: Sequence[EpochObservation]) -> list[EpochObservation]:

@@ -141,6 +141,7 @@ def _states_by_terms(observations: Iterable[EpochObservation], reported: Collect
     begun: list[EpochObservation] = []  # first lines of the leader epochs since, of which there are no others
     # partition epoch of the controller's next write, if all writes so far are known
     next_epoch: int | None = None
+    follows = False  # whether no state is missing before the controller's write that began `before`
     for number, (leader_epoch, group) in enumerate(groupby(observations, key=lambda o: o.leader_epoch)):
         rows = list(group) if number else not_over(list(group))
         if not rows:
@@ -150,15 +151,16 @@ def _states_by_terms(observations: Iterable[EpochObservation], reported: Collect
             continue
         term = _term(leader_epoch, rows)
         if before is not None and begun:
-            states, next_epoch = _close_begun(before, next_epoch, begun, term, reported)
+            states, next_epoch = _close_begun(before, next_epoch, follows, begun, term, reported)
             yield from states
-            begun = []
+            begun, follows = [], False
         elif before is None:
             is_first = leader_epoch == 0 and any(o.is_of_creation for o in rows)
             next_epoch = 0 if is_first and term is not None else None
         else:
-            states, next_epoch, is_certain = _close(before, next_epoch, term, reported)
+            states, next_epoch, is_certain = _close(before, next_epoch, follows, term, reported)
             yield from states
+            follows = is_certain
             # refreshed: the leader epoch, and nothing else
             if term is not None and not term.steps and is_certain:
                 term.leader, term.coverage = before.leader, before.coverage
@@ -166,9 +168,9 @@ def _states_by_terms(observations: Iterable[EpochObservation], reported: Collect
                 term.observations = [replace(o, leader=term.leader, isr=states[-1].isr) for o in term.observations]
         before = term if term is not None and term.steps else None
     if before is not None and begun:
-        yield from _close_begun(before, next_epoch, begun, None, reported)[0]
+        yield from _close_begun(before, next_epoch, follows, begun, None, reported)[0]
     elif before is not None:
-        yield from _close(before, next_epoch, None, reported)[0]
+        yield from _close(before, next_epoch, follows, None, reported)[0]
 
 
 def _term(leader_epoch: int, rows: list[EpochObservation]) -> _LeaderTerm | None:
@@ -220,7 +222,7 @@ def _chain(changes: list[EpochObservation]) -> list[DraftStep]:
 
 
 def _close(
-    term: _LeaderTerm, next_epoch: int | None, following: _LeaderTerm | None, reported: Collection[int]
+    term: _LeaderTerm, next_epoch: int | None, follows: bool, following: _LeaderTerm | None, reported: Collection[int]
 ) -> tuple[list[OrderedState], int | None, bool]:
     """States of one leader epoch, the partition epoch of the next write if known, and whether the last is certain."""
     start = next_epoch if next_epoch is not None and term.is_covered_from_start and term.fits(next_epoch) else None
@@ -242,7 +244,7 @@ def _close(
     if not is_counted and term.ends_in_doubt:
         term.steps.pop()
         is_certain = False
-    states, is_gapless = _states(term, start)
+    states, is_gapless = _states(term, start, follows=follows)
     last = states[-1].partition_epoch
     # what a leader reports in an unknown leader epoch may have followed
     is_last = last + 1 not in reported if last is not None else not reported
@@ -276,6 +278,7 @@ def _is_whole(term: _LeaderTerm, lines: Sequence[EpochObservation | None]) -> bo
 def _close_begun(
     term: _LeaderTerm,
     next_epoch: int | None,
+    follows: bool,
     begun: Sequence[EpochObservation],
     following: _LeaderTerm | None,
     reported: Collection[int],
@@ -283,7 +286,7 @@ def _close_begun(
     """States of one leader epoch and of those behind it of which only a first line is known, and the partition epoch of
     the write that begins `following`, if it is known."""
     steps = len(term.steps)
-    states = _close(term, next_epoch, _term(begun[0].leader_epoch, [begun[0]]), reported)[0]
+    states = _close(term, next_epoch, follows, _term(begun[0].leader_epoch, [begun[0]]), reported)[0]
     last, lines = states[-1], [*begun, *([following.oldest] if following is not None else ())]
     known = next((n for n in range(len(lines), 0, -1) if _is_whole(term, lines[:n])), 0)
     if reported or not known or len(term.steps) < steps or any(step.after_hole for step in term.steps):
@@ -306,8 +309,12 @@ def _close_begun(
     return states, place(following.leader_epoch) if following is not None else None
 
 
-def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], bool]:
-    """States in order, the first with partition epoch `start`, and whether none before the last is missing."""
+def _states(term: _LeaderTerm, start: int | None, *, follows: bool) -> tuple[list[OrderedState], bool]:
+    """States in order, the first with partition epoch `start`, and whether none before the last is missing.
+
+    `follows`: whether the controller's write follows the state before. A leader's change follows the state that it
+    starts from.
+    """
     length = term.length
     drafts = _drafts(term, start)
     chain = len(drafts)
@@ -317,8 +324,10 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
             index.put(observation, observation.isr)
     drafts = _in_order(drafts, chain, start)
     states: list[OrderedState] = []
+    places = {id(step): place for place, step in enumerate(term.steps)}
+    place_before = -1 if follows and term.is_covered_from_start else None
     for draft in drafts:
-        proofs = draft.proofs
+        proofs, place = draft.proofs, places.get(id(draft.step))
         # a state that only a change shows that starts from it, written or not
         if not proofs:
             starting = (change for change in term.changes if change.isr_before == draft.step.isr)
@@ -329,11 +338,21 @@ def _states(term: _LeaderTerm, start: int | None) -> tuple[list[OrderedState], b
         by_leader = draft.step.change is not None
         if draft.step is term.steps[0] and not by_leader and term.begin is not None and term.is_covered_from_start:
             proofs = [term.begin, *proofs]  # no change of the leader before its first one is missing
+        is_next = place_before is not None and place == place_before + 1 and not draft.step.after_hole
+        place_before = place
         since = min(proof.at for proof in proofs)
         keys = tuple(proof.key for proof in proofs)
         states.append(
             OrderedState(
-                term.leader_epoch, len(states), draft.epoch, term.leader, draft.step.isr, by_leader, since, keys
+                term.leader_epoch,
+                len(states),
+                draft.epoch,
+                term.leader,
+                draft.step.isr,
+                by_leader,
+                since,
+                keys,
+                is_next,
             )
         )
     return states, len(states) == length == len(term.steps)

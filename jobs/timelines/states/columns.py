@@ -37,7 +37,15 @@ NUMBERED_STATES = T.StructType(
 )
 """States by partition epoch, one row each."""
 
-ORDERED_STATES = T.StructType([*NUMBERED_STATES, column("ordinal", LONG, "Orders the states of an incarnation.")])
+ORDERED_STATES = T.StructType(
+    [
+        *NUMBERED_STATES,
+        column("ordinal", LONG, "Orders the states of an incarnation."),
+        column(
+            "follows", FLAG, "No state between the one before and this one is missing; null: not known but by epochs."
+        ),
+    ]
+)
 """The same, and states without partition epoch, one row per HISTORY and ordinal; in rows of contradictions null."""
 
 WRITE = struct(at=TIME, replicas=IDS)

@@ -52,7 +52,7 @@ class Faults:
         """Create the topics, then break the cluster for so long, then mend it and shut it down."""
         self.log("cluster_up")
         for name, (assigned, config) in TOPICS.items():
-            self.create(name, assigned, config)
+            self.create(name, [[*replicas] for replicas in assigned], config)
         self._produce_for(6)
         kinds: list[tuple[Callable[[], None], int]] = [
             (self.crash, 5), (self.freeze, 5), (self.stop, 5), (self.break_controller, 2), (self.reassign, 4),

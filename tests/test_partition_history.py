@@ -494,13 +494,15 @@ def test_an_incarnation_logged_in_part_is_never_rebuilt_wrong(
             observations.append(EpochObservation(epoch, at, leader, isr, isr_before=was, coverage=coverage))
     true = {row[:4] for row in states}
     values = [(epoch, leader, isr) for epoch, _, leader, isr, _ in states]
-    steps, before = {*pairwise(values)}, None
-    for s in ordered_states(observations):
-        value = (s.leader_epoch, s.leader, s.isr)
-        assert value in values
-        assert s.partition_epoch is None or (s.leader_epoch, s.partition_epoch, s.leader, s.isr) in true
-        assert not s.follows or (before, value) in steps
-        before = value
+    rebuilt = [*ordered_states(observations)]
+    for state in rebuilt:
+        assert (state.leader_epoch, state.leader, state.isr) in values
+        numbered = (state.leader_epoch, state.partition_epoch, state.leader, state.isr)
+        assert state.partition_epoch is None or numbered in true
+    assert not any(state.follows for state in rebuilt[:1])
+    steps = pairwise((state.leader_epoch, state.leader, state.isr) for state in rebuilt)
+    following = {step for step, state in zip(steps, rebuilt[1:], strict=True) if state.follows}
+    assert following <= {*pairwise(values)}
 
 
 def test_a_state_from_which_only_an_unwritten_change_starts_is_proved_by_it() -> None:

@@ -437,6 +437,26 @@ def test_a_state_is_as_old_as_the_step_that_made_it() -> None:
     assert explained(case).states[6].step == 1
 
 
+def test_a_state_of_which_it_is_not_known_what_made_it_is_as_old_as_the_first_step_behind_it() -> None:
+    """orders-4 of 3.4.1: 1 is fenced, and the first line about the ISR without it comes as it returns.
+
+    The leader's log had ended, so it may have taken 1 out itself before; but not later, for 1 was out then. If no step
+    came between the state before and the line, nothing is surely behind the state.
+    """
+    states = [known(7, 4, 4, [0, 1, 4], 0, [4, 0, 1]), known(8, 4, 5, [0, 4], 31)]
+
+    def dated_by(*steps: ControllerStep) -> object:
+        rows, logged = [(*state, True, False) for state in states], [(FIRST, LAST * SECOND, True)]
+        follows = following_rows(rows, list(steps), RAISES, [], logged, None)
+        assert follows is not None
+        return follows[1][0][5:]
+
+    fencing = [(101, "c", 200)]
+    able = step(1, UNFENCED, 4)
+    assert dated_by(able, step(20, FENCED, 1, 11), step(30, FENCED, 7, 3)) == (20 * SECOND, fencing)
+    assert dated_by(able, step(20, FENCED, 7, 3)) == (None, None)
+
+
 PREFERRED = {  # when the task elected leaders, when the new leader's line comes -> its state is dated by the task
     "the line comes at once": (60, 60.3, True),
     "the leader's clock is behind": (60, 59.2, True),

@@ -51,7 +51,8 @@ SAME_FAILURE_US = 15_000_000
 FOLLOWING_STATE = struct(
     partition_epoch=INT, leader=INT, leader_epoch=INT, isr=IDS, replicas=IDS, at=LONG, evidence=EVIDENCE
 )
-"""What follows of one partition epoch; `at` and `evidence`: the step that made it, null where histories differ."""
+"""What follows of one partition epoch; `at` and `evidence`: the step that made it; where histories differ about that,
+of a state that lines show, too, the first step behind it in all of them; else null."""
 FOLLOWING = T.StructType(
     [T.StructField("own", FOLLOWING_STATE), T.StructField("inserted", T.ArrayType(FOLLOWING_STATE))]
 )
@@ -76,6 +77,7 @@ def following_rows(
     for broker, since, end in covered or ():
         coverage.setdefault(broker, []).append((since, end))
     states: dict[int, tuple[InferredState, ControllerStep | None]] = {}
+    shown_by: dict[int, ControllerStep] = {}
     spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged)
     first_epoch = max((step.partition_epoch or 0 for step in in_order if step.is_creation), default=0)
     for part in _without_contradictions([row for row in known if row[0] >= first_epoch]):
@@ -93,11 +95,12 @@ def following_rows(
                 has_controller_log=logged is not None, shrinks=leaders_shrinks,
             ).states  # fmt: skip
             states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
+            shown_by |= {e: own_steps[s.shown_by] for e, s in inferred.items() if s.shown_by is not None}
     epochs = [row[0] for row in known]
     last, in_order_of_epochs = max((*epochs, *states)), sorted(states)
     rows = []
     for n, (epoch, next_epoch) in enumerate(zip(epochs, [*epochs[1:], last + 1], strict=True)):
-        own = _row(*states[epoch], None) if epoch in states else None
+        own = _row(*states[epoch], None, shown_by.get(epoch)) if epoch in states else None
         # of unknown time it is as old as the first line about a later one
         proven_at = min((row[7] for row in known[n + 1 :]), default=known[n][7])
         # a damaged line may print an epoch that is far beyond all others
@@ -153,11 +156,15 @@ def _without_contradictions(known: list[Any]) -> list[list[tuple[KnownState, boo
     return [part for part in parts if part]
 
 
-def _row(state: InferredState, step: ControllerStep | None, proven_at: int | None) -> tuple[Any, ...]:
-    """A FOLLOWING_STATE, at the time of its step, else at another; with the assignment that its record prints."""
-    if step is None:
+def _row(
+    state: InferredState, step: ControllerStep | None, proven_at: int | None, shown_by: ControllerStep | None = None
+) -> tuple[Any, ...]:
+    """A FOLLOWING_STATE, at the time of its step, with the assignment that its record prints; else at that of the step
+    by which it is there, else at another."""
+    by = shown_by if step is None else step
+    if by is None:
         return (*state[:4], None, proven_at, None)
-    return (*state[:4], step.replicas, step.at, [(step.node_id, step.file_id, step.line)])
+    return (*state[:4], None if step is None else step.replicas, by.at, [(by.node_id, by.file_id, by.line)])
 
 
 following = F.udf(following_rows, T.ArrayType(FOLLOWING), useArrow=False)

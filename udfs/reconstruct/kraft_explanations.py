@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 
 class InferredState(NamedTuple):
-    """A state that all histories share; `step`: index of what made it, None where they differ about that.
+    """A state that all histories share; `step`: index of what made it, None where they differ about that; `shown_by`:
+    index of the first step at which it is there in all of them, None where it may be younger than all steps.
 
     Where all end without a leader and differ in how, the last has neither leader epoch nor ISR, and the highest of
     their partition epochs.
@@ -19,6 +20,7 @@ class InferredState(NamedTuple):
     isr: list[int] | None
     replicas: list[int] | None
     step: int | None
+    shown_by: int | None = None
 
 
 @dataclass

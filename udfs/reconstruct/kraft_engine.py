@@ -52,6 +52,13 @@ class _Node(NamedTuple):
     state: PossibleState
 
 
+class _Maker(NamedTuple):
+    """What a history has a state made by: the step at `position`, or a record of nobody before it."""
+
+    position: int
+    is_step: bool
+
+
 def explain(
     known: Sequence[KnownState],
     steps: Sequence[ControllerStep],
@@ -300,8 +307,7 @@ class _Search:
     def _conclude(self, last: set[_Node], result: Explanation, *, is_end: bool) -> None:
         """Add what all histories that end in some nodes share; they are forgotten."""
         possible: dict[int, set[PossibleState]] = {}
-        makers: dict[int, set[int | None]] = {}
-        shown_by: dict[int, int] = {}
+        makers: dict[int, set[_Maker]] = {}
         changed: dict[int, set[bool]] = {}
         nodes, open_nodes = set(last), list(last)
         while open_nodes:
@@ -311,10 +317,7 @@ class _Search:
                 is_record = before.state.partition_epoch < node.state.partition_epoch
                 is_step = before.position < node.position
                 if is_record:
-                    epoch = node.state.partition_epoch
-                    makers.setdefault(epoch, set()).add(before.position if is_step else None)
-                    # a record of nobody comes before the next step
-                    shown_by[epoch] = max(before.position, shown_by.get(epoch, 0))
+                    makers.setdefault(node.state.partition_epoch, set()).add(_Maker(before.position, is_step))
                 if is_step:
                     changed.setdefault(before.position, set()).add(is_record)
                 if before not in nodes:
@@ -323,7 +326,7 @@ class _Search:
         reached_by_all = min(node.state.partition_epoch for node in last)
         for epoch, states in possible.items():
             if epoch <= reached_by_all:
-                self._add(epoch, states, makers.get(epoch, set()), shown_by.get(epoch), result)
+                self._add(epoch, states, makers.get(epoch, set()), result)
         for position, answers in changed.items() if self.is_logged else ():
             result.changes[position] = answers.pop() if len(answers) == 1 else None
         if is_end and self.is_logged:
@@ -355,15 +358,8 @@ class _Search:
             epoch = max(node.state.partition_epoch for node in last)
             result.states[epoch] = InferredState(epoch, NO_LEADER, None, None, None, step)
 
-    def _add(
-        self,
-        epoch: int,
-        states: set[PossibleState],
-        makers: set[int | None],
-        shown_by: int | None,
-        result: Explanation,
-    ) -> None:
-        """Add a state if all histories have it; `shown_by`: the step behind which the last of them has it, or none."""
+    def _add(self, epoch: int, states: set[PossibleState], makers: set[_Maker], result: Explanation) -> None:
+        """Add a state if all histories have it."""
         alike = {(state.leader, state.leader_epoch, state.isr) for state in states}
         if len(alike) != 1 or epoch == self.known[0].partition_epoch or (epoch in result.states and not makers):
             return
@@ -372,19 +368,21 @@ class _Search:
         leader, leader_epoch, isr = alike.pop()
         assignments = {state.replicas for state in states}
         replicas = assignments.pop() if len(assignments) == 1 else None
-        is_shown = self.is_logged and shown_by is not None and shown_by < len(self.steps)
+        # the last of the histories to have it has it by then
+        shown_by = max((maker.position for maker in makers), default=len(self.steps))
+        is_shown = self.is_logged and shown_by < len(self.steps)
         result.states[epoch] = InferredState(
             epoch, leader, leader_epoch, sorted(isr), None if replicas is None else list(replicas),
             self._maker(epoch, makers), shown_by if is_shown else None,
         )  # fmt: skip
 
-    def _maker(self, epoch: int, makers: set[int | None]) -> int | None:
+    def _maker(self, epoch: int, makers: set[_Maker]) -> int | None:
         """The step that made a state in all histories; None if they differ.
 
         A preferred leader that is logged as the controller elects such leaders is one of them: that an admin asked for
         it within the same second is possible, too, but then the time differs by no more.
         """
-        steps = [position for position in makers if position is not None]
+        steps = [maker.position for maker in makers if maker.is_step]
         if len(steps) != 1:
             return None
         step, known = self.steps[steps[0]], self.shown.by_epoch.get(epoch)

@@ -76,8 +76,7 @@ def following_rows(
     coverage: dict[int, list[tuple[int, int]]] = {}
     for broker, since, end in covered or ():
         coverage.setdefault(broker, []).append((since, end))
-    states: dict[int, tuple[InferredState, ControllerStep | None]] = {}
-    shown_by: dict[int, ControllerStep] = {}
+    states: dict[int, tuple[InferredState, list[ControllerStep]]] = {}
     spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged)
     first_epoch = max((step.partition_epoch or 0 for step in in_order if step.is_creation), default=0)
     for part in _without_contradictions([row for row in known if row[0] >= first_epoch]):
@@ -94,13 +93,12 @@ def following_rows(
                 own_known, own_steps, PartitionRules(*rules), coverage, ends,
                 has_controller_log=logged is not None, shrinks=leaders_shrinks,
             ).states  # fmt: skip
-            states |= {e: (s, None if s.step is None else own_steps[s.step]) for e, s in inferred.items()}
-            shown_by |= {e: own_steps[s.shown_by] for e, s in inferred.items() if s.shown_by is not None}
+            states |= {e: (state, own_steps) for e, state in inferred.items()}
     epochs = [row[0] for row in known]
     last, in_order_of_epochs = max((*epochs, *states)), sorted(states)
     rows = []
     for n, (epoch, next_epoch) in enumerate(zip(epochs, [*epochs[1:], last + 1], strict=True)):
-        own = _row(*states[epoch], None, shown_by.get(epoch)) if epoch in states else None
+        own = _row(*states[epoch], None) if epoch in states else None
         # of unknown time it is as old as the first line about a later one
         proven_at = min((row[7] for row in known[n + 1 :]), default=known[n][7])
         # a damaged line may print an epoch that is far beyond all others
@@ -156,15 +154,17 @@ def _without_contradictions(known: list[Any]) -> list[list[tuple[KnownState, boo
     return [part for part in parts if part]
 
 
-def _row(
-    state: InferredState, step: ControllerStep | None, proven_at: int | None, shown_by: ControllerStep | None = None
-) -> tuple[Any, ...]:
-    """A FOLLOWING_STATE, at the time of its step, with the assignment that its record prints; else at that of the step
-    by which it is there, else at another."""
-    by = shown_by if step is None else step
-    if by is None:
+def _row(state: InferredState, steps: list[ControllerStep], proven_at: int | None) -> tuple[Any, ...]:
+    """A FOLLOWING_STATE, at the time of the one of `steps` that made it, with the assignment that its record prints.
+
+    Else at `proven_at`, null of a state that lines show: that one is at the time of the first step behind it.
+    """
+    index = state.shown_by if state.step is None and proven_at is None else state.step
+    if index is None:
         return (*state[:4], None, proven_at, None)
-    return (*state[:4], None if step is None else step.replicas, by.at, [(by.node_id, by.file_id, by.line)])
+    step = steps[index]
+    replicas = None if state.step is None else step.replicas
+    return (*state[:4], replicas, step.at, [(step.node_id, step.file_id, step.line)])
 
 
 following = F.udf(following_rows, T.ArrayType(FOLLOWING), useArrow=False)

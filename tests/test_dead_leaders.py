@@ -52,6 +52,21 @@ late     | 0         | 0           | 5      | 1            | 1               | 5
 none     | 0         | 0           | 4      | 0            | 0               | 4,5 | 10:00:00 | 10:04:00.2 | 9@f:35
 none     | 0         | 0           | -1     | 1            | 1               | 5   | 10:04:00.2 | 10:04:00.3 | 9@f:36
 none     | 0         | 0           | 5      | 2            | 2               | 5   | 10:04:00.3 |        | 9@f:37
+# the controller failed to elect one, and wrote the leader epoch 4, then 5: only the first and the last are in the logs
+unseen   | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:00 | 10:01:11 | 9@f:51
+unseen   | 0         | 0           | 2      | 5            | 5               | 2   | 10:01:11 |          | 9@f:52
+# more leader epochs are missing: there was no leader as it failed, and nobody knows until when
+several  | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:00 | 10:01:11 | 9@f:53
+several  | 0         | 0           | 2      | 7            | 7               | 2   | 10:01:11 |          | 9@f:54
+# no leader epoch is missing: whose election failed is not known
+next     | 0         | 0           | 2      | 3            | 3               | 2   | 10:00:00 | 10:01:11 | 9@f:55
+next     | 0         | 0           | 2      | 4            | 4               | 2   | 10:01:11 |          | 9@f:56
+# nobody of the ISR is back as the logs end
+still    | 0         | 0           | 3      | 3            | 3               | 3   | 10:00:00 |          | 9@f:57
+# 2 was in sync and is back: lines are missing
+elected  | 0         | 0           | 3      | 3            | 3               | 2,3 | 10:00:00 |          | 9@f:58
+# 5 was never lost
+alive    | 0         | 0           | 5      | 3            | 3               | 5   | 10:00:00 |          | 9@f:59
 """
 FOUND = """
 broker | stopped  | noticed_at | evidence
@@ -69,12 +84,20 @@ moving   | 0         | 0           | 10:01:00 | preferred | 1               | fa
 nobody   | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:28
 written  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:29
 at_once  | 0         | 0           | 10:01:00 | offline   | 2               | false     | 9@f:30
+unseen   | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:61
+unseen   | 0         | 0           | 10:01:05 | offline   |                 | false     | 9@f:62
+several  | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:63
+next     | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:64
+still    | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:65
+elected  | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:66
+alive    | 0         | 0           | 10:01:00 | offline   |                 | false     | 9@f:67
 """
 BROKERS = """
 broker | since    | until
 2      | 09:00:00 | 10:01:00
 2      | 10:01:09 |
 3      | 09:00:00 | 10:01:00
+5      | 09:00:00 |
 """
 OUTAGES = """
 topic   | since    | until    | duration_ms | at_least_ms | at_most_ms | last_leader | last_isr | healed_by_broker | failed_elections | evidence
@@ -85,6 +108,9 @@ written | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2      
 at_once | 10:01:00.02 | 10:01:11 | 10980    | 10980       | 10980      | 2           | 2        | 2                | 1                | 9@f:16
 found   | 10:04:00 | 10:04:00.3 | 300       | 300         | 300        | 4           | 4,5      | 5                | 0                | 6@f:41
 none    | 10:04:00.2 | 10:04:00.3 | 100     | 100         | 100        | 4           | 4,5      | 5                | 0                | 9@f:36
+unseen  | 10:01:00 | 10:01:11 | 11000       | 11000       | 11000      | 2           | 2        | 2                | 2                | 9@f:61
+several | 10:01:00 |          |             | 0           | 11000      | 2           | 2        | 2                | 1                | 9@f:63
+still   | 10:01:00 |          |             | 540000      |            | 3           | 3        |                  | 1                | 9@f:65
 """  # noqa: E501
 COVERAGE = """
 9       | controller   | 10:00:00 | 10:10:00
@@ -140,6 +166,16 @@ def test_the_story_has_the_time_without_a_leader() -> None:
         (at(10), at(20), ""),
         (at(20), at(30), "2"),
     ]
+
+
+def test_the_story_says_where_no_line_prints_the_state_without_a_leader() -> None:
+    (outage, *_) = [
+        step for step in steps_of(story(led(0, 20, 2, 3), led(20, None, 2, 5)), at(0), at(30)) if step.kind == "outage"
+    ]
+    assert (
+        outage.text == "NO LEADER: broker 2 led until then, broker 2 crashed; nobody could be elected, and no line "
+        "prints the state; ISR 2"
+    )
 
 
 def test_an_outage_that_a_state_shows_is_told_once() -> None:

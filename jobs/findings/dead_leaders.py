@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.unseen_losses import to_unseen_losses
 from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.topics import HISTORY, INCARNATION
@@ -31,17 +32,22 @@ MOST_ELECTION_MS = 15_000
 def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame, takeovers: DataFrame) -> DataFrame:
     """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, rows of `to_takeovers` -> the same, and where a leader was
     dead, from an election that failed or a takeover until the next state, a row with the leader -1, whose evidence is
-    that of the failed election or of the broker's end.
+    that of the failed election or of the broker's end; so where only the failed election shows a state without a
+    leader that was written (`to_unseen_losses`), in the leader epoch of that state.
 
     `ordinal` is a struct that orders the rows, and nothing else. Where the controller writes the leader -1 SOON after,
     nothing is added.
     """
     key = [*INCARNATION, "ordinal"]
+    unwritten = _dead_leaders(states, elections, brokers).unionByName(_found_dead(states, takeovers))
     dead = (
-        _dead_leaders(states, elections, brokers)
-        .unionByName(_found_dead(states, takeovers))
+        unwritten.withColumn("raises_epoch", F.lit(0))
+        .unionByName(to_unseen_losses(states, elections, brokers).withColumn("raises_epoch", F.lit(1)))
         .groupBy(*key)
-        .agg(F.min("failed_at").alias("failed_at"), F.min_by("failed_evidence", "failed_at").alias("failed_evidence"))
+        .agg(
+            F.min("failed_at").alias("failed_at"),
+            *(F.min_by(name, "failed_at").alias(name) for name in ("failed_evidence", "raises_epoch")),
+        )
     )
     marked = states.join(dead, key, "left")
     is_dead = F.col("failed_at").isNotNull()
@@ -51,6 +57,7 @@ def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFram
     offline = marked.where(is_dead).withColumns(
         {
             "leader": F.lit(-1),
+            "leader_epoch": F.col("leader_epoch") + F.col("raises_epoch"),
             "partition_epoch": F.lit(None).cast(states.schema["partition_epoch"].dataType),
             "since": F.col("failed_at"),
             "evidence": F.col("failed_evidence"),

@@ -105,8 +105,7 @@ def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
 
 
 def _unwritten(rows: PartitionRows) -> list[Row]:
-    """Outages of which no state says so: the controller failed to elect a leader, and wrote nothing, or at a level that
-    the logs do not have."""
+    """Outages of which no state says so: the controller failed to elect a leader; if it wrote a state, it is unseen."""
     written = {(state["incarnation"], state["since"]) for state in rows.states if state["leader"] == -1}
     led = [state for state in rows.states if state["leader"] is not None and state["leader"] >= 0]
     return [
@@ -126,23 +125,18 @@ def _unwritten(rows: PartitionRows) -> list[Row]:
 def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
     for row in _unwritten(rows):
         cause = cause_text(row)
-        what_follows = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
-        text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; nobody could be "
-        text += f"elected, and {what_follows}; ISR {brokers_text(row['last_isr'])}"
+        result = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
+        text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; "
+        text += f"nobody could be elected, and {result}; ISR {brokers_text(row['last_isr'])}"
         yield Step(row["since"], text, places(row["evidence"]), 20, "outage")
 
 
 def _is_unseen(outage: Row, rows: PartitionRows) -> bool:
     """Whether a state without a leader was written, though none is there: the leader epoch in between is missing."""
-    states = [state for state in rows.states if state["incarnation"] == outage["incarnation"]]
-    epochs = [(state["since"], state["leader_epoch"]) for state in states if state["leader_epoch"] is not None]
-    before = max((epoch for since, epoch in epochs if since < outage["since"]), default=None)
-    after = min((epoch for since, epoch in epochs if since > outage["since"]), default=None)
-    return before is not None and after is not None and after - before >= MISSING_EPOCH
-
-
-MISSING_EPOCH = 2
-"""By so much the leader epoch rises where one in between is missing."""
+    of_incarnation = (state for state in rows.states if state["incarnation"] == outage["incarnation"])
+    states = [(state["since"] > outage["since"], state["leader_epoch"] or 0) for state in of_incarnation]
+    before = max((epoch for is_later, epoch in states if not is_later), default=0)
+    return min((epoch for is_later, epoch in states if is_later), default=0) > before + 1
 
 
 def _led(before: Row, state: Row, election: Row | None) -> Step:

@@ -255,6 +255,42 @@ def test_lines_are_read_as_those_of_their_own_cluster(frame: Frame, same: Same) 
     same(rows.withColumn("at", F.col("since")), BOTH)
 
 
+# At INFO until 2.5: `single` has one replica as long as the logs of all controllers say so; `pair` has two; `moved` is
+# given another one; of `other` the leader is not the replica that it was created with: a line about that is missing.
+SINGLES = """
+at       | node_id | file_id | line | event_type                      | logger           | topic  | partition | leader_epoch | controller_epoch | controller_id | replicas | fields
+10:00:00 | 9       | c       | 1    | controller_elected              | kafka.controller |        |           |              | 1                | 9             |          |
+10:00:01 | 9       | c       | 2    | partition_state_change          | kafka.controller | single | 0         |              | 1                |               | 1        | from_state=NonExistentPartition; to_state=NewPartition
+10:00:01 | 9       | c       | 3    | partition_state_change          | kafka.controller | pair   | 0         |              | 1                |               | 1,2      | from_state=NonExistentPartition; to_state=NewPartition
+10:00:01 | 9       | c       | 4    | partition_state_change          | kafka.controller | moved  | 0         |              | 1                |               | 1        | from_state=NonExistentPartition; to_state=NewPartition
+10:00:01 | 9       | c       | 5    | partition_state_change          | kafka.controller | other  | 0         |              | 1                |               | 1        | from_state=NonExistentPartition; to_state=NewPartition
+10:00:02 | 1       | s       | 1    | leader_epoch_started            |                  | single | 0         | 0            |                  |               |          |
+10:00:02 | 1       | s       | 2    | leader_epoch_started            |                  | pair   | 0         | 0            |                  |               |          |
+10:00:02 | 1       | s       | 3    | leader_epoch_started            |                  | moved  | 0         | 0            |                  |               |          |
+10:00:02 | 2       | t       | 1    | leader_epoch_started            |                  | other  | 0         | 0            |                  |               |          |
+10:00:30 | 9       | c       | 6    | reassignment_assignment_updated | kafka.controller | moved  | 0         |              |                  |               | 1,2      |
+10:01:00 | 1       | s       | 4    | leader_epoch_started            |                  | single | 0         | 2            |                  |               |          |
+"""
+OF_SINGLES = """
+topic  | leader | leader_epoch | isr | since    | inferred | evidence
+single | 1      | 0            | 1   | 10:00:02 | true     | 1@s:1,9@c:2
+single | 1      | 2            | 1   | 10:01:00 | true     | 1@s:4,9@c:2
+"""
+
+
+def test_a_partition_of_one_replica_begins_each_leader_epoch_in_sync_alone(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, SINGLES)
+    topics, terms = to_topic_timeline(events), to_controller_timeline(events)
+    rows = to_states(events, topics, terms, facts_of(events))
+    same(rows.where("isr IS NOT NULL"), OF_SINGLES)
+    # with a hole in the controllers' logs nobody knows whether it was given another replica
+    missing = terms.withColumn("controller_epoch", F.lit(1)).unionByName(
+        terms.withColumns({"controller_epoch": F.lit(3), "since": F.lit("2026-11-21 10:00:50").cast("timestamp")})
+    )
+    known = to_states(events, topics, missing, facts_of(events)).where("isr IS NOT NULL AND leader_epoch = 2")
+    assert known.isEmpty()
+
+
 # the controller takes up both again: `again` it did not know any more, `spoilt` it had as online, which Kafka never does
 CREATIONS = """
 topic  | at       | node_id | file_id | event_type             | partition | controller_epoch | replicas | fields

@@ -27,12 +27,13 @@ def has_new_assignments() -> Column:
 
 
 def to_new_assignments(events: DataFrame) -> DataFrame:
-    """EVENTS -> cluster, at, topic, topic_id (null: not printed), partition, replicas: assignments that controllers
-    read of new partitions, in the order in which they are stored."""
+    """EVENTS -> cluster, at, topic, topic_id (null: not printed), partition, replicas, node_id, file_id, line:
+    assignments that controllers read of new partitions, in the order in which they are stored."""
+    place = ["node_id", "file_id", "line"]
     key = ["topic", "topic_id", "partition", "replicas"]
     listed = events.where(F.col("event_type").isin(*LISTS_OF_NEW)).withColumn("one", F.explode("partitions"))
-    of_list = listed.select("cluster", "at", *(F.col(f"one.{name}").alias(name) for name in key))
-    of_partition = events.where(is_new_partition()).select("cluster", "at", *key)
+    of_list = listed.select("cluster", "at", *(F.col(f"one.{name}").alias(name) for name in key), *place)
+    of_partition = events.where(is_new_partition()).select("cluster", "at", *key, *place)
     return of_partition.unionByName(of_list.where("replicas IS NOT NULL"))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -14,7 +15,7 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import ZOOKEEPER, to_replay_spans
-from jobs.timelines.known_spans import to_controller_runs
+from jobs.timelines.known_spans import span_around, to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
     is_begin,
@@ -61,6 +62,9 @@ SHOWING_BY_CONTROLLERS = ("kraft_partition_created", "kraft_partition_record_rep
 """Events by which KRaft's controllers, active or not, print states as they replay the records of them."""
 
 
+_LINE = "struct<node_id: int, file_id: string, line: bigint>"
+
+
 @dataclass(frozen=True)
 class KraftEvidence:
     """What active KRaft controllers did; `step` is a `udfs.reconstruct.kraft_engine_columns.CONTROLLER_STEP`."""
@@ -101,7 +105,8 @@ class UnnumberedEvidence:
     """Rows of `to_epoch_bounds` with `incarnation`, of partitions with changes whose leader epoch no line of the writer
     shows; None: there are none."""
     begins: DataFrame
-    """Rows of EVENTS with `incarnation`: leaders that begin a leader epoch, without its ISR."""
+    """Rows of EVENTS with `incarnation`: leaders that begin a leader epoch, without its ISR; `assignment_line`: the
+    line by which the partition has one replica, and is in sync alone, else null."""
     creations: DataFrame
     """INCARNATION, `created_at`: partitions of which lines show the creation."""
     incarnations: DataFrame
@@ -149,7 +154,7 @@ def gather(
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
     if without_epoch is not None and kinds.have([SELECTED, INITIALIZED]):
         without_epoch = without_epoch.unionByName(to_selected_observations(events))
-    kraft = zk = unnumbered = leader_lines = None
+    kraft = zk = unnumbered = leader_lines = new_assignments = None
     starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
@@ -166,16 +171,21 @@ def gather(
         kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
     if kinds.removals:
         zk = _zk_evidence(events, incarnations, facts)
+    if kinds.assigned:
+        new_assignments = with_incarnation(to_new_assignments(events), incarnations)
     runs = to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None
     if without_epoch is not None and leader_lines is not None:
         unnumbered = _unnumbered_evidence(events, without_epoch, leader_lines, starts, runs, listed, incarnations)
+        if new_assignments is not None and runs is not None:
+            singles = _singles(new_assignments, reassignments, runs)
+            unnumbered = replace(unnumbered, begins=_with_assignment_line(unnumbered.begins, singles))
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),
         kraft=kraft,
         zk=zk,
         unnumbered=unnumbered,
-        new_assignments=with_incarnation(to_new_assignments(events), incarnations) if kinds.assigned else None,
+        new_assignments=new_assignments,
         reassignments=reassignments if kinds.reassigned else None,
         controller_runs=runs,
     )
@@ -226,11 +236,46 @@ def _unnumbered_evidence(
         observations=states,
         changes=changes,
         bounds=bounds,
-        begins=with_incarnation(events.where(is_begin()), incarnations),
+        begins=with_incarnation(events.where(is_begin()), incarnations).withColumn(
+            "assignment_line", F.lit(None).cast(_LINE)
+        ),
         creations=created.agg(F.min("at").alias("created_at")),
         incarnations=checkpointed(to_order.distinct()),
         listed=listed,
     )
+
+
+def _singles(new_assignments: DataFrame, reassignments: DataFrame, runs: DataFrame) -> DataFrame:
+    """Rows of `PartitionEvidence.new_assignments`, of `_reassignments`, of `to_controller_runs` -> INCARNATION, leader,
+    `assignment_line`, `assigned_since`, `assigned_until`: partitions with one replica, and from when to when the logs
+    of all controllers say that they have no other one."""
+    is_single = F.max(F.size("replicas")) == 1
+    replica = F.array_distinct(F.flatten(F.collect_list("replicas")))
+    created = (
+        new_assignments.groupBy(*INCARNATION)
+        .agg(
+            replica.alias("replicas"),
+            is_single.alias("is_single"),
+            F.min("at").alias("assigned_since"),
+            F.min_by(F.struct("node_id", "file_id", "line"), "at").alias("assignment_line"),
+        )
+        .where((F.size("replicas") == 1) & F.col("is_single"))
+        .join(F.broadcast(reassignments), ["cluster", "topic", "partition"], "left_anti")
+    )
+    run = span_around(F.col("assigned_since"), "runs", early=timedelta(0), late=timedelta(0))
+    return created.join(F.broadcast(runs), "cluster").select(
+        *INCARNATION, F.get("replicas", F.lit(0)).alias("leader"), "assignment_line", "assigned_since",
+        run["until"].alias("assigned_until"),
+    )  # fmt: skip
+
+
+def _with_assignment_line(begins: DataFrame, singles: DataFrame) -> DataFrame:
+    """Rows of `UnnumberedEvidence.begins`, of `_singles` -> the same begins, with the `assignment_line` of partitions
+    that had one replica then."""
+    single = singles.withColumns({"node_id": F.col("leader"), "assignment": F.col("assignment_line")})
+    of_leader = begins.join(F.broadcast(single.drop("leader", "assignment_line")), [*INCARNATION, "node_id"], "left")
+    is_then = F.col("at").between(F.col("assigned_since"), F.col("assigned_until"))
+    return of_leader.withColumn("assignment_line", F.when(is_then, F.col("assignment"))).select(*begins.columns)
 
 
 def _kraft_evidence(

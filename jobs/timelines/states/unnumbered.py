@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 REFRESHED_WITHIN = timedelta(seconds=90)
 """kafka.server.ReplicaManager notifies the controller of changed ISRs at least once a minute, if any (0.9 to 2.6)."""
-_OF_BEGINS = ("is_accepted", "inferred", "is_begin")
+_OF_BEGINS = ("is_accepted", "inferred")
 _OF_BOUNDS = ("is_shown", "shown_epoch", "is_written", "is_known", "keeps_leader", "adds", "limit")
 
 
@@ -103,11 +103,16 @@ def _with_begins(
         unnumbered.begins.withColumn("nth", F.row_number().over(first))
         .where("nth = 1")
         .drop("nth")
-        .join(known.select(*INCARNATION).distinct(), INCARNATION, "left_semi")
+        .join(_with_more(known, unnumbered.begins), INCARNATION, "left_semi")
     )
     begins = checkpointed(begins.withColumn("leader", F.col("node_id")))
     alone = begins.join(known, epoch, "left_anti")
     return begins, checkpointed(to_order.union(alone.select(*INCARNATION)).distinct())
+
+
+def _with_more(known: DataFrame, begins: DataFrame) -> DataFrame:
+    """INCARNATION of partitions of which an ISR may be known: by other lines, or as they have one replica."""
+    return known.select(*INCARNATION).union(begins.where("assignment_line IS NOT NULL").select(*INCARNATION)).distinct()
 
 
 def _epoch_observations(
@@ -128,9 +133,12 @@ def _epoch_observations(
         )
         .withColumns(no_change | of_first_assignment())
     )
+    is_single = F.col("assignment_line").isNotNull()
+    lines = F.concat(line_as_evidence(), F.array("assignment_line"))
     begun = begins.select(
         *INCARNATION, "topic_id", "at", "line", "leader_epoch", "leader", *(F.lit(True).alias(n) for n in _OF_BEGINS),
-        line_as_evidence().alias("evidence"),
+        F.when(is_single, F.array("leader")).alias("isr"), F.when(~is_single, True).alias("is_begin"),
+        F.filter(lines, lambda one: one.isNotNull()).alias("evidence"),
     )  # fmt: skip
     rows = (
         numbered.withColumns(no_change)
@@ -151,8 +159,8 @@ def _epoch_observations(
         F.slice("evidence", 1, 1).alias("evidence"),
         F.lit(True).alias("is_shown"),
     )
-    lines = F.concat(line_as_evidence(), F.array("limit_line"))
-    bounds = unnumbered.bounds.withColumn("evidence", F.filter(lines, lambda one: one.isNotNull()))
+    bound_lines = F.concat(line_as_evidence(), F.array("limit_line"))
+    bounds = unnumbered.bounds.withColumn("evidence", F.filter(bound_lines, lambda one: one.isNotNull()))
     return rows.unionByName(bounds, allowMissingColumns=True).unionByName(
         shown.join(of_changes, INCARNATION, "left_semi"), allowMissingColumns=True
     )

@@ -128,9 +128,9 @@ OFFLINE_PARTITIONS = table(
         "since",
         TIME,
         "Time of the first log line that shows leader -1, UTC, or that a controller failed to elect another leader "
-        "for a dead one: until 2.0 it then writes no state, and the dead broker stays leader in ZooKeeper. Where it "
-        "is in a broker's first requests, and may have been over by then, `began_after`: the partition had no leader "
-        "at some time before `ended_before`.",
+        "for a dead one: until 2.0 it then writes no state, and the dead broker stays leader in ZooKeeper; at INFO "
+        "until 2.5 no line prints the state that it writes. Where it is in a broker's first requests, and may have "
+        "been over by then, `began_after`: the partition had no leader at some time before `ended_before`.",
     ),
     column(
         "until",

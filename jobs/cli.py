@@ -30,9 +30,9 @@ from jobs.exits import (
 from jobs.merge.command import merge
 from jobs.nightly.summary_command import summary
 from jobs.nightly.upkeep_command import optimize, prune
+from jobs.path_options import PATH, warehouse_option
 from jobs.read.commands import export, form_option, redact, shell, sql, tables
 from jobs.report.command import report
-from jobs.warehouse_option import warehouse_option
 
 if TYPE_CHECKING:
     from jobs.settings import Settings
@@ -132,7 +132,9 @@ def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """What every command takes that writes to the warehouse."""
     for option in (
         click.option("--no-wait", is_flag=True, help="Fail at once if another run is writing to the warehouse."),
-        click.option("--conf", metavar="FILE", help="YAML settings: clusters, zones, topics (see conf/example.yaml)."),
+        click.option(
+            "--conf", type=PATH, metavar="FILE", help="YAML settings: clusters, zones, topics (see conf/example.yaml)."
+        ),
         warehouse_option,
     ):
         command = option(command)
@@ -246,11 +248,15 @@ NOTHING_NEW = {
 
 
 @main.command()
-@click.argument("logs", nargs=-1, required=True)
+@click.argument("logs", nargs=-1, required=True, type=PATH)
 @writing_options
 @cluster_option
 @click.option(
-    "--report", "report_file", metavar="FILE", help="Write an HTML report, too; of several clusters FILE-NAME of each."
+    "--report",
+    "report_file",
+    type=PATH,
+    metavar="FILE",
+    help="Write an HTML report, too; of several clusters FILE-NAME of each.",
 )
 @click.option("--rebuild", is_flag=True, help="Make all that follows from events anew, also in a damaged warehouse.")
 @form_option
@@ -293,7 +299,7 @@ def nightly(
 
 
 @main.command()
-@click.argument("logs", nargs=-1)
+@click.argument("logs", nargs=-1, type=PATH)
 @writing_options
 @cluster_option
 @click.option("--reparse-rejects", is_flag=True, help="Read old rejects again by today's rules; LOGS are not needed.")

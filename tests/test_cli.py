@@ -55,6 +55,15 @@ def logs(tmp_path: Path) -> Path:
 class TestWithoutSpark:
     """Bad usage and bad paths are said before Spark starts."""
 
+    @pytest.mark.parametrize(
+        "arguments",
+        [("nightly", ""), ("nightly", "logs", "--warehouse", ""), ("nightly", "logs", "--conf", " "), ("merge", "")],
+        ids=str,
+    )
+    def test_a_path_without_a_name(self, arguments: tuple[str, ...]) -> None:
+        """As of a variable that is not set; it would mean the current folder."""
+        refused(command(*arguments), "the path is empty")
+
     def test_missing_folder(self, tmp_path: Path) -> None:
         result = command("nightly", str(tmp_path / "none"), "--warehouse", str(tmp_path / "w"))
         refused(result, "file or folder does not exist", str(tmp_path / "none"), "give a log file")
@@ -352,3 +361,28 @@ class TestWithSpark:
             "The query failed: [DIVIDE_BY_ZERO]",
         )
         refused(command("sql", "SELECT logger::INTEGER FROM events", *at), "The query failed: Could not convert string")
+
+
+COMPLETIONS = {  # words so far -> what a shell completes
+    "kafka-rewind nightly ": "file",
+    "kafka-rewind merge ": "file",
+    "kafka-rewind nightly --conf ": "file",
+    "kafka-rewind nightly --warehouse ": "dir",
+}
+
+
+@pytest.mark.parametrize("words", COMPLETIONS)
+def test_shells_complete_paths(words: str) -> None:
+    completed = subprocess.run(
+        [sys.executable, "-c", "from jobs.cli import main; main(prog_name='kafka-rewind')"],
+        env={
+            **os.environ,
+            "_KAFKA_REWIND_COMPLETE": "bash_complete",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split())),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.stdout.splitlines() == [f"{COMPLETIONS[words]},"]

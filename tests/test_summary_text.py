@@ -349,6 +349,10 @@ STATUSES: dict[str, tuple[dict[str, Any], str]] = {  # what differs from a clust
         {"cannot_be_told": {"outages": "cannot be told from these logs"}, "outage_count": None},
         "WARNING: whether partitions were without a leader cannot be told",
     ),
+    "more than the logs tell": (
+        {"cannot_be_told": {"outages": "cannot be told from these logs"}, "open_outages": 1, "new_outages": 1},
+        "CRITICAL: 1 partition without a leader, whether there were more outages cannot be told",
+    ),
 }
 
 

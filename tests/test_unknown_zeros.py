@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -107,4 +108,6 @@ def test_what_cannot_be_told_in_words() -> None:
     assert "  elections    unknown how many succeeded, 97 failed, unknown how many unclean\n" in text
     assert f"               more {reason}" in text
     assert f"  outages      whether partitions were without a leader {reason}" in text
+    is_open = replace(summary_at_info(), open_outages=1, new_outages=1)
+    assert f"  outages      whether there were more outages {reason}" in summary_text([is_open], "/w")
     assert f"  unclean      {reason}" in text

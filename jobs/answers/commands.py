@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jobs.path_options import PATH
 from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 from jobs.time_option import moment_option_value
 
@@ -120,7 +121,7 @@ def incidents(all_rows: bool, form: str, engine: str, cluster: str | None, root:
 @click.option(
     "--at", "when", metavar="TIME", help="The moment: 2026-11-21T02:14, 02:14 or -3h; default: the last record."
 )
-@click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
+@click.option("--conf", type=PATH, metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
 @form_option
 @engine_option(COPIED)
 @reading_options
@@ -160,7 +161,7 @@ def what_if(
 @click.option(
     "--max-age", metavar="SPAN", help="CRITICAL if the last record is older by this machine's clock: 26h, 90m."
 )
-@click.option("--conf", metavar="FILE", help="YAML settings of the night.")
+@click.option("--conf", type=PATH, metavar="FILE", help="YAML settings of the night.")
 @form_option
 @reading_options
 def check(since: str, max_age: str | None, conf: str | None, form: str, cluster: str | None, root: str) -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.outages import OUTAGE_TABLES, OutageGroup, group_lines, missing_facts, outage_groups
+from jobs.answers.outages import OUTAGE_TABLES, OutageGroup, group_lines, missing_facts, outage_groups, untold_outages
 from jobs.answers.story import wrapped
 from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed, single_point_text
 from schemas.incidents import SEVERITIES
@@ -24,10 +23,7 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
 
     Where a warehouse lacks the table, outages of one cause that began together stand for them.
     """
-    missing = missing_facts(opened)
-    unknown = (
-        [f"Whether partitions were without a leader {cannot_be_told(missing[OUTAGES])}."] if OUTAGES in missing else []
-    )
+    unknown = untold_outages(missing_facts(opened), len(opened.table("offline_partitions")))
     if not opened.has("incidents"):
         return _from_outages(opened, unknown)
     incidents = opened.table("incidents", order="since, incident_id")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -10,7 +10,7 @@ from jobs.answers.listing import Listing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.words import brokers_in_words, span_text
 from jobs.nightly.summary_facts import DELETION, Row
-from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact
+from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact, untold_text
 from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, name_of
 
@@ -85,14 +85,20 @@ def outages_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     """All times without a leader of a cluster."""
     groups = outage_groups(opened.table("offline_partitions"))
     missing = missing_facts(opened)
-    unknown = (
-        [f"Whether partitions were without a leader {cannot_be_told(missing[OUTAGES])}."] if OUTAGES in missing else []
-    )
+    unknown = untold_outages(missing, sum(len(group.outages) for group in groups))
     if without := sum(row["cause"] is None and not is_deletion(row) for group in groups for row in group.outages):
         unknown.append(f"The cause of {plural(without, 'outage')}.")
     lines = [line for group in groups for line in group_lines(opened, group, all_rows=all_rows)]
     data = {"outages": [outage_data(opened, row) for group in groups for row in group.outages]}
     return Listing(opened.cluster, _sentence(opened, groups, OUTAGES in missing), lines, unknown, data)
+
+
+def untold_outages(missing: Mapping[str, str], count: int) -> list[str]:
+    """`missing_facts`, and how many outages there are -> a sentence if there may be more."""
+    if OUTAGES not in missing:
+        return []
+    text = untold_text(OUTAGES, count)
+    return [f"{text[0].upper()}{text[1:]} {cannot_be_told(missing[OUTAGES])}."]
 
 
 def missing_facts(opened: OpenedCluster) -> dict[str, str]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from jobs.path_options import PATH, warehouse_option
 from jobs.read.commands import COPIED, engine_option
 from jobs.time_option import moment_option_value
-from jobs.warehouse_option import warehouse_option
 
 if TYPE_CHECKING:
     from udfs.describe.kafka_topics import Selection
@@ -52,7 +52,7 @@ def _flags(help_texts: Mapping[str, str]) -> Decorator:
 @_flags(VIEWS)
 @_flags(OF_PARTITIONS)
 @click.option("--cluster", metavar="NAME", help="Which cluster; needed if the warehouse has several.")
-@click.option("--conf", metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
+@click.option("--conf", type=PATH, metavar="FILE", help="YAML settings, for min.insync.replicas where no log has it.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @engine_option(COPIED)
 @warehouse_option

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from jobs.merge.request import FORMATS, Options
+from jobs.path_options import PATH
 
 _OLD = ("logs", "logs-regex", "topic", "partitions", "start-time", "end-time")
 """Options of StateChangeLogMerger, for which one dash was enough."""
@@ -54,7 +55,7 @@ def _option(*names: str, **settings: Any) -> Decorator:
     epilog="Exit codes: 0 done, also if nothing matched; 2 bad usage, or some input could not be read; "
     "4 failed for another reason, such as a full disk; 130 interrupted.",
 )
-@click.argument("paths", nargs=-1, metavar="[LOGS]...")
+@click.argument("paths", nargs=-1, type=PATH, metavar="[LOGS]...")
 @click.option("--logs", multiple=True, metavar="A,B", help="Files, with commas between them; all must be there.")
 @_option("--logs-regex", metavar="RE", help="Files of a folder: [FOLDER/]RE, matched anywhere in their names.")
 @_option("--topic", metavar="T", help="Records that concern this topic, also those that name several or all of it.")
@@ -73,14 +74,14 @@ def _option(*names: str, **settings: Any) -> Decorator:
 @_option("--grep", metavar="RE", help="Records in which this matches, stack traces included.")
 @_option("--zone", metavar="ZONE", help="IANA name of the zone of the logs' times and of yours; default UTC.")
 @click.option("--utc", is_flag=True, help="Your times, and those of `--format short`, are UTC.")
-@_option("--conf", metavar="FILE", help="YAML settings, for zones per node (see conf/example.yaml).")
+@_option("--conf", type=PATH, metavar="FILE", help="YAML settings, for zones per node (see conf/example.yaml).")
 @_option(
     "--skew", metavar="auto|none|FILE", help="Correct the nodes' clocks: estimate, or `NODE: MS` ahead. [default: none]"
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="raw", show_default=True, help="What is printed.")
 @click.option("--node", is_flag=True, help="Begin each raw line with the node that wrote it.")
 @click.option("--redact", is_flag=True, help="Without names of topics, hosts, principals and clients; needs --key.")
-@_option("--key", metavar="FILE", help="File with the key of --redact: the same key, the same names.")
+@_option("--key", type=PATH, metavar="FILE", help="File with the key of --redact: the same key, the same names.")
 @click.option("--count", is_flag=True, help="Print how many records match, and nothing else.")
 @_option("--limit", type=int, metavar="N", help="Print the first N records.")
 @click.option("--keep-duplicates", is_flag=True, help="Read files with the same content, too.")

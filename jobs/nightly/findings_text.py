@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
-from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN
+from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN, untold_text
 from jobs.nightly.wording import Names, duration, ids, labelled, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of, single_point_text
 from schemas.incidents import SEVERITIES
@@ -179,7 +179,7 @@ def _outages_text(summary: ClusterSummary) -> str:
     besides = f"; {older:,} before it" if older else ""
     if not ended:
         if reason:
-            return f"whether partitions were without a leader {reason}"
+            return f"{untold_text(OUTAGES, summary.open_outages)} {reason}"
         if summary.known_until:
             return f"{'no others' if summary.open_outages else 'none'} since the last run{besides}"
         gaps = " while logs are there (see missing)" if summary.missing_logs else ""

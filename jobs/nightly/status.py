@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jobs.nightly.summary_facts import ClusterSummary
-from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
+from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN, untold_text
 from jobs.nightly.wording import date_time, plural
 
 OK, WARNING, CRITICAL, UNKNOWN = 0, 1, 2, 3
@@ -37,12 +37,13 @@ def status_of(summary: ClusterSummary) -> Status:
         (WARNING, stuck, ("stuck reassignment", "stuck reassignments")),
     ]
     present = [(severity, f"{count:,} {words[count != 1]}") for severity, count, words in reasons if count]
-    present += [(WARNING, f"{UNTOLD[fact]} cannot be told") for fact in UNTOLD if fact in summary.cannot_be_told]
+    counts = {OUTAGES: summary.new_outages, UNCLEAN: summary.new_unclean}
+    present += [
+        (WARNING, f"{untold_text(fact, count)} cannot be told")
+        for fact, count in counts.items()
+        if fact in summary.cannot_be_told
+    ]
     return Status(max((severity for severity, _ in present), default=OK), tuple(text for _, text in present))
-
-
-UNTOLD = {OUTAGES: "whether partitions were without a leader", UNCLEAN: "whether elections were unclean"}
-"""Facts that must not be taken for a zero."""
 
 
 def status_line(summaries: Sequence[ClusterSummary]) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from jobs.path_options import PATH
 from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 
 
 @click.command()
 @form_option
-@click.option("--conf", metavar="FILE", help="YAML settings of the night, for time zones and gaps that it tolerates.")
+@click.option(
+    "--conf", type=PATH, metavar="FILE", help="YAML settings of the night, for time zones and gaps that it tolerates."
+)
 @engine_option(COPIED)
 @reading_options
 def summary(form: str, conf: str | None, engine: str, cluster: str | None, root: str) -> None:

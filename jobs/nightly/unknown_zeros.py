@@ -67,6 +67,20 @@ def _missing_of_leaders(kinds: Collection[str], ranges: Sequence[str]) -> str | 
     return None if "controller" in kinds else f"controller.log, or {TRACE},"
 
 
+UNTOLD = {
+    OUTAGES: ("whether partitions were without a leader", "whether there were more outages"),
+    UNCLEAN: ("whether elections were unclean", "whether there were more unclean elections"),
+}
+"""Facts that must not be taken for a zero: what is open where there is none, and besides those that there are."""
+
+
+def untold_text(fact: str, count: int | None) -> str:
+    """What nobody can tell of a fact of UNTOLD of which logs show so many: `whether partitions were without a leader`,
+    `whether there were more outages`."""
+    none, more = UNTOLD[fact]
+    return more if count else none
+
+
 def cannot_be_told(what: str) -> str:
     """`cannot be told from these logs: state-change.log at TRACE is missing`."""
     verb = "are" if what.startswith("ISRs") else "is"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from jobs.path_options import warehouse_option
 from jobs.read.commands import form_option
 from jobs.time_option import moment_option_value
-from jobs.warehouse_option import warehouse_option
 
 if TYPE_CHECKING:
     from jobs.progress import Progress

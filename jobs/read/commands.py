@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jobs.warehouse_option import warehouse_option
+from jobs.path_options import PATH, warehouse_option
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 
@@ -23,7 +23,9 @@ def output_options(default: str) -> Callable[[Callable[..., Any]], Callable[...,
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--output", "-o", metavar="FILE", help="File to write; without it standard output."),
+            click.option(
+                "--output", "-o", type=PATH, metavar="FILE", help="File to write; without it standard output."
+            ),
             click.option("--format", "form", type=click.Choice(FORMATS), default=default, show_default=True),
         ):
             command = option(command)
@@ -46,7 +48,9 @@ COPIED = "spark: Spark copies the tables first, from wherever it reaches them."
 
 @click.command()
 @click.argument("query", required=False)
-@click.option("--file", "-f", "file", metavar="FILE", help="Read the query from a file; - is standard input.")
+@click.option(
+    "--file", "-f", "file", type=PATH, metavar="FILE", help="Read the query from a file; - is standard input."
+)
 @output_options("table")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many rows; a table on the screen has 100.")
 @engine_option("spark: Spark's SQL, which also reaches tables of its catalogs.")
@@ -111,9 +115,14 @@ def shell(cluster: str | None, root: str) -> None:
 
 
 @click.command()
-@click.argument("to")
+@click.argument("to", type=PATH)
 @click.option(
-    "--key", "key_file", required=True, metavar="FILE", help="File with the key: the same key, the same names."
+    "--key",
+    "key_file",
+    required=True,
+    type=PATH,
+    metavar="FILE",
+    help="File with the key: the same key, the same names.",
 )
 @warehouse_option
 def redact(to: str, key_file: str, root: str) -> None:

@@ -7,11 +7,12 @@ from dataclasses import asdict
 
 import click
 
+from jobs.path_options import PATH
 from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 
 
 @click.command(epilog="Exit codes: 0 done; 2 bad usage or input; 4 failed for another reason.")
-@click.option("--output", "-o", required=True, metavar="FILE", help="HTML file to write.")
+@click.option("--output", "-o", required=True, type=PATH, metavar="FILE", help="HTML file to write.")
 @form_option
 @engine_option(COPIED)
 @reading_options

@@ -271,6 +271,12 @@ at       | node_id | file_id | line | event_type                      | logger  
 10:00:30 | 9       | c       | 6    | reassignment_assignment_updated | kafka.controller | moved  | 0         |              |                  |               | 1,2      |
 10:01:00 | 1       | s       | 4    | leader_epoch_started            |                  | single | 0         | 2            |                  |               |          |
 """
+WHOLE = """
+at       | node_id | file_id | line | event_type                     | logger           | topic | partition | leader_epoch | partition_epoch | isr | replicas | controller_epoch | fields
+10:00:01 | 9       | c       | 7    | partition_state_change         | kafka.controller | whole | 0         |              |                 |     | 1        | 1                | from_state=NonExistentPartition; to_state=NewPartition
+10:00:02 | 1       | s       | 5    | leader_epoch_started           |                  | whole | 0         | 0            |                 |     |          |                  |
+10:00:02 | 1       | s       | 6    | partition_leader_epoch_started |                  | whole | 0         | 0            | 0               | 1   | 1        |                  |
+"""
 OF_SINGLES = """
 topic  | leader | leader_epoch | isr | since    | inferred | evidence
 single | 1      | 0            | 1   | 10:00:02 | true     | 1@s:1,9@c:2
@@ -289,6 +295,12 @@ def test_a_partition_of_one_replica_begins_each_leader_epoch_in_sync_alone(frame
     )
     known = to_states(events, topics, missing, facts_of(events)).where("isr IS NOT NULL AND leader_epoch = 2")
     assert known.isEmpty()
+
+
+def test_a_state_that_a_line_prints_whole_is_there_once(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, SINGLES).unionByName(frame(EVENTS, WHOLE))
+    rows = to_states(events, to_topic_timeline(events), to_controller_timeline(events), facts_of(events))
+    same(rows.where("topic = 'whole'"), "topic | leader_epoch | partition_epoch | isr\nwhole | 0 | 0 | 1")
 
 
 # the controller takes up both again: `again` it did not know any more, `spoilt` it had as online, which Kafka never does

@@ -93,8 +93,8 @@ def _with_listed(
 def _with_begins(
     unnumbered: UnnumberedEvidence, complete: DataFrame, states: DataFrame, to_order: DataFrame
 ) -> tuple[DataFrame, DataFrame]:
-    """First lines of leader epochs, of partitions of which more is known; and the partitions to put in order: those
-    with leader epochs of which nothing else is known, too."""
+    """The partitions to put in order, those with leader epochs of which nothing else is known, too; and of them the
+    first lines of leader epochs, where more is known of the partition."""
     epoch = [*INCARNATION, "leader_epoch"]
     known = complete.select(*epoch).union(states.select(*epoch)).union(unnumbered.changes.select(*epoch))
     known = checkpointed(known.where("leader_epoch IS NOT NULL").distinct())
@@ -107,7 +107,9 @@ def _with_begins(
     )
     begins = checkpointed(begins.withColumn("leader", F.col("node_id")))
     alone = begins.join(known, epoch, "left_anti")
-    return begins, checkpointed(to_order.union(alone.select(*INCARNATION)).distinct())
+    to_order = checkpointed(to_order.union(alone.select(*INCARNATION)).distinct())
+    # of the others all states are there by number
+    return begins.join(to_order, INCARNATION, "left_semi"), to_order
 
 
 def _with_more(known: DataFrame, begins: DataFrame) -> DataFrame:

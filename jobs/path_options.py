@@ -10,7 +10,7 @@ import click
 class NamedPath(click.Path):
     """A path, glob or URL as it was given; shells complete names of files, or of folders if `is_folder`.
 
-    An empty one is refused: it comes from a variable that is not set, and would mean the current folder.
+    An empty one is refused: it comes from a variable that is not set, and `--warehouse` would be the current folder.
     """
 
     def __init__(self, *, is_folder: bool = False) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from pyspark.sql import functions as F
 
 from jobs.answers.partition_steps import PartitionRows, partition_lanes, steps_of
@@ -168,9 +170,15 @@ def test_the_story_has_the_time_without_a_leader() -> None:
     ]
 
 
-def test_the_story_says_where_no_line_prints_the_state_without_a_leader() -> None:
+@pytest.mark.parametrize("states", [(led(0, 20, 2, 3), led(20, None, 2, 5)), (led(0, None, 2, 3),)], ids=len)
+def test_the_story_says_where_no_line_prints_the_state_without_a_leader(states: tuple[dict[str, Any], ...]) -> None:
+    rows = story(*states)
+    failed = {
+        "incarnation": 0, "at": at(10), "succeeded": False, "previous_leader": None, "leader_epoch": None,
+        "isr_before": None, "live_brokers": None, "evidence": [],
+    }  # fmt: skip
     (outage, *_) = [
-        step for step in steps_of(story(led(0, 20, 2, 3), led(20, None, 2, 5)), at(0), at(30)) if step.kind == "outage"
+        step for step in steps_of(replace(rows, elections=[failed]), at(0), at(30)) if step.kind == "outage"
     ]
     assert (
         outage.text == "NO LEADER: broker 2 led until then, broker 2 crashed; nobody could be elected, and no line "

@@ -132,11 +132,9 @@ def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
 
 
 def _is_unseen(outage: Row, rows: PartitionRows) -> bool:
-    """Whether a state without a leader was written, though none is there: the leader epoch in between is missing."""
-    of_incarnation = (state for state in rows.states if state["incarnation"] == outage["incarnation"])
-    states = [(state["since"] > outage["since"], state["leader_epoch"] or 0) for state in of_incarnation]
-    before = max((epoch for is_later, epoch in states if not is_later), default=0)
-    return min((epoch for is_later, epoch in states if is_later), default=0) > before + 1
+    """Whether only a failed election shows it, of which nobody knows whom it followed (`to_unseen_losses`)."""
+    failed = (row for row in rows.elections if not row["succeeded"] and row["previous_leader"] is None)
+    return any((row["incarnation"], row["at"]) == (outage["incarnation"], outage["since"]) for row in failed)
 
 
 def _led(before: Row, state: Row, election: Row | None) -> Step:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import MagicMock
 
 import pytest
+from click.shell_completion import BashComplete
 from click.testing import CliRunner, Result
 
 from jobs import session as session_module
@@ -372,17 +373,8 @@ COMPLETIONS = {  # words so far -> what a shell completes
 
 
 @pytest.mark.parametrize("words", COMPLETIONS)
-def test_shells_complete_paths(words: str) -> None:
-    completed = subprocess.run(
-        [sys.executable, "-c", "from jobs.cli import main; main(prog_name='kafka-rewind')"],
-        env={
-            **os.environ,
-            "_KAFKA_REWIND_COMPLETE": "bash_complete",
-            "COMP_WORDS": words,
-            "COMP_CWORD": str(len(words.split())),
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert completed.stdout.splitlines() == [f"{COMPLETIONS[words]},"]
+def test_shells_complete_paths(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
+    completed = BashComplete(main, {}, "kafka-rewind", "_KAFKA_REWIND_COMPLETE").complete()
+    assert completed.splitlines() == [f"{COMPLETIONS[words]},"]

@@ -13,9 +13,8 @@ from jobs.answers.listing import as_json
 from jobs.answers.outages import OutageGroup, outage_groups
 from jobs.describe.describe import moment_of
 from jobs.nightly.published_summary import QUERIES, summaries
-from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS
+from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS, open_questions
 from jobs.nightly.summary_facts import ClusterSummary
-from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN, untold_text
 from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.nightly.words import cause_text, listed, lost_text, name_of
 from jobs.read.create_views import literal, rows, time_literal
@@ -163,10 +162,8 @@ def _findings(
         text = f"under-replicated at the end of the logs: {listed(map(name_of, under))}"
         yield CheckFinding(WARNING, cluster, "under_replicated", text, count=len(under))
     yield from _silences(spans, last, cluster, limits)
-    counts = {OUTAGES: summary.new_outages, UNCLEAN: summary.new_unclean}
-    for fact, count in counts.items():
-        if reason := summary.cannot_be_told.get(fact):
-            yield CheckFinding(WARNING, cluster, "unknown", f"{untold_text(fact, count)} {reason}")
+    for text, reason in open_questions(summary):
+        yield CheckFinding(WARNING, cluster, "unknown", f"{text} {reason}")
 
 
 def _outages(group: OutageGroup, cluster: str, where: str) -> Iterator[CheckFinding]:

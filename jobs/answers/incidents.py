@@ -23,7 +23,7 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
 
     Where a warehouse lacks the table, outages of one cause that began together stand for them.
     """
-    unknown = untold_outages(missing_facts(opened), len(opened.table("offline_partitions")))
+    unknown = untold_outages(missing_facts(opened), opened.rows("SELECT count(*) AS n FROM offline_partitions")[0]["n"])
     if not opened.has("incidents"):
         return _from_outages(opened, unknown)
     incidents = opened.table("incidents", order="since, incident_id")

@@ -97,8 +97,7 @@ def untold_outages(missing: Mapping[str, str], count: int) -> list[str]:
     """`missing_facts`, and how many outages there are -> a sentence if there may be more."""
     if OUTAGES not in missing:
         return []
-    text = untold_text(OUTAGES, count)
-    return [f"{text[0].upper()}{text[1:]} {cannot_be_told(missing[OUTAGES])}."]
+    return [f"{untold_text(OUTAGES, count).capitalize()} {cannot_be_told(missing[OUTAGES])}."]
 
 
 def missing_facts(opened: OpenedCluster) -> dict[str, str]:

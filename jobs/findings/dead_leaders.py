@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.failures_in_states import first_failures, to_failures_in_states
 from jobs.findings.unseen_losses import to_unseen_losses
-from jobs.timelines.cluster_facts import day_of_or_open, days_or_open
+from jobs.session import checkpointed
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.topics import HISTORY, INCARNATION
 
@@ -39,10 +40,11 @@ def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFram
     nothing is added.
     """
     key = [*INCARNATION, "ordinal"]
-    unwritten = _dead_leaders(states, elections, brokers).unionByName(_found_dead(states, takeovers))
+    failures = checkpointed(to_failures_in_states(states, elections))
+    unwritten = _dead_leaders(failures, brokers).unionByName(_found_dead(states, takeovers))
     dead = (
         unwritten.withColumn("raises_epoch", F.lit(0))
-        .unionByName(to_unseen_losses(states, elections, brokers).withColumn("raises_epoch", F.lit(1)))
+        .unionByName(to_unseen_losses(failures, brokers).withColumn("raises_epoch", F.lit(1)))
         .groupBy(*key)
         .agg(
             F.min("failed_at").alias("failed_at"),
@@ -72,39 +74,15 @@ def _place(nth: int) -> Column:
     return F.struct("ordinal", F.lit(nth).alias("nth"))
 
 
-def _dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame) -> DataFrame:
+def _dead_leaders(failures: DataFrame, brokers: DataFrame) -> DataFrame:
     """-> INCARNATION, ordinal, `failed_at`, `failed_evidence`: states whose leader was dead, each with the first
     offline election that failed meanwhile.
 
     Left out if the leader was back long before the next state: lines about its election are missing then.
     """
-    failed = elections.where("NOT succeeded AND strategy = 'offline' AND previous_leader >= 0").select(
-        *INCARNATION,
-        F.col("at").alias("failed_at"),
-        F.col("previous_leader").alias("leader"),
-        F.col("evidence").alias("failed_evidence"),
-        day_of_or_open("at").alias("day"),
-    )
-    next_leader = F.lead("leader").over(Window.partitionBy(HISTORY).orderBy("ordinal"))
-    spans = (
-        states.withColumn("next_leader", next_leader)
-        .where("leader >= 0")
-        .select(
-            *INCARNATION, "ordinal", "leader", "since", "until", "next_leader",
-            days_or_open(F.col("since"), F.col("until")).alias("day"),
-        )
-    )  # fmt: skip
     is_written = (F.col("next_leader") == -1) & (milliseconds("failed_at", "until") <= SOON_MS)
-    first = (
-        failed.join(spans, [*INCARNATION, "leader", "day"])
-        .where("failed_at >= since AND (until IS NULL OR failed_at < until)")
-        .where(~F.coalesce(is_written, F.lit(False)))
-        .groupBy(*INCARNATION, "ordinal", "leader", "until")
-        .agg(
-            F.min("failed_at").alias("failed_at"),
-            F.slice(F.min_by("failed_evidence", "failed_at"), 1, MOST_EVIDENCE).alias("failed_evidence"),
-        )
-    )
+    of_leader = failures.where("previous_leader = leader").where(~F.coalesce(is_written, F.lit(False)))
+    first = first_failures(of_leader, "leader", "until")
     back = brokers.select("cluster", F.col("broker").alias("leader"), F.col("since").alias("back_at"))
     is_later = F.col("back_at") > F.col("failed_at")
     returned = (

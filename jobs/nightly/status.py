@@ -37,13 +37,19 @@ def status_of(summary: ClusterSummary) -> Status:
         (WARNING, stuck, ("stuck reassignment", "stuck reassignments")),
     ]
     present = [(severity, f"{count:,} {words[count != 1]}") for severity, count, words in reasons if count]
+    present += [(WARNING, f"{text} cannot be told") for text, _ in open_questions(summary)]
+    return Status(max((severity for severity, _ in present), default=OK), tuple(text for _, text in present))
+
+
+def open_questions(summary: ClusterSummary) -> list[tuple[str, str]]:
+    """What must not be taken for a zero: what nobody can tell, and why: `("whether there were more outages", "cannot be
+    told from these logs: ...")`."""
     counts = {OUTAGES: summary.new_outages, UNCLEAN: summary.new_unclean}
-    present += [
-        (WARNING, f"{untold_text(fact, count)} cannot be told")
+    return [
+        (untold_text(fact, count), summary.cannot_be_told[fact])
         for fact, count in counts.items()
         if fact in summary.cannot_be_told
     ]
-    return Status(max((severity for severity, _ in present), default=OK), tuple(text for _, text in present))
 
 
 def status_line(summaries: Sequence[ClusterSummary]) -> str:

@@ -74,7 +74,7 @@ UNTOLD = {
 """Facts that must not be taken for a zero: what is open where there is none, and besides those that there are."""
 
 
-def untold_text(fact: str, count: int | None) -> str:
+def untold_text(fact: str, count: int) -> str:
     """What nobody can tell of a fact of UNTOLD of which logs show so many: `whether partitions were without a leader`,
     `whether there were more outages`."""
     none, more = UNTOLD[fact]

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from jobs.path_options import PATH, warehouse_option
+from jobs.path_options import FOLDER, PATH, warehouse_option
 
 FORMATS = ("table", "csv", "json", "jsonl", "markdown", "parquet")
 
@@ -115,7 +115,7 @@ def shell(cluster: str | None, root: str) -> None:
 
 
 @click.command()
-@click.argument("to", type=PATH)
+@click.argument("to", type=FOLDER)
 @click.option(
     "--key",
     "key_file",

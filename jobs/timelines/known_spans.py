@@ -124,6 +124,12 @@ def to_controller_runs(controllers: DataFrame, coverage: DataFrame) -> DataFrame
     return _as_list("runs", _merged(whole, is_first, order, *life), "cluster")
 
 
+def controller_run_at(at: Column) -> Column:
+    """The run of a row with `runs` of `to_controller_runs` that a time is in, a struct `since, until`; null: the logs
+    of all controllers are not there then."""
+    return span_around(at, "runs", early=timedelta(0), late=timedelta(0))
+
+
 def spans_by_day(known_spans: DataFrame, *by: str) -> DataFrame:
     """Rows of `to_known_spans` -> `by`, `day`, `spans`: those in which a time of that day may be, see `span_around`. A
     long history has many."""

@@ -8,7 +8,6 @@ onto the ISR that it knows: the state just before is the one that the intention 
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
@@ -16,7 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.timelines.cluster_facts import day_of, days
-from jobs.timelines.known_spans import span_around
+from jobs.timelines.known_spans import controller_run_at
 from jobs.timelines.observations import (
     INITIALIZED,
     LEADER_STARTED,
@@ -265,7 +264,7 @@ def to_added_replicas(assignments: DataFrame, runs: DataFrame) -> DataFrame:
         .select(*INCARNATION, "adds", "first.*")
         .where("NOT is_new AND shown_epoch IS NOT NULL")
     )
-    run = span_around(F.col("created_at"), "runs", early=timedelta(0), late=timedelta(0))
+    run = controller_run_at(F.col("created_at"))
     return (
         firsts.join(created, INCARNATION)
         .join(F.broadcast(runs), "cluster")

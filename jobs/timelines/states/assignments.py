@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.timelines.known_spans import span_around
+from jobs.timelines.known_spans import controller_run_at
 from jobs.timelines.states.columns import ASSIGNED_STATES, STATES
 from jobs.timelines.topics import HISTORY, INCARNATION
 from udfs.kafka.verdicts_columns import doubt
@@ -77,7 +76,7 @@ def with_start_and_replicas(states: DataFrame) -> DataFrame:
             "next_since": F.min("at").over(backwards.rowsBetween(Window.unboundedPreceding, -1)),
         }
     )
-    run = span_around(F.col("since"), "runs", early=timedelta(0), late=timedelta(0))
+    run = controller_run_at(F.col("since"))
     timed = timed.withColumn("run_since", run["since"])
     of_run = Window.partitionBy(HISTORY, "run_since")
     printed_at = F.when(F.col("replicas") == F.col("of_partition"), F.col("replicas_at"))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -15,7 +14,7 @@ from jobs.timelines.cluster_facts import (
     is_replica_offline,
 )
 from jobs.timelines.controllers import ZOOKEEPER, to_replay_spans
-from jobs.timelines.known_spans import span_around, to_controller_runs
+from jobs.timelines.known_spans import controller_run_at, to_controller_runs
 from jobs.timelines.leader_lines import (
     PROCESS_STARTS,
     is_begin,
@@ -154,7 +153,7 @@ def gather(
     without_epoch = to_unnumbered_observations(events, kraft_clusters) if kinds.unnumbered else None
     if without_epoch is not None and kinds.have([SELECTED, INITIALIZED]):
         without_epoch = without_epoch.unionByName(to_selected_observations(events))
-    kraft = zk = unnumbered = leader_lines = new_assignments = None
+    kraft = zk = unnumbered = leader_lines = new_assignments = singles = None
     starts = events.where((F.col("event_type") == PROCESS_STARTS) & F.col("node_id").isNotNull())
     if has_leader_lines:
         of_partitions = with_incarnation(events.where("topic IS NOT NULL"), incarnations)
@@ -171,14 +170,14 @@ def gather(
         kraft = _kraft_evidence(events, controllers, facts.coverage, incarnations, kinds)
     if kinds.removals:
         zk = _zk_evidence(events, incarnations, facts)
+    runs = to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None
     if kinds.assigned:
         new_assignments = with_incarnation(to_new_assignments(events), incarnations)
-    runs = to_controller_runs(controllers, facts.coverage) if kinds.zookeeper else None
+        singles = _singles(new_assignments, reassignments, runs) if runs is not None else None
     if without_epoch is not None and leader_lines is not None:
-        unnumbered = _unnumbered_evidence(events, without_epoch, leader_lines, starts, runs, listed, incarnations)
-        if new_assignments is not None and runs is not None:
-            singles = _singles(new_assignments, reassignments, runs)
-            unnumbered = replace(unnumbered, begins=_with_assignment_line(unnumbered.begins, singles))
+        unnumbered = _unnumbered_evidence(
+            events, without_epoch, leader_lines, starts, runs, singles, listed, incarnations
+        )
     return PartitionEvidence(
         incarnations=incarnations,
         observations=with_history(observations, incarnations),
@@ -214,6 +213,7 @@ def _unnumbered_evidence(
     leader_lines: DataFrame,
     starts: DataFrame,
     runs: DataFrame | None,
+    singles: DataFrame | None,
     listed: DataFrame | None,
     incarnations: DataFrame,
 ) -> UnnumberedEvidence:
@@ -236,9 +236,7 @@ def _unnumbered_evidence(
         observations=states,
         changes=changes,
         bounds=bounds,
-        begins=with_incarnation(events.where(is_begin()), incarnations).withColumn(
-            "assignment_line", F.lit(None).cast(_LINE)
-        ),
+        begins=_with_assignment_line(with_incarnation(events.where(is_begin()), incarnations), singles),
         creations=created.agg(F.min("at").alias("created_at")),
         incarnations=checkpointed(to_order.distinct()),
         listed=listed,
@@ -246,36 +244,37 @@ def _unnumbered_evidence(
 
 
 def _singles(new_assignments: DataFrame, reassignments: DataFrame, runs: DataFrame) -> DataFrame:
-    """Rows of `PartitionEvidence.new_assignments`, of `_reassignments`, of `to_controller_runs` -> INCARNATION, leader,
-    `assignment_line`, `assigned_since`, `assigned_until`: partitions with one replica, and from when to when the logs
-    of all controllers say that they have no other one."""
-    is_single = F.max(F.size("replicas")) == 1
-    replica = F.array_distinct(F.flatten(F.collect_list("replicas")))
+    """Rows of `PartitionEvidence.new_assignments`, of `_reassignments`, of `to_controller_runs` -> INCARNATION,
+    `node_id`, `assignment_line`, `assigned_since`, `assigned_until`: partitions with one replica, its broker, and from
+    when to when the logs of all controllers say that they have no other one."""
     created = (
         new_assignments.groupBy(*INCARNATION)
         .agg(
-            replica.alias("replicas"),
-            is_single.alias("is_single"),
+            F.min("replicas").alias("replicas"),
+            F.max("replicas").alias("greatest"),
             F.min("at").alias("assigned_since"),
             F.min_by(F.struct("node_id", "file_id", "line"), "at").alias("assignment_line"),
         )
-        .where((F.size("replicas") == 1) & F.col("is_single"))
+        .where("size(replicas) = 1 AND replicas = greatest")
         .join(F.broadcast(reassignments), ["cluster", "topic", "partition"], "left_anti")
     )
-    run = span_around(F.col("assigned_since"), "runs", early=timedelta(0), late=timedelta(0))
     return created.join(F.broadcast(runs), "cluster").select(
-        *INCARNATION, F.get("replicas", F.lit(0)).alias("leader"), "assignment_line", "assigned_since",
-        run["until"].alias("assigned_until"),
+        *INCARNATION, F.get("replicas", F.lit(0)).alias("node_id"), "assignment_line", "assigned_since",
+        controller_run_at(F.col("assigned_since"))["until"].alias("assigned_until"),
     )  # fmt: skip
 
 
-def _with_assignment_line(begins: DataFrame, singles: DataFrame) -> DataFrame:
-    """Rows of `UnnumberedEvidence.begins`, of `_singles` -> the same begins, with the `assignment_line` of partitions
-    that had one replica then."""
-    single = singles.withColumns({"node_id": F.col("leader"), "assignment": F.col("assignment_line")})
-    of_leader = begins.join(F.broadcast(single.drop("leader", "assignment_line")), [*INCARNATION, "node_id"], "left")
+def _with_assignment_line(begins: DataFrame, singles: DataFrame | None) -> DataFrame:
+    """EVENTS with `incarnation` by which leaders begin, rows of `_singles` (None: there are none) ->
+    `UnnumberedEvidence.begins`."""
+    if singles is None:
+        return begins.withColumn("assignment_line", F.lit(None).cast(_LINE))
     is_then = F.col("at").between(F.col("assigned_since"), F.col("assigned_until"))
-    return of_leader.withColumn("assignment_line", F.when(is_then, F.col("assignment"))).select(*begins.columns)
+    return (
+        begins.join(F.broadcast(singles), [*INCARNATION, "node_id"], "left")
+        .withColumn("assignment_line", F.when(is_then, F.col("assignment_line")))
+        .select(*begins.columns, "assignment_line")
+    )
 
 
 def _kraft_evidence(

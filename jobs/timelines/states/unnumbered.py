@@ -19,7 +19,7 @@ from jobs.timelines.states.zookeeper import with_ordered_states_of_removals
 from jobs.timelines.topics import HISTORY, INCARNATION, with_history_of_incarnation
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from jobs.timelines.states.partition_evidence import UnnumberedEvidence, ZkEvidence
 
@@ -99,22 +99,19 @@ def _with_begins(
     known = complete.select(*epoch).union(states.select(*epoch)).union(unnumbered.changes.select(*epoch))
     known = checkpointed(known.where("leader_epoch IS NOT NULL").distinct())
     first = Window.partitionBy(*epoch, "node_id").orderBy("at", "file_id", "line")
-    begins = (
-        unnumbered.begins.withColumn("nth", F.row_number().over(first))
+    firsts = checkpointed(
+        unnumbered.begins.withColumns({"nth": F.row_number().over(first), "leader": F.col("node_id")})
         .where("nth = 1")
         .drop("nth")
-        .join(_with_more(known, unnumbered.begins), INCARNATION, "left_semi")
     )
-    begins = checkpointed(begins.withColumn("leader", F.col("node_id")))
+    # of which an ISR may be known: by other lines, or as they have one replica
+    of_singles = firsts.where("assignment_line IS NOT NULL")
+    with_more = known.select(*INCARNATION).union(of_singles.select(*INCARNATION)).distinct()
+    begins = firsts.join(with_more, INCARNATION, "left_semi")
     alone = begins.join(known, epoch, "left_anti")
     to_order = checkpointed(to_order.union(alone.select(*INCARNATION)).distinct())
     # of the others all states are there by number
     return begins.join(to_order, INCARNATION, "left_semi"), to_order
-
-
-def _with_more(known: DataFrame, begins: DataFrame) -> DataFrame:
-    """INCARNATION of partitions of which an ISR may be known: by other lines, or as they have one replica."""
-    return known.select(*INCARNATION).union(begins.where("assignment_line IS NOT NULL").select(*INCARNATION)).distinct()
 
 
 def _epoch_observations(
@@ -136,11 +133,10 @@ def _epoch_observations(
         .withColumns(no_change | of_first_assignment())
     )
     is_single = F.col("assignment_line").isNotNull()
-    lines = F.concat(line_as_evidence(), F.array("assignment_line"))
     begun = begins.select(
         *INCARNATION, "topic_id", "at", "line", "leader_epoch", "leader", *(F.lit(True).alias(n) for n in _OF_BEGINS),
         F.when(is_single, F.array("leader")).alias("isr"), F.when(~is_single, True).alias("is_begin"),
-        F.filter(lines, lambda one: one.isNotNull()).alias("evidence"),
+        _own_line_and("assignment_line").alias("evidence"),
     )  # fmt: skip
     rows = (
         numbered.withColumns(no_change)
@@ -161,11 +157,15 @@ def _epoch_observations(
         F.slice("evidence", 1, 1).alias("evidence"),
         F.lit(True).alias("is_shown"),
     )
-    bound_lines = F.concat(line_as_evidence(), F.array("limit_line"))
-    bounds = unnumbered.bounds.withColumn("evidence", F.filter(bound_lines, lambda one: one.isNotNull()))
+    bounds = unnumbered.bounds.withColumn("evidence", _own_line_and("limit_line"))
     return rows.unionByName(bounds, allowMissingColumns=True).unionByName(
         shown.join(of_changes, INCARNATION, "left_semi"), allowMissingColumns=True
     )
+
+
+def _own_line_and(name: str) -> Column:
+    """EVIDENCE of a row's own line, and of the one in a column, if there is one."""
+    return F.array_compact(F.concat(line_as_evidence(), F.array(name)))
 
 
 def _with_coverage(rows: DataFrame, facts: ClusterFacts) -> DataFrame:

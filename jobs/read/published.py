@@ -15,6 +15,7 @@ from schemas.ledger import RUNS
 from schemas.table import Table
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput, Failed
+from udfs.incidents.wording import names_text
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -151,18 +152,24 @@ def table_named(name: str) -> Table:
 
 
 def nearest(name: str, names: Collection[str]) -> str:
-    """Which names are near one that is not there, or all of them: the end of a sentence.
+    """Which names are near one that is not there, or else the first of them: the end of a sentence.
 
     >>> nearest("electons", ["elections", "rejects", "events"])
     'did you mean elections?'
     >>> nearest("brokers", ["elections", "rejects"])
-    'there are elections, rejects.'
+    'there are elections and rejects.'
+    >>> nearest("brokers", [])
+    'there is none.'
     """
     likeness = {known: SequenceMatcher(None, name.lower(), known.lower()).ratio() for known in names}
-    close = [known for known in likeness if likeness[known] >= max(_LIKE, max(likeness.values()) - _NEAR)]
+    least = max(_LIKE, max(likeness.values(), default=0) - _NEAR)
+    close = [known for known in likeness if likeness[known] >= least]
     close.sort(key=lambda known: -likeness[known])
-    return f"did you mean {' or '.join(close[:3])}?" if close else f"there are {', '.join(sorted(names))}."
+    if close:
+        return f"did you mean {' or '.join(close[:3])}?"
+    return f"there {'are' if len(names) > 1 else 'is'} {names_text(sorted(names)[:_MOST], len(names)) or 'none'}."
 
 
-_LIKE, _NEAR = 0.6, 0.1
-"""Names that are at least so much alike are near, and of them those that are hardly less alike than the best."""
+_LIKE, _NEAR, _MOST = 0.6, 0.1, 40
+"""Names that are at least so much alike are near, and of them those that are hardly less alike than the best; where
+none is near, so many are listed."""

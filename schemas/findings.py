@@ -206,7 +206,8 @@ OFFLINE_PARTITIONS = table(
         "healed_by",
         TEXT,
         "`broker_return`: an in-sync replica that had been away was elected; `clean_election` of one that was there "
-        "all along; `unclean_election`, `reassignment`, `topic_deletion`.",
+        "all along; `unclean_election`, `reassignment`, `topic_deletion`, which is known where no line tells when it was "
+        "done, too.",
         null="still offline, or unknown, or the cluster was created anew",
     ),
     column("healed_by_broker", INT, "Broker that was elected.", null="still offline, or the topic was deleted"),

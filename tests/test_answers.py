@@ -458,6 +458,8 @@ def test_what_is_open_is_critical(warehouse: Path) -> None:
     )
     assert [line.split()[0] for line in rest] == ["CRITICAL", "CRITICAL", "WARNING", "WARNING", "WARNING"]
     assert "[kafka-rewind why pay-in-1 --cluster c --warehouse" in rest[0]
+    # without a time `why` would tell of another outage of the partition
+    assert "[kafka-rewind why pay-in-0 --at 2026-11-21T10:05:00.020Z --cluster c --warehouse" in rest[2]
 
 
 def test_what_is_history_does_not_count(warehouse: Path) -> None:

@@ -49,6 +49,21 @@ first   | 10:06:00 | 2       | broker_registered_in_zk         |           | bro
 first   | 10:06:01 | 3       | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3
 first   | 10:07:00 | 2       | broker_registered_in_zk         |           | broker=2; broker_epoch=60
 first   | 10:07:01 | 3       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
+# all are shut down: 0 notices how 2 and 4 go; of 1, 5 and 6 only their own logs tell, 5's release does not log that it closes
+# its session. 3 is back soon, and a later controller does not find 4, that 6 is there
+end     | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2, 3, 4, 5, 6)
+end     | 10:03:00 | 2       | zk_session_closing              |           |
+end     | 10:03:00.01 | 0    | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3,4,5,6
+end     | 10:03:02 | 2       | broker_stopped                  | 2         |
+end     | 10:04:00 | 4       | broker_stopped                  | 4         |
+end     | 10:04:01 | 6       | broker_stopped                  | 6         |
+end     | 10:05:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 3, 5, 6)
+end     | 10:05:59 | 3       | broker_stopped                  | 3         |
+end     | 10:06:00 | 3       | broker_starting                 |           |
+end     | 10:07:00 | 0       | controlled_shutdown_started     |           | broker=1
+end     | 10:08:00 | 1       | zk_session_closing              |           |
+end     | 10:08:02 | 1       | broker_stopped                  | 1         |
+end     | 10:09:00 | 5       | broker_stopped                  | 5         |
 # KRaft: the active controller's word counts. 101 stands by until 10:10; 100 is restarted at 10:20 and reads its past again
 kraft   | 10:01:00 | 100     | kraft_broker_registered         |           | broker=1; broker_epoch=7; fenced=true; kind=new
 kraft   | 10:01:01 | 100     | kraft_broker_unfenced           |           | broker=1; broker_epoch=7
@@ -168,6 +183,12 @@ first   | 2      |       | 10:00:00 | 10:06:00 |            | session_expired |
 first   | 2      | 50    | 10:06:00 | 10:06:01 | returned   | session_expired |
 first   | 2      | 60    | 10:07:01 |          | returned   | |
 first   | 3      |       | 10:05:00.05 |       |            | |
+end     | 1      |       | 10:00:00 | 10:08:00 |            | controlled_shutdown | 10:07:00
+end     | 2      |       | 10:00:00 | 10:03:00.01 |         | session_expired |
+end     | 3      |       | 10:00:00 |          |            | |
+end     | 4      |       | 10:00:00 | 10:05:00 |            | session_expired |
+end     | 5      |       | 10:00:00 | 10:09:00 |            | session_expired |
+end     | 6      |       | 10:00:00 |          |            | |
 kraft   | 1      | 7     | 10:01:01 | 10:05:00 | new        | fenced |
 kraft   | 1      | 9     | 10:11:00 |          | returned   | |
 kraft   | 2      | 8     | 10:12:00 | 10:14:00 |            | controlled_shutdown | 10:13:00

@@ -10,11 +10,12 @@ import pytest
 from pyspark.sql import functions as F
 
 from jobs.answers.partition_steps import PartitionRows, partition_lanes, steps_of
+from jobs.findings.last_brokers import to_last_brokers
 from jobs.findings.outages import to_outages
 from schemas.findings import ELECTIONS
 from schemas.ingest import EVENTS
-from schemas.timelines import BROKER_TIMELINE
-from tests.test_findings import TAKEOVERS, known_spans, states
+from schemas.timelines import BROKER_TIMELINE, CONTROLLER_TIMELINE
+from tests.test_findings import LAST, TAKEOVERS, known_spans, states
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -123,11 +124,75 @@ COVERAGE = """
 def test_a_failed_election_of_a_dead_leader_begins_an_outage(frame: Frame, same: Same) -> None:
     spans = known_spans(frame, COVERAGE)
     failed, brokers, events = frame(ELECTIONS, FAILED), frame(BROKER_TIMELINE, BROKERS), frame(EVENTS, "topic")
-    rows, takeovers = states(frame, STATES), frame(TAKEOVERS, FOUND)
-    same(to_outages(rows, failed, brokers, spans, events, takeovers), OUTAGES)
+    rows, takeovers, last = states(frame, STATES), frame(TAKEOVERS, FOUND), frame(LAST, "broker")
+    same(to_outages(rows, failed, brokers, spans, events, takeovers, last), OUTAGES)
     # at INFO ordinals count from far up
     far = rows.withColumn("ordinal", F.lit(2**63 - 100) + F.col("ordinal"))
-    same(to_outages(far, failed, brokers, spans, events, takeovers), OUTAGES)
+    same(to_outages(far, failed, brokers, spans, events, takeovers, last), OUTAGES)
+
+
+# ---- the last broker ------------------------------------------------------------------------------------------------
+ENDED = """
+cluster | broker | since    | until    | evidence
+last    | 1      | 09:00:00 | 10:01:00 | 2@f:1,2@f:2
+last    | 2      | 09:00:00 | 10:02:00 | 2@f:3,2@f:4
+# another one is still there, the last one was not the controller, or another controller came
+others  | 1      | 09:00:00 |          | 2@f:1
+others  | 2      | 09:00:00 | 10:02:00 | 2@f:3,2@f:4
+ruled   | 1      | 09:00:00 | 10:01:00 | 2@f:1,2@f:2
+ruled   | 2      | 09:00:00 | 10:02:00 | 2@f:3,2@f:4
+after   | 2      | 09:00:00 | 10:02:00 | 2@f:3,2@f:4
+# long before its session ended: others may have reigned meanwhile
+gap     | 2      | 09:00:00 | 10:02:00 | 2@f:3,2@f:4
+kraft   | 2      | 09:00:00 | 10:02:00 | 2@f:3,2@f:4
+"""
+LAST_TERMS = """
+cluster | cluster_incarnation | controller_id | controller_epoch | mode      | since    | until
+last    | 0                   | 1             | 1                | zookeeper | 09:00:00 | 10:00:59
+last    | 0                   | 2             | 2                | zookeeper | 10:01:00 | 10:01:59
+others  | 0                   | 2             | 2                | zookeeper | 09:00:00 | 10:01:59
+ruled   | 0                   | 1             | 1                | zookeeper | 09:00:00 | 10:01:59
+after   | 0                   | 2             | 2                | zookeeper | 09:00:00 | 10:01:59
+after   | 0                   | 3             | 3                | zookeeper | 10:02:01 |
+gap     | 0                   | 2             | 2                | zookeeper | 09:00:00 | 10:01:30
+kraft   | 0                   | 2             | 2                | kraft     | 09:00:00 | 10:01:59
+"""
+LAST_BROKERS = """
+cluster | broker | stopped_at | evidence
+last    | 2      | 10:02:00   | 2@f:4
+"""
+LAST_LED = """
+topic   | partition | incarnation | leader | leader_epoch | partition_epoch | isr | since    | until    | evidence
+led     | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:01:00 | 9@f:1
+led     | 0         | 0           | 2      | 1            | 1               | 2   | 10:01:00 |          | 9@f:2
+# it was deleted before; nobody knows who led after 1; it had no leader already
+deleted | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:50 | 9@f:3
+other   | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 |          | 9@f:4
+offline | 0         | 0           | -1     | 3            | 3               | 1   | 10:00:00 |          | 9@f:5
+"""
+LAST_STOP = """
+broker | stopped_at | evidence
+2      | 10:02:00   | 2@f:4
+"""
+LAST_OUTAGES = """
+topic   | since    | until | at_least_ms | last_leader | last_isr | evidence
+led     | 10:02:00 |       | 480000      | 2           | 2        | 2@f:4
+offline | 10:00:00 |       | 600000      |             | 1        | 9@f:5
+"""
+
+
+def test_the_last_broker_was_the_controller_and_saw_the_others_go(frame: Frame, same: Same) -> None:
+    same(to_last_brokers(frame(BROKER_TIMELINE, ENDED), frame(CONTROLLER_TIMELINE, LAST_TERMS)), LAST_BROKERS)
+
+
+def test_what_the_last_broker_led_has_no_leader_once_it_is_shut_down(frame: Frame, same: Same) -> None:
+    spans, brokers = (
+        known_spans(frame, COVERAGE),
+        frame(BROKER_TIMELINE, "broker | since | until\n2 | 09:00:00 | 10:02:00"),
+    )
+    none, events, takeovers = frame(ELECTIONS, "topic"), frame(EVENTS, "topic"), frame(TAKEOVERS, "broker")
+    rows = to_outages(states(frame, LAST_LED), none, brokers, spans, events, takeovers, frame(LAST, LAST_STOP))
+    same(rows, LAST_OUTAGES)
 
 
 # ---- the story of such a partition -----------------------------------------------------------------------------------

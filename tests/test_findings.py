@@ -18,7 +18,7 @@ from jobs.findings.reassignments import to_reassignments
 from jobs.findings.takeovers import to_takeovers
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds
-from jobs.timelines.known_spans import CLUSTER_LOGS, to_known_spans
+from jobs.timelines.known_spans import CLUSTER_LOGS, to_controller_runs, to_known_spans
 from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
 from schemas.incidents import LOG_DIR_FAILURES
 from schemas.ingest import EVENTS, LOG_COVERAGE
@@ -42,6 +42,15 @@ TAKEOVERS = T.StructType(
     ]
 )
 """Rows of `to_takeovers`, but `controller`."""
+LAST = T.StructType(
+    [
+        CLUSTER,
+        column("broker", INT, "The last broker."),
+        column("stopped_at", TIME, "When it went."),
+        EVIDENCE_COLUMN,
+    ]
+)
+"""Rows of `to_last_brokers`."""
 ENDS = T.StructType([CLUSTER, column("end_of_logs", TIME, "End of a cluster's logs.")])
 
 
@@ -429,8 +438,8 @@ def test_outages(frame: Frame, same: Same, elections: DataFrame) -> None:
     anew = {"c": [int(instant("10:00:30").replace(tzinfo=UTC).timestamp()) * 1_000_000]}
     brokers = frame(BROKER_TIMELINE, "broker | since\n9 | 10:00:00")
     decided = elections.unionByName(frame(ELECTIONS, AS_LOST), allowMissingColumns=True)
-    events, takeovers = frame(EVENTS, LED_EVENTS), frame(TAKEOVERS, "broker")
-    rows = to_outages(states(frame, LED), decided, brokers, spans, events, takeovers, anew).persist()
+    events, takeovers, last = frame(EVENTS, LED_EVENTS), frame(TAKEOVERS, "broker"), frame(LAST, "broker")
+    rows = to_outages(states(frame, LED), decided, brokers, spans, events, takeovers, last, anew).persist()
     same(rows, OUTAGES)
     same(rows, BOUNDS)
 
@@ -536,13 +545,60 @@ unled   | 4         | 11:00:22    | 11:00:31    |
 def test_causes_of_outages(frame: Frame, same: Same) -> None:
     stops = frame(NODE_STOPS, NODES)
     takeovers = to_takeovers(stops, frame(CONTROLLER_TIMELINE, TERMS))
-    inputs = stops, frame(LOG_DIR_FAILURES, FAILED_DIRS), frame(TOPIC_TIMELINE, DELETIONS), takeovers
+    runs = to_controller_runs(frame(CONTROLLER_TIMELINE, TERMS), frame(LOG_COVERAGE, "node_id"))
+    inputs = stops, frame(LOG_DIR_FAILURES, FAILED_DIRS), frame(TOPIC_TIMELINE, DELETIONS), takeovers, runs
     outages = with_causes(frame(OFFLINE_PARTITIONS, LOST), *inputs).persist()
     same(outages, CAUSES)
     same(outages, GONE_SINCE)
     # another night works out the same of what the night before wrote
     same(with_causes(outages, *inputs), CAUSES)
     same(with_causes(outages, *inputs), GONE_SINCE)
+
+
+PENDING = """
+cluster | topic   | incarnation | since    | deletion_started | until
+c       | untold  | 0           | 09:00:00 | 10:02:00         |
+c       | over    | 0           | 09:00:00 | 10:02:00         | 10:03:00
+whole   | pending | 0           | 09:00:00 | 10:02:00         |
+ended   | pending | 0           | 09:00:00 | 10:02:00         |
+"""
+LASTING = """
+cluster | topic   | partition | incarnation | since    | ended_before | at_least_ms | healed_by
+c       | untold  | 0         | 0           | 10:00:00 |              | 600000      |
+c       | untold  | 1         | 0           | 10:05:00 |              | 300000      |
+c       | untold  | 2         | 0           | 10:00:00 | 10:01:00     | 60000       | clean_election
+c       | over    | 0         | 0           | 10:00:00 | 10:03:00     | 180000      | topic_deletion
+whole   | pending | 0         | 0           | 10:00:00 |              | 600000      |
+ended   | pending | 0         | 0           | 10:00:00 |              | 600000      |
+"""
+CONTROLLERS = """
+cluster | cluster_incarnation | controller_id | controller_epoch | mode      | since    | until
+whole   | 0                   | 1             | 1                | zookeeper | 09:00:00 |
+ended   | 0                   | 1             | 1                | zookeeper | 09:00:00 | 10:04:00
+ended   | 0                   | 2             | 2                | zookeeper | 10:04:00 |
+"""
+CONTROLLER_LOGS = """
+cluster | node_id | kind       | since    | until
+whole   | 1       | controller | 09:00:00 | 10:10:00
+ended   | 1       | controller | 09:00:00 | 10:10:00
+"""
+# where controllers' logs are there, or the deletion's end is, that counts; 2's log is not
+UNTIL_DELETION = """
+cluster | topic   | partition | at_least_ms | healed_by
+c       | untold  | 0         | 120000      | topic_deletion
+c       | untold  | 1         | 0           | topic_deletion
+c       | untold  | 2         | 60000       | clean_election
+c       | over    | 0         | 180000      | topic_deletion
+whole   | pending | 0         | 600000      |
+ended   | pending | 0         | 240000      | topic_deletion
+"""
+
+
+def test_an_outage_of_a_topic_that_is_deleted_is_known_to_last_only_until_then(frame: Frame, same: Same) -> None:
+    runs = to_controller_runs(frame(CONTROLLER_TIMELINE, CONTROLLERS), frame(LOG_COVERAGE, CONTROLLER_LOGS))
+    takeovers = to_takeovers(frame(NODE_STOPS, "node_id"), frame(CONTROLLER_TIMELINE, CONTROLLERS))
+    inputs = frame(NODE_STOPS, "node_id"), frame(LOG_DIR_FAILURES, "broker"), frame(TOPIC_TIMELINE, PENDING), takeovers
+    same(with_causes(frame(OFFLINE_PARTITIONS, LASTING), *inputs, runs), UNTIL_DELETION)
 
 
 LATE_ELECTIONS = """

@@ -22,6 +22,7 @@ from jobs.read.output import write_text
 from jobs.read.views import open_views
 from jobs.settings import Settings
 from schemas.kafka_values import UNDER_REPLICATED_STATES
+from udfs.describe.snapshot import iso
 from udfs.errors import BadInput
 from udfs.logs.coverage import TOLERANCE, CoverageSpan
 from udfs.merge.times import Moment
@@ -172,7 +173,9 @@ def _outages(group: OutageGroup, cluster: str, where: str) -> Iterator[CheckFind
     worst = group.worst
     cause = cause_text(worst)
     because = f", {cause}" if cause else ""
-    look = f"kafka-rewind why {shlex.quote(name_of(worst))}{where}"
+    # without a time it tells of the outage that is open, else of the partition's longest
+    moment = "" if group.is_open else f" --at {iso(worst['since'])}"
+    look = f"kafka-rewind why {shlex.quote(name_of(worst))}{moment}{where}"
     if group.is_open:
         verb = "has" if len(names) == 1 else "have"
         text = f"{listed(names)} {verb} had no leader since {date_time(group.since)} UTC{because}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 from jobs.answers.listing import Listing
@@ -27,7 +28,7 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     if not opened.has("incidents"):
         return _from_outages(opened, unknown)
     incidents = opened.table("incidents", order="since, incident_id")
-    incidents.sort(key=lambda row: (SEVERITIES.index(row["severity"]), row["since"]))
+    incidents.sort(key=_rank)
     shown = [row for row in incidents if all_rows or row["severity"] != "info"]
     alone = single_points(opened)
     lines = [line for row in shown for line in incident_lines(opened, row)]
@@ -37,6 +38,12 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     ]
     data = {"incidents": [incident_data(opened, row) for row in incidents], "single_points": alone}
     return Listing(opened.cluster, _sentence(opened, incidents, shown), lines, unknown, data)
+
+
+def _rank(incident: Row) -> tuple[int, float, datetime]:
+    """The worst first: by severity, then by the time without a leader of all partitions together."""
+    minutes = incident["leaderless_partition_minutes"] or 0.0
+    return SEVERITIES.index(incident["severity"]), -minutes, incident["since"]
 
 
 def single_points(opened: OpenedCluster) -> list[dict[str, Any]]:
@@ -104,10 +111,10 @@ def _from_outages(opened: OpenedCluster, unknown: list[str]) -> Listing:
 
 
 def _group_data(group: OutageGroup) -> dict[str, object]:
-    worst = group.worst
+    worst, ends = group.worst, [row["until"] or row["ended_before"] for row in group.outages]
     return {
         "since": group.since,
-        "until": None if group.is_open else max(row["until"] or row["ended_before"] for row in group.outages),
+        "until": None if group.is_open else max(filter(None, ends), default=None),
         "root_cause": worst["cause"],
         "root_broker": worst["cause_broker"],
         "partitions_affected": len(group.outages),

@@ -30,11 +30,11 @@ class OutageGroup:
     @property
     def worst(self) -> Row:
         """The longest, or one that is still open."""
-        return max(self.outages, key=lambda row: (row["ended_before"] is None, row["at_least_ms"] or 0))
+        return max(self.outages, key=lambda row: (is_open(row), row["at_least_ms"] or 0))
 
     @property
     def is_open(self) -> bool:
-        return any(row["ended_before"] is None for row in self.outages)
+        return any(map(is_open, self.outages))
 
     @property
     def is_deletion(self) -> bool:
@@ -76,9 +76,15 @@ def _cause_key(row: Row) -> tuple[object, ...]:
     return row["cause"], row["cause_broker"], row["last_leader"] if row["cause"] is None else None
 
 
+def is_open(row: Row) -> bool:
+    """Whether a partition is without a leader when the logs end; nobody knows that of one whose topic is deleted."""
+    return row["ended_before"] is None and row["healed_by"] is None
+
+
 def is_deletion(row: Row) -> bool:
-    """Whether nobody misses the partition: its topic was being deleted. The same as IS_DELETION."""
-    return bool((row["cause"] or row["healed_by"]) == DELETION)
+    """Whether nobody misses the partition: its topic was being deleted, or has been since. The same as IS_DELETION."""
+    has_ended_untold = row["ended_before"] is None and row["healed_by"] == DELETION
+    return bool((row["cause"] or row["healed_by"]) == DELETION or has_ended_untold)
 
 
 def outages_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
@@ -121,7 +127,7 @@ def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: 
         if is_unknown:
             return f"Whether a partition was without a leader {span} cannot be told from these logs{besides}."
         return f"No partition was without a leader {span}, as far as the logs go{besides}."
-    still_open = [row for row in rows if row["ended_before"] is None]
+    still_open = [row for row in rows if is_open(row)]
     worst = max(rows, key=lambda row: row["at_least_ms"] or 0)
     begin = (
         f"{plural(len(still_open), 'partition')} had no leader when the logs end" if still_open else "All have ended"

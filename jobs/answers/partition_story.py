@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.opened import OpenedCluster
+from jobs.answers.outages import is_open
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
 from jobs.answers.story import Step, Story
 from jobs.answers.words import brokers_text, isr_text, span_text
@@ -169,15 +170,17 @@ def _most_telling(steps: Sequence[Step], most: int) -> list[Step]:
 # ---- the answer -----------------------------------------------------------------------------------------------------
 def _outage_answer(name: str, outage: Row, rows: PartitionRows) -> str:
     """What an outage was, why, and what ended it; whether records were lost."""
-    if outage["ended_before"] is None:
+    if is_open(outage):
         begin = f"{name} has had no leader since {date_time(outage['since'])} UTC ({outage_length(outage)} by the logs)"
+    elif outage["ended_before"] is None:
+        begin = f"{name} had no leader for {outage_length(outage)}, from {date_time(outage['since'])} UTC on"
     else:
         span = span_text(outage["since"], outage["until"], f"a time before {date_time(outage['ended_before'])}")
         begin = f"{name} had no leader for {outage_length(outage)}, {span}"
     cause = cause_text(outage)
     last_isr, lost = outage["last_isr"], outage.get("cause_broker")
     if cause and lost is not None and last_isr == [lost]:
-        cause += ", the only replica in sync"
+        cause += _alone(outage, rows)
     elif cause and last_isr is not None:
         cause += f" ({isr_text(last_isr)})"
     if not cause:
@@ -187,11 +190,21 @@ def _outage_answer(name: str, outage: Row, rows: PartitionRows) -> str:
     return f"{begin}: {cause}{_ending(outage, rows)}."
 
 
+def _alone(outage: Row, rows: PartitionRows) -> str:
+    """That only the broker that was lost could lead: there was no other replica, or none in sync."""
+    before = [row for row in rows.states if row["since"] < outage["since"] and row["replicas"]]
+    if not before:
+        return ", the only replica in sync"
+    replicas = before[-1]["replicas"]
+    return ", the only replica" if len(replicas) == 1 else f", the only one of {len(replicas)} replicas in sync"
+
+
 def _ending(outage: Row, rows: PartitionRows) -> str:
     """What ended an outage, and what it cost."""
     failed = f"{plural(outage['failed_elections'], 'election')} failed meanwhile" if outage["failed_elections"] else ""
     if outage["ended_before"] is None:
-        return f"; {failed}" if failed else ""
+        unknown_end = "" if is_open(outage) else "; its topic was deleted, and when that was done is in no line"
+        return f"; {failed}{unknown_end}" if failed else unknown_end
     healer = healer_text(outage)
     parts = [failed] if failed else []
     next_state = next((row for row in rows.states if row["since"] == outage["ended_before"]), None)

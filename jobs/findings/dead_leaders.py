@@ -4,7 +4,7 @@ Until 2.0 a ZooKeeper controller that takes office while a leader is dead, and n
 partition as offline and tries to elect a leader (`PartitionStateMachine.initializePartitionState`,
 `triggerOnlinePartitionStateChange`). As that fails it writes no state: the dead broker stays the leader in ZooKeeper
 until it is back. And a leader that dies while no controller reigns stays leader until one takes over, which may elect
-another one at once.
+another one at once; or for good, if it was the last broker and the controller itself.
 """
 
 from __future__ import annotations
@@ -30,18 +30,25 @@ MOST_ELECTION_MS = 15_000
 """A leader that is back is elected within so much time, or lines about that are missing."""
 
 
-def with_dead_leaders(states: DataFrame, elections: DataFrame, brokers: DataFrame, takeovers: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, rows of `to_takeovers` -> the same, and where a leader was
-    dead, from an election that failed or a takeover until the next state, a row with the leader -1, whose evidence is
-    that of the failed election or of the broker's end; so where only the failed election shows a state without a
-    leader that was written (`to_unseen_losses`), in the leader epoch of that state.
+def with_dead_leaders(
+    states: DataFrame, elections: DataFrame, brokers: DataFrame, takeovers: DataFrame, last_brokers: DataFrame
+) -> DataFrame:
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, rows of `to_takeovers` and of `to_last_brokers` -> the
+    same, and where a leader was dead, from an election that failed, a takeover or the end of the last broker until the
+    next state, a row with the leader -1, whose evidence is that of the failed election or of the broker's end; so where
+    only the failed election shows a state without a leader that was written (`to_unseen_losses`), in the leader epoch
+    of that state.
 
     `ordinal` is a struct that orders the rows, and nothing else. Where the controller writes the leader -1 SOON after,
     nothing is added.
     """
     key = [*INCARNATION, "ordinal"]
     failures = checkpointed(to_failures_in_states(states, elections))
-    unwritten = _dead_leaders(failures, brokers).unionByName(_found_dead(states, takeovers))
+    unwritten = (
+        _dead_leaders(failures, brokers)
+        .unionByName(_found_dead(states, takeovers))
+        .unionByName(_left_behind(states, last_brokers))
+    )
     dead = (
         unwritten.withColumn("raises_epoch", F.lit(0))
         .unionByName(to_unseen_losses(failures, brokers).withColumn("raises_epoch", F.lit(1)))
@@ -111,5 +118,22 @@ def _found_dead(states: DataFrame, takeovers: DataFrame) -> DataFrame:
         .join(F.broadcast(dead_since), ["cluster", "leader"])
         .where("since < failed_at AND failed_at < until")
         .where(milliseconds("failed_at", "until") <= MOST_ELECTION_MS)
+        .select(*INCARNATION, "ordinal", "failed_at", "failed_evidence")
+    )
+
+
+def _left_behind(states: DataFrame, last_brokers: DataFrame) -> DataFrame:
+    """-> INCARNATION, ordinal, `failed_at`, `failed_evidence`: last states of the partitions that the last broker led
+    as it was shut down."""
+    last = last_brokers.select(
+        "cluster",
+        F.col("broker").alias("leader"),
+        F.col("stopped_at").alias("failed_at"),
+        F.col("evidence").alias("failed_evidence"),
+    )
+    return (
+        states.where("until IS NULL")
+        .join(F.broadcast(last), ["cluster", "leader"])
+        .where("since < failed_at")
         .select(*INCARNATION, "ordinal", "failed_at", "failed_evidence")
     )

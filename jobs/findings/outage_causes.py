@@ -14,6 +14,7 @@ from pyspark.sql import types as T
 
 from jobs.findings.node_stops import lists_by_broker
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
+from jobs.timelines.known_spans import controller_run_at
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
 from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
@@ -29,14 +30,21 @@ _OF_CAUSE = ("cause", "cause_broker", "cause_at", "cause_after", "cause_evidence
 
 
 def with_causes(
-    outages: DataFrame, stops: DataFrame, failures: DataFrame, topics: DataFrame, takeovers: DataFrame
+    outages: DataFrame,
+    stops: DataFrame,
+    failures: DataFrame,
+    topics: DataFrame,
+    takeovers: DataFrame,
+    controller_runs: DataFrame,
 ) -> DataFrame:
     """OFFLINE_PARTITIONS -> the same with _OF_CAUSE, `isr_back_at`, and `healed_by` a broker's return.
 
-    `stops`: NODE_STOPS; `failures`: LOG_DIR_FAILURES; `topics`: TOPIC_TIMELINE; `takeovers`: rows of `to_takeovers`.
+    `stops`: NODE_STOPS; `failures`: LOG_DIR_FAILURES; `topics`: TOPIC_TIMELINE; `takeovers`: rows of `to_takeovers`;
+    `controller_runs`: rows of `to_controller_runs`, when the end of a deletion would have been logged.
     Stops and failures are few: they are looked through for each outage, by broker. Of a leader that was lost while no
     controller reigned only its last line tells since when.
     """
+    outages = _until_deletion(outages, topics, controller_runs)
     known = (
         outages.drop(*_OF_CAUSE, "isr_back_at")
         .join(F.broadcast(_by_cluster(stops, failures, takeovers)), "cluster", "left")
@@ -190,6 +198,29 @@ def _deletions(topics: DataFrame) -> DataFrame:
     return topics.where("deletion_started IS NOT NULL").select(
         "cluster", "topic", "incarnation", reason.alias("deletion")
     )
+
+
+def _until_deletion(outages: DataFrame, topics: DataFrame, controller_runs: DataFrame) -> DataFrame:
+    """OFFLINE_PARTITIONS, TOPIC_TIMELINE, rows of `to_controller_runs` -> OFFLINE_PARTITIONS. One that no line ends,
+    and whose topic is deleted, surely lasts for as long as the end of that would have been logged; it is the deletion
+    that ends it, whenever that is."""
+    deletions = topics.where("deletion_started IS NOT NULL AND until IS NULL").select(
+        "cluster", "topic", "incarnation", "deletion_started"
+    )
+    asked_at = F.greatest("since", "deletion_started")
+    known = (
+        outages.join(F.broadcast(deletions), ["cluster", "topic", "incarnation"], "left")
+        .join(F.broadcast(controller_runs), "cluster", "left")
+        .withColumn("told_until", F.coalesce(controller_run_at(asked_at)["until"], asked_at))
+        .withColumn("told_ms", milliseconds("since", "told_until"))
+    )
+    is_untold = F.expr("ended_before IS NULL AND deletion_started IS NOT NULL AND at_least_ms > told_ms")
+    return known.withColumns(
+        {
+            "at_least_ms": F.when(is_untold, F.col("told_ms")).otherwise(F.col("at_least_ms")),
+            "healed_by": F.when(is_untold, F.lit("topic_deletion")).otherwise(F.col("healed_by")),
+        }
+    ).select(*outages.columns)
 
 
 # ---- what holds of an outage ----------------------------------------------------------------------------------------

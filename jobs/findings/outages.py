@@ -40,15 +40,16 @@ def to_outages(
     known_spans: DataFrame,
     events: DataFrame,
     takeovers: DataFrame,
+    last_brokers: DataFrame,
     life_starts: LifeStarts | None = None,
 ) -> DataFrame:
-    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS, rows of `to_takeovers` ->
-    OFFLINE_PARTITIONS, their causes left open.
+    """Timed rows of `to_states`, ELECTIONS, BROKER_TIMELINE, spans, EVENTS, rows of `to_takeovers`, `to_last_brokers`
+    -> OFFLINE_PARTITIONS, their causes left open.
 
     `known_spans`: rows of `to_known_spans` by cluster, when changes of leaders would have been logged. Only rows whose
     leader is known count; often the lines say that there is none without the ISR.
     """
-    states = with_dead_leaders(states, elections, brokers, takeovers)
+    states = with_dead_leaders(states, elections, brokers, takeovers, last_brokers)
     open_until = _returns(states, events)
     outages = checkpointed(_outages(states, known_spans, _first_requests(events), open_until))
     ended_by = elections.where("succeeded").select(

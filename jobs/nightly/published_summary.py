@@ -56,7 +56,9 @@ OUTAGES = "(FROM outages WHERE is_new AND NOT is_deletion)"
 INCIDENTS = "(FROM news WHERE severity <> 'info')"
 VIOLATIONS = f"""(FROM verdicts WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true))"""
 OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"
-INCIDENT_ORDER = f"list_position({[*SEVERITIES]}, severity), since, incident_id"
+INCIDENT_ORDER = (
+    f"list_position({[*SEVERITIES]}, severity), coalesce(leaderless_partition_minutes, 0) DESC, since, incident_id"
+)
 QUERIES: Mapping[str, str] = {
     "log_files": f"SELECT {', '.join(STREAM_COLUMNS)} FROM log_files ORDER BY path, file_id",
     "controller_timeline": _first(

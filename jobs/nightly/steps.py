@@ -27,6 +27,7 @@ from jobs.findings.gauges import (
 )
 from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
+from jobs.findings.last_brokers import to_last_brokers
 from jobs.findings.log_dirs import to_log_dir_failures
 from jobs.findings.metadata_caches import to_cache_verdicts
 from jobs.findings.node_stops import to_node_stops
@@ -48,7 +49,13 @@ from jobs.timelines import clocks
 from jobs.timelines.brokers import to_broker_timeline
 from jobs.timelines.controllers import to_logged_terms
 from jobs.timelines.kafka_releases import releases, to_term_releases
-from jobs.timelines.known_spans import CLUSTER_LOGS, CONTROLLER_LOGS, to_known_spans, within_terms
+from jobs.timelines.known_spans import (
+    CLUSTER_LOGS,
+    CONTROLLER_LOGS,
+    to_controller_runs,
+    to_known_spans,
+    within_terms,
+)
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
 from jobs.timelines.row_streams import ROWS_PER_BATCH
 from jobs.timelines.topics import to_topic_timeline
@@ -290,12 +297,14 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
     led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
-    takeovers = checkpointed(to_takeovers(stops, work.table("controller_timeline")))
-    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, takeovers, lives)
+    controllers = work.table("controller_timeline")
+    takeovers, last_brokers = checkpointed(to_takeovers(stops, controllers)), to_last_brokers(brokers, controllers)
+    outages = to_outages(led, work.table("elections"), brokers, spans, work.events, takeovers, last_brokers, lives)
     if work.scope.topics:
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)
-    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers)
+    runs = to_controller_runs(controllers, work.inputs.facts.coverage)
+    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
 
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:

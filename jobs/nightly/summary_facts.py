@@ -25,9 +25,12 @@ UNCLEAN_ORDER = "coalesce(lost_records_min, 0) DESC, coalesce(leader = last_lead
 """Of unclean elections, in SQL: those that surely lost most records first, those of the last leader itself last."""
 DELETION = "topic_deletion"
 """Value of `offline_partitions.cause` and `healed_by`."""
-IS_DELETION = f"coalesce(cause = '{DELETION}', healed_by = '{DELETION}', false)"
-"""Of OFFLINE_PARTITIONS, in SQL: nobody misses the partition, for its topic was being deleted. One that lost its leader
-for another reason is missed until somebody deletes its topic."""
+IS_DELETION = (
+    f"(coalesce(cause = '{DELETION}', healed_by = '{DELETION}', false)"
+    f" OR (ended_before IS NULL AND coalesce(healed_by = '{DELETION}', false)))"
+)
+"""Of OFFLINE_PARTITIONS, in SQL: nobody misses the partition, for its topic was being deleted, or has been since: when
+is in no line. One that lost its leader for another reason is missed until somebody deletes its topic."""
 NOTHING_KNOWN: Mapping[str, datetime] = {}
 """`known_until` of clusters that no run saw before."""
 

@@ -182,7 +182,8 @@ def _incidents(incidents: DataFrame) -> DataFrame:
     new = incidents.where(F.coalesce(F.col("until") > F.col("known_until"), F.lit(True)))
     counts = new.groupBy("cluster", "severity").agg(_count())
     rank = f"array_position(array({', '.join(map(repr, SEVERITIES))}), severity)"
-    first = _first(new.where("severity <> 'info'"), f"{rank}, since, incident_id")
+    impact = "coalesce(leaderless_partition_minutes, 0) DESC"
+    first = _first(new.where("severity <> 'info'"), f"{rank}, {impact}, since, incident_id")
     return first.unionByName(counts, allowMissingColumns=True)
 
 

@@ -270,6 +270,7 @@ def _incidents(report: Report, groups: Sequence[OutageGroup]) -> list[dict[str, 
         return [
             {
                 "severity": row["severity"],
+                "minutes": row["leaderless_partition_minutes"] or 0,
                 "title": row["title"],
                 "since": report.ms(row["since"]),
                 "until": report.ms(row["until"]),
@@ -307,9 +308,10 @@ def _of_group(report: Report, group: OutageGroup) -> dict[str, Any]:
     subject = names[0] if len(names) == 1 else plural(len(names), "partition")
     return {
         "severity": "info" if group.is_deletion else "critical" if group.is_open else "warning",
+        "minutes": group.leaderless_ms / 60_000,
         "title": f"{subject} offline: {cause}",
         "since": report.ms(group.since),
-        "until": None if group.is_open else report.ms(max(end for end in ends if end is not None)),
+        "until": None if group.is_open else report.ms(max((end for end in ends if end is not None), default=None)),
         "story": story,
         "names": listed(names, 8),
         "steps": [],

@@ -193,7 +193,7 @@ def _cards(report: Report) -> str:
     incidents = report.values["incidents"]
     order = sorted(
         range(len(incidents)),
-        key=lambda i: (_rank(incidents[i]["severity"]), incidents[i]["until"] is not None, i),
+        key=lambda i: (_rank(incidents[i]["severity"]), incidents[i]["until"] is not None, -incidents[i]["minutes"], i),
     )
     cards = [_card(report, incidents[i], i) for i in order[:MOST_CARDS]]
     more = f'<p class="faint">and {len(order) - MOST_CARDS:,} more</p>' if len(order) > MOST_CARDS else ""

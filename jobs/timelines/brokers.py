@@ -13,7 +13,13 @@ from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller, kraft_takeovers, standby_controllers, to_replay_spans
 from jobs.timelines.evidence import line_as_evidence
 from jobs.timelines.observations import ids_of, number_of
-from jobs.timelines.zk_registrations import EPOCH_EVENTS, to_printed_epochs, with_registrations
+from jobs.timelines.zk_registrations import (
+    EPOCH_EVENTS,
+    LIFE_EVENTS,
+    to_last_stops,
+    to_printed_epochs,
+    with_registrations,
+)
 from schemas.timelines import BROKER_TIMELINE
 
 if TYPE_CHECKING:
@@ -73,7 +79,9 @@ def to_broker_timeline(events: DataFrame, controllers: DataFrame, kinds: Evidenc
     """
     broker_events = checkpointed(
         events.where(
-            F.col("event_type").isin(*_ZK_EVENTS, *EPOCH_EVENTS, *_CONTROLLER_EVENTS, *_DUMP_EVENTS, *_SHUTDOWN_EVENTS)
+            F.col("event_type").isin(
+                *_ZK_EVENTS, *EPOCH_EVENTS, *LIFE_EVENTS, *_CONTROLLER_EVENTS, *_DUMP_EVENTS, *_SHUTDOWN_EVENTS
+            )
             | _starts_dump()
         )
     )
@@ -233,7 +241,10 @@ def _zk_transitions(events: DataFrame) -> DataFrame:
         .where(~F.array_contains("live", F.col("broker")))
     )
     absences = of_brokers(absent, F.col("broker"), 0, False, "session_expired")
-    counted = transitions.unionByName(absences).withColumn("is_new", F.lit(True)).select(*_TRANSITION)
+    noticed = transitions.unionByName(absences)
+    # who is shut down last is seen by nobody
+    stops = of_brokers(to_last_stops(events, noticed), F.col("broker"), 0, False, "session_expired")
+    counted = noticed.unionByName(stops).withColumn("is_new", F.lit(True)).select(*_TRANSITION)
     printed = to_printed_epochs(events).withColumns(
         {"is_up": F.lit(None).cast("boolean"), "is_new": F.lit(None).cast("boolean"), "rank": F.lit(2)}
     )

@@ -1,4 +1,5 @@
-"""What brokers log of their own registrations with ZooKeeper: their epochs, and those that no controller noticed."""
+"""What brokers log of their own registrations with ZooKeeper: their epochs, those that no controller noticed, and ends
+that no controller was left to notice."""
 
 from __future__ import annotations
 
@@ -16,6 +17,11 @@ REGISTERED = "broker_registered_in_zk"
 CACHED = ("controller_context_broker_epochs", "broker_epochs_updated")
 """Controllers print the epochs of all live brokers, from 2.2 on."""
 EPOCH_EVENTS = (REGISTERED, *CACHED)
+STOPPED, CLOSING, STARTING = "broker_stopped", "zk_session_closing", ("broker_starting", "broker_started")
+LIFE_EVENTS = (STOPPED, CLOSING, *STARTING)
+"""What a broker logs of its own end, and of its start."""
+MOST_STOP = "INTERVAL 60 SECONDS"
+"""A broker that closes its session (from 1.1 on it logs that) has stopped so much later at most."""
 LATE_US, NOTICED_US = 2_000_000, 60_000_000
 """A broker logs its registration so much later than the controller notices it at most, and the controller notices that
 it is another one so much later."""
@@ -42,6 +48,35 @@ def to_printed_epochs(events: DataFrame) -> DataFrame:
         F.lit("cached").alias("how"),
     )
     return own.unionByName(of_controllers).where("broker IS NOT NULL")
+
+
+def to_last_stops(events: DataFrame, transitions: DataFrame) -> DataFrame:
+    """EVENTS, cluster, broker and `at` of what controllers logged about brokers -> cluster, broker, at, node_id,
+    file_id, line: when brokers closed their sessions for good, of which no controller was left to take notice.
+
+    A broker that starts again is no such one, and where a controller logs something about it later, that counts.
+    """
+    own = events.where(F.col("event_type").isin(*LIFE_EVENTS, REGISTERED)).select(
+        "cluster",
+        F.coalesce("node_id", "broker_id").alias("broker"),
+        "event_type",
+        F.struct("at", "node_id", "file_id", "line").alias("place"),
+    )
+
+    def last(*types: str) -> Column:
+        return F.max(F.when(F.col("event_type").isin(*types), F.col("place")))
+
+    of_brokers = own.groupBy("cluster", "broker").agg(
+        last(STOPPED).alias("stop"), last(CLOSING).alias("closing"), last(*STARTING, REGISTERED).alias("start")
+    )
+    is_of_stop = F.col("closing.at").between(F.col("stop.at") - F.expr(MOST_STOP), F.col("stop.at"))
+    ends = of_brokers.withColumn("end", F.when(is_of_stop, F.col("closing")).otherwise(F.col("stop")))
+    seen = transitions.groupBy("cluster", "broker").agg(F.max("at").alias("seen_at"))
+    return (
+        ends.join(F.broadcast(seen), ["cluster", "broker"])
+        .where("stop.at > coalesce(start.at, seen_at) AND end.at > seen_at")
+        .select("cluster", "broker", "end.*")
+    )
 
 
 def with_registrations(transitions: DataFrame, order: list[Column]) -> DataFrame:

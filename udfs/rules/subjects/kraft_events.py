@@ -127,7 +127,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_deferred_event_failed",
         CONTROLLER,
-        text="Cancelling deferred write event <event:word> because <reason:text>.",
+        text="Cancelling deferred write event <event:event> because <reason:text>.",
         sample=(
             "[QuorumController id=101] Cancelling deferred write event maybeFenceReplicas because the event "
             "queue is now closed."
@@ -140,7 +140,7 @@ RULES: tuple[Rule, ...] = (
         "kraft_deferred_event_failed",
         CONTROLLER,
         text=(
-            "Unexpected exception while executing deferred write event <event:word>. Rescheduling for a "
+            "Unexpected exception while executing deferred write event <event:event>. Rescheduling for a "
             "minute from now."
         ),
         sample=(
@@ -155,7 +155,7 @@ RULES: tuple[Rule, ...] = (
         "kraft_read_op_completed",
         CONTROLLER,
         text=(
-            "Completing read-only operation <event:word>(<event_identity:int>) immediately because the "
+            "Completing read-only operation <event:event> immediately because the "
             "purgatory is empty."
         ),
         sample=(
@@ -169,7 +169,7 @@ RULES: tuple[Rule, ...] = (
         "kraft_write_op_pending",
         CONTROLLER,
         text=(
-            "Read-write operation <event:word>(<event_identity:int>) will be completed when the log reaches "
+            "Read-write operation <event:event> will be completed when the log reaches "
             "offset <offset>."
         ),
         sample=(
@@ -183,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         "kraft_read_op_pending",
         CONTROLLER,
         text=(
-            "Read-only operation <event:word>(<event_identity:int>) will be completed when the log reaches "
+            "Read-only operation <event:event> will be completed when the log reaches "
             "offset <offset>"
         ),
         sample=(
@@ -355,13 +355,13 @@ RULES: tuple[Rule, ...] = (
             "org.apache.kafka.controller.ControllerPurgatory",
             "org.apache.kafka.deferred.DeferredEventQueue",
         ),
-        text="failAll(<error:word>): failing <event:word>(<event_identity:int>).",
-        sample="[QuorumController id=101] failAll(NotControllerException): failing alterPartition(73018822).",
+        text="failAll(<error:word>): failing <event:event>.",
+        sample="[QuorumController id=100] failAll(NotControllerException): failing completeActivation[3](1930420067).",
         reads={
-            "controller_id": 101,
+            "controller_id": 100,
             "error": "NotControllerException",
-            "event": "alterPartition",
-            "event_identity": "73018822",
+            "event": "completeActivation[3]",
+            "event_identity": "1930420067",
         },
         since="3.5.0",
     ),

@@ -674,7 +674,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "metadata_event_skipped",
         ("kafka.server.metadata.BrokerMetadataListener",),
-        text="Not processing <event:word> because the event queue is closed.",
+        text="Not processing <event:event> because the event queue is closed.",
         sample="[BrokerMetadataListener id=4] Not processing HandleCommitsEvent because the event queue is closed.",
         reads={"broker_id": 4, "event": "HandleCommitsEvent"},
         since="2.8.0",

@@ -206,8 +206,8 @@ OFFLINE_PARTITIONS = table(
         "healed_by",
         TEXT,
         "`broker_return`: an in-sync replica that had been away was elected; `clean_election` of one that was there "
-        "all along; `unclean_election`, `reassignment`, `topic_deletion`, which is known where no line tells when it was "
-        "done, too.",
+        "all along; `unclean_election`, `reassignment`, `topic_deletion`, which is known also where no line tells when "
+        "it was done.",
         null="still offline, or unknown, or the cluster was created anew",
     ),
     column("healed_by_broker", INT, "Broker that was elected.", null="still offline, or the topic was deleted"),

@@ -49,6 +49,18 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
          ("back", 32)],
         ["crashed 19 32 19 30 10"],
     ),
+    # its session with ZooKeeper is still there: the broker shuts down again, and leaves clean disks to the next start
+    "crashed, and its first start fails": (
+        [("broker_starting", 15, 10), ("unclean_shutdown_found", 15.5), ("broker_stopping", 16),
+         ("gone session_expired", 18, 15.9, 20), ("broker_starting", 20, 17), ("clean_shutdown_found", 20.5),
+         ("back", 22)],
+        ["crashed 15 22 18 15 10"],
+    ),
+    "its disks are clean, and the process that found them so is killed": (
+        [("broker_starting", 15, 10), ("clean_shutdown_found", 15.5), ("broker_starting", 20, 17),
+         ("unclean_shutdown_found", 20.5), ("back", 22)],
+        ["shut_down 15 22 None 15 10"],
+    ),
     "crashed and started so soon that no controller noticed": (
         [("broker_starting", 15, 10), ("broker_started", 17)],
         ["crashed 15 17 None 15 10"],

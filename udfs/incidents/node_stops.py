@@ -112,6 +112,8 @@ class _Node:
         """Its next own line after its session had ended."""
         self.leaves_since: int | None = None
         """When its own log says that it shuts down."""
+        self.has_shut_down_again = False
+        """Whether the process that started after its stop shut down: what is on its disks is what that one left."""
 
     def read(self, row: Row) -> Iterator[NodeStop]:
         """Stops that are over with this line."""
@@ -169,7 +171,8 @@ class _Node:
         stop = self.stop
         assert stop is not None
         stop.until, stop.role = until, "broker" if self.is_broker else "controller"
-        self.stop, self.ready_at, self.logged_after, self.leaves_since, self.is_starting = None, None, None, None, False
+        self.stop, self.ready_at, self.logged_after, self.leaves_since = None, None, None, None
+        self.is_starting = self.has_shut_down_again = False
         return stop
 
     def _open(self, row: Row, how: str | None) -> NodeStop:
@@ -180,7 +183,7 @@ class _Node:
     def _start(self, row: Row) -> Iterator[NodeStop]:
         stop, last = self.stop, row["last_before"]
         if (stop is not None and stop.started_at is not None) or (stop is None and self.is_starting):
-            return  # another line of the same start
+            return  # another line of the same start, or the next one
         if stop is not None and stop.how in (None, CUT_OFF) and last is not None and last > stop.since + SLACK_US:
             stop.how = CUT_OFF  # it went on logging after its session had ended, and then went without a word
             yield self._end(None)
@@ -208,6 +211,8 @@ class _Node:
         elif stop.started_at is None:
             stop.how = how if how == LOG_DIR_FAILED else stop.how
             stop.prove(row)
+        else:
+            self.has_shut_down_again = True
 
     def _lose(self, row: Row) -> None:
         stop = self.stop
@@ -238,8 +243,10 @@ class _Node:
         if kind == ALIVE and stop.how is None and stop.started_at is None:
             stop.how = CUT_OFF
             stop.prove(row)
-        elif kind in (CLEAN, UNCLEAN) and stop.how == CRASHED and stop.started_at is not None:
-            stop.how = SHUT_DOWN if kind == CLEAN else CRASHED
+        elif kind == CLEAN and stop.how == CRASHED and stop.started_at is not None and not self.has_shut_down_again:
+            stop.how = SHUT_DOWN
+            stop.prove(row)
+        elif kind == UNCLEAN and stop.how == CRASHED and stop.started_at is not None:
             stop.prove(row)
 
 

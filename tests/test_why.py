@@ -40,8 +40,8 @@ def test_the_outage_at_a_time(warehouse: Path) -> None:
     story = data(warehouse, "pay-in-0", "--at", "10:05:30")
     assert story["answer"] == (
         "pay-in-0 had no leader for 60.0 s, from 2026-11-21 10:05:00.020 to 10:06:00.000 UTC: broker 1 failed, the "
-        "only one of 2 replicas in sync; 1 election failed meanwhile; an unclean election made broker 2 leader; it lost "
-        "5 to 9 records."
+        "only one of 2 replicas in sync; 1 election failed meanwhile; an unclean election made broker 2 leader; it "
+        "lost 5 to 9 records."
     )
     steps = [(step["at"][11:19], step["kind"], step["text"]) for step in story["steps"]]
     assert steps == [

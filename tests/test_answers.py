@@ -131,6 +131,26 @@ def test_loss_answers_yes_no_or_perhaps(warehouse: Path, tmp_path: Path) -> None
     assert answer["cannot_be_told"][0].startswith("Whether 1 election of 2 was clean")
 
 
+REASSIGNED = (
+    "[QuorumController id=100] UNCLEAN partition change for pay-in-0 with topic ID abc: replicas: [4, 1, 2] -> [4], isr: "
+    "[2] -> [4], removingReplicas: [1, 2] -> [], addingReplicas: [4] -> [], leader: 2 -> 4, leaderEpoch: 1 -> 2"
+)
+
+
+def test_loss_says_why_the_end_of_a_reassignment_is_not_unclean(tmp_path: Path) -> None:
+    clean = {**tables()["elections"][1], "unclean": False}
+    line = {
+        "event_type": "kraft_partition_changed_unclean", "topic": "pay-in", "partition": 0, "leader_epoch": 2,
+        "message": REASSIGNED,
+    }  # fmt: skip
+    why = "1 change that the controller's log calls UNCLEAN lost nothing: the new leader had"
+    assert why in run(night(tmp_path / "clean", {"elections": [clean], "events": [line]}), "loss").stdout
+    unclean = {**clean, "unclean": True}
+    assert why not in run(night(tmp_path / "unclean", {"elections": [unclean], "events": [line]}), "loss").stdout
+    other = {**line, "message": REASSIGNED.replace("[4] -> []", "[] -> []").replace("[1, 2] -> []", "[] -> []")}
+    assert why not in run(night(tmp_path / "other", {"elections": [clean], "events": [other]}), "loss").stdout
+
+
 LED_ON = {"last_leader": 2, "start_offset": 841, "lost_records_min": 0, "lost_records_max": None}
 """Of an election of broker 2: it was the last leader itself."""
 OTHERS = {  # bounds of another election, or none of it -> answer, unclean elections of which it is not known what they lost

@@ -13,9 +13,11 @@ from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import led_on, listed, lost_text, name_of
 
-LOSS_TABLES = ("elections", "offline_partitions", *MISSING_FACTS_TABLES)
-
-
+LOSS_TABLES = ("elections", "events", "offline_partitions", *MISSING_FACTS_TABLES)
+CALLED_UNCLEAN = "kraft_partition_changed_unclean"
+"""Type of KRaft's line `UNCLEAN partition change`: the new leader was not in the ISR before."""
+ENDS_REASSIGNMENT = r"(?:adding|removing)Replicas: \[\d[^\]]*\] -> \[\]"
+"""What such a line of a change that ends a reassignment has, as a regular expression."""
 MOST_LED_ON = 3
 """So many elections of last leaders that led on themselves are told one by one; more only if all are asked for."""
 
@@ -49,6 +51,7 @@ def loss_answer(opened: OpenedCluster, *, all_rows: bool = False) -> Listing:
         which = listed(dict.fromkeys(map(name_of, together)))
         lines += [f"{len(together):,} more of the last leaders themselves, which led on from the end of their logs:"]
         lines += [f"{'':<25}{which}; --all lists each"]
+    lines += _only_called_unclean(opened)
     data = {
         "unclean_elections": [
             {k: v for k, v in row.items() if k != "evidence"}
@@ -67,6 +70,27 @@ def loss_answer(opened: OpenedCluster, *, all_rows: bool = False) -> Listing:
 def unclean_elections(opened: OpenedCluster) -> Sequence[Row]:
     """Rows of unclean elections, those that surely lost most records first, then in order of time."""
     return opened.table("elections", "unclean", UNCLEAN_ORDER.format(at='"at"'))
+
+
+def _only_called_unclean(opened: OpenedCluster) -> list[str]:
+    """What to think of lines that call the end of a reassignment unclean: its change brings the new leader, which has
+    caught up, into the ISR and makes it leader at once (`PartitionRegistration.electionWasClean` asks only for who was
+    in the ISR before)."""
+    if not opened.has("events"):
+        return []
+    changes = opened.rows(
+        "SELECT DISTINCT topic, partition, leader_epoch FROM events"
+        " SEMI JOIN (FROM elections WHERE NOT unclean) USING (topic, partition, leader_epoch)"
+        f" WHERE event_type = '{CALLED_UNCLEAN}' AND regexp_matches(message, '{ENDS_REASSIGNMENT}') ORDER BY ALL"
+    )
+    if not changes:
+        return []
+    which = listed(dict.fromkeys(map(name_of, changes)))
+    return [
+        f"{plural(len(changes), 'change')} that the controller's log calls UNCLEAN lost nothing: the new leader had",
+        "caught up, and came into the ISR by the change itself, the end of a reassignment:",
+        f"{'':<25}{which}",
+    ]
 
 
 def _sum(unclean: Sequence[Row]) -> int | None:

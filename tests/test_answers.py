@@ -87,8 +87,8 @@ def test_an_outage_that_a_crash_began_counts_though_a_deletion_ended_it(tmp_path
 def test_the_problem_child_comes_first(warehouse: Path) -> None:
     answer = data(warehouse, "brokers")
     assert answer["answer"] == (
-        "The problem child is broker 1: away 1 time (5 min 0 s); 1 outage because of it, 60.0 s of partition time, the longest of "
-        "pay-in-0 for 60.0 s. At the end of the logs broker 1 was gone."
+        "The problem child is broker 1, by the time that partitions had no leader because of it: away 1 time (5 min 0 s); 1 outage "
+        "because of it, 60.0 s of partition time, the longest of pay-in-0 for 60.0 s. At the end of the logs broker 1 was gone."
     )
     assert [(one["broker"], one["left_isr"], one["state"]) for one in answer["brokers"]] == [
         (1, 0, "gone"), (2, 1, "alive"), (3, 0, "alive"),

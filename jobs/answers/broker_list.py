@@ -67,7 +67,8 @@ def _sentence(brokers: Sequence[Row]) -> str:
         )
     gone = sorted(row["broker"] for row in brokers if row["state"] == "gone")
     still = f" At the end of the logs {brokers_in_words(gone)} {was_or_were(gone)} gone." if gone else ""
-    return f"The problem child is broker {worst['broker']}: {'; '.join(parts)}.{still}"
+    most = ", by the time that partitions had no leader because of it" if worst["leaderless_ms"] else ""
+    return f"The problem child is broker {worst['broker']}{most}: {'; '.join(parts)}.{still}"
 
 
 def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:

@@ -161,6 +161,14 @@ CONTROLLER_TIMELINE = table(
         "`activation`.",
         null="written by a version that did not keep them",
     ),
+    column(
+        "resignation",
+        ListOf(struct(at=TIME, step=TEXT, node_id=INT, file_id=TEXT, line=LONG)),
+        "What it logged of giving up the office, in order of time, each with its line: `resigning` (at DEBUG, "
+        "ZooKeeper), `resigned`. Of a term that was `replaced` it did so behind the next controller's election, as a "
+        "controller does whose session expired or whose znode was deleted; empty if it logged nothing.",
+        null="written by a version that did not keep it",
+    ),
     EVIDENCE_COLUMN,
 )
 

@@ -165,6 +165,43 @@ def test_no_controller_at_the_end(tmp_path: Path) -> None:
     )
 
 
+def test_a_controller_that_resigns_behind_the_election_of_the_next_one(tmp_path: Path) -> None:
+    """Node 2's resignation is told with its line, 15 ms after 3 was elected; of node 1 no line has one."""
+    known = tables()["controller_timeline"][0]
+    lines = proof((STATE, 40), (STATE, 41))
+    steps = [
+        {"at": moment("10:05:00.015"), "step": "resigning", **lines[0]},
+        {"at": moment("10:05:00.020"), "step": "resigned", **lines[1]},
+    ]
+    ended: dict[str, Any] = {"ended_by": "replaced", "failover_ms": None, "resignation": []}
+    terms = [
+        {**known, **ended, "controller_id": 1, "until": moment("10:02")},
+        {**known, **ended, "controller_id": 2, "controller_epoch": 2, "since": moment("10:02"),
+         "until": moment("10:05:00.005"), "resignation": steps},
+        {**known, "controller_epoch": 3, "since": moment("10:05:00.005"), "active_since": None, "resignation": []},
+    ]  # fmt: skip
+    root = night(tmp_path / "w", {"controller_timeline": terms})
+    story = data(root, "controller", "--at", "10:05:00.005")
+    texts = [
+        (step["text"], [line["place"] for line in step["lines"]])
+        for step in story["steps"]
+        if " resign" in step["text"]
+    ]
+    assert texts == [
+        ("controller 2 began to resign", ["broker-3/state-change.log:40"]),
+        ("controller 2 resigned from epoch 2, 15 ms after the next one was elected", ["broker-3/state-change.log:41"]),
+    ]
+    assert "replaced, resigned at 2026-11-21 10:05:00.020" in story["others"][-1]["text"]
+    assert [text for text in data(root, "controller")["cannot_be_told"] if "stopped" in text] == [
+        "When controller 1 of epoch 1 stopped deciding: it logged no resignation, and the next one was elected at "
+        "2026-11-21 10:02:00.000."
+    ]
+    older = night(tmp_path / "o", {"controller_timeline": [{**terms[0], "resignation": None}, *terms[1:]]})
+    assert [text for text in data(older, "controller")["cannot_be_told"] if "stopped" in text] == [
+        "When controller 1 of epoch 1 stopped deciding: the next one was elected at 2026-11-21 10:02:00.000."
+    ]
+
+
 @pytest.mark.parametrize(
     ("subject", "complaint"),
     {

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from jobs.answers.controller_steps import controller_steps
 from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
 from jobs.answers.opened import places
 from jobs.answers.story import Step
@@ -238,42 +239,6 @@ def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
             how = ENDS.get(row["ended_by"] or "", row["ended_by"] or "it is not known why")
             lost = places(evidence[-1:] if len(evidence) > 1 or row["started_as"] is None else (), 1)
             yield Step(row["until"], f"broker {row['broker']} gone: {how.replace('_', ' ')}", lost, 4, "broker")
-
-
-def controller_steps(terms: Iterable[Row]) -> Iterator[Step]:
-    """Rows of CONTROLLER_TIMELINE -> controllers that took over and ended."""
-    for row in terms:
-        ready = ""
-        if row["failover_ms"] is not None:
-            ready = f", ready after {duration(row['failover_ms'])}"
-        text = f"controller {row['controller_id']} took over, controller epoch {row['controller_epoch']}{ready}"
-        yield Step(row["since"], text, places(row["evidence"], 1), 10, "controller")
-        if row["until"] is not None and row["ended_by"] == "resigned":
-            yield Step(row["until"], f"controller {row['controller_id']} resigned", (), 9, "controller")
-
-
-FAILOVER_WORDS = {
-    "epoch_incremented": "raised the controller epoch",
-    "context_loading": "began to load the cluster's state from ZooKeeper",
-    "context_loaded": "had loaded the cluster's state",
-    "replica_state_machine_started": "had started the replica state machine",
-    "partition_state_machine_started": "had started the partition state machine",
-    "ready": "was ready to serve",
-    "active": "became the active controller of the quorum",
-    "activation": "wrote its activation to the metadata log",
-    "first_request": "sent its first request to brokers",
-}
-"""By step of CONTROLLER_TIMELINE; the election itself is a step of all stories."""
-
-
-def failover_steps(terms: Iterable[Row]) -> Iterator[Step]:
-    """Rows of CONTROLLER_TIMELINE -> what controllers did between their election and their first request."""
-    for row in terms:
-        for step in row.get("steps") or ():
-            if words := FAILOVER_WORDS.get(step["step"]):
-                after = f", {duration((step['at'] - row['since']) // timedelta(milliseconds=1))} after its election"
-                text = f"controller {row['controller_id']} {words}{after}"
-                yield Step(step["at"], text, places([step], 1), 11, "controller")
 
 
 def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:

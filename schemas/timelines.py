@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.columns import (
     CLUSTER,
+    EVIDENCE,
     EVIDENCE_COLUMN,
     FLAG,
     IDS,
@@ -209,5 +210,11 @@ TOPIC_TIMELINE = table(
     column("deletion_started", TIME, "When its deletion was requested, UTC.", null="it was not"),
     column("until", TIME, "When its deletion was complete, UTC.", null="still there at the end of the logs"),
     column("partitions", INT, "Number of partitions, by the highest partition that is logged.", null="none is logged"),
+    column(
+        "deletion_evidence",
+        EVIDENCE,
+        "The lines that show `deletion_started`.",
+        null="it was not deleted, no line shows that, or a version wrote it that did not keep them",
+    ),
     EVIDENCE_COLUMN,
 )

@@ -252,7 +252,8 @@ def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
 def _topic_steps(topics: Iterable[Row]) -> Iterator[Step]:
     for row in topics:
         if row["deletion_started"] is not None:
-            yield Step(row["deletion_started"], "deletion of the topic was requested", (), 15, "topic")
+            line = places(row.get("deletion_evidence"), 1)
+            yield Step(row["deletion_started"], "deletion of the topic was requested", line, 15, "topic")
         if row["until"] is not None:
             yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:], 1), 80, "topic")
 

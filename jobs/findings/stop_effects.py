@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from jobs.findings.outage_causes import FAILOVERS
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import EVIDENCE
+from udfs.incidents.node_stops import CRASHED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -95,6 +96,9 @@ def replicas_of_stops(isr_changes: DataFrame, elections: DataFrame, stops: DataF
     """ISR_CHANGES, ELECTIONS, NODE_STOPS -> by stops of brokers the number of partitions out of whose ISR it fell, of
     those in whose ISR it was again before its next stop, and of those that others led at once; with the first of each
     kind, and when it was again in the last ISR.
+
+    Followers may have missed a broker since its last line. Its leaders are elected anew once it begins to shut down, or
+    a controller finds it gone; and by an election that it led to it leaves the ISR, as by a preferred one it does not.
     """
     is_shrink = F.col("kind") == "shrink"
     changed = isr_changes.select(
@@ -104,19 +108,22 @@ def replicas_of_stops(isr_changes: DataFrame, elections: DataFrame, stops: DataF
         F.when(is_shrink, "out_of_isr").otherwise("rejoined").alias("kind"),
         "evidence",
     )
-    moved = elections.where("succeeded AND previous_leader >= 0 AND leader <> previous_leader").where(
-        F.coalesce(F.col("strategy").isin(*FAILOVERS), F.lit(True))
-    )
+    is_in_sync = F.coalesce(F.array_contains("isr", F.col("previous_leader")), F.lit(False))
+    is_failover = F.coalesce(F.col("strategy").isin(*FAILOVERS), ~is_in_sync)
+    moved = elections.where("succeeded AND previous_leader >= 0 AND leader <> previous_leader").where(is_failover)
     moved = moved.select(
         *INCARNATION, "at", F.col("previous_leader").alias("node_id"), F.lit("moved").alias("kind"), "evidence"
     )
     of_broker = Window.partitionBy("cluster", "node_id").orderBy("since")
     of_brokers = stops.where("role = 'broker'").select(
-        *("cluster", "node_id", "since", "began_after", "until"),
+        *("cluster", "node_id", "since", "began_after", "until", "how", "noticed_at"),
         F.lead("since").over(of_broker).alias("next_since"),
     )
-    is_back = F.col("kind") == "rejoined"
-    earliest = F.greatest(F.col("began_after"), F.col("since") - F.expr("INTERVAL 30 SECONDS")) - F.expr(SLACK)
+    is_back, is_moved = F.col("kind") == "rejoined", F.col("kind") == "moved"
+    # a crash that only the next start shows may have been at any time since its last line
+    is_late = F.coalesce(F.col("how") == CRASHED, F.lit(False)) & F.col("noticed_at").isNull()
+    missed_since = F.greatest(F.col("began_after"), F.col("since") - F.expr("INTERVAL 30 SECONDS"))
+    earliest = F.when(is_moved & ~is_late, F.col("since")).otherwise(missed_since) - F.expr(SLACK)
     end = F.when(is_back, F.col("next_since")).otherwise(F.col("until"))
     is_within = (F.col("at") >= F.when(is_back, F.col("since")).otherwise(earliest)) & (
         end.isNull() | (F.col("at") <= end)

@@ -277,9 +277,9 @@ PROCESSES = {
     "log_dir_failure_broker_halt": "broker {node} halts: no log directory is left",
     "zk_session_expired": "broker {node}: its session with ZooKeeper expired",
     "kraft_broker_session_timeout": "the controller misses the heartbeats of broker {broker}",
-    "follower_truncated": "broker {node} truncated its log",
-    "log_truncated": "broker {node} truncated its log",
-    "log_truncated_fully": "broker {node} truncated its log fully",
+    "follower_truncated": "broker {node} truncated its log{to}",
+    "log_truncated": "broker {node} truncated its log{to}",
+    "log_truncated_fully": "broker {node} truncated its log fully{anew}",
     "replicas_out_of_sync": "the leader finds followers out of sync",
     "leader_and_isr_disk_error": "broker {node}: a disk failed it",
 }
@@ -291,18 +291,24 @@ OF_PARTITION = (
 
 
 def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -> Iterator[Step]:
-    """Rows of EVENTS in order -> what nodes wrote about themselves; what repeats within five seconds once."""
-    last: dict[tuple[str, int | None, int | None], datetime] = {}
+    """Rows of EVENTS in order -> what nodes wrote about themselves; what repeats within five seconds once.
+
+    `offset`, where rows have it: to which offset a log was truncated, null if the line does not tell.
+    """
+    last: dict[tuple[str, int | None, int | None, str | None], datetime] = {}
     for row in events:
         text = texts.get(row["event_type"])
-        key = row["event_type"], row["node_id"], row["broker_id"]
+        offset = row.get("offset")
+        key = row["event_type"], row["node_id"], row["broker_id"], offset
         if text is None or row["at"] is None:
             continue
         if key in last and row["at"] - last[key] < timedelta(seconds=5):
             continue
         last[key] = row["at"]
         node, broker = _id(row["node_id"]), _id(row["broker_id"])
-        yield Step(row["at"], text.format(node=node, broker=broker), ((row["file_id"], row["line"]),), 3, "process")
+        to, anew = ("", "") if offset is None else (f" to offset {offset}", f", to begin anew at offset {offset}")
+        words = text.format(node=node, broker=broker, to=to, anew=anew)
+        yield Step(row["at"], words, ((row["file_id"], row["line"]),), 3, "process")
 
 
 # ---- lanes ----------------------------------------------------------------------------------------------------------

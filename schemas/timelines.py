@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schemas.columns import (
     CLUSTER,
+    EVIDENCE,
     EVIDENCE_COLUMN,
     FLAG,
     IDS,
@@ -161,6 +162,14 @@ CONTROLLER_TIMELINE = table(
         "`activation`.",
         null="written by a version that did not keep them",
     ),
+    column(
+        "resignation",
+        ListOf(struct(at=TIME, step=TEXT, node_id=INT, file_id=TEXT, line=LONG)),
+        "What it logged of giving up the office, in order of time, each with its line: `resigning` (at DEBUG, "
+        "ZooKeeper), `resigned`. Of a term that was `replaced` it did so behind the next controller's election, as a "
+        "controller does whose session expired or whose znode was deleted; empty if it logged nothing.",
+        null="written by a version that did not keep it",
+    ),
     EVIDENCE_COLUMN,
 )
 
@@ -201,5 +210,11 @@ TOPIC_TIMELINE = table(
     column("deletion_started", TIME, "When its deletion was requested, UTC.", null="it was not"),
     column("until", TIME, "When its deletion was complete, UTC.", null="still there at the end of the logs"),
     column("partitions", INT, "Number of partitions, by the highest partition that is logged.", null="none is logged"),
+    column(
+        "deletion_evidence",
+        EVIDENCE,
+        "The lines that show `deletion_started`.",
+        null="it was not deleted, no line shows that, or a version wrote it that did not keep them",
+    ),
     EVIDENCE_COLUMN,
 )

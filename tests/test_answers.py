@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from jobs.answers.incidents import numbered_lines
 from jobs.cli import main
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
 from tests.delta_warehouse import Rows
@@ -252,6 +253,24 @@ def test_incidents_are_told_worst_first_and_planned_ones_on_demand(tmp_path: Pat
     page = (tmp_path / "r.html").read_text()
     assert '<span class="badge critical">critical</span>\n<h3>Broker 1 crashed</h3>' in page
     assert "1 partition without a leader, 1 min 0 s of partition time" in page
+
+
+def test_each_line_that_a_story_names_stands_behind_its_number(tmp_path: Path) -> None:
+    """Rows have up to 96 characters; a place that is longer has one of its own."""
+    places = [(STATE, line) for line in (10, 40, 41, 42, 50)] + [(CONTROLLER, 30)]
+    root = night(tmp_path / "w", {"incidents": [{**INCIDENT, "evidence": proof(*places)}]})
+    _, rows = run(root, "incidents").stdout.split("Broker 1 crashed [1].\n")
+    assert rows.splitlines()[:3] == [
+        "    lines: [1] broker-3/state-change.log:10, [2] broker-3/state-change.log:40,",
+        "           [3] broker-3/state-change.log:41, [4] broker-3/state-change.log:42,",
+        "           [5] broker-3/state-change.log:50, [6] broker-3/controller.log:30",
+    ]
+    assert [*numbered_lines(["a.log:1", "b" * 30, "c.log:3"], 24)] == [
+        "lines: [1] a.log:1,",
+        f"       [2] {'b' * 30},",
+        "       [3] c.log:3",
+    ]
+    assert [*numbered_lines([], 24)] == []
 
 
 def test_an_incident_of_one_moment(tmp_path: Path) -> None:

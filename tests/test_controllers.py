@@ -102,6 +102,71 @@ migr    | 10:05:00    | 10:02:00
     )
 
 
+RESIGNATIONS = """
+cluster | at           | line | node_id | event_type                  | controller_id | controller_epoch | logger
+# 1's znode is deleted: it notices that as 2 is elected, and looks who is controller when it has resigned
+deposed | 10:00:00     | 1    | 1       | controller_elected          | 1             | 1                | kafka.controller
+deposed | 10:01:00.003 | 2    | 1       | controller_resigning        | 1             |                  | kafka.controller
+deposed | 10:01:00.006 | 1    | 2       | controller_elected          | 2             | 2                | kafka.controller
+deposed | 10:01:00.020 | 3    | 1       | controller_resigned         | 1             |                  | kafka.controller
+deposed | 10:01:00.020 | 4    | 1       | controller_election_lost    | 1             |                  | kafka.controller
+# much later 1's session ends, as a broker's: it resigns from nothing
+deposed | 10:09:00     | 5    | 1       | controller_resigning        | 1             |                  | kafka.controller
+deposed | 10:09:00     | 6    | 1       | controller_resigned         | 1             |                  | kafka.controller
+# 1 resigns and is elected anew within a millisecond: the lines are of the term before
+again   | 10:00:00     | 1    | 1       | controller_elected          | 1             | 1                | kafka.controller
+again   | 10:01:00     | 2    | 1       | controller_resigned         | 1             |                  | kafka.controller
+again   | 10:01:00     | 3    | 1       | controller_elected          | 1             | 2                | kafka.controller
+# 1 crashes, 2 takes over, 1 starts anew, and its session ends
+crashed | 10:00:00     | 1    | 1       | controller_elected          | 1             | 1                | kafka.controller
+crashed | 10:01:00     | 1    | 2       | controller_elected          | 2             | 2                | kafka.controller
+crashed | 10:02:00     | 1    | 1       | broker_starting             |               |                  | kafka.server
+crashed | 10:03:00     | 2    | 1       | controller_resigned         | 1             |                  | kafka.controller
+# the same without the line of the start, but 1 saw who was controller
+elected | 10:00:00     | 1    | 1       | controller_elected          | 1             | 1                | kafka.controller
+elected | 10:01:00     | 1    | 2       | controller_elected          | 2             | 2                | kafka.controller
+elected | 10:02:00     | 2    | 1       | controller_election_lost    | 1             |                  | kafka.controller
+elected | 10:03:00     | 3    | 1       | controller_resigned         | 1             |                  | kafka.controller
+# KRaft: 100 renounces epoch 3 behind 101's election, by an error; a line about epoch 2 is of no term that is known
+quorum  | 10:00:00     | 1    | 100     | kraft_controller_elected    | 100           | 3                | org.apache.kafka.controller.QuorumController
+quorum  | 10:00:30     | 2    | 100     | kraft_controller_resigned   | 100           | 2                | org.apache.kafka.controller.QuorumController
+quorum  | 10:01:00     | 1    | 101     | kraft_controller_elected    | 101           | 4                | org.apache.kafka.controller.QuorumController
+quorum  | 10:01:00.5   | 3    | 100     | kraft_event_failed_renounce | 100           | 3                | org.apache.kafka.controller.QuorumController
+"""
+RESIGNED = """
+cluster | controller_epoch | until        | ended_by | steps
+deposed | 1                | 10:01:00.006 | replaced | resigning 2 at 01:00.003, resigned 3 at 01:00.020
+deposed | 2                |              |          |
+again   | 1                | 10:01:00     | resigned | resigned 2 at 01:00.000
+again   | 2                |              |          |
+crashed | 1                | 10:01:00     | replaced |
+crashed | 2                |              |          |
+elected | 1                | 10:01:00     | replaced |
+elected | 2                |              |          |
+quorum  | 3                | 10:01:00     | replaced | resigned 3 at 01:00.500
+quorum  | 4                |              |          |
+"""
+
+
+def test_resignations(frame: Frame, same: Same) -> None:
+    """A controller that is replaced resigns later, or not at all; `steps` are the rows of `resignation` in words."""
+    fields = F.when(
+        F.col("event_type") == "controller_election_lost", F.create_map(F.lit("new_controller_id"), F.lit("2"))
+    )
+    terms = to_controller_timeline(frame(EVENTS, RESIGNATIONS).withColumn("fields", fields))
+    words = F.transform(
+        "resignation", lambda s: F.concat_ws(" ", s["step"], s["line"], F.date_format(s["at"], "'at' mm:ss.SSS"))
+    )
+    shown = terms.select(
+        "cluster",
+        "controller_epoch",
+        "until",
+        "ended_by",
+        F.nullif(F.array_join(words, ", "), F.lit("")).alias("steps"),
+    )
+    same(shown, RESIGNED)
+
+
 LOGGED_TERMS = """
 cluster | mode      | controller_id | controller_epoch | since    | until    | ended_by
 # 1 is killed at 10:01 and starts anew at 10:05; the controllers of epochs 3 to 9 are known from nobody

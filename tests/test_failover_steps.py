@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.answers.partition_steps import failover_steps
+from jobs.answers.controller_steps import failover_steps
 from jobs.timelines.controllers import to_controller_timeline
 from schemas.ingest import EVENTS
 

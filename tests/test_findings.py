@@ -492,9 +492,9 @@ broker | log_dir | at       | until | partitions | evidence
 3      | /data   | 10:02:00 |       | dir-1      | 9@f:5
 """
 DELETIONS = """
-topic   | incarnation | deletion_started | evidence
-deleted | 0           | 10:00:00.5       | 9@f:6
-again   | 0           | 10:00:02         | 9@f:7
+topic   | incarnation | deletion_started | deletion_evidence | evidence
+deleted | 0           | 10:00:00.5       | 9@f:6             | 9@f:4,9@f:9
+again   | 0           | 10:00:02         | 9@f:7             | 9@f:4,9@f:9
 """
 CAUSES = """
 topic   | partition | cause           | cause_broker | cause_at   | cause_evidence | healed_by

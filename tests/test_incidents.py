@@ -147,6 +147,7 @@ def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, *
     names = (
         "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "topic", "partition",
         "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others",
+        "end_evidence",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
     common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
@@ -164,6 +165,7 @@ def outage(topic: str, since: float, until: float | None, healed_by: str | None,
     return fact(
         "outage", since, until, line, topic=topic, partition=0, ms=round(sure * 1000), count=1, healed_by=healed_by,
         healed_by_broker=None if healed_by is None else 3,
+        end_evidence=None if until is None else [{"node_id": 1, "file_id": "f", "line": line + 100}],
     )  # fmt: skip
 
 
@@ -214,7 +216,7 @@ def test_an_incident_with_its_symptoms() -> None:
         "b-0 was no longer without a leader",
         "the last replica of broker 3 was in the ISR again",
     ]
-    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 10, 7, 4, 6, 8, 9]
+    assert [line["line"] for line in incident["evidence"]] == [1, 5, 2, 10, 7, 104, 6, 8, 9]
 
 
 SHUTDOWN = {**CRASH, "how": "shut_down", "ended_by": "controlled_shutdown"}
@@ -407,6 +409,19 @@ def test_controllers_that_changed(case: str) -> None:
     incident = incident_with(*facts)
     assert incident["title"] == title
     assert story in incident["story"]
+
+
+def test_a_controller_takes_over_when_it_is_elected() -> None:
+    """Who was controller until then resigned 4 ms before."""
+    facts = [fact("controller", 5, 5.061, node=1, other=2, count=1, started_at=at(5.004), line=9)]
+    incident = incident_with(*facts)
+    assert "node 2 took over at 12:00:05.004 [1] and was ready 57 ms later." in incident["story"]
+    assert [(step["at"], step["line"]) for step in incident["steps"]] == [(at(5.004), 9)]
+
+
+def test_what_ended_an_outage_has_no_line_where_none_is_known() -> None:
+    lost = {**outage("t", 19, 30, "broker_return"), "end_evidence": None}
+    assert "ended with the return of broker 3 at 12:00:30.000, after 11.0 s. " in incident_with(CRASH, lost)["story"]
 
 
 def test_replicas_that_never_joined_again() -> None:

@@ -185,3 +185,34 @@ same  | 0           | T5
 
 def test_another_topic_id_shows_a_new_incarnation(frame: Frame, same: Same) -> None:
     same(to_topic_timeline(frame(EVENTS, OTHER_IDS)).select("topic", "incarnation", "topic_id"), OF_THEIR_IDS)
+
+
+DELETED_TOPICS = """
+topic   | at       | line | node_id | event_type                       | topic_id | partition
+# the controller's word, and not the line of the topic's creation, nor of its end
+told    | 10:00:00 | 1    | 1       | partition_state_change           |          | 0
+told    | 10:05:00 | 2    | 2       | topic_deletion_started           |          |
+told    | 10:05:01 | 3    | 2       | metadata_cache_partition_deleted |          | 0
+told    | 10:06:00 | 4    | 2       | topic_deletion_completed         |          |
+# no controller says so: the first broker that dropped it
+dropped | 10:00:00 | 5    | 1       | metadata_cache_updated           |          | 0
+dropped | 10:05:01 | 6    | 2       | metadata_cache_partition_deleted |          | 0
+dropped | 10:05:02 | 7    | 1       | metadata_cache_partition_deleted |          | 0
+there   | 10:00:00 | 8    | 1       | partition_state_change           |          | 0
+# in KRaft it is gone as it is deleted
+ids     | 10:00:00 | 9    | 100     | kraft_topic_created              | T1       |
+ids     | 10:05:00 | 10   | 100     | kraft_topic_removed              | T1       |
+stays   | 10:00:00 | 11   | 100     | kraft_topic_created              | T2       |
+"""
+DELETIONS = """
+topic   | deletion_started | deletion_evidence
+told    | 10:05:00         | 2@f:2
+dropped | 10:05:01         | 2@f:6
+there   |                  |
+ids     | 10:05:00         | 100@f:10
+stays   |                  |
+"""
+
+
+def test_the_line_of_a_deletion_is_the_one_that_began_it(frame: Frame, same: Same) -> None:
+    same(to_topic_timeline(frame(EVENTS, DELETED_TOPICS).withColumn("file_id", F.lit("f"))), DELETIONS)

@@ -11,7 +11,9 @@ from click.testing import CliRunner, Result
 
 from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
 from jobs.answers.opened import LogLine
+from jobs.answers.partition_steps import process_steps
 from jobs.answers.story import Step, Story, story_text
+from jobs.answers.truncations import real_truncations
 from jobs.cli import main
 from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, tables
 
@@ -163,6 +165,88 @@ def test_no_controller_at_the_end(tmp_path: Path) -> None:
         "At the end of the logs no controller is known: node 3 (epoch 1), the last one, resigned at 2026-11-21 "
         "10:09:00.000 UTC; "
     )
+
+
+TRUNCATION_LINES = [  # seconds, node, event type, offset
+    (1, 2, "follower_truncated", "0"), (1, 2, "log_truncation_without_effect", "0"),
+    (2, 3, "follower_truncated", None), (2, 2, "follower_truncated", "90"), (2, 3, "log_truncated", "1023"),
+    (3, 2, "log_truncated", "90"), (4, 2, "log_truncated", "80"), (5, 2, "log_truncation_without_effect", "80"),
+    (6, 3, "log_truncated_fully", "7"), (7, 2, "follower_truncated", "60"),
+    (13, 2, "log_truncation_without_effect", "9"),
+]  # fmt: skip
+
+
+def test_a_truncation_without_effect_is_none() -> None:
+    """Fetchers announce them; of two nodes at once each has its own. What is announced 6 s before is another one."""
+    events = [
+        {"event_type": kind, "node_id": node, "broker_id": None, "at": moment(f"10:00:{second:02}"), "file_id": SERVER,
+         "line": number, "offset": offset}
+        for number, (second, node, kind, offset) in enumerate(TRUNCATION_LINES, 1)
+    ]  # fmt: skip
+    assert [(step.text, step.lines[0][1]) for step in process_steps(real_truncations(events))] == [
+        ("broker 3 truncated its log to offset 1023", 5),
+        ("broker 2 truncated its log to offset 90", 6),
+        ("broker 2 truncated its log to offset 80", 7),
+        ("broker 3 truncated its log fully, to begin anew at offset 7", 9),
+        ("broker 2 truncated its log to offset 60", 10),
+    ]
+
+
+def test_a_truncation_is_told_with_its_offset(tmp_path: Path) -> None:
+    """At 10:05:40 one has no effect, at 10:05:50 one does; the log's own line stands for the fetcher's."""
+    lines = [
+        ("10:05:40", "follower_truncated", [("high_watermark", "5")]),
+        ("10:05:40", "log_truncation_without_effect", [("offset", "5")]),
+        ("10:05:50", "follower_truncated", [("high_watermark", "5")]),
+        ("10:05:50.001", "log_truncated", [("offset", "5")]),
+    ]
+    events = [
+        row(file_id=SERVER, line=90 + number, byte_offset=90 + number, node_id=1, at=at, level="INFO", logger="l",
+            event_type=kind, message="Truncating", topic="pay-in", partition=0, fields=fields)
+        for number, (at, kind, fields) in enumerate(lines)
+    ]  # fmt: skip
+    root = night(tmp_path / "w", {"events": [*tables()["events"], *events]})
+    steps = data(root, "pay-in-0", "--at", "10:05:30")["steps"]
+    assert [(step["at"][11:-1], step["text"]) for step in steps if "truncated" in step["text"]] == [
+        ("10:05:50.001", "broker 1 truncated its log to offset 5")
+    ]
+
+
+def test_a_controller_that_resigns_behind_the_election_of_the_next_one(tmp_path: Path) -> None:
+    """Node 2's resignation is told with its line, 15 ms after 3 was elected; of node 1 no line has one."""
+    known = tables()["controller_timeline"][0]
+    lines = proof((STATE, 40), (STATE, 41))
+    steps = [
+        {"at": moment("10:05:00.015"), "step": "resigning", **lines[0]},
+        {"at": moment("10:05:00.020"), "step": "resigned", **lines[1]},
+    ]
+    ended: dict[str, Any] = {"ended_by": "replaced", "failover_ms": None, "resignation": []}
+    terms = [
+        {**known, **ended, "controller_id": 1, "until": moment("10:02")},
+        {**known, **ended, "controller_id": 2, "controller_epoch": 2, "since": moment("10:02"),
+         "until": moment("10:05:00.005"), "resignation": steps},
+        {**known, "controller_epoch": 3, "since": moment("10:05:00.005"), "active_since": None, "resignation": []},
+    ]  # fmt: skip
+    root = night(tmp_path / "w", {"controller_timeline": terms})
+    story = data(root, "controller", "--at", "10:05:00.005")
+    texts = [
+        (step["text"], [line["place"] for line in step["lines"]])
+        for step in story["steps"]
+        if " resign" in step["text"]
+    ]
+    assert texts == [
+        ("controller 2 began to resign", ["broker-3/state-change.log:40"]),
+        ("controller 2 resigned from epoch 2, 15 ms after the next one was elected", ["broker-3/state-change.log:41"]),
+    ]
+    assert "replaced, resigned at 2026-11-21 10:05:00.020" in story["others"][-1]["text"]
+    assert [text for text in data(root, "controller")["cannot_be_told"] if "stopped" in text] == [
+        "When controller 1 of epoch 1 stopped deciding: it logged no resignation, and the next one was elected at "
+        "2026-11-21 10:02:00.000."
+    ]
+    older = night(tmp_path / "o", {"controller_timeline": [{**terms[0], "resignation": None}, *terms[1:]]})
+    assert [text for text in data(older, "controller")["cannot_be_told"] if "stopped" in text] == [
+        "When controller 1 of epoch 1 stopped deciding: the next one was elected at 2026-11-21 10:02:00.000."
+    ]
 
 
 @pytest.mark.parametrize(

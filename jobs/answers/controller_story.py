@@ -7,16 +7,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from jobs.answers.absences import ABSENCE_TABLES, registrations
+from jobs.answers.controller_steps import controller_steps, failover_steps, resigned_step
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.partition_steps import (
-    broker_lanes,
-    broker_steps,
-    controller_lane,
-    controller_steps,
-    failover_steps,
-    process_steps,
-)
+from jobs.answers.partition_steps import broker_lanes, broker_steps, controller_lane, process_steps
 from jobs.answers.story import Step, Story
 from jobs.answers.words import ENDS
 from jobs.nightly.summary_facts import Row
@@ -153,6 +147,8 @@ def _others(opened: OpenedCluster, terms: Sequence[Row], shown: Row | None) -> I
         if row is not shown and len(terms) > 1:
             end = f"to {date_time(row['until'])}" if row["until"] else "to the end of the logs"
             how = f", {ENDS.get(row['ended_by'], row['ended_by'])}" if row["ended_by"] else ""
+            if row["ended_by"] == "replaced" and (resigned := resigned_step(row)) is not None:
+                how += f", resigned at {date_time(resigned['at'])}"
             term = f"controller {row['controller_id']}, epoch {row['controller_epoch']}"
             yield (
                 f"{term}, {date_time(row['since'])} {end}{how}",
@@ -173,11 +169,15 @@ def _unknown(
     for row in terms:
         if row["until"] is None or row["until"] > until or row["ended_by"] != "replaced":
             continue
+        if resigned_step(row) is not None:
+            continue
         waiting = [o for o in outages if o["since"] <= row["until"] <= (o["until"] or o["ended_before"] or opened.last)]
         meanwhile = f", when {listed(map(name_of, waiting), 3)} had no leader" if waiting else ""
+        # rows of earlier versions do not have what it logged
+        silent = "it logged no resignation, and " if row.get("resignation") is not None else ""
         yield (
-            f"When controller {row['controller_id']} of epoch {row['controller_epoch']} stopped deciding: it logged "
-            f"no resignation, and the next one was elected at {date_time(row['until'])}{meanwhile}."
+            f"When controller {row['controller_id']} of epoch {row['controller_epoch']} stopped deciding: {silent}"
+            f"the next one was elected at {date_time(row['until'])}{meanwhile}."
         )
     if with_gaps := opened.gaps_at(since + (until - since) / 2):
         yield from (f"There is {gap}." for gap in with_gaps)

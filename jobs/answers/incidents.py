@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from jobs.answers.story import wrapped
 from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, plural
-from jobs.nightly.words import listed, single_point_text
+from jobs.nightly.words import single_point_text
 from schemas.incidents import SEVERITIES
 
 INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents", "partition_timeline")
@@ -75,15 +75,31 @@ def _sentence(opened: OpenedCluster, incidents: list[dict[str, object]], shown: 
 
 
 def incident_lines(opened: OpenedCluster, row: Row) -> Iterator[str]:
-    """An incident: its title, when, its story, and the first lines that prove it."""
+    """An incident: its title, when, its story, and the lines that it names, each behind its number."""
     yield f"{str(row['severity']).upper()}  {row['title']}"
     is_moment = row["since"] == row["until"]
     yield f"    at {date_time(row['since'])} UTC" if is_moment else f"    {span_text(row['since'], row['until'])}"
     yield from (f"    {text}" for text in wrapped(row["story"] or "", 96))
     proofs = [opened.names.line(line) for line in row["evidence"] or ()]
-    if proofs:
-        yield f"    lines: {listed(proofs, 4)}"
+    yield from (f"    {text}" for text in numbered_lines(proofs, 96))
     yield ""
+
+
+def numbered_lines(proofs: Sequence[str], width: int) -> Iterator[str]:
+    """Places of lines as a story numbers them, from 1, as many to a row as fit; a longer one has its own row.
+
+    >>> list(numbered_lines(["a.log:1", "b.log:2", "c.log:3"], 32))
+    ['lines: [1] a.log:1, [2] b.log:2,', '       [3] c.log:3']
+    """
+    row = "lines:"
+    for number, proof in enumerate(proofs, 1):
+        entry = f"[{number}] {proof}{',' if number < len(proofs) else ''}"
+        if len(row) + 1 + len(entry) > width and row != "lines:":
+            yield row
+            row = " " * len("lines:")
+        row += f" {entry}"
+    if proofs:
+        yield row
 
 
 def incident_data(opened: OpenedCluster, row: Row) -> dict[str, object]:

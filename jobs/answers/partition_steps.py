@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from jobs.answers.controller_steps import controller_steps
 from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
 from jobs.answers.opened import places
 from jobs.answers.story import Step
@@ -240,42 +241,6 @@ def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
             yield Step(row["until"], f"broker {row['broker']} gone: {how.replace('_', ' ')}", lost, 4, "broker")
 
 
-def controller_steps(terms: Iterable[Row]) -> Iterator[Step]:
-    """Rows of CONTROLLER_TIMELINE -> controllers that took over and ended."""
-    for row in terms:
-        ready = ""
-        if row["failover_ms"] is not None:
-            ready = f", ready after {duration(row['failover_ms'])}"
-        text = f"controller {row['controller_id']} took over, controller epoch {row['controller_epoch']}{ready}"
-        yield Step(row["since"], text, places(row["evidence"], 1), 10, "controller")
-        if row["until"] is not None and row["ended_by"] == "resigned":
-            yield Step(row["until"], f"controller {row['controller_id']} resigned", (), 9, "controller")
-
-
-FAILOVER_WORDS = {
-    "epoch_incremented": "raised the controller epoch",
-    "context_loading": "began to load the cluster's state from ZooKeeper",
-    "context_loaded": "had loaded the cluster's state",
-    "replica_state_machine_started": "had started the replica state machine",
-    "partition_state_machine_started": "had started the partition state machine",
-    "ready": "was ready to serve",
-    "active": "became the active controller of the quorum",
-    "activation": "wrote its activation to the metadata log",
-    "first_request": "sent its first request to brokers",
-}
-"""By step of CONTROLLER_TIMELINE; the election itself is a step of all stories."""
-
-
-def failover_steps(terms: Iterable[Row]) -> Iterator[Step]:
-    """Rows of CONTROLLER_TIMELINE -> what controllers did between their election and their first request."""
-    for row in terms:
-        for step in row.get("steps") or ():
-            if words := FAILOVER_WORDS.get(step["step"]):
-                after = f", {duration((step['at'] - row['since']) // timedelta(milliseconds=1))} after its election"
-                text = f"controller {row['controller_id']} {words}{after}"
-                yield Step(step["at"], text, places([step], 1), 11, "controller")
-
-
 def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
     for row in reassignments:
         plan = f"from {brokers_text(row['original_replicas'])} to {brokers_text(row['target_replicas'])}"
@@ -287,7 +252,8 @@ def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
 def _topic_steps(topics: Iterable[Row]) -> Iterator[Step]:
     for row in topics:
         if row["deletion_started"] is not None:
-            yield Step(row["deletion_started"], "deletion of the topic was requested", (), 15, "topic")
+            line = places(row.get("deletion_evidence"), 1)
+            yield Step(row["deletion_started"], "deletion of the topic was requested", line, 15, "topic")
         if row["until"] is not None:
             yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:], 1), 80, "topic")
 
@@ -311,9 +277,9 @@ PROCESSES = {
     "log_dir_failure_broker_halt": "broker {node} halts: no log directory is left",
     "zk_session_expired": "broker {node}: its session with ZooKeeper expired",
     "kraft_broker_session_timeout": "the controller misses the heartbeats of broker {broker}",
-    "follower_truncated": "broker {node} truncated its log",
-    "log_truncated": "broker {node} truncated its log",
-    "log_truncated_fully": "broker {node} truncated its log fully",
+    "follower_truncated": "broker {node} truncated its log{to}",
+    "log_truncated": "broker {node} truncated its log{to}",
+    "log_truncated_fully": "broker {node} truncated its log fully{anew}",
     "replicas_out_of_sync": "the leader finds followers out of sync",
     "leader_and_isr_disk_error": "broker {node}: a disk failed it",
 }
@@ -325,18 +291,24 @@ OF_PARTITION = (
 
 
 def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -> Iterator[Step]:
-    """Rows of EVENTS in order -> what nodes wrote about themselves; what repeats within five seconds once."""
-    last: dict[tuple[str, int | None, int | None], datetime] = {}
+    """Rows of EVENTS in order -> what nodes wrote about themselves; what repeats within five seconds once.
+
+    `offset`, where rows have it: to which offset a log was truncated, null if the line does not tell.
+    """
+    last: dict[tuple[str, int | None, int | None, str | None], datetime] = {}
     for row in events:
         text = texts.get(row["event_type"])
-        key = row["event_type"], row["node_id"], row["broker_id"]
+        offset = row.get("offset")
+        key = row["event_type"], row["node_id"], row["broker_id"], offset
         if text is None or row["at"] is None:
             continue
         if key in last and row["at"] - last[key] < timedelta(seconds=5):
             continue
         last[key] = row["at"]
         node, broker = _id(row["node_id"]), _id(row["broker_id"])
-        yield Step(row["at"], text.format(node=node, broker=broker), ((row["file_id"], row["line"]),), 3, "process")
+        to, anew = ("", "") if offset is None else (f" to offset {offset}", f", to begin anew at offset {offset}")
+        words = text.format(node=node, broker=broker, to=to, anew=anew)
+        yield Step(row["at"], words, ((row["file_id"], row["line"]),), 3, "process")
 
 
 # ---- lanes ----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_open
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
 from jobs.answers.story import Step, Story
+from jobs.answers.truncations import WITHOUT_EFFECT, real_truncations
 from jobs.answers.words import brokers_text, isr_text, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, outage_length, plural
@@ -101,9 +102,10 @@ def _with_processes(
     brokers = {row["broker"] for row in rows.brokers} | {b for s in rows.states for b in (s["replicas"] or ())}
     nodes = ", ".join(map(str, sorted(brokers))) or "NULL"
     own = ", ".join(literal(kind) for kind in PROCESSES if kind not in OF_PARTITION)
-    partitions = ", ".join(map(literal, OF_PARTITION))
+    partitions = ", ".join(map(literal, (*OF_PARTITION, WITHOUT_EFFECT)))
     events = opened.rows(
-        'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE'
+        """SELECT event_type, node_id, broker_id, "at", file_id, line,
+        coalesce(fields['offset'], fields['high_watermark']) AS "offset" FROM events WHERE"""
         f' "at" BETWEEN {time_literal(since)} AND {time_literal(until)} AND ('
         f"(event_type IN ({own}) AND (node_id IN ({nodes}) OR broker_id IN ({nodes})))"
         f" OR (event_type IN ({partitions}) AND topic = {literal(topic)} AND partition = {partition}))"
@@ -111,7 +113,7 @@ def _with_processes(
     )
     return PartitionRows(
         rows.states, rows.outages, rows.elections, rows.isr_changes, rows.reassignments, rows.violations, rows.topics,
-        rows.brokers, rows.terms, events,
+        rows.brokers, rows.terms, real_truncations(events),
     )  # fmt: skip
 
 

@@ -14,12 +14,13 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from jobs.findings.outage_causes import FAILOVERS
+from jobs.findings.outage_ends import with_ends
 from jobs.findings.shrink_storms import to_shrink_storms
+from jobs.findings.stop_effects import SLACK, of_node, replicas_of_stops, term_ends
 from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import INCARNATION
 from schemas.incidents import INCIDENTS
-from schemas.spark import CLUSTER, EVIDENCE_COLUMN, IDS, INT, LONG, TEXT, TIME, column
+from schemas.spark import CLUSTER, EVIDENCE, EVIDENCE_COLUMN, IDS, INT, LONG, TEXT, TIME, column
 from udfs.incidents.incidents import incidents_of
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ FACTS = T.StructType(
         column("ended_by", TEXT, "How the controller saw it."),
         column("began_after", TIME, "Its last line before."),
         column("noticed_at", TIME, "When the controller noticed."),
-        column("started_at", TIME, "When a new process started."),
+        column("started_at", TIME, "When a new process started; of a term's end when the next term began."),
         column("topic", TEXT, "Topic."),
         column("partition", INT, "Partition."),
         column("ms", LONG, "How long it surely was, ms."),
@@ -56,10 +57,10 @@ FACTS = T.StructType(
         column("healed_by_broker", INT, "As in OFFLINE_PARTITIONS."),
         column("text", TEXT, "A name."),
         EVIDENCE_COLUMN,
+        T.StructField("end_evidence", EVIDENCE),
     ]
 )
-SLACK = "INTERVAL 2 SECONDS"
-"""What two nodes log about one thing may be so far apart."""
+"""`evidence` begins with the line that shows the fact best, `end_evidence` shows what ended an outage; null unknown."""
 BLOCKED = "INTERVAL 5 SECONDS"
 """A reassignment that waits so long for a broker that is away is blocked by it."""
 TOGETHER = "INTERVAL 10 SECONDS"
@@ -74,20 +75,21 @@ def to_incidents(
     reassignments: DataFrame,
     isr_changes: DataFrame,
     controllers: DataFrame,
+    topics: DataFrame,
 ) -> DataFrame:
     """NODE_STOPS, LOG_DIR_FAILURES, OFFLINE_PARTITIONS with causes, ELECTIONS, REASSIGNMENTS, ISR_CHANGES,
-    CONTROLLER_TIMELINE -> INCIDENTS; all of whole clusters."""
+    CONTROLLER_TIMELINE, TOPIC_TIMELINE -> INCIDENTS; all of whole clusters."""
     small_stops = F.broadcast(stops)
-    outage_facts = _outages(outages)
+    outage_facts = _outages(with_ends(outages, elections, topics))
     kinds = [
         _stops(stops),
         _log_dirs(failures),
         outage_facts,
         _deletions(outages),
         _elections(elections, outage_facts),
-        _terms(controllers, small_stops),
+        term_ends(controllers, small_stops),
         _blocked(reassignments, small_stops),
-        _replicas(isr_changes, elections, small_stops),
+        replicas_of_stops(isr_changes, elections, small_stops),
         to_shrink_storms(isr_changes, stops).withColumns({"kind": F.lit("storm"), "incident": _of_storm()}),
     ]
     facts = reduce(lambda some, others: some.union(others), map(_as_facts, kinds))
@@ -108,11 +110,6 @@ def _as_facts(rows: DataFrame) -> DataFrame:
     )
 
 
-def _of_node(node: str, at: str) -> Column:
-    """The key of what followed from a node's stop."""
-    return F.concat_ws(" ", F.lit("node"), node, F.unix_micros(at))
-
-
 def _together(prefix: str, by: Sequence[Column | str], at: str) -> Column:
     """A key for rows without a known cause: those of a group that follow each other closely have the same."""
     order = Window.partitionBy(*by).orderBy(at)
@@ -127,7 +124,7 @@ def _stops(stops: DataFrame) -> DataFrame:
     earlier = F.collect_list(F.struct(F.col("node_id").alias("node"), "since", "until", "role")).over(before)
     return stops.select(
         "cluster",
-        _of_node("node_id", "since").alias("incident"),
+        of_node("node_id", "since").alias("incident"),
         F.lit("stop").alias("kind"),
         F.col("since").alias("at"),
         "until",
@@ -164,11 +161,11 @@ def _log_dirs(failures: DataFrame) -> DataFrame:
 
 
 def _outages(outages: DataFrame) -> DataFrame:
-    """OFFLINE_PARTITIONS -> facts with `incarnation`, each with the key of its cause."""
+    """OFFLINE_PARTITIONS with `end_evidence` -> facts with `incarnation`, each with the key of its cause."""
     key = (
         F.when(F.col("cause") == "topic_deletion", F.concat_ws(" ", F.lit("topic"), "topic", F.unix_micros("cause_at")))
         .when(F.col("cause") == "log_dir_failure", F.col("dir_key"))
-        .when(F.col("cause").isNotNull(), _of_node("cause_broker", "cause_at"))
+        .when(F.col("cause").isNotNull(), of_node("cause_broker", "cause_at"))
         .otherwise(F.col("together"))
     )
     keyed = outages.withColumns(
@@ -186,8 +183,15 @@ def _outages(outages: DataFrame) -> DataFrame:
         F.col("at_least_ms").alias("ms"),
         F.col("failed_elections").alias("count"),
         F.col("last_isr").alias("ids"),
-        *("healed_by", "healed_by_broker", "evidence"),
+        _proof_first().alias("evidence"),
+        *("healed_by", "healed_by_broker", "end_evidence"),
     )
+
+
+def _proof_first() -> Column:
+    """The evidence of an outage, those lines first that show its cause, too: others may be of a state before."""
+    shows_cause = F.array_intersect("evidence", F.coalesce("cause_evidence", F.array().cast(EVIDENCE)))
+    return F.array_distinct(F.concat(shows_cause, "evidence"))
 
 
 def _deletions(outages: DataFrame) -> DataFrame:
@@ -241,55 +245,6 @@ def _elections(elections: DataFrame, outage_facts: DataFrame) -> DataFrame:
     return joined.withColumn("incident", F.coalesce("of_outage", alone))
 
 
-def _terms(controllers: DataFrame, stops: DataFrame) -> DataFrame:
-    """CONTROLLER_TIMELINE, NODE_STOPS -> the end of each term, with the stop of its node or by itself."""
-    order = Window.partitionBy("cluster", "cluster_incarnation", "mode").orderBy("controller_epoch", "since")
-    slack = F.expr(SLACK)
-    ended = controllers.withColumns(
-        {"other": F.lead("controller_id").over(order), "other_ready": F.lead("active_since").over(order)}
-    ).where("until IS NOT NULL AND active_since IS NOT NULL")
-    of_stops = stops.select(
-        "cluster",
-        F.col("node_id").alias("controller_id"),
-        _of_node("node_id", "since").alias("of_stop"),
-        F.coalesce("began_after", "since").alias("away_since"),
-        F.col("since").alias("stopped"),
-        F.col("until").alias("back_at"),
-    )
-    is_within = (F.col("away_since") <= F.col("until") + slack) & (
-        F.col("back_at").isNull() | (F.col("until") <= F.col("back_at") + slack)
-    )
-    key = ["cluster", "cluster_incarnation", "mode", "controller_id", "controller_epoch"]
-    explained = (
-        ended.select(*key, "until")
-        .join(of_stops, ["cluster", "controller_id"])
-        .where(is_within)
-        .groupBy(*key)
-        .agg(F.max_by("of_stop", "stopped").alias("of_stop"))
-    )
-    # terms that end right after another one are of its incident, so often the office changes hands
-    by_time = Window.partitionBy("cluster").orderBy("until", "controller_epoch", "controller_id")
-    is_first = F.coalesce(F.col("until") > F.lag("until").over(by_time) + slack, F.lit(True))
-    so_far = by_time.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    alone = F.concat_ws(" ", F.lit("term"), "controller_id", F.unix_micros("until"))
-    ends = ended.join(F.broadcast(explained), key, "left").withColumns(
-        {"own": F.coalesce("of_stop", alone), "number": F.sum(is_first.cast("int")).over(so_far)}
-    )
-    together = Window.partitionBy("cluster", "number").orderBy("until", "controller_epoch", "controller_id")
-    first = F.first("own").over(together.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing))
-    return ends.select(
-        "cluster",
-        F.coalesce("of_stop", first).alias("incident"),
-        F.lit("controller").alias("kind"),
-        F.col("until").alias("at"),
-        F.col("other_ready").alias("until"),
-        F.col("controller_id").alias("node"),
-        "other",
-        F.col("controller_epoch").alias("count"),
-        "evidence",
-    )
-
-
 def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
     """REASSIGNMENTS, NODE_STOPS -> those that waited for a broker that was away, or are stuck for another reason."""
     wanted = reassignments.withColumn(
@@ -301,7 +256,7 @@ def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
         F.col("node_id").alias("broker"),
         F.col("since").alias("stopped"),
         F.col("until").alias("back_at"),
-        _of_node("node_id", "since").alias("of_stop"),
+        of_node("node_id", "since").alias("of_stop"),
     )
     begin = F.greatest("since", "stopped")
     end = F.least("until", "back_at")
@@ -328,63 +283,6 @@ def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
             F.col("since").alias("at"),
             F.lit(None).cast("timestamp").alias("until"),
             F.try_element_at("blocked_by", F.lit(1)).alias("node"),
-        )
-    )
-
-
-REPLICA_KINDS = ("out_of_isr", "rejoined", "moved")
-BOTH = "out_of_isr IS NOT NULL AND rejoined IS NOT NULL"
-
-
-def _replicas(isr_changes: DataFrame, elections: DataFrame, stops: DataFrame) -> DataFrame:
-    """ISR_CHANGES, ELECTIONS, NODE_STOPS -> by stops of brokers the number of partitions out of whose ISR it fell, of
-    those in whose ISR it was again before its next stop, and of those that others led at once; with the first of each
-    kind, and when it was again in the last ISR."""
-    is_shrink = F.col("kind") == "shrink"
-    changed = isr_changes.select(
-        *INCARNATION,
-        "at",
-        F.explode(F.when(is_shrink, F.col("removed")).otherwise(F.col("added"))).alias("node_id"),
-        F.when(is_shrink, "out_of_isr").otherwise("rejoined").alias("kind"),
-        "evidence",
-    )
-    moved = elections.where("succeeded AND previous_leader >= 0 AND leader <> previous_leader").where(
-        F.coalesce(F.col("strategy").isin(*FAILOVERS), F.lit(True))
-    )
-    moved = moved.select(
-        *INCARNATION, "at", F.col("previous_leader").alias("node_id"), F.lit("moved").alias("kind"), "evidence"
-    )
-    of_node = Window.partitionBy("cluster", "node_id").orderBy("since")
-    of_brokers = stops.where("role = 'broker'").select(
-        *("cluster", "node_id", "since", "began_after", "until"), F.lead("since").over(of_node).alias("next_since")
-    )
-    is_back = F.col("kind") == "rejoined"
-    earliest = F.greatest(F.col("began_after"), F.col("since") - F.expr("INTERVAL 30 SECONDS")) - F.expr(SLACK)
-    end = F.when(is_back, F.col("next_since")).otherwise(F.col("until"))
-    is_within = (F.col("at") >= F.when(is_back, F.col("since")).otherwise(earliest)) & (
-        end.isNull() | (F.col("at") <= end)
-    )
-    by_stop = ["cluster", "node_id", "since"]
-    firsts = {kind: F.min(F.when(F.col("kind") == kind, F.struct("at", "evidence"))) for kind in REPLICA_KINDS}
-    # only who had left an ISR joins it again
-    known = {**{kind: F.col(kind).isNotNull() for kind in REPLICA_KINDS}, "rejoined": F.expr(BOTH)}
-    kinds = [
-        F.when(known[kind], F.struct(F.lit(kind).alias("kind"), F.col(kind).alias("edge"))) for kind in REPLICA_KINDS
-    ]
-    return (
-        changed.unionByName(moved)
-        .join(F.broadcast(of_brokers), ["cluster", "node_id"])
-        .where(is_within)
-        .groupBy(*by_stop, "topic", "partition")
-        .agg(*(first.alias(kind) for kind, first in firsts.items()))
-        .select(*by_stop, F.explode(F.array_compact(F.array(*kinds))).alias("one"))
-        .groupBy(*by_stop, F.col("one.kind").alias("kind"))
-        .agg(F.count("*").alias("count"), F.min("one.edge").alias("first"), F.max("one.edge").alias("last"))
-        .withColumn("edge", F.when(is_back, F.col("last")).otherwise(F.col("first")))
-        .select(
-            "cluster",
-            _of_node("node_id", "since").alias("incident"),
-            *("kind", "count", "edge.at", "edge.evidence"),
         )
     )
 

@@ -194,7 +194,7 @@ def _for_lack_of_controller(takeovers: DataFrame) -> DataFrame:
 
 def _deletions(topics: DataFrame) -> DataFrame:
     """TOPIC_TIMELINE -> cluster, topic, incarnation, `deletion`, of topics that were to be deleted."""
-    reason = _reason(F.lit("topic_deletion"), F.lit(None), F.col("deletion_started"), F.col("evidence"))
+    reason = _reason(F.lit("topic_deletion"), F.lit(None), F.col("deletion_started"), F.col("deletion_evidence"))
     return topics.where("deletion_started IS NOT NULL").select(
         "cluster", "topic", "incarnation", reason.alias("deletion")
     )

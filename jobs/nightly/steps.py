@@ -281,7 +281,7 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "incidents": lambda: to_incidents(
-                stops, failed_dirs, outages, elections, reassignments, changes, controllers
+                stops, failed_dirs, outages, elections, reassignments, changes, controllers, lives
             ),
             "topic_availability": lambda: to_topic_availability(offline, states, lives, ends, work.settings),
             "preferred_replica_imbalance": lambda: to_preferred_replica_imbalance(assigned),

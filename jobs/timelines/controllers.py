@@ -11,6 +11,7 @@ from jobs.timelines.cluster_lives import LifeStarts, by_life
 from jobs.timelines.evidence import evidence, milliseconds
 from jobs.timelines.failover_steps import TERM, with_failover_steps
 from jobs.timelines.observations import number_of, with_quorum_epoch
+from jobs.timelines.resignations import with_resignation
 from schemas.timelines import CONTROLLER_TIMELINE
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def to_controller_timeline(events: DataFrame, life_starts: LifeStarts | None = N
 
 def _terms_of_one_life(events: DataFrame) -> DataFrame:
     """EVENTS -> CONTROLLER_TIMELINE without `cluster_incarnation`."""
-    terms = _with_resignation(_with_activity(_started_terms(events), events), events)
+    terms = with_resignation(_with_activity(_started_terms(events), events), events)
     until = F.least("resigned_at", "next_since")
     has_resigned = F.col("resigned_at").isNotNull() & (F.col("resigned_at") <= F.coalesce("next_since", "resigned_at"))
     return (
@@ -142,25 +143,6 @@ def _with_activity(terms: DataFrame, events: DataFrame) -> DataFrame:
         .agg(F.max("at").alias("last_decision_at"))
     )
     return terms.join(ready, TERM, "left").join(decided, TERM, "left")
-
-
-def _with_resignation(terms: DataFrame, events: DataFrame) -> DataFrame:
-    """Rows of `_with_activity`, EVENTS -> the same with `resigned_at`, before this node's next term; null if it did
-    not."""
-    resigned = events.where(F.col("event_type").isin("controller_resigned", "kraft_controller_resigned")).select(
-        "cluster", F.coalesce("controller_id", "node_id").alias("controller_id"), F.col("at").alias("resigned_at")
-    )
-    own_order = Window.partitionBy("cluster", "controller_id").orderBy("controller_epoch")
-    is_of_term = (F.col("resigned_at") >= F.col("since")) & (
-        F.col("own_next_since").isNull() | (F.col("resigned_at") <= F.col("own_next_since"))
-    )
-    return (
-        terms.withColumn("own_next_since", F.lead("since").over(own_order))
-        .join(resigned, ["cluster", "controller_id"], "left")
-        .withColumn("resigned_at", F.when(is_of_term, F.col("resigned_at")))
-        .groupBy(*terms.columns)
-        .agg(F.min("resigned_at").alias("resigned_at"))
-    )
 
 
 # ---- migration -------------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ _MENTION = [
 ]  # fmt: skip
 _INTERVAL = [
     "cluster", "topic", "incarnation", "topic_id", "since", "deletion_started", "until", "partitions", "evidence",
-    "end_evidence",
+    "end_evidence", "deletion_evidence",
 ]  # fmt: skip
 
 
@@ -145,6 +145,7 @@ def _by_topic_id(mentions: DataFrame, events: DataFrame) -> DataFrame:
             {
                 "incarnation": F.row_number().over(in_order) - 1,
                 "deletion_started": F.col("until"),
+                "deletion_evidence": F.when(F.col("until").isNotNull(), F.col("end_evidence")),
                 "partitions": F.coalesce("by_id", F.when(is_only, F.col("by_name"))) + 1,
             }
         )
@@ -207,14 +208,18 @@ def _by_deletion(mentions: DataFrame, starts: DataFrame) -> DataFrame:
     last_line = F.when(next_start.isNotNull() & (last_line["at"] >= first["at"]), last_line)
     last = F.coalesce("completed", last_line)
     # what is dropped before the first line about it is the incarnation before
-    dropped_at = [F.when(at >= F.col("first.at"), at) for at in (F.col("first_dropped_at"), F.col("last_dropped.at"))]
+    dropped = [
+        F.when(F.col(f"{name}.at") >= F.col("first.at"), F.col(name)) for name in ("first_dropped", "last_dropped")
+    ]
     return (
         incarnations.where("incarnation = 0 OR was_there")
         .withColumns({"first": first, "last": last})
+        .withColumn("deletion", F.coalesce("asked", *dropped))
         .withColumns(
             {
                 "since": F.col("first.at"),
-                "deletion_started": F.coalesce("asked_at", *dropped_at),
+                "deletion_started": F.col("deletion.at"),
+                "deletion_evidence": F.when(F.col("deletion").isNotNull(), as_evidence("deletion")),
                 "until": F.coalesce("last.at", next_start),
                 "evidence": as_evidence("first"),
                 "end_evidence": F.when(F.col("last").isNotNull(), as_evidence("last")),
@@ -250,8 +255,8 @@ def _first_and_last_lines(mentions: DataFrame, starts: DataFrame) -> DataFrame:
             F.max(begins_life).alias("begins_life"),
             F.max(exists | (F.col("is_cached") & starts_here) | begins_life).alias("was_there"),
             F.max((kind == LEADER_STARTED) & F.col("topic_id").isNotNull()).alias("was_led"),
-            F.min(F.when(kind == "topic_deletion_started", F.col("at"))).alias("asked_at"),
-            F.min(F.when(is_dropped, F.col("at"))).alias("first_dropped_at"),
+            F.min(F.when((kind == "topic_deletion_started") & F.col("at").isNotNull(), line)).alias("asked"),
+            F.min(F.when(is_dropped & F.col("at").isNotNull(), line)).alias("first_dropped"),
             F.max(F.when(is_completed, line)).alias("completed"),
             F.max(F.when(is_dropped, line)).alias("last_dropped"),
             F.max(F.when(F.col("is_removed"), line)).alias("last_removed"),

@@ -134,17 +134,24 @@ def _tell_terms(telling: Telling, symptoms: Symptoms) -> None:
         changes.append(f"in all {len(terms):,} terms of controllers ended in a row")
     telling.say(f"node {terms[0]['node']} {lost} (epoch {terms[0]['count']}): {'; '.join(changes)}")
     for term in terms[: MOST_LISTED if len(terms) <= MOST_LISTED else 1]:
-        telling.step(term["at"], f"{_successor(term)} as controller from node {term['node']}", term)
+        telling.step(_took_over_at(term), f"{_successor(term)} as controller from node {term['node']}", term)
 
 
 def _term_text(telling: Telling, term: Fact) -> str:
     """`node 1 took over at 12:00:19.050 [2] and was ready 61 ms later`."""
+    at = _took_over_at(term)
     if term["other"] is None:
-        return f"{_successor(term)} after {telling.time(term['at'])}{telling.line(term, -1)}"
+        return f"{_successor(term)} after {telling.time(at)}{telling.line(term)}"
     ready = ""
-    if term["until"] is not None and term["until"] > term["at"]:
-        ready = f" and was ready {length_text((term['until'] - term['at']) / 1000)} later"
-    return f"{_successor(term)} at {telling.time(term['at'])}{telling.line(term, -1)}{ready}"
+    if term["until"] is not None and term["until"] > at:
+        ready = f" and was ready {length_text((term['until'] - at) / 1000)} later"
+    return f"{_successor(term)} at {telling.time(at)}{telling.line(term)}{ready}"
+
+
+def _took_over_at(term: Fact) -> int:
+    """When the next term began, or else when this one had ended: its controller may have resigned before."""
+    at: int = term["at"] if term["started_at"] is None else term["started_at"]
+    return at
 
 
 def _successor(term: Fact) -> str:
@@ -259,8 +266,9 @@ def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
         ended = f" with {by.format(longest['healed_by_broker'])}" if by else ""
         which = "that" if symptoms.outages.count == 1 else f"the longest, of {partition_of(longest)},"
         at = f"{telling.time(longest['until'])}, after {length_text(longest['ms'])}"
-        parts.append(f"{which} ended{ended} at {at}{telling.line(longest, -1)}")
-        telling.step(longest["until"], f"{partition_of(longest)} was no longer without a leader", longest, -1)
+        end = {"evidence": longest["end_evidence"]}
+        parts.append(f"{which} ended{ended} at {at}{telling.line(end)}")
+        telling.step(longest["until"], f"{partition_of(longest)} was no longer without a leader", end)
     others = [text for kind in _HEALED if (text := _others_healed(symptoms, kind))]
     if others:
         parts.append(f"{'the others' if parts else 'of them ended'}{':' if parts else ''} {listed_text(others)}")

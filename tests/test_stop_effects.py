@@ -1,0 +1,112 @@
+"""What followed from stops of nodes, and the lines that show it, from rows written by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.findings.node_stops import NODE_STOPS
+from jobs.findings.outage_ends import with_ends
+from jobs.findings.stop_effects import replicas_of_stops, term_ends
+from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.timelines import CONTROLLER_TIMELINE, TOPIC_TIMELINE
+
+if TYPE_CHECKING:
+    from tests.conftest import Frame, Same
+
+TERMS = """
+controller_id | controller_epoch | mode      | since        | active_since | until        | evidence
+# 4 is replaced by 2, which resigns and is elected anew 2 ms later, and then resigns for good
+4             | 3                | zookeeper | 10:00:00     | 10:00:00.1   | 10:01:00     | 4@f:4
+2             | 4                | zookeeper | 10:01:00     | 10:01:00.1   | 10:02:00     | 2@f:6
+2             | 5                | zookeeper | 10:02:00.002 | 10:02:00.1   | 10:03:00     | 2@f:9,4@f:8
+"""
+TERM_ENDS = """
+node | count | at       | other | started_at   | until      | evidence
+4    | 3     | 10:01:00 | 2     | 10:01:00     | 10:01:00.1 | 2@f:6
+2    | 4     | 10:02:00 | 2     | 10:02:00.002 | 10:02:00.1 | 2@f:9
+2    | 5     | 10:03:00 |       |              |            | 2@f:12
+"""
+
+
+def test_the_end_of_a_term_is_shown_by_the_election_of_the_next_one(frame: Frame, same: Same) -> None:
+    """The last term has the line of its resignation, line 12, not that of its own election."""
+    terms = frame(CONTROLLER_TIMELINE, TERMS)
+    steps = [
+        F.struct("until", F.lit(step), "controller_id", F.lit("f"), F.lit(line))
+        for step, line in (("resigning", 11), ("resigned", 12))
+    ]
+    resignation = F.array(*steps).cast(CONTROLLER_TIMELINE.schema["resignation"].dataType)
+    none = frame(NODE_STOPS, "node_id | role | since")
+    same(term_ends(terms.withColumn("resignation", resignation), none), TERM_ENDS)
+    # a row that was written without has no line
+    assert [row["evidence"] for row in term_ends(terms.where("controller_epoch = 5"), none).collect()] == [None]
+
+
+STOPS = """
+node_id | role   | since    | began_after | how       | noticed_at | until
+# 1 is shut down at 10:00:00, 2 is found gone at 10:01:00, 3's crash is seen as it starts anew at 10:02:00
+1       | broker | 10:00:00 | 09:59:50    | shut_down | 10:00:02   |
+2       | broker | 10:01:00 | 10:00:50    | crashed   | 10:01:00   |
+3       | broker | 10:02:00 | 10:01:45    | crashed   |            | 10:02:01
+"""
+MOVES = """
+topic | partition | at         | succeeded | previous_leader | leader | strategy            | isr | evidence
+# it is shut down, and gives up what it leads; 12 s before, and right before, preferred leaders were elected
+p     | 0         | 09:59:48   | true      | 1               | 5      |                     | 1,5 | 9@f:1
+p     | 1         | 09:59:59   | true      | 1               | 5      |                     | 1,5 | 9@f:2
+p     | 2         | 10:00:01   | true      | 1               | 5      |                     | 5   | 9@f:3
+p     | 3         | 10:00:01.5 | true      | 1               | 5      | controlled_shutdown | 5   | 9@f:4
+# nobody elects others before 2 is found gone, though its last line was 10 s before
+q     | 0         | 10:00:52   | true      | 2               | 5      |                     | 5   | 9@f:5
+q     | 1         | 10:01:00   | true      | 2               | 5      |                     | 5   | 9@f:6
+q     | 2         | 10:01:00   | true      | 2               | 5      | preferred           | 5   | 9@f:7
+# of 3 nobody knows when it went
+r     | 0         | 10:01:47   | true      | 3               | 5      | offline             |     | 9@f:8
+r     | 1         | 10:01:30   | true      | 3               | 5      | offline             |     | 9@f:9
+"""
+MOVED = """
+node | kind  | count | at       | evidence
+1    | moved | 2     | 10:00:01 | 9@f:3
+2    | moved | 1     | 10:01:00 | 9@f:6
+3    | moved | 1     | 10:01:47 | 9@f:8
+"""
+
+
+def test_leaders_that_moved_because_a_broker_stopped(frame: Frame, same: Same) -> None:
+    rows = replicas_of_stops(frame(ISR_CHANGES, "topic | partition"), frame(ELECTIONS, MOVES), frame(NODE_STOPS, STOPS))
+    same(rows.withColumn("node", F.split("incident", " ")[1].cast("int")), MOVED)
+
+
+LOST = """
+topic | partition | incarnation | since    | ended_before | healed_by      | evidence
+back  | 0         | 0           | 10:00:00 | 10:00:05     | broker_return  | 9@f:1
+gone  | 0         | 0           | 10:00:00 | 10:00:06     | topic_deletion | 9@f:1
+other | 0         | 0           | 10:00:00 | 10:00:07     | clean_election | 9@f:1
+open  | 0         | 0           | 10:00:00 |              |                | 9@f:1
+"""
+ELECTED = """
+topic | partition | incarnation | at       | succeeded | leader | leader_epoch | evidence
+back  | 0         | 0           | 10:00:01 | false     |        |              | 9@f:2
+back  | 0         | 0           | 10:00:05 | true      | 1      | 3            | 9@f:3,1@g:1
+open  | 0         | 0           | 09:00:00 | true      | 1      | 0            | 9@f:4
+"""
+TOPICS = """
+topic | incarnation | until    | evidence
+gone  | 0           | 10:00:06 | 9@f:5,9@f:6
+back  | 0           |          | 9@f:5
+"""
+ENDS = """
+topic | end_evidence
+back  | 9@f:3
+gone  | 9@f:6
+other |
+open  |
+"""
+
+
+def test_what_ended_an_outage_is_shown_by_its_own_line(frame: Frame, same: Same) -> None:
+    """The lines of the outage are those of its begin; of `other` no election is known."""
+    rows = with_ends(frame(OFFLINE_PARTITIONS, LOST), frame(ELECTIONS, ELECTED), frame(TOPIC_TIMELINE, TOPICS))
+    same(rows, ENDS)

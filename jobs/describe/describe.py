@@ -186,9 +186,12 @@ def _number(field: str) -> str:
 
 
 # ---- the snapshot ---------------------------------------------------------------------------------------------------
-def moment_of(asked: Moment, last: datetime) -> datetime:
-    """The time that was asked for, UTC; relative ones count from the last record. Times without a zone are UTC."""
-    moment = asked.before((last - EPOCH) // MICROSECOND)
+def moment_of(asked: Moment, last: datetime, first: datetime | None = None) -> datetime:
+    """The time that was asked for, UTC; relative ones count from the last record. Times without a zone are UTC.
+
+    With the time of the first record, a time of day that is not in the logs is the one nearest to them.
+    """
+    moment = asked.before((last - EPOCH) // MICROSECOND, None if first is None else (first - EPOCH) // MICROSECOND)
     micros = moment.local if moment.utc is None else moment.utc
     if micros is None:
         raise ValueError(f"No time: {asked!r}; expected one of udfs.merge.times.moment")
@@ -216,7 +219,7 @@ def snapshot_at(
     columns = ", ".join(CoverageSpan._fields)
     coverage = [CoverageSpan(**row) for row in rows(views, f"SELECT {columns} FROM log_coverage")]
     first, last = min(span.since for span in coverage), max(span.until for span in coverage)
-    moment = moment_of(asked, last)
+    moment = moment_of(asked, last, first)
     if moment < first:
         return Snapshot(name, moment, first, last, ClusterState(tool_of(None, []), ControllerTerm(), (), ()))
     at = min(moment, last)

@@ -108,19 +108,19 @@ class MergeRun:
         if request.options.skew == "auto":
             from jobs.merge.clocks import estimated
 
-            corrections, sentence = estimated(reader.all_blocks(only_last=False, with_lines=True))
+            corrections, sentence = estimated(reader.all_blocks(with_lines=True))
             reader.skews = {**corrections}
             self.inputs.say(sentence)
         else:
             reader.skews = dict(request.skews)
         if request.is_relative:
-            last = max((int(block.times.max()) for _, block in reader.all_blocks(only_last=True)), default=None)
-            if last is not None:
+            first, last = reader.time_span() or (None, None)
+            request.set_window(last, first)
+            if last is not None and (meaning := request.relative_meaning(first, last)):
                 from udfs.merge.times import as_text
 
                 own = as_text(local_time(last, request.own_zone))
-                self.inputs.say(f"The last record is from {own}; relative times count back from it.")
-            request.set_window(last)
+                self.inputs.say(f"The last record is from {own}; {meaning}.")
         if request.filters.topic is not None and (reader.bundles or any(log.has_ids for log in reader.logs)):
             self._find_ids(request.filters.topic)
 

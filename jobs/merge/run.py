@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from jobs.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED, complain, discard, not_written
@@ -90,8 +90,16 @@ class MergeRun:
         else:
             with self.progress.step("writing records", None, "B", lambda: self.written_bytes):
                 self._write_all(streams)
-        for sentence in sentences(self.request, self.reader.by_place(), self.printed):
+        for sentence in sentences(self.request, self.reader.by_place(), self.printed, self._hints()):
             inputs.say(sentence)
+
+    def _hints(self) -> Iterable[str]:
+        """What is to be said of the topic that was asked for."""
+        if self.request.filters.topic is None:
+            return ()
+        from jobs.merge.topic_hints import topic_sentences
+
+        return topic_sentences(self.request, self.reader, sum(log.matched for log in self.reader.logs))
 
     def _bytes_to_read(self) -> int | None:
         """Bytes of all logs; None if some are compressed, or members of bundles."""

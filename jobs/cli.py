@@ -241,8 +241,8 @@ def write_night_report(root: str, file: str, form: str) -> None:
 
 
 NOTHING_NEW = {
-    True: "Nothing new: these logs are in the tables already.",
-    False: "Nothing new: the tables are up to date.",
+    True: "Nothing new: these logs are in the tables already; `kafka-rewind summary` tells of all that they show.",
+    False: "Nothing new: the tables are up to date; `kafka-rewind summary` tells of all that they show.",
 }
 """What a run that changed nothing prints, by whether it was given logs."""
 

@@ -77,6 +77,8 @@ class MergeRun:
         """Do it. Raises BadInput, Failed, OSError, OutputLost."""
         options, inputs = self.request.options, self.inputs
         logs, bundles = single_logs(inputs, paths_of(inputs, options))
+        if inputs.troubles and not logs and not bundles:
+            return  # it is said what is wrong
         if not options.keep_duplicates:
             logs = without_duplicates(logs, inputs.say)
         self.reader = LogReader(self.request, inputs, logs, bundles)

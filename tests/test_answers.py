@@ -257,6 +257,7 @@ def test_what_would_go_down(warehouse: Path) -> None:
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:02")
     assert (answer["offline"], answer["new_leaders"], answer["last_replica"]) == ([], {"2": ["pay-in-0"]}, ["pay-in-0"])
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--lose-broker", "3", "--at", "10:02")
+    assert data(warehouse, "what-if", "--lose-broker", "3, 1", "--at", "10:02") == answer
     assert answer["answer"] == (
         "Had brokers 1, 3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
         "move; the controller would change, too."
@@ -496,3 +497,10 @@ def test_logs_that_stopped_coming(tmp_path: Path) -> None:
 def test_what_cannot_be_checked_is_unknown(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Not 2, which is CRITICAL."""
     assert run(tmp_path / "none", "check", *arguments).exit_code == 3
+
+
+@pytest.mark.parametrize("ids", ["1,x", "", "-1", "1,,2"])
+def test_what_is_no_broker_cannot_be_lost(ids: str, warehouse: Path) -> None:
+    result = CliRunner().invoke(main, ["what-if", f"--lose-broker={ids}", "--warehouse", str(warehouse)])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "is no broker's id; give ids such as 1 or 1,2" in result.stderr

@@ -116,8 +116,16 @@ def incidents(all_rows: bool, form: str, engine: str, cluster: str | None, root:
         print_answer(incidents_answer(opened, all_rows=all_rows), form)
 
 
+def _broker_ids(texts: tuple[str, ...]) -> list[int]:
+    """The ids of `--lose-broker 1,2 --lose-broker 3`, sorted. Raises UsageError."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    if wrong := [part for part in parts if not (part.isascii() and part.isdigit())]:
+        raise click.UsageError(f"--lose-broker {wrong[0]!r} is no broker's id; give ids such as 1 or 1,2.")
+    return sorted({int(part) for part in parts})
+
+
 @click.command("what-if", epilog=DONE_CODES)
-@click.option("--lose-broker", "lost", type=int, multiple=True, metavar="ID", help="Broker to lose; may be repeated.")
+@click.option("--lose-broker", "lost", multiple=True, metavar="ID,ID", help="Brokers to lose; may be repeated.")
 @click.option(
     "--at", "when", metavar="TIME", help="The moment: 2026-11-21T02:14, 02:14 or -3h; default: the last record."
 )
@@ -126,7 +134,7 @@ def incidents(all_rows: bool, form: str, engine: str, cluster: str | None, root:
 @engine_option(COPIED)
 @reading_options
 def what_if(
-    lost: tuple[int, ...],
+    lost: tuple[str, ...],
     when: str | None,
     conf: str | None,
     form: str,
@@ -139,7 +147,7 @@ def what_if(
     The state is the rewound one, the election Kafka's own, without unclean ones. Without --lose-broker: for each
     broker what lives on it alone.
     """
-    asked = moment_option_value(when or "-0s")
+    asked, brokers = moment_option_value(when or "-0s"), _broker_ids(lost)
     from jobs import settings as settings_module
     from jobs.answers.listing import print_answer
     from jobs.answers.what_if import what_if_answer
@@ -149,7 +157,7 @@ def what_if(
     settings = settings_module.load(conf)
     with open_views(root, cluster=cluster, only=TABLES, naive=True, engine=engine) as views:
         snapshot = snapshot_at(views, asked, settings, cluster, with_controller=True)
-    print_answer(what_if_answer(snapshot, sorted({*lost})), form)
+    print_answer(what_if_answer(snapshot, brokers), form)
 
 
 @click.command(

@@ -158,6 +158,21 @@ class TestWithoutSpark:
         refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path / "w")), "The warehouse path is a file")
         assert (tmp_path / "w").read_text() == "mine"
 
+    def test_a_file_of_a_name_such_as_a_schema_has(
+        self, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "README.md").write_text("mine")
+        for arguments in (("nightly", str(logs)), ("sql", "SELECT 1")):
+            refused(command(*arguments, "--warehouse", "README.md"), "The warehouse path is a file: README.md")
+
+    def test_logs_where_a_warehouse_belongs(self, tmp_path: Path) -> None:
+        (tmp_path / "logs" / "broker-1").mkdir(parents=True)
+        (tmp_path / "logs" / "broker-1" / "server.log.2026-11-21-10").write_text("")
+        for arguments in (("loss",), ("timelines",)):
+            result = command(*arguments, "--warehouse", str(tmp_path / "logs"))
+            refused(result, "no warehouse in", "logs, but logs: run `kafka-rewind nightly", "with another folder")
+
     def test_no_warehouse_to_read(self, tmp_path: Path) -> None:
         for arguments in (("sql", "SELECT 1"), ("export", "elections")):
             refused(

@@ -393,3 +393,12 @@ def test_shells_complete_paths(words: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
     completed = BashComplete(main, {}, "kafka-rewind", "_KAFKA_REWIND_COMPLETE").complete()
     assert completed.splitlines() == [f"{COMPLETIONS[words]},"]
+
+
+@pytest.mark.parametrize("group", [(), ("reassign",)])
+def test_help_cuts_no_command_short(group: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = command(*group, "--help").stdout
+    assert text.count("Commands:") == 1
+    assert "..." not in text.partition("Commands:")[2]
+    assert max(map(len, text.splitlines())) <= 80

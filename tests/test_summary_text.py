@@ -183,7 +183,7 @@ def a_cluster() -> ClusterSummary:
 def test_a_cluster_in_words() -> None:
     lines = summary_text([a_cluster()], "/w").splitlines()
     proof = "(broker-1/state-change.log:7)"
-    assert lines[:-6] == [
+    assert lines[:-8] == [
         "CRITICAL: 1 partition without a leader, 1 unclean election, 2 ended outages, 1 violation of Kafka's rules, "
         "2 under-replicated partitions",
         "",
@@ -226,10 +226,12 @@ def test_a_cluster_in_words() -> None:
         "  missing      no log of broker 3",
         "               no server log of any node",
     ]
-    assert lines[-5:] == [
+    assert lines[-7:] == [
         "Where to look next:",
         "  kafka-rewind incidents --warehouse /w",
+        "  kafka-rewind outages --warehouse /w",
         "  kafka-rewind why t-0 --warehouse /w",
+        "  kafka-rewind brokers --warehouse /w",
         "  kafka-rewind loss --warehouse /w",
         "  kafka-rewind report -o night.html --warehouse /w",
     ]

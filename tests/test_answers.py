@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from jobs.answers.outages import OutageGroup, group_length
 from jobs.cli import main
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
+from tests.conftest import instant
 from tests.delta_warehouse import Rows
 
 
@@ -69,6 +71,27 @@ def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -
         "pay-in-3  (no line)",
         "2 partitions: pay-in-4, pay-in-5  (no line)",
     ]
+
+
+LENGTHS: dict[
+    str, tuple[list[tuple[int, int | None, int | None]], str]
+] = {  # least, most and, if it is known, length of each outage of a group, ms -> what is said
+    "one, known": ([(500, 500, 500)], "500 ms"),
+    "one, with bounds": ([(43, 20_900, None)], "43 ms to 20.9 s"),
+    "several": ([(500, 500, 500), (2000, 2000, 2000)], "up to 2.0 s"),
+    "several, of which the longest has bounds": ([(500, 500, 500), (43, 20_900, None)], "up to 20.9 s"),
+    "several, of which one may be of any length": ([(500, 500, 500), (700, None, None)], "at least 700 ms"),
+}
+
+
+@pytest.mark.parametrize("case", LENGTHS)
+def test_how_long_outages_of_a_group_were(case: str) -> None:
+    lengths, expected = LENGTHS[case]
+    rows = [
+        {"at_least_ms": least, "at_most_ms": most, "duration_ms": known, "ended_before": instant("10:09:00")}
+        for least, most, known in lengths
+    ]
+    assert group_length(OutageGroup(rows)) == expected
 
 
 def test_an_outage_that_a_crash_began_counts_though_a_deletion_ended_it(tmp_path: Path) -> None:

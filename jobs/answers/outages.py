@@ -139,7 +139,6 @@ def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) ->
     """A group in two lines: which partitions, how long, why, what ended it, and the line that shows the first."""
     worst = group.worst
     names = list(dict.fromkeys(map(name_of, group.outages)))
-    up_to = "up to " if len(group.outages) > 1 and not group.is_open else ""
     state = "STILL OFFLINE" if group.is_open else "deleted" if group.is_deletion else "offline"
     cause = cause_text(worst) or (
         f"cause unknown, broker {worst['last_leader']} led before"
@@ -149,11 +148,19 @@ def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) ->
     healers = list(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
     healed = f"; ended by {listed(healers)}" if healers and not group.is_open else ""
     count = f"{plural(len(names), 'partition')}: " if len(names) > 1 else ""
-    yield f"{date_time(group.since)}  {state:<13}  {up_to}{outage_length(worst)}, {cause}{healed}"
+    yield f"{date_time(group.since)}  {state:<13}  {group_length(group)}, {cause}{healed}"
     yield f"{'':<25}{count}{listed(names, 8)}  ({opened.names.proof(worst)})"
     if all_rows and len(group.outages) > 1:
         for row in group.outages:
             yield f"{'':<25}{name_of(row)}  {span_text(row['since'], row['until'])}, {outage_length(row)}"
+
+
+def group_length(group: OutageGroup) -> str:
+    """How long the outages of a group were: of one its length; of several that ended `up to 20.9 s`."""
+    if len(group.outages) == 1 or group.is_open:
+        return outage_length(group.worst)
+    lengths = [row["at_most_ms"] if row["duration_ms"] is None else row["duration_ms"] for row in group.outages]
+    return outage_length(group.worst) if None in lengths else f"up to {duration(max(lengths))}"
 
 
 def outage_data(opened: OpenedCluster, row: Row) -> dict[str, object]:

@@ -73,6 +73,47 @@ def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -
     ]
 
 
+NARROWED = {  # options -> partitions of the outages, how many unclean elections, where the answer says that it looked
+    "": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC"),
+    "--until 10:05:10": ([0], 0, "from 2026-11-21 10:00:00.000 to 10:05:10.000 UTC"),
+    "--since 10:05:59.5 --until 10:06:30": ([0], 1, "from 2026-11-21 10:05:59.500 to 10:06:30.000 UTC"),
+    "--since -3m": ([1], 0, "from 2026-11-21 10:07:00.000 to 10:10:00.000 UTC"),
+    "--since 2026-11-20": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC"),
+    "--topic pay-in": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC in topic pay-in"),
+    "--topic p.*": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC in topics that match 'p.*'"),
+}
+
+
+@pytest.mark.parametrize("options", NARROWED)
+def test_outages_and_losses_of_a_time_and_of_topics(options: str, warehouse: Path) -> None:
+    """pay-in-0 had no leader from 10:05 to 10:06, which an unclean election ended; pay-in-1 has none since 10:08."""
+    partitions, unclean, span = NARROWED[options]
+    answer = data(warehouse, "outages", *options.split())
+    assert [one["partition"] for one in answer["outages"]] == partitions
+    assert span in answer["answer"]
+    assert ("in topic" in answer["answer"]) == ("in topic" in span)
+    answer = data(warehouse, "loss", *options.split())
+    assert len(answer["unclean_elections"]) == unclean
+    assert span in answer["answer"]
+
+
+NOT_THERE = {  # options -> the end of the sentence
+    "--topic pay-inn": "There is no topic pay-inn in the logs; did you mean pay-in?",
+    "--topic pay-in-0": "pay-in-0 is partition 0 of topic pay-in, give --topic pay-in.",
+    "--since 10:11": "The logs end at 2026-11-21T10:10:00.000Z: nothing is known since 2026-11-21T10:11:00.000Z.",
+    "--until 09:59": "The logs begin at 2026-11-21T10:00:00.000Z: nothing is known until 2026-11-21T09:59:00.000Z.",
+    "--since 10:06 --until 10:05": "--since 2026-11-21T10:06:00.000Z is after --until 2026-11-21T10:05:00.000Z; exchange them.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["outages", "loss"])
+@pytest.mark.parametrize("options", NOT_THERE)
+def test_what_is_not_in_the_logs_cannot_be_asked_for(options: str, command: str, warehouse: Path) -> None:
+    result = run(warehouse, command, *options.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"{NOT_THERE[options]}\n")
+
+
 LENGTHS: dict[
     str, tuple[list[tuple[int, int | None, int | None]], str]
 ] = {  # least, most and, if it is known, length of each outage of a group, ms -> what is said

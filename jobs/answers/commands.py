@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 DONE_CODES = "Exit codes: 0 done; 2 bad usage or input."
 
 
-def _moment(when: str | None) -> Moment | None:
-    return None if when is None else moment_option_value(when)
+def _moment(when: str | None, option: str = "--at") -> Moment | None:
+    return None if when is None else moment_option_value(when, option)
+
+
+def _narrowing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--since`, `--until` and `--topic`, see `jobs.answers.narrowing`."""
+    for option in (
+        click.option("--topic", metavar="T", help="Only of these topics; a regular expression."),
+        click.option("--until", metavar="TIME", help="Only what was up to this time: 2026-11-21T02:14, 02:14 or -3h."),
+        click.option("--since", metavar="TIME", help="Only what was from this time on."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(epilog=DONE_CODES)
@@ -63,13 +74,26 @@ def _listing(name: str, text: str) -> Callable[[Callable[..., Any]], click.Comma
     "outages", "List when partitions had no leader, those of one cause together, open ones first, deletions last."
 )
 @click.option("--all", "all_rows", is_flag=True, help="Each partition of a group on a line of its own.")
-def outages(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
+@_narrowing_options
+def outages(
+    all_rows: bool,
+    since: str | None,
+    until: str | None,
+    topic: str | None,
+    form: str,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    begin, end = _moment(since, "--since"), _moment(until, "--until")
     from jobs.answers.listing import print_answer
+    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
     from jobs.answers.opened import open_cluster
     from jobs.answers.outages import OUTAGE_TABLES, outages_answer
 
-    with open_cluster(root, cluster, OUTAGE_TABLES, engine) as opened:
-        print_answer(outages_answer(opened, all_rows=all_rows), form)
+    with open_cluster(root, cluster, {*OUTAGE_TABLES, *NARROWING_TABLES}, engine) as opened:
+        asked = narrowed(opened, begin, end, topic)
+        print_answer(outages_answer(opened, all_rows=all_rows, asked=asked), form)
 
 
 @_listing("brokers", "List the brokers, the problem child first: absences, outages behind them, ISRs they fell out of.")
@@ -96,13 +120,26 @@ def availability(form: str, engine: str, cluster: str | None, root: str) -> None
 
 @_listing("loss", "Did we lose data? List unclean elections, with bounds on the records that each lost.")
 @click.option("--all", "all_rows", is_flag=True, help="Each election of a last leader that led on itself, too.")
-def loss(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
+@_narrowing_options
+def loss(
+    all_rows: bool,
+    since: str | None,
+    until: str | None,
+    topic: str | None,
+    form: str,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    begin, end = _moment(since, "--since"), _moment(until, "--until")
     from jobs.answers.listing import print_answer
     from jobs.answers.loss import LOSS_TABLES, loss_answer
+    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
     from jobs.answers.opened import open_cluster
 
-    with open_cluster(root, cluster, LOSS_TABLES, engine) as opened:
-        print_answer(loss_answer(opened, all_rows=all_rows), form)
+    with open_cluster(root, cluster, {*LOSS_TABLES, *NARROWING_TABLES}, engine) as opened:
+        asked = narrowed(opened, begin, end, topic)
+        print_answer(loss_answer(opened, all_rows=all_rows, asked=asked), form)
 
 
 @_listing("incidents", "List what went wrong, each thing once: what it hit, its cause, what ended it.")

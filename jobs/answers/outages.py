@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs.answers.listing import Listing
+from jobs.answers.narrowing import ALL, Narrowing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.words import brokers_in_words, span_text
 from jobs.nightly.summary_facts import DELETION, Row
@@ -81,16 +82,16 @@ def is_deletion(row: Row) -> bool:
     return bool((row["cause"] or row["healed_by"]) == DELETION)
 
 
-def outages_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
-    """All times without a leader of a cluster."""
-    groups = outage_groups(opened.table("offline_partitions"))
+def outages_answer(opened: OpenedCluster, *, all_rows: bool, asked: Narrowing = ALL) -> Listing:
+    """The times without a leader of a cluster that are asked for, each as a whole."""
+    groups = outage_groups(opened.table("offline_partitions", asked.overlapping()))
     missing = missing_facts(opened)
     unknown = untold_outages(missing, sum(len(group.outages) for group in groups))
     if without := sum(row["cause"] is None and not is_deletion(row) for group in groups for row in group.outages):
         unknown.append(f"The cause of {plural(without, 'outage')}.")
     lines = [line for group in groups for line in group_lines(opened, group, all_rows=all_rows)]
     data = {"outages": [outage_data(opened, row) for group in groups for row in group.outages]}
-    return Listing(opened.cluster, _sentence(opened, groups, OUTAGES in missing), lines, unknown, data)
+    return Listing(opened.cluster, _sentence(asked.span(opened), groups, OUTAGES in missing), lines, unknown, data)
 
 
 def untold_outages(missing: Mapping[str, str], count: int) -> list[str]:
@@ -111,12 +112,11 @@ def missing_facts(opened: OpenedCluster) -> dict[str, str]:
     return missing_logs_by_fact(kinds, ranges, has_requests=bool(traced), is_kraft=bool(terms))
 
 
-def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: bool) -> str:
+def _sentence(span: str, groups: Sequence[OutageGroup], is_unknown: bool) -> str:
     lost = [group for group in groups if not group.is_deletion]
     rows = [row for group in lost for row in group.outages]
     deleted = sum(len(group.outages) for group in groups if group.is_deletion)
     besides = f"; {plural(deleted, 'more outage')} of topics that were deleted" if deleted else ""
-    span = span_text(opened.first, opened.last)
     if not rows:
         if is_unknown:
             return f"Whether a partition was without a leader {span} cannot be told from these logs{besides}."

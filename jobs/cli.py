@@ -33,13 +33,14 @@ from jobs.nightly.upkeep_command import optimize, prune
 from jobs.path_options import PATH, warehouse_option
 from jobs.read.commands import export, form_option, redact, shell, sql, tables
 from jobs.report.command import report
+from jobs.whole_help import WholeHelp
 
 if TYPE_CHECKING:
     from jobs.settings import Settings
     from udfs.logs.paths import Source
 
 
-class CommandGroup(click.Group):
+class CommandGroup(WholeHelp):
     """Commands that end in one sentence where click would print usage and Python a trace; `--debug` shows the trace."""
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
@@ -241,8 +242,8 @@ def write_night_report(root: str, file: str, form: str) -> None:
 
 
 NOTHING_NEW = {
-    True: "Nothing new: these logs are in the tables already.",
-    False: "Nothing new: the tables are up to date.",
+    True: "Nothing new: these logs are in the tables already; `kafka-rewind summary` tells of all that they show.",
+    False: "Nothing new: the tables are up to date; `kafka-rewind summary` tells of all that they show.",
 }
 """What a run that changed nothing prints, by whether it was given logs."""
 

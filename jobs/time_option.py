@@ -19,5 +19,5 @@ def moment_option_value(text: str, option: str = "--at") -> Moment:
     except ValueError as error:
         raise click.UsageError(f"{option} {error}.") from None
     if asked is None:
-        raise click.UsageError(f"{option} {text!r} is no time; give one such as {TIME_EXAMPLES}.")
+        raise click.UsageError(f"{option} {text!r} is no time that is understood; give one such as {TIME_EXAMPLES}.")
     return asked

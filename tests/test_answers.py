@@ -10,8 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from jobs.answers.incidents import numbered_lines
+from jobs.answers.outages import OutageGroup, group_length
 from jobs.cli import main
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
+from tests.conftest import instant
 from tests.delta_warehouse import Rows
 
 
@@ -70,6 +72,68 @@ def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -
         "pay-in-3  (no line)",
         "2 partitions: pay-in-4, pay-in-5  (no line)",
     ]
+
+
+NARROWED = {  # options -> partitions of the outages, how many unclean elections, where the answer says that it looked
+    "": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC"),
+    "--until 10:05:10": ([0], 0, "from 2026-11-21 10:00:00.000 to 10:05:10.000 UTC"),
+    "--since 10:05:59.5 --until 10:06:30": ([0], 1, "from 2026-11-21 10:05:59.500 to 10:06:30.000 UTC"),
+    "--since -3m": ([1], 0, "from 2026-11-21 10:07:00.000 to 10:10:00.000 UTC"),
+    "--since 2026-11-20": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC"),
+    "--topic pay-in": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC in topic pay-in"),
+    "--topic p.*": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC in topics that match 'p.*'"),
+}
+
+
+@pytest.mark.parametrize("options", NARROWED)
+def test_outages_and_losses_of_a_time_and_of_topics(options: str, warehouse: Path) -> None:
+    """pay-in-0 had no leader from 10:05 to 10:06, which an unclean election ended; pay-in-1 has none since 10:08."""
+    partitions, unclean, span = NARROWED[options]
+    answer = data(warehouse, "outages", *options.split())
+    assert [one["partition"] for one in answer["outages"]] == partitions
+    assert span in answer["answer"]
+    assert ("in topic" in answer["answer"]) == ("in topic" in span)
+    answer = data(warehouse, "loss", *options.split())
+    assert len(answer["unclean_elections"]) == unclean
+    assert span in answer["answer"]
+
+
+NOT_THERE = {  # options -> the end of the sentence
+    "--topic pay-inn": "There is no topic pay-inn in the logs; did you mean pay-in?",
+    "--topic pay-in-0": "pay-in-0 is partition 0 of topic pay-in, give --topic pay-in.",
+    "--since 10:11": "The logs end at 2026-11-21T10:10:00.000Z: nothing is known since 2026-11-21T10:11:00.000Z.",
+    "--until 09:59": "The logs begin at 2026-11-21T10:00:00.000Z: nothing is known until 2026-11-21T09:59:00.000Z.",
+    "--since 10:06 --until 10:05": "--since 2026-11-21T10:06:00.000Z is after --until 2026-11-21T10:05:00.000Z; exchange them.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["outages", "loss"])
+@pytest.mark.parametrize("options", NOT_THERE)
+def test_what_is_not_in_the_logs_cannot_be_asked_for(options: str, command: str, warehouse: Path) -> None:
+    result = run(warehouse, command, *options.split())
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.endswith(f"{NOT_THERE[options]}\n")
+
+
+LENGTHS: dict[
+    str, tuple[list[tuple[int, int | None, int | None]], str]
+] = {  # least, most and, if it is known, length of each outage of a group, ms -> what is said
+    "one, known": ([(500, 500, 500)], "500 ms"),
+    "one, with bounds": ([(43, 20_900, None)], "43 ms to 20.9 s"),
+    "several": ([(500, 500, 500), (2000, 2000, 2000)], "up to 2.0 s"),
+    "several, of which the longest has bounds": ([(500, 500, 500), (43, 20_900, None)], "up to 20.9 s"),
+    "several, of which one may be of any length": ([(500, 500, 500), (700, None, None)], "at least 700 ms"),
+}
+
+
+@pytest.mark.parametrize("case", LENGTHS)
+def test_how_long_outages_of_a_group_were(case: str) -> None:
+    lengths, expected = LENGTHS[case]
+    rows = [
+        {"at_least_ms": least, "at_most_ms": most, "duration_ms": known, "ended_before": instant("10:09:00")}
+        for least, most, known in lengths
+    ]
+    assert group_length(OutageGroup(rows)) == expected
 
 
 def test_an_outage_that_a_crash_began_counts_though_a_deletion_ended_it(tmp_path: Path) -> None:
@@ -296,6 +360,7 @@ def test_what_would_go_down(warehouse: Path) -> None:
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:02")
     assert (answer["offline"], answer["new_leaders"], answer["last_replica"]) == ([], {"2": ["pay-in-0"]}, ["pay-in-0"])
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--lose-broker", "3", "--at", "10:02")
+    assert data(warehouse, "what-if", "--lose-broker", "3, 1", "--at", "10:02") == answer
     assert answer["answer"] == (
         "Had brokers 1, 3 been lost at 2026-11-21 10:02:00.000 UTC: 1 partition of 2 would have no leader, 1 leader would "
         "move; the controller would change, too."
@@ -537,3 +602,10 @@ def test_logs_that_stopped_coming(tmp_path: Path) -> None:
 def test_what_cannot_be_checked_is_unknown(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Not 2, which is CRITICAL."""
     assert run(tmp_path / "none", "check", *arguments).exit_code == 3
+
+
+@pytest.mark.parametrize("ids", ["1,x", "", "-1", "1,,2"])
+def test_what_is_no_broker_cannot_be_lost(ids: str, warehouse: Path) -> None:
+    result = CliRunner().invoke(main, ["what-if", f"--lose-broker={ids}", "--warehouse", str(warehouse)])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "is no broker's id; give ids such as 1 or 1,2" in result.stderr

@@ -158,6 +158,21 @@ class TestWithoutSpark:
         refused(command("sql", "SELECT 1", "--warehouse", str(tmp_path / "w")), "The warehouse path is a file")
         assert (tmp_path / "w").read_text() == "mine"
 
+    def test_a_file_of_a_name_such_as_a_schema_has(
+        self, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "README.md").write_text("mine")
+        for arguments in (("nightly", str(logs)), ("sql", "SELECT 1")):
+            refused(command(*arguments, "--warehouse", "README.md"), "The warehouse path is a file: README.md")
+
+    def test_logs_where_a_warehouse_belongs(self, tmp_path: Path) -> None:
+        (tmp_path / "logs" / "broker-1").mkdir(parents=True)
+        (tmp_path / "logs" / "broker-1" / "server.log.2026-11-21-10").write_text("")
+        for arguments in (("loss",), ("timelines",)):
+            result = command(*arguments, "--warehouse", str(tmp_path / "logs"))
+            refused(result, "no warehouse in", "logs, but logs: run `kafka-rewind nightly", "with another folder")
+
     def test_no_warehouse_to_read(self, tmp_path: Path) -> None:
         for arguments in (("sql", "SELECT 1"), ("export", "elections")):
             refused(
@@ -378,3 +393,12 @@ def test_shells_complete_paths(words: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("COMP_CWORD", str(len(words.split())))
     completed = BashComplete(main, {}, "kafka-rewind", "_KAFKA_REWIND_COMPLETE").complete()
     assert completed.splitlines() == [f"{COMPLETIONS[words]},"]
+
+
+@pytest.mark.parametrize("group", [(), ("reassign",)])
+def test_help_cuts_no_command_short(group: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = command(*group, "--help").stdout
+    assert text.count("Commands:") == 1
+    assert "..." not in text.partition("Commands:")[2]
+    assert max(map(len, text.splitlines())) <= 80

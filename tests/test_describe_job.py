@@ -24,7 +24,7 @@ from jobs.describe.describe import (
 )
 from tests.conftest import truth_of
 from tests.delta_warehouse import assert_rows, views_of
-from udfs.merge.times import moment
+from udfs.merge.times import Moment, moment
 
 if TYPE_CHECKING:
     from tests.conftest import Run
@@ -59,8 +59,8 @@ def refused(*arguments: str) -> str:
 def test_bad_usage(tmp_path: Path) -> None:
     assert "Missing option '--at'" in refused()
     assert "--at '25:00' does not exist" in refused("--at", "25:00")
-    assert "--at 'noon' is no time; give one such as" in refused("--at", "noon")
-    assert "--at '0000-00-00 00:00:00,000' is no time" in refused("--at", "0000-00-00 00:00:00,000")
+    assert "--at 'noon' is no time that is understood; give one such as" in refused("--at", "noon")
+    assert "--at '0000-00-00 00:00:00,000' is no time that is understood" in refused("--at", "0000-00-00 00:00:00,000")
     two = ("--unavailable-partitions", "--at-min-isr-partitions")
     assert f"Only one filter at a time: {' or '.join(two)}" in refused("--at", "02:14", *two)
     assert "Only one view at a time: --brokers or --context" in refused("--at", "02:14", "--context", "--brokers")
@@ -77,6 +77,7 @@ MOMENTS = {  # as given -> UTC; the last record is of noon
     "2026-11-21T02:14:00+02:00": "2026-11-21 00:14",
     "02:14": "2026-11-21 02:14",
     "13:00": "2026-11-20 13:00",
+    "12:57:50.5": "2026-11-20 12:57:50.5",
     "-3h": "2026-11-21 09:00",
     "2026-11-22": "2026-11-22 00:00",
 }
@@ -87,6 +88,14 @@ def test_moments(text: str) -> None:
     asked = moment(text)
     assert asked is not None
     assert moment_of(asked, NOON) == datetime.fromisoformat(MOMENTS[text])
+
+
+def test_a_time_of_day_is_not_before_the_logs_begin_if_it_is_nearer_to_their_end() -> None:
+    asked, evening = Moment(clock=13 * 3_600_000_000), datetime.fromisoformat("2026-11-20 18:00")
+    assert moment_of(asked, NOON, evening) == datetime.fromisoformat("2026-11-21 13:00")
+    assert moment_of(asked, NOON, datetime.fromisoformat("2026-11-20 12:00")) == datetime.fromisoformat(
+        "2026-11-20 13:00"
+    )
 
 
 # ---- rows -----------------------------------------------------------------------------------------------------------

@@ -32,7 +32,15 @@ PLACES = {  # room -> the rooms that it may import, besides itself
 }
 LAYERS = (  # of jobs: a room may import those of the lines above it, and nothing beside it
     {"jobs.java", "jobs.work_folder", "jobs.worker_daemon"},
-    {"jobs.exits", "jobs.session", "jobs.settings", "jobs.time_option", "jobs.version", "jobs.path_options"},
+    {
+        "jobs.exits",
+        "jobs.session",
+        "jobs.settings",
+        "jobs.time_option",
+        "jobs.version",
+        "jobs.path_options",
+        "jobs.whole_help",
+    },
     {"jobs.progress"},
     {"jobs.warehouse", "jobs.timelines", "jobs.merge"},
     {"jobs.ingest", "jobs.findings", "jobs.read"},

@@ -360,3 +360,10 @@ def test_a_command_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert lines == probe["stdout_lines"]
     if code == REFUSED:
         assert len(output.err.strip().splitlines()) <= 2  # one sentence, and what was merged all the same
+
+
+def test_where_nothing_can_be_read_only_that_is_said(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["merge", str(tmp_path / "nope")], catch_exceptions=False)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"kafka-rewind: This file or folder does not exist: {tmp_path}/nope; give")
+    assert result.stderr.count("\n") == 1

@@ -172,3 +172,33 @@ def test_a_topic_whose_name_is_a_number(tmp_path: Path) -> None:
     for argv, partitions in (((), "57"), (("--partitions", "5"), "5"), (("--partitions", "7"), "7")):
         result = CliRunner().invoke(main, ["merge", str(tmp_path), "--topic", "4", *argv])
         assert result.stdout == "".join(line for line, concerned in text.items() if set(concerned) & set(partitions))
+
+
+HINTS = {  # options -> what is said before the counts; the logs have partitions 3 and 7 of pay-in, and refunds-0
+    "--topic pay-inn": "Did you mean --topic pay-in?",
+    "--topic pay.*": "--topic takes one topic's name, no regular expression; of such names the logs have pay-in.",
+    "--topic pay-in-3": "pay-in-3 is a partition of pay-in: give --topic pay-in --partitions 3.",
+    "--topic pay-in --partitions 4": (
+        "No record names partition 4 of pay-in: what matched is about the topic as a whole."
+    ),
+    "--topic pay-in --partitions 3,4": None,
+    "--topic refunds --partitions 1": None,  # nothing matched, and the topic is right
+    "--topic refunds --since 11:00": None,
+    "--topic stock": None,
+}
+
+
+@pytest.mark.parametrize("options", HINTS)
+def test_a_topic_that_is_not_there_is_answered_with_what_is(options: str, tmp_path: Path) -> None:
+    text = "partition {} state from OnlinePartition to OfflinePartition (state.change.logger)"
+    lines = [
+        *(f"Changed {text.format(name)}" for name in ("pay-in-3", "pay-in-7", "refunds-0")),
+        "[Topic Deletion Manager 1] Handling deletion for topics pay-in (kafka.controller.TopicDeletionManager)",
+    ]
+    stamped = [f"[2026-11-21 10:00:0{n},000] TRACE {line}\n" for n, line in enumerate(lines)]
+    (tmp_path / "state-change.log").write_text("".join(stamped))
+    result = CliRunner().invoke(main, ["merge", str(tmp_path), "--count", *options.split()], catch_exceptions=False)
+    assert result.exit_code == 0
+    sentences = [line.removeprefix("kafka-rewind: ") for line in result.stderr.splitlines()[:-1]]
+    expected = HINTS[options]
+    assert [line for line in sentences if not line.startswith("Nothing matched")] == ([expected] if expected else [])

@@ -157,7 +157,12 @@ TIMES: dict[str, Moment | None] = {
     "1970-01-21 12:00Z": Moment(utc=NOON),
     "1970-01-21T14:00:00,001+02:00": Moment(utc=NOON + 1000),
     "1970-01-21T12:00:00.001002999Z": Moment(utc=NOON + 1002),  # as Kubernetes writes it
+    "1970-01-21 12:00:00.5": Moment(local=NOON + 500_000),
+    "1970-01-21 12:00:00.25+02:00": Moment(utc=NOON - 2 * HOUR + 250_000),
     "12:00": Moment(clock=12 * HOUR),
+    "12:00:00.5": Moment(clock=12 * HOUR + 500_000),
+    "12:00:00.000250": Moment(clock=12 * HOUR + 250),
+    "12:00:00,250": Moment(clock=12 * HOUR + 250_000),
     "-90m": Moment(ago=90 * 60_000_000),
     "-1h30m": Moment(ago=90 * 60_000_000),
     "0000-00-00 00:00:00,000": None,
@@ -169,7 +174,9 @@ NO_TIMES = [
     "70-01-21 12:00:00",
     "1970-02-30",
     "1970-01-21 24:30",
-    "1970-01-21 12:00:00,3",
+    "1970-01-21 12:00:00,3",  # 3 ms to StateChangeLogMerger, 300 ms to most people
+    "12:00:00.",
+    "12:00:00.0123456789",
     "3h",
     "25:00",
 ]
@@ -190,6 +197,61 @@ def test_a_time_of_day_is_the_last_one_of_the_logs() -> None:
     assert Moment(clock=12 * HOUR).before(NOON) == Moment(local=NOON)
     assert Moment(clock=13 * HOUR).before(NOON) == Moment(local=NOON - 23 * HOUR)
     assert Moment(ago=HOUR).before(NOON) == Moment(local=NOON - HOUR)
+
+
+NEAREST = {  # first and last record of the logs, a time of day -> the moment, in hours after noon of that day
+    "in the logs": (-10, 0, 11, -1),
+    "in the logs of the day before": (-30, 0, 13, -23),
+    "an hour behind their end, of that day": (-10, 0, 13, 1),
+    "an hour before their begin": (-10, 0, 1, -11),
+    "behind their end, past midnight": (-10, 11, 0, 12),
+    "before their begin, the evening before": (-11, 0, 23, -13),
+}
+
+
+@pytest.mark.parametrize("case", NEAREST)
+def test_a_time_of_day_that_is_not_in_the_logs_is_the_one_nearest_to_them(case: str) -> None:
+    first, last, clock, expected = (hours * HOUR for hours in NEAREST[case])
+    assert Moment(clock=clock).before(NOON + last, NOON + first) == Moment(local=NOON + expected)
+
+
+def said_of(folder: Path, begin: float, *argv: str) -> list[str]:
+    """What a merge says of a controller's log with a record at `begin` and one at 0, in seconds after 22:00."""
+    (folder / "controller.log").write_text(line(begin) + line(0))
+    return merged(str(folder), "--count", *argv)[1].splitlines()[:-1]
+
+
+def test_only_times_that_count_back_are_explained_by_the_last_record(tmp_path: Path) -> None:
+    last = "kafka-rewind: The last record is from 2026-11-21 22:00:00,000; "
+    assert said_of(tmp_path, -60, "--since", "2026-11-21 21:59") == []
+    assert said_of(tmp_path, -60, "--since", "21:59") == []
+    assert said_of(tmp_path, -60, "--since", "-1m") == [f"{last}relative times count back from it."]
+    assert said_of(tmp_path, -86_400, "--since", "21:59") == [f"{last}a time without a day is the last one before it."]
+
+
+def test_a_time_of_day_behind_the_logs_matches_nothing(tmp_path: Path) -> None:
+    assert said_of(tmp_path, -60, "--since", "23:00") == [
+        "kafka-rewind: Nothing matched: no record since 2026-11-21 23:00:00,000 in 1 file with 2 records "
+        "from 2026-11-21 21:59:00,000 to 2026-11-21 22:00:00,000."
+    ]
+
+
+REFUSED = {  # options -> how the message begins
+    ("--since", "noon"): "--since 'noon' is no time that is understood; give one such as 2026-11-21 02:14:03,250",
+    ("--start-time", "noon"): "--start-time 'noon' is no time",
+    ("-end-time", "noon"): "--end-time 'noon' is no time",
+    ("--until=noon",): "--until 'noon' is no time",
+    ("--since", "22:00", "--around", "22:00"): "--around does not go with --since and --end-time",
+    ("--since", "2026-11-22", "--until", "2026-11-21"): "--since 2026-11-22 00:00:00,000 is after --until 2026-11-21",
+}
+
+
+@pytest.mark.parametrize("options", REFUSED)
+def test_a_message_names_the_option_that_was_given(options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "controller.log").write_text(line(0))
+    result = CliRunner().invoke(main, ["merge", str(tmp_path), *options])
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"kafka-rewind: {REFUSED[options]}")
 
 
 def test_a_span() -> None:

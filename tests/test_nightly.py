@@ -159,7 +159,9 @@ def run_without_news(spark: SparkSession, root: Path, small: Path, first_night: 
     [counts] = [dict(row["rows"]) for row in warehouse.read("runs").where("run_id = 5").collect()]
     assert counts == {name: len(rows) for name, rows in first_night.items() if name != "runs"}
     result = step("replay", root)
-    assert "Nothing new: the tables are up to date." in result.stderr
+    assert (
+        "Nothing new: the tables are up to date; `kafka-rewind summary` tells of all that they show." in result.stderr
+    )
     assert pinned(spark, root) == at_first
 
 

@@ -247,6 +247,12 @@ def test_a_story_shows_its_lines(tmp_path: Path) -> None:
     assert "See [3].</p>" in page
 
 
+def test_planned_incidents_are_counted_apart_as_the_command_does(tmp_path: Path) -> None:
+    planned = {**INCIDENT, "incident_id": "j", "severity": "info", "title": "Broker 1 was restarted"}
+    page = report(night(tmp_path / "w", {"incidents": [INCIDENT, planned]}), tmp_path / "r.html")
+    assert "<h2>What went wrong <small>1 incident and 1 planned one</small></h2>" in page
+
+
 @needs_browser
 def test_a_click_on_a_number_shows_that_line(tmp_path: Path) -> None:
     page = report(night(tmp_path / "w", {"incidents": [INCIDENT]}), tmp_path / "r.html")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,6 +72,31 @@ class TestWithoutSpark:
         result = CliRunner().invoke(main, ["summary", "--warehouse", root, "--cluster", "x"])
         assert (result.exit_code, result.stdout) == (2, "")
         assert "There is no cluster x in the warehouse; it has c, d." in result.stderr
+
+
+@pytest.mark.usefixtures("no_jvm")
+def test_incidents_that_are_open_since_before_the_last_run(tmp_path: Path) -> None:
+    """Of one cluster that was known until 03:00: three are open or ended later, of which two had begun before, and one
+    of these is open."""
+    hours: dict[str, tuple[int, int | None]] = {
+        "over": (1, 2),
+        "ended since": (2, 4),
+        "open since before": (3, None),
+        "new": (4, None),
+    }
+    incidents: list[dict[str, object]] = [
+        {
+            "cluster": "c", "incident_id": name, "severity": "major", "title": name, "evidence": [],
+            "since": DAY + timedelta(hours=since), "until": until and DAY + timedelta(hours=until),
+        }
+        for name, (since, until) in hours.items()
+    ]  # fmt: skip
+    root = str(publish(tmp_path, log_files=[{"cluster": "c", **STREAM}], incidents=incidents))
+    [facts] = summaries_in(root, Settings(), {"c": DAY + timedelta(hours=3)})
+    assert [row["title"] for row in facts.incidents] == ["ended since", "open since before", "new"]
+    assert (facts.incident_counts, facts.older_incidents) == ({"major": 3}, {"major": 1})
+    [facts] = summaries_in(root, Settings(), {})
+    assert (facts.incident_counts, facts.older_incidents) == ({"major": 4}, {})
 
 
 def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -> None:

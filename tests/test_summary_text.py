@@ -183,7 +183,7 @@ def a_cluster() -> ClusterSummary:
 def test_a_cluster_in_words() -> None:
     lines = summary_text([a_cluster()], "/w").splitlines()
     proof = "(broker-1/state-change.log:7)"
-    assert lines[:-6] == [
+    assert lines[:-8] == [
         "CRITICAL: 1 partition without a leader, 1 unclean election, 2 ended outages, 1 violation of Kafka's rules, "
         "2 under-replicated partitions",
         "",
@@ -226,10 +226,12 @@ def test_a_cluster_in_words() -> None:
         "  missing      no log of broker 3",
         "               no server log of any node",
     ]
-    assert lines[-5:] == [
+    assert lines[-7:] == [
         "Where to look next:",
         "  kafka-rewind incidents --warehouse /w",
+        "  kafka-rewind outages --warehouse /w",
         "  kafka-rewind why t-0 --warehouse /w",
+        "  kafka-rewind brokers --warehouse /w",
         "  kafka-rewind loss --warehouse /w",
         "  kafka-rewind report -o night.html --warehouse /w",
     ]
@@ -321,6 +323,40 @@ def test_what_is_new_since_the_last_run() -> None:
     summary.outages, summary.new_outages, summary.open_outages = [], 0, 0
     text = summary_text([summary], "/w")
     assert text.startswith("OK: nothing is wrong in 1 cluster, and nothing went wrong since 2026-11-21 10:01:00.000\n")
+
+
+OPEN_INCIDENTS = {  # numbers by severity, of these open since before -> the sentence, and the head of the list
+    "nothing new": (
+        {"major": 1, "minor": 3, "info": 1},
+        {"major": 1, "minor": 3, "info": 1},
+        "No incident since the last run (10:01:00.000); 4 from before still open (1 major, 3 minor). The worst: X.",
+        "4 from before still open, the worst first:",
+    ),
+    "some new": (
+        {"critical": 2, "minor": 4, "info": 3},
+        {"minor": 3, "info": 1},
+        "3 incidents since the last run (10:01:00.000) (2 critical, 1 minor; 2 planned ones); "
+        "3 from before still open (3 minor). The worst: X.",
+        "3 new, 3 from before still open, the 5 worst:",
+    ),
+    "all new": (
+        {"minor": 1},
+        {},
+        "1 incident since the last run (10:01:00.000) (1 minor). The worst: X.",
+        "1 new, the worst first:",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", OPEN_INCIDENTS)
+def test_an_incident_that_is_open_since_before_the_last_run_is_not_new(case: str) -> None:
+    summary = a_cluster()
+    summary.known_until = datetime(2026, 11, 21, 10, 1)
+    summary.incident_counts, summary.older_incidents, sentence, head = OPEN_INCIDENTS[case]
+    summary.incidents = [{**summary.incidents[0], "title": "X"}]
+    text = summary_text([summary], "/w")
+    assert f"  {sentence}\n" in text
+    assert f"  incidents    {head}\n" in text
 
 
 SHUTDOWNS = {  # open outages, those by a shutdown, of which brokers -> the end of the first sentence

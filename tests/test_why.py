@@ -15,7 +15,7 @@ from jobs.answers.partition_steps import process_steps
 from jobs.answers.story import Step, Story, story_text
 from jobs.answers.truncations import real_truncations
 from jobs.cli import main
-from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, tables
+from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, state, tables
 
 
 @pytest.fixture(scope="module")
@@ -89,11 +89,34 @@ def test_a_time_without_an_outage(warehouse: Path) -> None:
     )
 
 
+def test_who_is_out_of_sync_and_who_of_them_is_gone(tmp_path: Path) -> None:
+    """At the end of the logs; broker 1 was lost at 10:05."""
+    replicas = {"replicas": [1, 2, 3], "since": "10:06:00", "evidence": []}
+    states = [state(6, 1, 2, 3, [2], **replicas), state(7, 1, 2, 3, [2, 3], **replicas)]
+    root = night(tmp_path / "w", {"partition_timeline": states})
+    assert "; brokers 1, 3 were out of sync, for broker 1 was gone; no" in data(root, "pay-in-6")["answer"]
+    assert "; broker 1 was out of sync, for it was gone; no" in data(root, "pay-in-7")["answer"]
+
+
+FAILED = {  # strategy of the election -> the step
+    "offline": "election failed: alive 2,3",
+    "preferred": "preferred election failed, the leader stays: alive 2,3",
+    "controlled_shutdown": "election for a controlled shutdown failed: alive 2,3",
+}
+
+
+@pytest.mark.parametrize("strategy", FAILED)
+def test_a_failed_election_that_takes_no_leader_away_says_what_it_was_for(strategy: str, tmp_path: Path) -> None:
+    elections = [{**one, "strategy": strategy} for one in tables()["elections"]]
+    story = data(night(tmp_path / "w", {"elections": elections}), "pay-in-0", "--at", "10:05:30")
+    assert [step["text"] for step in story["steps"] if step["kind"] == "failed_election"] == [FAILED[strategy]]
+
+
 def test_a_broker(warehouse: Path) -> None:
     story = data(warehouse, "broker", "1")
     assert story["answer"] == (
-        "Broker 1 is away for 5 min 0 s, from 2026-11-21 10:05:00.000 UTC to the end of the logs (session with "
-        "ZooKeeper expired): 1 partition had no leader, pay-in-0 for 60.0 s."
+        "Broker 1 was away for at least 5 min 0 s, from 2026-11-21 10:05:00.000 UTC to the end of the logs (session "
+        "with ZooKeeper expired): 1 partition had no leader, pay-in-0 for 60.0 s."
     )
     assert "pay-in-0 lost its leader; broker 1 failed" in [step["text"] for step in story["steps"]]
     assert data(warehouse, "broker", "2")["answer"] == "Broker 2 was never seen away in these logs."

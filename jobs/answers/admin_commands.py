@@ -11,6 +11,7 @@ import click
 from jobs.answers.commands import DONE_CODES
 from jobs.read.commands import COPIED, engine_option, form_option, reading_options
 from jobs.time_option import moment_option_value
+from jobs.whole_help import WholeHelp
 
 if TYPE_CHECKING:
     from udfs.describe.snapshot import Snapshot
@@ -38,7 +39,7 @@ def _snapshot(when: str, engine: str, cluster: str | None, root: str) -> Snapsho
         return snapshot_at(views, asked, Settings(), cluster, with_controller=True)
 
 
-@click.group()
+@click.group(cls=WholeHelp)
 def reassign() -> None:
     """Tell what kafka-reassign-partitions would have done at a moment. Nothing is changed."""
 

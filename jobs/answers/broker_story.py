@@ -170,9 +170,9 @@ def _answer(
             f"{name_of(worst)} for {duration(worst['at_least_ms'])}"
         )
     end = None if absence["is_open"] else absence["until"]
-    verb = "is away" if absence["is_open"] else "was away"
+    at_least = "at least " if absence["is_open"] else ""
     reason = f" ({how})" if how else ""
-    text = f"Broker {broker} {verb} for {length}, {span_text(absence['since'], end)}{reason}: {cost}."
+    text = f"Broker {broker} was away for {at_least}{length}, {span_text(absence['since'], end)}{reason}: {cost}."
     if at is None and len(absences) > 1:
         text += f" It was away {len(absences):,} times in these logs."
     return text

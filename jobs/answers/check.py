@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from jobs.answers.listing import as_json
-from jobs.answers.outages import OutageGroup, outage_groups
+from jobs.answers.outages import OutageGroup, group_length, outage_groups
 from jobs.describe.describe import moment_of
 from jobs.nightly.published_summary import QUERIES, summaries
 from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS, open_questions
 from jobs.nightly.summary_facts import ClusterSummary
-from jobs.nightly.wording import date_time, duration, outage_length, plural
+from jobs.nightly.wording import date_time, duration, plural
 from jobs.nightly.words import cause_text, listed, lost_text, name_of
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
@@ -181,11 +181,7 @@ def _outages(group: OutageGroup, cluster: str, where: str) -> Iterator[CheckFind
         text = f"{listed(names)} {verb} had no leader since {date_time(group.since)} UTC{because}"
         yield CheckFinding(CRITICAL, cluster, "offline", text, look, len(names))
     elif not group.is_deletion:
-        up_to = "up to " if len(names) > 1 else ""
-        text = (
-            f"{listed(names)} had no leader for {up_to}{outage_length(worst)}"
-            f" from {date_time(group.since)} UTC{because}"
-        )
+        text = f"{listed(names)} had no leader for {group_length(group)} from {date_time(group.since)} UTC{because}"
         yield CheckFinding(WARNING, cluster, "outage", text, look, len(group.outages))
 
 

@@ -17,8 +17,19 @@ if TYPE_CHECKING:
 DONE_CODES = "Exit codes: 0 done; 2 bad usage or input."
 
 
-def _moment(when: str | None) -> Moment | None:
-    return None if when is None else moment_option_value(when)
+def _moment(when: str | None, option: str = "--at") -> Moment | None:
+    return None if when is None else moment_option_value(when, option)
+
+
+def _narrowing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """`--since`, `--until` and `--topic`, see `jobs.answers.narrowing`."""
+    for option in (
+        click.option("--topic", metavar="T", help="Only of these topics; a regular expression."),
+        click.option("--until", metavar="TIME", help="Only what was up to this time: 2026-11-21T02:14, 02:14 or -3h."),
+        click.option("--since", metavar="TIME", help="Only what was from this time on."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(epilog=DONE_CODES)
@@ -63,13 +74,26 @@ def _listing(name: str, text: str) -> Callable[[Callable[..., Any]], click.Comma
     "outages", "List when partitions had no leader, those of one cause together, open ones first, deletions last."
 )
 @click.option("--all", "all_rows", is_flag=True, help="Each partition of a group on a line of its own.")
-def outages(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
+@_narrowing_options
+def outages(
+    all_rows: bool,
+    since: str | None,
+    until: str | None,
+    topic: str | None,
+    form: str,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    begin, end = _moment(since, "--since"), _moment(until, "--until")
     from jobs.answers.listing import print_answer
+    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
     from jobs.answers.opened import open_cluster
     from jobs.answers.outages import OUTAGE_TABLES, outages_answer
 
-    with open_cluster(root, cluster, OUTAGE_TABLES, engine) as opened:
-        print_answer(outages_answer(opened, all_rows=all_rows), form)
+    with open_cluster(root, cluster, {*OUTAGE_TABLES, *NARROWING_TABLES}, engine) as opened:
+        asked = narrowed(opened, begin, end, topic)
+        print_answer(outages_answer(opened, all_rows=all_rows, asked=asked), form)
 
 
 @_listing("brokers", "List the brokers, the problem child first: absences, outages behind them, ISRs they fell out of.")
@@ -96,13 +120,26 @@ def availability(form: str, engine: str, cluster: str | None, root: str) -> None
 
 @_listing("loss", "Did we lose data? List unclean elections, with bounds on the records that each lost.")
 @click.option("--all", "all_rows", is_flag=True, help="Each election of a last leader that led on itself, too.")
-def loss(all_rows: bool, form: str, engine: str, cluster: str | None, root: str) -> None:
+@_narrowing_options
+def loss(
+    all_rows: bool,
+    since: str | None,
+    until: str | None,
+    topic: str | None,
+    form: str,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    begin, end = _moment(since, "--since"), _moment(until, "--until")
     from jobs.answers.listing import print_answer
     from jobs.answers.loss import LOSS_TABLES, loss_answer
+    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
     from jobs.answers.opened import open_cluster
 
-    with open_cluster(root, cluster, LOSS_TABLES, engine) as opened:
-        print_answer(loss_answer(opened, all_rows=all_rows), form)
+    with open_cluster(root, cluster, {*LOSS_TABLES, *NARROWING_TABLES}, engine) as opened:
+        asked = narrowed(opened, begin, end, topic)
+        print_answer(loss_answer(opened, all_rows=all_rows, asked=asked), form)
 
 
 @_listing("incidents", "List what went wrong, each thing once: what it hit, its cause, what ended it.")
@@ -116,8 +153,16 @@ def incidents(all_rows: bool, form: str, engine: str, cluster: str | None, root:
         print_answer(incidents_answer(opened, all_rows=all_rows), form)
 
 
+def _broker_ids(texts: tuple[str, ...]) -> list[int]:
+    """The ids of `--lose-broker 1,2 --lose-broker 3`, sorted. Raises UsageError."""
+    parts = [part.strip() for text in texts for part in text.split(",")]
+    if wrong := [part for part in parts if not (part.isascii() and part.isdigit())]:
+        raise click.UsageError(f"--lose-broker {wrong[0]!r} is no broker's id; give ids such as 1 or 1,2.")
+    return sorted({int(part) for part in parts})
+
+
 @click.command("what-if", epilog=DONE_CODES)
-@click.option("--lose-broker", "lost", type=int, multiple=True, metavar="ID", help="Broker to lose; may be repeated.")
+@click.option("--lose-broker", "lost", multiple=True, metavar="ID,ID", help="Brokers to lose; may be repeated.")
 @click.option(
     "--at", "when", metavar="TIME", help="The moment: 2026-11-21T02:14, 02:14 or -3h; default: the last record."
 )
@@ -126,7 +171,7 @@ def incidents(all_rows: bool, form: str, engine: str, cluster: str | None, root:
 @engine_option(COPIED)
 @reading_options
 def what_if(
-    lost: tuple[int, ...],
+    lost: tuple[str, ...],
     when: str | None,
     conf: str | None,
     form: str,
@@ -139,7 +184,7 @@ def what_if(
     The state is the rewound one, the election Kafka's own, without unclean ones. Without --lose-broker: for each
     broker what lives on it alone.
     """
-    asked = moment_option_value(when or "-0s")
+    asked, brokers = moment_option_value(when or "-0s"), _broker_ids(lost)
     from jobs import settings as settings_module
     from jobs.answers.listing import print_answer
     from jobs.answers.what_if import what_if_answer
@@ -149,7 +194,7 @@ def what_if(
     settings = settings_module.load(conf)
     with open_views(root, cluster=cluster, only=TABLES, naive=True, engine=engine) as views:
         snapshot = snapshot_at(views, asked, settings, cluster, with_controller=True)
-    print_answer(what_if_answer(snapshot, sorted({*lost})), form)
+    print_answer(what_if_answer(snapshot, brokers), form)
 
 
 @click.command(

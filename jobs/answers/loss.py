@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jobs.answers.listing import Listing
+from jobs.answers.narrowing import ALL, Narrowing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import MISSING_FACTS_TABLES, missing_facts
-from jobs.answers.words import isr_text, span_text
+from jobs.answers.words import isr_text
 from jobs.nightly.summary_facts import UNCLEAN_ORDER, Row
 from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
@@ -22,17 +23,18 @@ MOST_LED_ON = 3
 """So many elections of last leaders that led on themselves are told one by one; more only if all are asked for."""
 
 
-def loss_answer(opened: OpenedCluster, *, all_rows: bool = False) -> Listing:
-    """All unclean elections, those that surely lost records first, those of last leaders that led on together."""
-    unclean = unclean_elections(opened)
-    unjudged = opened.rows("SELECT count(*) AS n FROM elections WHERE succeeded AND unclean IS NULL")[0]["n"]
+def loss_answer(opened: OpenedCluster, *, all_rows: bool = False, asked: Narrowing = ALL) -> Listing:
+    """The unclean elections that are asked for, those that surely lost records first, those of last leaders that led on
+    together."""
+    unclean = unclean_elections(opened, asked)
+    unjudged, total = _count(opened, f"unclean IS NULL AND {asked.within()}"), _count(opened, asked.within())
     missing = missing_facts(opened)
     unknown = []
     if UNCLEAN in missing:
         unknown.append(f"Whether there were more unclean elections {cannot_be_told(missing[UNCLEAN])}.")
     if unjudged:
         unknown.append(
-            f"Whether {plural(unjudged, 'election')} of {_total(opened):,} {'was' if unjudged == 1 else 'were'} clean: "
+            f"Whether {plural(unjudged, 'election')} of {total:,} {'was' if unjudged == 1 else 'were'} clean: "
             "the ISR before is in no line."
         )
     others = [row for row in unclean if not led_on(row)]
@@ -63,13 +65,13 @@ def loss_answer(opened: OpenedCluster, *, all_rows: bool = False) -> Listing:
         "led_on": len(unclean) - len(others),
         "elections_not_judged": unjudged,
     }
-    sentence = _sentence(opened, unclean, UNCLEAN in missing or bool(unjudged))
+    sentence = _sentence(asked.span(opened), total, unclean, UNCLEAN in missing or bool(unjudged))
     return Listing(opened.cluster, sentence, lines, unknown, data)
 
 
-def unclean_elections(opened: OpenedCluster) -> Sequence[Row]:
+def unclean_elections(opened: OpenedCluster, asked: Narrowing = ALL) -> Sequence[Row]:
     """Rows of unclean elections, those that surely lost most records first, then in order of time."""
-    return opened.table("elections", "unclean", UNCLEAN_ORDER.format(at='"at"'))
+    return opened.table("elections", f"unclean AND {asked.within()}", UNCLEAN_ORDER.format(at='"at"'))
 
 
 def _only_called_unclean(opened: OpenedCluster) -> list[str]:
@@ -99,20 +101,20 @@ def _sum(unclean: Sequence[Row]) -> int | None:
     return None if None in most else sum(most)
 
 
-def _total(opened: OpenedCluster) -> int:
-    total: int = opened.rows("SELECT count(*) AS n FROM elections WHERE succeeded")[0]["n"]
-    return total
+def _count(opened: OpenedCluster, condition: str) -> int:
+    """How many elections succeeded that meet a condition."""
+    count: int = opened.rows(f"SELECT count(*) AS n FROM elections WHERE succeeded AND {condition}")[0]["n"]
+    return count
 
 
-def _sentence(opened: OpenedCluster, unclean: Sequence[Row], is_unknown: bool) -> str:
+def _sentence(span: str, total: int, unclean: Sequence[Row], is_unknown: bool) -> str:
     """`Yes`, `No` or `Perhaps`, and why."""
-    span = span_text(opened.first, opened.last)
     others = [row for row in unclean if not led_on(row)]
     least, most = sum(row["lost_records_min"] or 0 for row in others), _sum(others)
     if not unclean:
         if is_unknown:
             return f"No unclean election is in the logs {span}, but they do not tell all: see below."
-        return f"No: {plural(_total(opened), 'election')} {span}, none of them unclean."
+        return f"No: {plural(total, 'election')} {span}, none of them unclean."
     partitions = listed(dict.fromkeys(map(name_of, unclean)))
     elections = f"{plural(len(unclean), 'unclean election')} of {partitions}"
     if not others:

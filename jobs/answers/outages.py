@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from jobs.answers.listing import Listing
+from jobs.answers.narrowing import ALL, Narrowing
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.words import brokers_in_words, span_text
 from jobs.nightly.summary_facts import DELETION, Row
@@ -87,16 +88,16 @@ def is_deletion(row: Row) -> bool:
     return bool((row["cause"] or row["healed_by"]) == DELETION or has_ended_untold)
 
 
-def outages_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
-    """All times without a leader of a cluster."""
-    groups = outage_groups(opened.table("offline_partitions"))
+def outages_answer(opened: OpenedCluster, *, all_rows: bool, asked: Narrowing = ALL) -> Listing:
+    """The times without a leader of a cluster that are asked for, each as a whole."""
+    groups = outage_groups(opened.table("offline_partitions", asked.overlapping()))
     missing = missing_facts(opened)
     unknown = untold_outages(missing, sum(len(group.outages) for group in groups))
     if without := sum(row["cause"] is None and not is_deletion(row) for group in groups for row in group.outages):
         unknown.append(f"The cause of {plural(without, 'outage')}.")
     lines = [line for group in groups for line in group_lines(opened, group, all_rows=all_rows)]
     data = {"outages": [outage_data(opened, row) for group in groups for row in group.outages]}
-    return Listing(opened.cluster, _sentence(opened, groups, OUTAGES in missing), lines, unknown, data)
+    return Listing(opened.cluster, _sentence(asked.span(opened), groups, OUTAGES in missing), lines, unknown, data)
 
 
 def untold_outages(missing: Mapping[str, str], count: int) -> list[str]:
@@ -117,12 +118,11 @@ def missing_facts(opened: OpenedCluster) -> dict[str, str]:
     return missing_logs_by_fact(kinds, ranges, has_requests=bool(traced), is_kraft=bool(terms))
 
 
-def _sentence(opened: OpenedCluster, groups: Sequence[OutageGroup], is_unknown: bool) -> str:
+def _sentence(span: str, groups: Sequence[OutageGroup], is_unknown: bool) -> str:
     lost = [group for group in groups if not group.is_deletion]
     rows = [row for group in lost for row in group.outages]
     deleted = sum(len(group.outages) for group in groups if group.is_deletion)
     besides = f"; {plural(deleted, 'more outage')} of topics that were deleted" if deleted else ""
-    span = span_text(opened.first, opened.last)
     if not rows:
         if is_unknown:
             return f"Whether a partition was without a leader {span} cannot be told from these logs{besides}."
@@ -145,7 +145,6 @@ def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) ->
     """A group in two lines: which partitions, how long, why, what ended it, and the line that shows the first."""
     worst = group.worst
     names = list(dict.fromkeys(map(name_of, group.outages)))
-    up_to = "up to " if len(group.outages) > 1 and not group.is_open else ""
     state = "STILL OFFLINE" if group.is_open else "deleted" if group.is_deletion else "offline"
     cause = cause_text(worst) or (
         f"cause unknown, broker {worst['last_leader']} led before"
@@ -155,11 +154,19 @@ def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) ->
     healers = list(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
     healed = f"; ended by {listed(healers)}" if healers and not group.is_open else ""
     count = f"{plural(len(names), 'partition')}: " if len(names) > 1 else ""
-    yield f"{date_time(group.since)}  {state:<13}  {up_to}{outage_length(worst)}, {cause}{healed}"
+    yield f"{date_time(group.since)}  {state:<13}  {group_length(group)}, {cause}{healed}"
     yield f"{'':<25}{count}{listed(names, 8)}  ({opened.names.proof(worst)})"
     if all_rows and len(group.outages) > 1:
         for row in group.outages:
             yield f"{'':<25}{name_of(row)}  {span_text(row['since'], row['until'])}, {outage_length(row)}"
+
+
+def group_length(group: OutageGroup) -> str:
+    """How long the outages of a group were: of one its length; of several that ended `up to 20.9 s`."""
+    if len(group.outages) == 1 or group.is_open:
+        return outage_length(group.worst)
+    lengths = [row["at_most_ms"] if row["duration_ms"] is None else row["duration_ms"] for row in group.outages]
+    return outage_length(group.worst) if None in lengths else f"up to {duration(max(lengths))}"
 
 
 def outage_data(opened: OpenedCluster, row: Row) -> dict[str, object]:

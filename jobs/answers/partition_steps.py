@@ -11,7 +11,7 @@ from jobs.answers.controller_steps import controller_steps
 from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
 from jobs.answers.opened import places
 from jobs.answers.story import Step
-from jobs.answers.words import ENDS, brokers_text
+from jobs.answers.words import ENDS, FAILED_ELECTIONS, brokers_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import cause_text, lost_text
@@ -224,7 +224,7 @@ def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
                 f"alive {brokers_text(row['live_brokers'])}" if row["live_brokers"] is not None else "",
             ]
             facts = ", ".join(filter(None, known))
-            text = f"election failed{f': {facts}' if facts else ''}"
+            text = FAILED_ELECTIONS.get(row.get("strategy") or "", "election failed") + (f": {facts}" if facts else "")
             yield Step(row["at"], text, places(row["evidence"], 1), 30, "failed_election")
 
 

@@ -13,7 +13,7 @@ from jobs.answers.outages import is_open
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
 from jobs.answers.story import Step, Story
 from jobs.answers.truncations import WITHOUT_EFFECT, real_truncations
-from jobs.answers.words import brokers_text, isr_text, span_text
+from jobs.answers.words import brokers_in_words, brokers_text, isr_text, span_text, was_or_were
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, led_on, listed, lost_text
@@ -249,8 +249,9 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
     missing = sorted({*(state["replicas"] or ())} - {*(state["isr"] or ())}) if state["isr"] is not None else []
     if missing:
         gone = [broker for broker in missing if _was_away(rows.brokers, broker, at or opened.last)]
-        text += f"; broker {brokers_text(missing)} was out of sync"
-        text += f", for broker {brokers_text(gone)} was gone" if gone else ""
+        text += f"; {brokers_in_words(missing)} {was_or_were(missing)} out of sync"
+        who = ("they" if len(gone) > 1 else "it") if gone == missing else brokers_in_words(gone)
+        text += f", for {who} {was_or_were(gone)} gone" if gone else ""
     if not rows.outages:
         text += "; no outage of it is in the logs"
     return f"{text}."

@@ -55,7 +55,7 @@ def _moment(opened: OpenedCluster, asked: Moment | None) -> datetime | None:
     """The moment that was asked for. Raises BadInput if it is not in the logs."""
     if asked is None:
         return None
-    at = moment_of(asked, opened.last)
+    at = moment_of(asked, opened.last, opened.first)
     if not opened.first <= at <= opened.last:
         raise BadInput(
             f"The logs are from {iso(opened.first)} to {iso(opened.last)}: nothing is known about {iso(at)}."

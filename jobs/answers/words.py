@@ -18,6 +18,13 @@ ENDS = {
 """Values of `broker_timeline.ended_by`, and of `incidents.root_cause` that name the same better."""
 
 
+FAILED_ELECTIONS = {
+    "preferred": "preferred election failed, the leader stays",
+    "controlled_shutdown": "election for a controlled shutdown failed",
+}
+"""Values of `elections.strategy` whose failure takes no leader away: what is said of it."""
+
+
 def span_text(since: datetime, until: datetime | None, open_text: str = "the end of the logs") -> str:
     """`from 2026-11-21 11:47:34.961 to 11:47:52.714 UTC`; the date is written once if it is the same."""
     if until is None:

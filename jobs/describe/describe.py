@@ -8,11 +8,12 @@ DuckDB picks the rows that hold at that moment; what they mean is in `udfs.descr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from jobs.read.create_views import literal, rows, time_literal
+from jobs.read.published import nearest
 from jobs.read.views import the_cluster
 from jobs.settings import Settings
 from udfs.describe.controller_context import ClusterState, ControllerTerm
@@ -186,9 +187,12 @@ def _number(field: str) -> str:
 
 
 # ---- the snapshot ---------------------------------------------------------------------------------------------------
-def moment_of(asked: Moment, last: datetime) -> datetime:
-    """The time that was asked for, UTC; relative ones count from the last record. Times without a zone are UTC."""
-    moment = asked.before((last - EPOCH) // MICROSECOND)
+def moment_of(asked: Moment, last: datetime, first: datetime | None = None) -> datetime:
+    """The time that was asked for, UTC; relative ones count from the last record. Times without a zone are UTC.
+
+    With the time of the first record, a time of day that is not in the logs is the one nearest to them.
+    """
+    moment = asked.before((last - EPOCH) // MICROSECOND, None if first is None else (first - EPOCH) // MICROSECOND)
     micros = moment.local if moment.utc is None else moment.utc
     if micros is None:
         raise ValueError(f"No time: {asked!r}; expected one of udfs.merge.times.moment")
@@ -216,7 +220,7 @@ def snapshot_at(
     columns = ", ".join(CoverageSpan._fields)
     coverage = [CoverageSpan(**row) for row in rows(views, f"SELECT {columns} FROM log_coverage")]
     first, last = min(span.since for span in coverage), max(span.until for span in coverage)
-    moment = moment_of(asked, last)
+    moment = moment_of(asked, last, first)
     if moment < first:
         return Snapshot(name, moment, first, last, ClusterState(tool_of(None, []), ControllerTerm(), (), ()))
     at = min(moment, last)
@@ -261,11 +265,27 @@ def _only_topics(views: DuckDBPyConnection, cluster: str, topic: str, at: dateti
     spans = sorted((row["since"], row["until"] or datetime.max) for row in incarnations if row["topic"] in names)
     if not any(since <= at < until for since, until in spans):
         times = [f"from {iso(a)} to {'the end of the logs' if b == datetime.max else iso(b)}" for a, b in spans[:3]]
-        existed = f"it existed {', '.join(times)}" if times else "nor did it at any other time"
-        raise BadInput(f"According to the logs, topic {topic!r} did not exist at {iso(at)}; {existed}.")
+        existed = f"it existed {', '.join(times)}."
+        if not times:
+            existed = f"nor did it at any other time; {topic_meant(topic, {row['topic'] for row in incarnations})}"
+        raise BadInput(f"According to the logs, topic {topic!r} did not exist at {iso(at)}; {existed}")
     listed = ", ".join(map(literal, sorted(names)))
     for table in ("topic_timeline", "partition_timeline", "reassignments"):
         _narrow(views, table, f"cluster = {literal(cluster)} AND topic IN ({listed})")
+
+
+def topic_meant(topic: str, names: Collection[str]) -> str:
+    """Which topic is meant by one that is not there: the end of a sentence.
+
+    >>> topic_meant("payments-1", ["payments", "orders"])
+    'payments-1 is partition 1 of topic payments, give --topic payments.'
+    >>> topic_meant("paymnts", ["payments", "orders"])
+    'did you mean payments?'
+    """
+    name, dash, number = topic.rpartition("-")
+    if dash and number.isdecimal() and name in names:
+        return f"{topic} is partition {int(number)} of topic {name}, give --topic {name}."
+    return nearest(topic, names)
 
 
 def _narrow(views: DuckDBPyConnection, table: str, condition: str) -> None:

@@ -15,6 +15,9 @@ from jobs.path_options import PATH
 _OLD = ("logs", "logs-regex", "topic", "partitions", "start-time", "end-time")
 """Options of StateChangeLogMerger, for which one dash was enough."""
 
+_SHORT = "kafka-rewind.merge.short-names"
+"""Where the context has which of the shorter names of options were given, for messages about them."""
+
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -25,6 +28,8 @@ class _TakesOneDash(click.Command):
         for i, arg in enumerate(args[:end]):
             if arg.startswith("-") and arg[1:].partition("=")[0] in _OLD:
                 args[i] = f"-{arg}"
+        names = {arg.partition("=")[0] for arg in args[:end]}
+        ctx.meta[_SHORT] = tuple(name for name in ("--since", "--until") if name in names)
         return super().parse_args(ctx, args)
 
 
@@ -110,4 +115,4 @@ def merge(ctx: click.Context, /, **options: Any) -> None:
     from jobs.merge.run import write_to_stdout
 
     options["skew"] = "none" if options["skew"] is None else options["skew"]
-    ctx.exit(write_to_stdout(Options(**options)))
+    ctx.exit(write_to_stdout(Options(**options, short_names=ctx.meta[_SHORT])))

@@ -50,20 +50,38 @@ class LogReader:
                 yield log, stream
         yield from self._members()
 
-    def all_blocks(self, *, only_last: bool, with_lines: bool = False) -> Iterator[tuple[Log, Block]]:
-        """All records. `only_last`: of plain files only the last ones, which have no line numbers."""
+    def all_blocks(self, *, with_lines: bool = False) -> Iterator[tuple[Log, Block]]:
+        """All records."""
+        for log, stream in self.every_stream():
+            if log.is_log:
+                for block in self._blocks_from(log, stream, 0, 1 if with_lines else None):
+                    yield log, block
+
+    def time_span(self) -> tuple[int, int] | None:
+        """The times of the first and the last record of all logs, UTC; None if there are none. Of long plain files it
+        looks at their begin and their end only."""
+        spans = []
         for log, stream in self.every_stream():
             if not log.is_log:
                 continue
-            begin = log.tail_begin() if only_last and log.is_plain else 0
-            if begin:
-                stream.seek(begin)
-            format_, first_line = None if log.is_usual else log.format, 1 if with_lines else None
-            for block in blocks(
-                stream, format_, self._to_utc(log), ReadTotals(), pool=self.pool, offset=begin, first_line=first_line
-            ):
-                yield log, block
-                self.pool.give(block.data)
+            tail = log.tail_begin() if log.is_plain else 0
+            for begin in (0, tail) if tail else (0,):
+                if begin:
+                    stream.seek(begin)
+                for block in self._blocks_from(log, stream, begin, None):
+                    spans.append((int(block.times.min()), int(block.times.max())))
+                    if tail and not begin:
+                        break
+        return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else None
+
+    def _blocks_from(self, log: Log, stream: BinaryIO, begin: int, first_line: int | None) -> Iterator[Block]:
+        """The records of a log from an offset on, where its stream is; lent, not given."""
+        format_ = None if log.is_usual else log.format
+        for block in blocks(
+            stream, format_, self._to_utc(log), ReadTotals(), pool=self.pool, offset=begin, first_line=first_line
+        ):
+            yield block
+            self.pool.give(block.data)
 
     @contextmanager
     def _opened(self, log: Log) -> Iterator[BinaryIO]:

@@ -52,6 +52,17 @@ class Options:
     trust_order: bool = False
     redact: bool = False
     key: str | None = None
+    short_names: tuple[str, ...] = ()  # of --since and --until those that stand there, not --start-time and --end-time
+
+    @property
+    def since_name(self) -> str:
+        """What messages call the begin of the window: as it was given."""
+        return "--since" if "--since" in self.short_names else "--start-time"
+
+    @property
+    def until_name(self) -> str:
+        """What messages call its end."""
+        return "--until" if "--until" in self.short_names else "--end-time"
 
 
 @dataclass
@@ -78,15 +89,32 @@ class MergeRequest:
         """Whether a time of the window depends on the last record."""
         return any(moment is not None and moment.is_relative for moment in (self.since, self.until))
 
-    def set_window(self, last: int | None) -> None:
-        """The window in UTC. `last`: greatest time of the logs, UTC; needed for relative times. Raises BadInput."""
+    def relative_meaning(self, first: int | None, last: int) -> str:
+        """What is to be said of times that depend on the logs, which are from `first` to `last`, UTC; empty if nothing.
+
+        Times of day need no word where all logs are of one day.
+        """
+        moments = [moment for moment in (self.since, self.until) if moment is not None]
+        if any(moment.ago is not None for moment in moments):
+            return "relative times count back from it"
+        day = 86_400_000_000
+        days = {local_time(at, self.own_zone) // day for at in (first, last) if at is not None}
+        is_needed = len(days) > 1 and any(moment.clock is not None for moment in moments)
+        return "a time without a day is the last one before it" if is_needed else ""
+
+    def set_window(self, last: int | None, first: int | None = None) -> None:
+        """The window in UTC. `last` and `first`: greatest and least time of the logs, UTC; needed for relative times.
+
+        Raises BadInput.
+        """
         from udfs.merge.times import as_text
 
         def utc(moment: Moment | None, is_end: bool) -> int | None:
             if moment is None or (moment.is_relative and last is None):
                 return None
             if moment.is_relative and last is not None:
-                moment = moment.before(local_time(last, self.own_zone))
+                begin = None if first is None else local_time(first, self.own_zone)
+                moment = moment.before(local_time(last, self.own_zone), begin)
             if moment.utc is not None or moment.local is None:
                 return moment.utc
             return _as_utc(moment.local, self.own_zone, is_end)
@@ -97,7 +125,8 @@ class MergeRequest:
             since, until = since - margin, until + margin
         if since is not None and until is not None and since > until:
             start, end = (as_text(local_time(at, self.own_zone)) for at in (since, until))
-            raise BadInput(f"--start-time {start} is after --end-time {end}; exchange them.")
+            begin, finish = self.options.since_name, self.options.until_name
+            raise BadInput(f"{begin} {start} is after {finish} {end}; exchange them.")
         self.window = (since, until)
 
     def described(self) -> str:
@@ -124,7 +153,7 @@ def understood(options: Options) -> MergeRequest:
     """Checks all arguments before any log is opened. Raises BadInput."""
     _check(options)
     filters = _filters(options)
-    since, until = _moment("--start-time", options.since), _moment("--end-time", options.until)
+    since, until = _moment(options.since_name, options.since), _moment(options.until_name, options.until)
     if options.around is not None:
         since = until = _moment("--around", options.around)
     settings = None
@@ -158,7 +187,8 @@ def _check(options: Options) -> None:
     if options.limit is not None and options.limit < 0:
         raise BadInput(f"--limit {options.limit} is less than none; give a number of records.")
     if options.around is not None and (options.since is not None or options.until is not None):
-        raise BadInput("--around does not go with --start-time and --end-time; give one or the others.")
+        names = f"{options.since_name} and {options.until_name}"
+        raise BadInput(f"--around does not go with {names}; give one or the others.")
 
 
 def _key(options: Options) -> bytes | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
 from jobs.exits import BAD_INPUT, DONE, FAILED, INTERRUPTED, complain, discard, not_written
@@ -77,6 +77,8 @@ class MergeRun:
         """Do it. Raises BadInput, Failed, OSError, OutputLost."""
         options, inputs = self.request.options, self.inputs
         logs, bundles = single_logs(inputs, paths_of(inputs, options))
+        if inputs.troubles and not logs and not bundles:
+            return  # it is said what is wrong
         if not options.keep_duplicates:
             logs = without_duplicates(logs, inputs.say)
         self.reader = LogReader(self.request, inputs, logs, bundles)
@@ -90,8 +92,16 @@ class MergeRun:
         else:
             with self.progress.step("writing records", None, "B", lambda: self.written_bytes):
                 self._write_all(streams)
-        for sentence in sentences(self.request, self.reader.by_place(), self.printed):
+        for sentence in sentences(self.request, self.reader.by_place(), self.printed, self._hints()):
             inputs.say(sentence)
+
+    def _hints(self) -> Iterable[str]:
+        """What is to be said of the topic that was asked for."""
+        if self.request.filters.topic is None:
+            return ()
+        from jobs.merge.topic_hints import topic_sentences
+
+        return topic_sentences(self.request, self.reader, sum(log.matched for log in self.reader.logs))
 
     def _bytes_to_read(self) -> int | None:
         """Bytes of all logs; None if some are compressed, or members of bundles."""
@@ -108,19 +118,19 @@ class MergeRun:
         if request.options.skew == "auto":
             from jobs.merge.clocks import estimated
 
-            corrections, sentence = estimated(reader.all_blocks(only_last=False, with_lines=True))
+            corrections, sentence = estimated(reader.all_blocks(with_lines=True))
             reader.skews = {**corrections}
             self.inputs.say(sentence)
         else:
             reader.skews = dict(request.skews)
         if request.is_relative:
-            last = max((int(block.times.max()) for _, block in reader.all_blocks(only_last=True)), default=None)
-            if last is not None:
+            first, last = reader.time_span() or (None, None)
+            request.set_window(last, first)
+            if last is not None and (meaning := request.relative_meaning(first, last)):
                 from udfs.merge.times import as_text
 
                 own = as_text(local_time(last, request.own_zone))
-                self.inputs.say(f"The last record is from {own}; relative times count back from it.")
-            request.set_window(last)
+                self.inputs.say(f"The last record is from {own}; {meaning}.")
         if request.filters.topic is not None and (reader.bundles or any(log.has_ids for log in reader.logs)):
             self._find_ids(request.filters.topic)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from jobs.merge.log import Log, counted
 from jobs.merge.request import MergeRequest, local_time
 
 
-def sentences(request: MergeRequest, logs: Sequence[Log], printed: int) -> Iterator[str]:
-    """One line, with `--verbose` one for each file before it; a sentence if nothing matched. `logs` in their order."""
+def sentences(request: MergeRequest, logs: Sequence[Log], printed: int, hints: Iterable[str] = ()) -> Iterator[str]:
+    """One line, with `--verbose` one for each file before it; a sentence if nothing matched, and hints. `logs` in their
+    order."""
     if request.options.verbose:
         yield from (log.summary() for log in logs)
     if absent := sorted(request.skews.keys() - {log.node for log in logs}):
@@ -17,6 +18,7 @@ def sentences(request: MergeRequest, logs: Sequence[Log], printed: int) -> Itera
     records, matched = sum(log.totals.records for log in logs), sum(log.matched for log in logs)
     if matched == 0:
         yield f"Nothing matched: {request.described()} {_read(logs, request.own_zone)}."
+    yield from hints
     unframed = sum(log.totals.unframed_bytes for log in logs)
     parts = [f"{counted(records, 'record')} read from {counted(len(logs), 'file')}", f"{matched:,} matched"]
     if printed < matched and not request.options.count:

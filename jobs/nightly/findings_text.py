@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN, untold_text
 from jobs.nightly.wording import Names, duration, ids, labelled, outage_length, plural
@@ -47,16 +49,30 @@ def _why_shut_down(summary: ClusterSummary) -> str:
 
 
 def _what_happened(summary: ClusterSummary, names: Names) -> str:
-    """How many incidents there were, and the worst of them."""
+    """How many incidents there were, how many older ones are open, and the worst of them."""
     since = f" since the last run ({names.time(summary.known_until)})" if summary.known_until else ""
-    counts = {name: summary.incident_counts[name] for name in SEVERITIES if summary.incident_counts.get(name)}
-    planned = counts.pop("info", 0)
+    new, older = _incidents_by_severity(summary)
+    planned = new.pop("info", 0)
     besides = f"; {plural(planned, 'planned one')}" if planned else ""
-    if not counts:
-        return f"No incident{since}{besides}."
-    by_severity = ", ".join(f"{count:,} {name}" for name, count in counts.items())
+    still_open = f"; {sum(older.values()):,} from before still open ({_by_severity(older)})" if older else ""
     worst = f" The worst: {summary.incidents[0]['title']}." if summary.incidents else ""
-    return f"{plural(sum(counts.values()), 'incident')}{since} ({by_severity}{besides}).{worst}"
+    if not new:
+        return f"No incident{since}{besides}{still_open}.{worst if older else ''}"
+    return f"{plural(sum(new.values()), 'incident')}{since} ({_by_severity(new)}{besides}){still_open}.{worst}"
+
+
+def _incidents_by_severity(summary: ClusterSummary) -> tuple[dict[str, int], dict[str, int]]:
+    """Numbers of new incidents by severity, the worst first, planned ones last; and of older ones that are open and
+    were not planned."""
+    older = {name: summary.older_incidents[name] for name in SEVERITIES if summary.older_incidents.get(name)}
+    counts = {name: summary.incident_counts.get(name, 0) - older.get(name, 0) for name in SEVERITIES}
+    older.pop("info", 0)
+    return {name: count for name, count in counts.items() if count}, older
+
+
+def _by_severity(counts: Mapping[str, int]) -> str:
+    """`1 critical, 3 minor`."""
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items())
 
 
 def _what_was_lost(summary: ClusterSummary) -> str:
@@ -125,12 +141,14 @@ def _single_points(summary: ClusterSummary) -> tuple[list[str], list[str]]:
 
 
 def _incidents_text(summary: ClusterSummary) -> str:
-    count = sum(number for severity, number in summary.incident_counts.items() if severity != "info")
-    new = " new" if summary.known_until else ""
-    if not count:
+    new, older = _incidents_by_severity(summary)
+    new.pop("info", None)
+    count, older_count = sum(new.values()), sum(older.values())
+    parts = [f"{count:,}{' new' if summary.known_until else ''}"] if count else []
+    parts += [f"{older_count:,} from before still open"] if older_count else []
+    if not parts:
         return f"none{' since the last run' if summary.known_until else ''}"
-    listed = "the worst first" if count <= MOST else f"the {MOST} worst"
-    return f"{count:,}{new}, {listed}:"
+    return f"{', '.join(parts)}, {'the worst first' if count + older_count <= MOST else f'the {MOST} worst'}:"
 
 
 def _incident(row: Row, names: Names) -> str:

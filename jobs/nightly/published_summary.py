@@ -114,9 +114,11 @@ QUERIES: Mapping[str, str] = {
             count_if(NOT is_deletion AND is_new) AS new_total, count_if(is_deletion AND is_new) AS deletion_total
         FROM outages GROUP BY cluster""",
     "incidents": f"""
-        WITH news AS (FROM incidents WHERE coalesce(until > {KNOWN_UNTIL}, true))
-        FROM ({_first(INCIDENTS, INCIDENT_ORDER)}) UNION ALL BY NAME
-        SELECT cluster, severity, count(*) AS total FROM news GROUP BY ALL""",
+        WITH news AS (
+            SELECT *, coalesce(until IS NULL AND since <= {KNOWN_UNTIL}, false) AS is_older
+            FROM incidents WHERE coalesce(until > {KNOWN_UNTIL}, true)
+        ) FROM ({_first(INCIDENTS, INCIDENT_ORDER)}) UNION ALL BY NAME
+        SELECT cluster, severity, count(*) AS total, count_if(is_older) AS older_total FROM news GROUP BY ALL""",
     "isr_churn": f"""
         SELECT * FROM ({_first("isr_churn", "flaps DESC, shrinks DESC, topic, partition, follower", 3)})
         JOIN (SELECT cluster, sum(churning::INTEGER) AS churning_total, sum(shrinks + expands) AS changes

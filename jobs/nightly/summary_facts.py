@@ -64,9 +64,11 @@ class ClusterSummary:
     """By `broker` the number of partitions of which it `alone` is in sync at the end of the logs, of several replicas,
     the first of their `names`, and of those that have no other replica, `unreplicated`; most first."""
     incidents: list[Row] = field(default_factory=list)
-    """The worst new ones that were not planned."""
+    """The worst that are open or new, and were not planned."""
     incident_counts: dict[str, int] = field(default_factory=dict)
-    """Numbers of new ones by severity."""
+    """Numbers of those that are open or ended after `known_until`, by severity."""
+    older_incidents: dict[str, int] = field(default_factory=dict)
+    """Of these the numbers of those that are open, and had begun by `known_until`; no zeros."""
     unclean_elections: list[Row] = field(default_factory=list)
     """New ones, those that surely lost most records first."""
     new_unclean: int = 0
@@ -114,10 +116,10 @@ FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
         "contradictions", "current_partitions", "under_replicated",
     ),
     "detect": (
-        "elections", "incidents", "incident_counts", "unclean_elections", "new_unclean", "new_led_on", "lost_records",
-        "lost_to_others", "outages", "outage_count", "open_outages", "open_by_shutdown", "shut_down", "new_outages",
-        "deletion_outages", "churn", "churning_followers", "isr_changes", "reassignments", "cannot_be_told",
-        "current_partitions", "under_replicated", "single_points",
+        "elections", "incidents", "incident_counts", "older_incidents", "unclean_elections", "new_unclean",
+        "new_led_on", "lost_records", "lost_to_others", "outages", "outage_count", "open_outages", "open_by_shutdown",
+        "shut_down", "new_outages", "deletion_outages", "churn", "churning_followers", "isr_changes", "reassignments",
+        "cannot_be_told", "current_partitions", "under_replicated", "single_points",
     ),
     "replay": ("verdicts", "violations", "new_violations"),
 }  # fmt: skip
@@ -173,6 +175,7 @@ def _summary(
         contradictions=_in_order(rows["contradictions"]),
         incidents=_in_order(rows["incidents"]),
         incident_counts={row["severity"]: row["total"] for row in rows["incidents"] if row["nth"] is None},
+        older_incidents={row["severity"]: row["older_total"] for row in rows["incidents"] if row["older_total"]},
         unclean_elections=_in_order(rows["elections"]),
         outages=sorted(_in_order(rows["offline_partitions"]), key=lambda row: row["ended_before"] is not None),
         churn=_in_order(rows["isr_churn"]),

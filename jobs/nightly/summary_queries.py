@@ -178,9 +178,13 @@ def _outages(offline_partitions: DataFrame) -> DataFrame:
 
 
 def _incidents(incidents: DataFrame) -> DataFrame:
-    """The worst new incidents, and, with `nth` null, how many are of each severity."""
-    new = incidents.where(F.coalesce(F.col("until") > F.col("known_until"), F.lit(True)))
-    counts = new.groupBy("cluster", "severity").agg(_count())
+    """The worst incidents that are open or new, and, with `nth` null, how many are of each severity, and how many of
+    these are open since before."""
+    is_older = F.col("until").isNull() & (F.col("since") <= F.col("known_until"))
+    new = incidents.where(F.coalesce(F.col("until") > F.col("known_until"), F.lit(True))).select(
+        "*", F.coalesce(is_older, F.lit(False)).alias("is_older")
+    )
+    counts = new.groupBy("cluster", "severity").agg(_count(), _sum(F.col("is_older")).alias("older_total"))
     rank = f"array_position(array({', '.join(map(repr, SEVERITIES))}), severity)"
     impact = "coalesce(leaderless_partition_minutes, 0) DESC"
     first = _first(new.where("severity <> 'info'"), f"{rank}, {impact}, since, incident_id")

@@ -318,7 +318,7 @@ def _next_commands(root: str, steps: Sequence[str], clusters: Sequence[ClusterSu
     outages = worst.outages if worst is not None else []
     partition = shlex.quote(name_of(outages[0])) if outages else "TOPIC-PARTITION"
     of_worst = f" --cluster {shlex.quote(worst.cluster)}" if worst is not None and len(clusters) > 1 else ""
-    commands = ("incidents", f"why {partition}", "loss", "report -o night.html")
+    commands = ("incidents", "outages", f"why {partition}", "brokers", "loss", "report -o night.html")
     return "\n".join(
         ["Where to look next:", *(f"  kafka-rewind {words}{of_worst} --warehouse {root}" for words in commands)]
     )

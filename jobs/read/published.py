@@ -148,7 +148,34 @@ def table_named(name: str) -> Table:
     """A table by its name. Raises BadInput with the nearest names if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
-    raise BadInput(f"There is no table {name}; {nearest(name, BY_NAME)}")
+    raise BadInput(no_table(name, BY_NAME))
+
+
+USUAL_WORDS: Mapping[str, str] = {
+    "brokers": "broker_timeline", "broker": "broker_timeline", "nodes": "broker_timeline",
+    "controllers": "controller_timeline", "controller": "controller_timeline",
+    "topics": "topic_timeline", "topic": "topic_timeline",
+    "partitions": "partition_timeline", "partition": "partition_timeline", "leaders": "partition_timeline",
+    "outages": "offline_partitions", "outage": "offline_partitions", "offline": "offline_partitions",
+    "isr": "isr_changes", "churn": "isr_churn",
+    "requests": "control_requests", "clocks": "clock_offsets", "availability": "topic_availability",
+    "loss": "elections", "unclean": "elections", "logs": "log_files", "files": "log_files", "coverage": "log_coverage",
+    "configs": "config_changes", "violations": "verdicts", "rules": "verdicts",
+}  # fmt: skip
+"""What people, and our commands, call what a table has."""
+
+
+def no_table(name: str, names: Collection[str]) -> str:
+    """What is wrong with the name of a table that is not there, and which is meant.
+
+    >>> no_table("Outages", ["events", "offline_partitions"])
+    'There is no table Outages; did you mean offline_partitions?'
+    >>> no_table("electons", ["elections", "events"])
+    'There is no table electons; did you mean elections?'
+    """
+    if (meant := USUAL_WORDS.get(name.lower())) in names:
+        return f"There is no table {name}; did you mean {meant}?"
+    return f"There is no table {name}; {nearest(name, names)}"
 
 
 def nearest(name: str, names: Collection[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from jobs.read.create_views import VIEWS, identifier, literal
-from jobs.read.published import damaged, first_line, nearest
+from jobs.read.published import damaged, first_line, nearest, no_table
 from schemas.tables import BY_NAME
 from udfs.errors import BadInput, Failed
 
@@ -152,7 +152,7 @@ def sentence(error: Exception, query: str) -> str:
     if "file system operations are disabled" in text or "Permission Error" in text:
         return "The query reads or writes files, which is not done here: it sees the published tables only."
     if match := _TABLE.search(text):
-        return f"There is no table {match[1]}; {nearest(match[1], list(VIEWS))}"
+        return no_table(match[1], list(VIEWS))
     if match := _COLUMN_OF.search(text) or _COLUMN.search(text):
         return f"There is no column {match[1]} there; {nearest(match[1], columns_of(query))}"
     text = re.sub(r"^(Parser|Binder|Catalog|Conversion|Invalid Input|Out of Range|Not implemented) Error: ", "", text)

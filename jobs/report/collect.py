@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.answers.loss import unclean_elections
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.outages import OutageGroup, outage_groups
+from jobs.answers.outages import OutageGroup, group_length, outage_groups
 from jobs.answers.words import brokers_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, outage_length, plural
@@ -298,8 +298,7 @@ def _of_group(report: Report, group: OutageGroup) -> dict[str, Any]:
     names = list(dict.fromkeys(map(name_of, group.outages)))
     cause = cause_text(worst) or "cause unknown"
     healers = listed(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
-    up_to = "up to " if len(group.outages) > 1 and not group.is_open else ""
-    story = f"{plural(len(names), 'partition')} without a leader for {up_to}{outage_length(worst)}: {cause}."
+    story = f"{plural(len(names), 'partition')} without a leader for {group_length(group)}: {cause}."
     if group.is_open:
         story += " Not over at the end of the logs."
     elif healers:

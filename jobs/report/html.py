@@ -197,7 +197,10 @@ def _cards(report: Report) -> str:
     )
     cards = [_card(report, incidents[i], i) for i in order[:MOST_CARDS]]
     more = f'<p class="faint">and {len(order) - MOST_CARDS:,} more</p>' if len(order) > MOST_CARDS else ""
-    kind = "incidents" if report.opened.has("incidents") else "outages of one cause together"
+    planned = sum(incident["severity"] == "info" for incident in incidents)
+    count = plural(len(incidents) - planned, "incident") + (f" and {plural(planned, 'planned one')}" if planned else "")
+    if not report.opened.has("incidents"):
+        count = f"{len(incidents):,} outages of one cause together"
     body = (
         f'<div class="cards">{"".join(cards[:FIRST_CARDS])}</div>'
         if cards
@@ -205,7 +208,7 @@ def _cards(report: Report) -> str:
     )
     if rest := cards[FIRST_CARDS:]:
         body += f'<details><summary>{len(rest)} more</summary><div class="cards">{"".join(rest)}</div>{more}</details>'
-    return f"<h2>What went wrong <small>{len(incidents):,} {kind}</small></h2>{body}"
+    return f"<h2>What went wrong <small>{count}</small></h2>{body}"
 
 
 def _rank(severity: str) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -83,7 +84,7 @@ def spark_path(path: str) -> str:
 def warehouse_at(root: str, *, create: bool) -> str:
     """`located`. Raises BadInput for what can be no warehouse and, unless `create`, where there is none."""
     root = located(root)
-    if is_remote(root):
+    if is_remote(root) and not os.path.isfile(root):
         return root
     if os.path.exists(root) and not os.path.isdir(root):
         raise BadInput(f"The warehouse path is a file: {root}; give a folder, it is created if it does not exist.")
@@ -107,8 +108,22 @@ def has_ledger(root: str) -> bool:
 
 
 def no_warehouse(root: str) -> BadInput:
-    """What to raise where there is no warehouse."""
+    """What to raise where there is no warehouse; where logs are in its place, so."""
+    if not is_remote(root) and _holds_logs(root):
+        return BadInput(
+            f"There is no warehouse in {root}, but logs: run `kafka-rewind nightly {root} --warehouse DIR` with "
+            "another folder, and give that one."
+        )
     return BadInput(f"There is no warehouse in {root}; run `kafka-rewind nightly LOGS --warehouse {root}` first.")
+
+
+def _holds_logs(root: str) -> bool:
+    """Whether a folder has files that are named like logs, as far as its first folders tell."""
+    folders = islice(os.walk(root), _FOLDERS_LOOKED_AT)
+    return any(re.search(r"\.log(?:\W|$)", name) for _, _, files in folders for name in files)
+
+
+_FOLDERS_LOOKED_AT = 100
 
 
 def expected_size(root: str) -> int:

@@ -24,7 +24,7 @@ from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.location import is_remote, is_schema, spark_path
 from schemas.ledger import RUNS
 from schemas.tables import BY_NAME
-from udfs.errors import Failed, NoSpark
+from udfs.errors import BadInput, Failed, NoSpark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameWriter, SparkSession
@@ -203,13 +203,23 @@ class TablesOfSchema:
         return quoted(f"{self._root}.written_{table}")
 
 
-def unreachable_schema(root: str, error: Exception) -> Failed:
-    """What to raise where Spark does not know a catalog, may not read or write its schema, or is not answered."""
+def unreachable_schema(root: str, error: Exception) -> BadInput | Failed:
+    """What to raise where Spark does not know a catalog; or may not read or write its schema, or is not answered."""
     why = spark_reason(error).rstrip(".")
+    if re.search(_NO_CATALOG, why):
+        catalog = root.partition(".")[0]
+        return BadInput(
+            f"Spark has no catalog {catalog}; for a folder of the name {root} give ./{root}, and docs/how-to-stores.md "
+            "has what catalogs need."
+        )
     return Failed(
         f"The schema {root} cannot be reached by Spark ({why}); docs/how-to-stores.md has what catalogs need, "
         f"and a folder of that name is ./{root}."
     )
+
+
+_NO_CATALOG = r"REQUIRES_SINGLE_PART_NAMESPACE|CATALOG_NOT_FOUND|NO_SUCH_CATALOG|Catalog '.*' (?:not found|plugin)"
+"""What Spark says of `catalog.schema` if it knows no such catalog: without one it is a schema in a schema."""
 
 
 def check_lasts(spark: SparkSession, root: str) -> None:

@@ -176,7 +176,11 @@ def _tell_outages(telling: Telling, symptoms: Symptoms) -> None:
     names = names_text(_named(symptoms.outages), count)
     which = f"partition {partition_of(first)} was" if count == 1 else f"{count_text(count, 'partition')}"
     if count > 1:
-        which += f" of {count_text(len(symptoms.topics), 'topic')} ({names}) were"
+        topics = len(symptoms.topics)
+        which += (
+            f" of {count_text(topics, 'topic') if topics > 1 else 'topic ' + first['topic']}" if topics < count else ""
+        )
+        which += f" ({names}) were"
     total = f", {length_text(symptoms.outages.ms)} summed over them" if count > 1 else ""
     total += f", {count_text(symptoms.outages.count, 'time')}" if symptoms.outages.count > count else ""
     since = f"from {telling.time(first['at'])} on{telling.line(first)}"

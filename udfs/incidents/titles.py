@@ -66,11 +66,11 @@ def _change_of(symptoms: Symptoms) -> str:
 
 
 def away_text(stop: Fact, since: int) -> str:
-    """How long a node was away: `13.0 s`; `2.0 s to 17.4 s` for a crash that only the next start shows.
+    """How long a node was away: `13.0 s`; `at least 2.0 s, at most 17.4 s` for a crash that only the next start shows.
 
     Such a node had gone at some time after its last line.
     """
     least = length_text((stop["until"] - since) / 1000)
     if stop["how"] != CRASHED or stop["began_after"] is None or since < (stop["started_at"] or since):
         return least
-    return f"{least} to {length_text((stop['until'] - stop['began_after']) / 1000)}"
+    return f"at least {least}, at most {length_text((stop['until'] - stop['began_after']) / 1000)}"

@@ -58,6 +58,11 @@ class Filters:
         """Whether everything is wanted."""
         return self == Filters()
 
+    @property
+    def names_partition(self) -> bool:
+        """Whether a record that was looked at names one of the partitions, not only the topic."""
+        return self._topic is not None and self._topic.names_partition
+
     @cached_property
     def search(self) -> Search | None:
         """Looks for bytes that all wanted records of the usual layout have; None if there are none to look for."""

@@ -10,26 +10,25 @@ from datetime import UTC, datetime, timedelta
 
 from udfs.rules.regex import late
 
-_DATED = late(
-    r"(?P<date>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,](?P<fraction>\d{3}(?:\d{3}){0,2}))?)?"
-    r" ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?"
-)
-_CLOCK = late(r"(?P<time>\d\d:\d\d(?::\d\d)?)(?:[.,](?P<fraction>\d{3}))?")
+_TIME = r"(?P<time>\d\d:\d\d(?::\d\d)?)(?:(?:\.(?=\d{1,9}(?!\d))|,(?=(?:\d{3}){1,3}(?!\d)))(?P<fraction>\d+))?"
+"""With a fraction of the second: behind a comma as logs write it, since `,3` is 3 ms to StateChangeLogMerger."""
+_DATED = late(rf"(?P<date>\d{{4}}-\d\d-\d\d)(?:[ T]{_TIME})? ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?")
+_CLOCK = late(_TIME)
 _AGO = late(r"-(?P<span>(?:\d+[smhd])+)")
 _SPAN = late(r"(\d+)(ms|s|m|h|d)")
 _MILLIS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _NO_BOUND = ("0000-00-00 00:00:00,000", "9999-12-31 23:59:59,999")
 """The bounds that StateChangeLogMerger had by default."""
 
-TIME_EXAMPLES = "2026-11-21 02:14:03,250, 2026-11-21T02:14, 02:14 or -3h"
+TIME_EXAMPLES = "2026-11-21 02:14:03,250, 2026-11-21T02:14, 02:14:03.5, 02:14 or -3h"
 
 
 @dataclass(frozen=True)
 class Moment:
     """A time of the command line, in microseconds: of the logs' own clock, or UTC if it has a zone.
 
-    `clock` and `ago` are times whose day is only known with the logs: the last such time of day, or so long before the
-    last record.
+    `clock` and `ago` are times whose day is only known with the logs: the last such time of day in them, or so long
+    before the last record.
     """
 
     local: int | None = None
@@ -42,8 +41,11 @@ class Moment:
         """Whether the last record's time is needed."""
         return self.clock is not None or self.ago is not None
 
-    def before(self, last: int) -> Moment:
-        """The same as a local time, if `last` is that of the last record.
+    def before(self, last: int, first: int | None = None) -> Moment:
+        """The same as a local time, if `last` is that of the last record, and `first` that of the first one.
+
+        A time of day that is not between them is the one that is nearer to the logs: behind their end, or before their
+        begin. Without `first` it is before their end in any case.
 
         >>> Moment(clock=2 * 3_600_000_000).before(25 * 3_600_000_000)
         Moment(local=7200000000, utc=None, clock=None, ago=None)
@@ -52,8 +54,11 @@ class Moment:
         if self.ago is not None:
             return Moment(local=last - self.ago)
         if self.clock is not None:
-            at = last // day * day + self.clock
-            return Moment(local=at if at <= last else at - day)
+            behind = last // day * day + self.clock
+            behind += 0 if behind > last else day
+            before = behind - day
+            is_nearer_behind = first is not None and before < first and behind - last < first - before
+            return Moment(local=behind if is_nearer_behind else before)
         return self
 
 
@@ -82,7 +87,7 @@ def moment(text: str) -> Moment | None:
         raise ValueError(f"{stripped!r} does not exist; give a time such as {TIME_EXAMPLES}") from None
     if m := _AGO.fullmatch(stripped):
         return Moment(ago=span(m["span"]))
-    raise ValueError(f"{stripped!r} is no time; give one such as {TIME_EXAMPLES}")
+    raise ValueError(f"{stripped!r} is no time that is understood; give one such as {TIME_EXAMPLES}")
 
 
 def span(text: str) -> int:

@@ -51,6 +51,8 @@ class TopicFilter:
     """
 
     def __init__(self, topic: str, partitions: frozenset[int], topic_ids: frozenset[str] = frozenset()) -> None:
+        self.names_partition = False
+        """Whether a record that was looked at names one of the partitions, not only the topic."""
         name = re.escape(topic.encode())
         self._topic, self._partitions, self._ids = topic, partitions, topic_ids
         self._is_number = topic.isdigit()
@@ -85,6 +87,7 @@ class TopicFilter:
                 continue
             if m.lastindex is None:
                 sure.add(row)
+                self.names_partition = True
                 end = ends[row]
             else:
                 unsure.add(row)
@@ -138,6 +141,7 @@ class TopicFilter:
             if m.lastindex == _ALONE:
                 is_alone = True
             elif not self._partitions or int(m[m.lastindex or 0]) in self._partitions:
+                self.names_partition = True
                 return True
             else:
                 is_numbered = True
@@ -159,6 +163,7 @@ class TopicFilter:
         ]
         numbers = {part.get("partition") for part in parts}
         if numbers and (not self._partitions or None in numbers or numbers & self._partitions):
+            self.names_partition |= bool(numbers & self._partitions)
             return True
         if numbers or not by_text or event.get("topic") is not None:
             return False

@@ -537,6 +537,13 @@ def test_who_is_a_single_point(warehouse: Path) -> None:
     ]  # fmt: skip
 
 
+def test_topics_that_are_deleted_are_left_out(tmp_path: Path) -> None:
+    topics = [{**row, "deletion_started": moment("10:04")} for row in tables()["topic_timeline"]]
+    answer = data(night(tmp_path / "w", {"topic_timeline": topics}), "what-if", "--at", "10:04:30")
+    assert answer["answer"] == "No partition is known at 2026-11-21 10:04:30.000 UTC."
+    assert "What would become of pay-in: it was being deleted, and left out." in answer["cannot_be_told"]
+
+
 def test_a_replica_out_of_sync_or_gone_takes_nothing_over(warehouse: Path) -> None:
     """At 10:07 broker 2 leads pay-in-0 alone in sync; broker 1 is assigned, but gone."""
     assert data(warehouse, "what-if", "--lose-broker", "2", "--at", "10:07")["offline"] == ["pay-in-0"]

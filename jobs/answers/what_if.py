@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.words import brokers_in_words, was_or_were
@@ -89,12 +89,14 @@ def _judge(
 def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
     """What would go down if brokers were lost at a moment; without any, for each broker what it alone holds.
 
-    Raises BadInput for a broker that no line of that moment names.
+    Nobody misses partitions whose topic was being deleted. Raises BadInput for a broker that no line of that moment
+    names.
     """
     if snapshot.is_before:
         return Listing(
             snapshot.cluster, f"Nothing is known about {date_time(snapshot.asked)} UTC: the logs begin later."
         )
+    snapshot = _without_deletions(snapshot)
     if not lost:
         return _single_points(snapshot)
     known = {*_replicas(snapshot), *(broker.broker for broker in snapshot.state.brokers)}
@@ -111,6 +113,17 @@ def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
         _unknown(snapshot, losses),
         _data(snapshot, lost, losses),
     )
+
+
+def _without_deletions(snapshot: Snapshot) -> Snapshot:
+    """The snapshot without the topics that were being deleted, and a note of them."""
+    deleting = [topic.name for topic in snapshot.state.topics if topic.deleting]
+    if not deleting:
+        return snapshot
+    were = "it was" if len(deleting) == 1 else "they were"
+    topics = [topic for topic in snapshot.state.topics if not topic.deleting]
+    note = f"What would become of {listed(deleting)}: {were} being deleted, and left out."
+    return replace(snapshot, state=replace(snapshot.state, topics=topics), notes=(*snapshot.notes, note))
 
 
 def _replicas(snapshot: Snapshot) -> set[int]:

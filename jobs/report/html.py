@@ -151,10 +151,10 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
               f"at the end; {plural(outages['n'], 'outage')}, longest {duration(outages['longest'])}",
               "bad" if at_end["offline"] else "warn" if outages["n"] else "good"),
         _tile("Under-replicated", at_end["under"], f"of {at_end['with_leader']:,} with a leader at the end",
-              "warn" if at_end["under"] else "good"),
+              "warn" if at_end["under"] else "good" if at_end["with_leader"] else "untold"),
         _tile("One replica in sync", sum(count for _, count in alone), "at the end; " + listed(
             (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone else "of several, at the end",
-              "warn" if alone else "good"),
+              "warn" if alone else "good" if at_end["with_leader"] else "untold"),
         _tile("Unclean elections", unclean or (UNTOLD if UNCLEAN in missing else 0),
               f"of {elections['total']:,} elections", "bad" if unclean else "good"),
         _tile("Active controller", last["id"] if last and is_active else "none at the end",

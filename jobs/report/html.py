@@ -123,12 +123,16 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
     """The headline row, as on dashboards of Kafka's metrics; what cannot be told is no zero."""
     missing = missing_facts(opened)
     at_end = opened.rows(
-        f"""SELECT count(*) FILTER (WHERE leader = -1) AS offline, count(*) AS partitions,
-            count(*) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}) AS under,
-            count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL AND leader <> replicas[1]) AS imbalanced,
-            count(*) FILTER (WHERE leader >= 0 AND replicas IS NOT NULL) AS led,
-            count(*) FILTER (WHERE leader >= 0) AS with_leader
-        FROM partition_timeline WHERE until IS NULL"""
+        f"""WITH at_end AS (  -- in ZooKeeper a dead broker may still be the leader
+            SELECT *, leader >= 0 AND (topic, partition) NOT IN (
+                SELECT (topic, partition) FROM offline_partitions WHERE ended_before IS NULL) AS has_leader
+            FROM partition_timeline WHERE until IS NULL)
+        SELECT count(*) FILTER (WHERE NOT has_leader) AS offline, count(*) AS partitions,
+            count(*) FILTER (WHERE has_leader AND availability IN {UNDER_REPLICATED_STATES!r}) AS under,
+            count(*) FILTER (WHERE has_leader AND replicas IS NOT NULL AND leader <> replicas[1]) AS imbalanced,
+            count(*) FILTER (WHERE has_leader AND replicas IS NOT NULL) AS led,
+            count(*) FILTER (WHERE has_leader) AS with_leader
+        FROM at_end"""
     )[0]
     alone = [(row["broker"], len(row["partitions"])) for row in single_points(opened)]
     outages = opened.rows(

@@ -51,6 +51,7 @@ first   | 10:07:00 | 2       | broker_registered_in_zk         |           | bro
 first   | 10:07:01 | 3       | broker_set_changed              |           | added_brokers=2; deleted_brokers=; bounced_brokers=; live_brokers=1,2,3
 # all are shut down: 0 notices how 2 and 4 go; of 1, 5 and 6 only their own logs tell, 5's release does not log that it closes
 # its session. 3 is back soon, and a later controller does not find 4, that 6 is there
+end     | 09:59:00 | 2       | broker_started                  | 2         |
 end     | 10:00:00 | 0       | controller_context_live_brokers |           | live_brokers=Set(1, 2, 3, 4, 5, 6)
 end     | 10:03:00 | 2       | zk_session_closing              |           |
 end     | 10:03:00.01 | 0    | broker_set_changed              |           | added_brokers=; deleted_brokers=2; bounced_brokers=; live_brokers=1,3,4,5,6

@@ -165,8 +165,9 @@ LAST_LED = """
 topic   | partition | incarnation | leader | leader_epoch | partition_epoch | isr | since    | until    | evidence
 led     | 0         | 0           | 1      | 0            | 0               | 1,2 | 10:00:00 | 10:01:00 | 9@f:1
 led     | 0         | 0           | 2      | 1            | 1               | 2   | 10:01:00 |          | 9@f:2
-# it was deleted before; nobody knows who led after 1; it had no leader already
+# it was deleted before, or as 2 went, by other clocks; nobody knows who led after 1; it had no leader already
 deleted | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:01:50 | 9@f:3
+late    | 0         | 0           | 2      | 0            | 0               | 2   | 10:00:00 | 10:02:00.5 | 9@f:7
 other   | 0         | 0           | 1      | 0            | 0               | 1   | 10:00:00 |          | 9@f:4
 offline | 0         | 0           | -1     | 3            | 3               | 1   | 10:00:00 |          | 9@f:5
 """

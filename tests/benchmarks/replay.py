@@ -29,7 +29,7 @@ from jobs.nightly.incremental import Scope
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.steps import STEP_SETTINGS, write_verdicts
 from jobs.nightly.work import Work
-from jobs.session import session, with_settings
+from jobs.session import expected_bytes, session, size_session, with_settings
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse, open_warehouse
 
@@ -87,6 +87,8 @@ def replayed(spark: SparkSession, base: Warehouse, root: Path, times: int) -> tu
     for table in TABLES:
         multiplied(base.read(table), times).write.format("delta").save(str(root / table))
     warehouse = Warehouse(spark, str(root))
+    # the session is that of the night over one copy until now
+    size_session(spark, times * expected_bytes(CAPTURE.rglob("*.log")))
     clusters = tuple(row["cluster"] for row in base.read("log_files").select("cluster").distinct().collect())
     begun, cpu = time.monotonic(), cpu_seconds()
     with with_settings(spark, STEP_SETTINGS), ThreadPoolExecutor(8) as pool:

@@ -210,6 +210,7 @@ def test_loss_says_why_the_end_of_a_reassignment_is_not_unclean(tmp_path: Path) 
     }  # fmt: skip
     why = "1 change that the controller's log calls UNCLEAN lost nothing: the new leader had"
     assert why in run(night(tmp_path / "clean", {"elections": [clean], "events": [line]}), "loss").stdout
+    assert why not in run(tmp_path / "clean", "loss", "--until", "10:01").stdout  # the change came later
     unclean = {**clean, "unclean": True}
     assert why not in run(night(tmp_path / "unclean", {"elections": [unclean], "events": [line]}), "loss").stdout
     other = {**line, "message": REASSIGNED.replace("[4] -> []", "[] -> []").replace("[1, 2] -> []", "[] -> []")}

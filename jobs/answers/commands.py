@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ from jobs.read.commands import COPIED, engine_option, form_option, reading_optio
 from jobs.time_option import moment_option_value
 
 if TYPE_CHECKING:
+    from jobs.answers.listing import Listing
     from udfs.merge.times import Moment
 
 DONE_CODES = "Exit codes: 0 done; 2 bad usage or input."
@@ -30,6 +32,28 @@ def _narrowing_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ):
         command = option(command)
     return command
+
+
+def _print_narrowed(
+    answer: Callable[..., Listing],
+    answer_tables: Collection[str],
+    *,
+    since: str | None,
+    until: str | None,
+    topic: str | None,
+    form: str,
+    engine: str,
+    cluster: str | None,
+    root: str,
+) -> None:
+    """Print an answer about what `_narrowing_options` ask for."""
+    begin, end = _moment(since, "--since"), _moment(until, "--until")
+    from jobs.answers.listing import print_answer
+    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
+    from jobs.answers.opened import open_cluster
+
+    with open_cluster(root, cluster, {*answer_tables, *NARROWING_TABLES}, engine) as opened:
+        print_answer(answer(opened, asked=narrowed(opened, begin, end, topic)), form)
 
 
 @click.command(epilog=DONE_CODES)
@@ -75,25 +99,10 @@ def _listing(name: str, text: str) -> Callable[[Callable[..., Any]], click.Comma
 )
 @click.option("--all", "all_rows", is_flag=True, help="Each partition of a group on a line of its own.")
 @_narrowing_options
-def outages(
-    all_rows: bool,
-    since: str | None,
-    until: str | None,
-    topic: str | None,
-    form: str,
-    engine: str,
-    cluster: str | None,
-    root: str,
-) -> None:
-    begin, end = _moment(since, "--since"), _moment(until, "--until")
-    from jobs.answers.listing import print_answer
-    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
-    from jobs.answers.opened import open_cluster
+def outages(all_rows: bool, **options: Any) -> None:
     from jobs.answers.outages import OUTAGE_TABLES, outages_answer
 
-    with open_cluster(root, cluster, {*OUTAGE_TABLES, *NARROWING_TABLES}, engine) as opened:
-        asked = narrowed(opened, begin, end, topic)
-        print_answer(outages_answer(opened, all_rows=all_rows, asked=asked), form)
+    _print_narrowed(partial(outages_answer, all_rows=all_rows), OUTAGE_TABLES, **options)
 
 
 @_listing("brokers", "List the brokers, the problem child first: absences, outages behind them, ISRs they fell out of.")
@@ -121,25 +130,10 @@ def availability(form: str, engine: str, cluster: str | None, root: str) -> None
 @_listing("loss", "Did we lose data? List unclean elections, with bounds on the records that each lost.")
 @click.option("--all", "all_rows", is_flag=True, help="Each election of a last leader that led on itself, too.")
 @_narrowing_options
-def loss(
-    all_rows: bool,
-    since: str | None,
-    until: str | None,
-    topic: str | None,
-    form: str,
-    engine: str,
-    cluster: str | None,
-    root: str,
-) -> None:
-    begin, end = _moment(since, "--since"), _moment(until, "--until")
-    from jobs.answers.listing import print_answer
+def loss(all_rows: bool, **options: Any) -> None:
     from jobs.answers.loss import LOSS_TABLES, loss_answer
-    from jobs.answers.narrowing import NARROWING_TABLES, narrowed
-    from jobs.answers.opened import open_cluster
 
-    with open_cluster(root, cluster, {*LOSS_TABLES, *NARROWING_TABLES}, engine) as opened:
-        asked = narrowed(opened, begin, end, topic)
-        print_answer(loss_answer(opened, all_rows=all_rows, asked=asked), form)
+    _print_narrowed(partial(loss_answer, all_rows=all_rows), LOSS_TABLES, **options)
 
 
 @_listing("incidents", "List what went wrong, each thing once: what it hit, its cause, what ended it.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import Any
 
 from jobs.answers.listing import Listing
@@ -11,10 +10,10 @@ from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OUTAGE_TABLES, OutageGroup, group_lines, missing_facts, outage_groups, untold_outages
 from jobs.answers.story import wrapped
 from jobs.answers.words import span_text
+from jobs.nightly.published_summary import WORST_INCIDENTS
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import single_point_text
-from schemas.incidents import SEVERITIES
 
 INCIDENT_TABLES = (*OUTAGE_TABLES, "incidents", "partition_timeline")
 
@@ -27,8 +26,7 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     unknown = untold_outages(missing_facts(opened), opened.rows("SELECT count(*) AS n FROM offline_partitions")[0]["n"])
     if not opened.has("incidents"):
         return _from_outages(opened, unknown)
-    incidents = opened.table("incidents", order="since, incident_id")
-    incidents.sort(key=_rank)
+    incidents = opened.table("incidents", order=WORST_INCIDENTS)
     shown = [row for row in incidents if all_rows or row["severity"] != "info"]
     alone = single_points(opened)
     lines = [line for row in shown for line in incident_lines(opened, row)]
@@ -38,12 +36,6 @@ def incidents_answer(opened: OpenedCluster, *, all_rows: bool) -> Listing:
     ]
     data = {"incidents": [incident_data(opened, row) for row in incidents], "single_points": alone}
     return Listing(opened.cluster, _sentence(opened, incidents, shown), lines, unknown, data)
-
-
-def _rank(incident: Row) -> tuple[int, float, datetime]:
-    """The worst first: by severity, then by the time without a leader of all partitions together."""
-    minutes = incident["leaderless_partition_minutes"] or 0.0
-    return SEVERITIES.index(incident["severity"]), -minutes, incident["since"]
 
 
 def single_points(opened: OpenedCluster) -> list[dict[str, Any]]:

@@ -53,7 +53,7 @@ def loss_answer(opened: OpenedCluster, *, all_rows: bool = False, asked: Narrowi
         which = listed(dict.fromkeys(map(name_of, together)))
         lines += [f"{len(together):,} more of the last leaders themselves, which led on from the end of their logs:"]
         lines += [f"{'':<25}{which}; --all lists each"]
-    lines += _only_called_unclean(opened)
+    lines += _only_called_unclean(opened, asked)
     data = {
         "unclean_elections": [
             {k: v for k, v in row.items() if k != "evidence"}
@@ -74,7 +74,7 @@ def unclean_elections(opened: OpenedCluster, asked: Narrowing = ALL) -> Sequence
     return opened.table("elections", f"unclean AND {asked.within()}", UNCLEAN_ORDER.format(at='"at"'))
 
 
-def _only_called_unclean(opened: OpenedCluster) -> list[str]:
+def _only_called_unclean(opened: OpenedCluster, asked: Narrowing) -> list[str]:
     """What to think of lines that call the end of a reassignment unclean: its change brings the new leader, which has
     caught up, into the ISR and makes it leader at once (`PartitionRegistration.electionWasClean` asks only for who was
     in the ISR before)."""
@@ -82,7 +82,7 @@ def _only_called_unclean(opened: OpenedCluster) -> list[str]:
         return []
     changes = opened.rows(
         "SELECT DISTINCT topic, partition, leader_epoch FROM events"
-        " SEMI JOIN (FROM elections WHERE NOT unclean) USING (topic, partition, leader_epoch)"
+        f" SEMI JOIN (FROM elections WHERE NOT unclean AND {asked.within()}) USING (topic, partition, leader_epoch)"
         f" WHERE event_type = '{CALLED_UNCLEAN}' AND regexp_matches(message, '{ENDS_REASSIGNMENT}') ORDER BY ALL"
     )
     if not changes:

@@ -128,7 +128,7 @@ def _outage_at(outages: Sequence[Row], at: datetime | None, logs_end: datetime) 
     if at is not None:
         during = [row for row in outages if row["since"] <= at <= _end(row, logs_end)]
         return during[-1] if during else None
-    still_open = [row for row in outages if row["ended_before"] is None]
+    still_open = [row for row in outages if is_open(row)]
     return max(still_open or outages, key=lambda row: (row["at_least_ms"] or 0, row["since"]), default=None)
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jobs.nightly.summary_facts import (
+    INCIDENT_ORDER,
     IS_ALONE,
     IS_DELETION,
     MOST,
@@ -56,9 +57,7 @@ OUTAGES = "(FROM outages WHERE is_new AND NOT is_deletion)"
 INCIDENTS = "(FROM news WHERE severity <> 'info')"
 VIOLATIONS = f"""(FROM verdicts WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true))"""
 OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"
-INCIDENT_ORDER = (
-    f"list_position({[*SEVERITIES]}, severity), coalesce(leaderless_partition_minutes, 0) DESC, since, incident_id"
-)
+WORST_INCIDENTS = INCIDENT_ORDER.format(rank=f"list_position({[*SEVERITIES]}, severity)")
 QUERIES: Mapping[str, str] = {
     "log_files": f"SELECT {', '.join(STREAM_COLUMNS)} FROM log_files ORDER BY path, file_id",
     "controller_timeline": _first(
@@ -117,7 +116,7 @@ QUERIES: Mapping[str, str] = {
         WITH news AS (
             SELECT *, coalesce(until IS NULL AND since <= {KNOWN_UNTIL}, false) AS is_older
             FROM incidents WHERE coalesce(until > {KNOWN_UNTIL}, true)
-        ) FROM ({_first(INCIDENTS, INCIDENT_ORDER)}) UNION ALL BY NAME
+        ) FROM ({_first(INCIDENTS, WORST_INCIDENTS)}) UNION ALL BY NAME
         SELECT cluster, severity, count(*) AS total, count_if(is_older) AS older_total FROM news GROUP BY ALL""",
     "isr_churn": f"""
         SELECT * FROM ({_first("isr_churn", "flaps DESC, shrinks DESC, topic, partition, follower", 3)})

@@ -23,6 +23,8 @@ IS_ALONE = "until IS NULL AND leader >= 0 AND {size}(isr) = 1 AND {size}(replica
 """Of PARTITION_TIMELINE, in SQL: at the end of the logs only the leader is in sync. `size` is the engine's function."""
 UNCLEAN_ORDER = "coalesce(lost_records_min, 0) DESC, coalesce(leader = last_leader, false), {at}, topic, partition"
 """Of unclean elections, in SQL: those that surely lost most records first, those of the last leader itself last."""
+INCIDENT_ORDER = "{rank}, coalesce(leaderless_partition_minutes, 0) DESC, since, incident_id"
+"""Of INCIDENTS, in SQL: the worst first, `rank` is how the engine ranks severities; then those that cost most time."""
 DELETION = "topic_deletion"
 """Value of `offline_partitions.cause` and `healed_by`."""
 IS_DELETION = (

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.nightly.summary_facts import (
+    INCIDENT_ORDER,
     IS_ALONE,
     IS_DELETION,
     MOST,
@@ -186,8 +187,7 @@ def _incidents(incidents: DataFrame) -> DataFrame:
     )
     counts = new.groupBy("cluster", "severity").agg(_count(), _sum(F.col("is_older")).alias("older_total"))
     rank = f"array_position(array({', '.join(map(repr, SEVERITIES))}), severity)"
-    impact = "coalesce(leaderless_partition_minutes, 0) DESC"
-    first = _first(new.where("severity <> 'info'"), f"{rank}, {impact}, since, incident_id")
+    first = _first(new.where("severity <> 'info'"), INCIDENT_ORDER.format(rank=rank))
     return first.unionByName(counts, allowMissingColumns=True)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jobs.answers.loss import unclean_elections
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.outages import OutageGroup, group_length, outage_groups
+from jobs.answers.outages import OutageGroup, group_length, is_open, outage_groups
 from jobs.answers.words import brokers_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, outage_length, plural
@@ -253,7 +253,7 @@ def _outage(report: Report, row: Row) -> dict[str, Any]:
         "partition": report.numbers.get((row["topic"], row["partition"]), -1),
         "since": report.ms(row["since"]),
         "until": report.ms(row["until"] or row["ended_before"]),
-        "is_open": row["ended_before"] is None,
+        "is_open": is_open(row),
         "length": outage_length(row),
         "cause": cause_text(row),
         "healed": healer_text(row),

@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_read_op_completed",
         CONTROLLER,
-        text=("Completing read-only operation <event:event> immediately because the purgatory is empty."),
+        text="Completing read-only operation <event:event> immediately because the purgatory is empty.",
         sample=(
             "[QuorumController id=101] Completing read-only operation findAllTopicIds(73018822) immediately "
             "because the purgatory is empty."
@@ -165,7 +165,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_write_op_pending",
         CONTROLLER,
-        text=("Read-write operation <event:event> will be completed when the log reaches offset <offset>."),
+        text="Read-write operation <event:event> will be completed when the log reaches offset <offset>.",
         sample=(
             "[QuorumController id=101] Read-write operation alterPartition(73018822) will be completed when "
             "the log reaches offset 641."
@@ -176,7 +176,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "kraft_read_op_pending",
         CONTROLLER,
-        text=("Read-only operation <event:event> will be completed when the log reaches offset <offset>"),
+        text="Read-only operation <event:event> will be completed when the log reaches offset <offset>",
         sample=(
             "[QuorumController id=101] Read-only operation findAllTopicIds(73018822) will be completed when "
             "the log reaches offset 641"

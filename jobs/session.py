@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from jobs.java import check_java
+from jobs.java_classes import know_classes
 from jobs.work_folder import work_folder
 from udfs.errors import NoSpark
 
@@ -291,7 +292,7 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
             spark.sparkContext.setLogLevel("ERROR" if is_hosted or os.environ.get(DEBUG) else "OFF")
             if is_hosted and "DATABRICKS_RUNTIME_VERSION" not in os.environ:
                 warn_without_executors(spark)
-            _cache_classes(spark)
+            know_classes(spark.sparkContext._jvm)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)  # what a query did wrong is raised, too
         yield spark
     finally:
@@ -338,13 +339,6 @@ def warn_without_executors(spark: SparkSession) -> None:
     assert jvm is not None  # a SparkContext that runs has one
     log4j = jvm.org.apache.logging.log4j
     log4j.core.config.Configurator.setLevel("org.apache.spark.scheduler.TaskSchedulerImpl", log4j.Level.WARN)
-
-
-def _cache_classes(spark: SparkSession) -> None:
-    """Look up once what PySpark calls for each function of a column: else each call searches all jars for the class."""
-    jvm = spark.sparkContext._jvm
-    for name in ("org.apache.spark.sql.functions", "functions", "PythonUtils", "PythonSQLUtils"):
-        setattr(jvm, name, getattr(jvm, name))
 
 
 def check_classic(spark: SparkSession) -> None:

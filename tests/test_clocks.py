@@ -230,6 +230,43 @@ def test_requests_from_events(frame: Frame, same: Same) -> None:
     )
 
 
+def test_how_many_leaders_change_is_not_how_many_partitions_a_request_has(frame: Frame, same: Same) -> None:
+    """Kafka 2.6 at INFO: of the 15 partitions of broker 2 none gets another leader, of the 3 of the second request
+    two. The broker says so 10 ms after it began."""
+    sent, handled, fetchers = (
+        "leader_and_isr_request_sent_summary",
+        "leader_and_isr_request_received_summary",
+        "become_follower_stopped_fetchers_summary",
+    )
+    events = frame(
+        EVENTS,
+        f"""
+        file_id | line | node_id | at           | event_type | controller_id | controller_epoch | correlation_id | fields
+        s1      | 1    | 1       | 10:00:00     | {sent}     | 1 | 4 |   | target_broker=2; become_leader_count=11; become_follower_count=4
+        s1      | 2    | 1       | 10:00:01     | {sent}     | 1 | 4 |   | target_broker=2; become_leader_count=0; become_follower_count=3
+        s1      | 3    | 1       | 10:00:02     | {sent}     | 1 | 4 |   | target_broker=2; become_leader_count=1; become_follower_count=0
+        s1      | 4    | 1       | 10:00:03     | {sent}     | 1 | 4 |   | target_broker=2; become_leader_count=0; become_follower_count=6
+        s2      | 1    | 2       | 10:00:00.02  | {handled}  | 1 |   | 1 | partition_count=15
+        s2      | 2    | 2       | 10:00:00.03  | {fetchers} | 1 | 4 | 1 | partition_count=0
+        s2      | 3    | 2       | 10:00:01.02  | {handled}  | 1 |   | 2 | partition_count=3
+        s2      | 4    | 2       | 10:00:01.03  | {fetchers} | 1 | 4 | 2 | partition_count=2
+        s2      | 5    | 2       | 10:00:02.02  | {handled}  | 1 |   | 3 | partition_count=1
+        s2      | 6    | 2       | 10:00:03.02  | {handled}  | 1 |   | 4 | partition_count=6
+        """,
+    )
+    requests = to_requests(to_request_lines(events))
+    same(
+        requests.select("number", "correlation_id", "partitions", "sent_at", "received_at"),
+        """
+        number | correlation_id | partitions | sent_at  | received_at
+        0      | 1              | 15         | 10:00:00 | 10:00:00.02
+        1      | 2              | 3          | 10:00:01 | 10:00:01.02
+        2      | 3              | 1          | 10:00:02 | 10:00:02.02
+        3      | 4              | 6          | 10:00:03 | 10:00:03.02
+        """,
+    )
+
+
 # ---- order -----------------------------------------------------------------------------------------------------------
 def test_ranks_of_records_as_columns_and_their_order(spark: SparkSession) -> None:
     """The ranks are those of merge. In file g an answer stands before a sending of the same time: they stay so."""

@@ -136,24 +136,6 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("SR", 1, 4, 130, 9030, 9030, None),
         ],
     ),
-    "a broker may handle 0 partitions where some were sent": (
-        """
-        sent    UM  1 - 100 | 7
-        sent    LAI 1 - 110 | 5
-        sent    LAI 1 - 115 | 1
-        sent    UM  1 - 116 | 1
-        handled UM  1 0 9000 | 7
-        handled LAI - 1 9010 | 0
-        handled LAI - 2 9012 | 1
-        handled UM  1 3 9013 | 1
-        """,
-        [
-            ("UM", 1, 0, 100, 9000, 9000, None),
-            ("LAI", 1, 1, 110, 9010, 9010, None),
-            ("LAI", 1, 2, 115, 9012, 9012, None),
-            ("UM", 1, 3, 116, 9013, 9013, None),
-        ],
-    ),
     "2.6 on: the controller's log begins later, the broker's ends earlier": (
         """
         sent    LAI 1 - 110 | 3

@@ -22,6 +22,7 @@ from udfs.reconstruct.control_request_lines import (
     ANSWERED,
     APIS,
     HANDLED,
+    PART_EVENTS,
     REQUEST_EVENTS,
     STALE_CONTROLLER_EVENTS,
     STALE_LEADER_EVENTS,
@@ -131,11 +132,12 @@ def _state_key() -> Column:
 
 
 def _partition_count() -> Column:
-    """The number of partitions in a line on a whole request; null if it has none."""
+    """The number of partitions in a line on a whole request; null if it has none, or is about some of them only."""
     sums = (("become_leader_count", "become_follower_count"), ("added_partition_count", "deleted_partition_count"))
-    return F.coalesce(
+    count = F.coalesce(
         number_of("partition_count"), number_of("replica_count"), *(number_of(a) + number_of(b) for a, b in sums)
     )
+    return F.when(~F.col("event_type").isin(*PART_EVENTS), count)
 
 
 def to_requests(request_lines: DataFrame) -> DataFrame:

@@ -60,6 +60,9 @@ REQUEST_EVENTS: Mapping[str, tuple[str, str | None]] = {
 }
 """Event type -> which side of a request the line is about, and the kind of the request."""
 
+PART_EVENTS = ("become_follower_stopped_fetchers_summary", "become_leader_stopped_fetchers_summary")
+"""Lines whose number of partitions is that of some partitions of the request: those whose leader changes."""
+
 STALE_CONTROLLER_EVENTS = (
     "leader_and_isr_stale_controller_epoch",
     "stop_replica_stale_controller_epoch",

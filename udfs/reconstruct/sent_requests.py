@@ -150,13 +150,10 @@ def _beside(requests: Sequence[ControlRequest], sends: Sequence[SentRequest]) ->
 
 
 def _fits(request: ControlRequest, send: SentRequest) -> bool:
-    """Whether a request may be that of a sending line: by kind, number of partitions, and the controller's clock.
-
-    A broker may log that it handles LeaderAndIsr for 0 partitions where some were sent.
-    """
+    """Whether a request may be that of a sending line: by kind, number of partitions, and the controller's clock."""
     return (
         request.kind == send.first.kind
-        and (not request.count or request.count == send.count)
+        and (request.count is None or request.count == send.count)
         and (request.answered is None or request.answered.at >= send.first.at)
     )
 

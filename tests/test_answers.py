@@ -12,6 +12,8 @@ from click.testing import CliRunner, Result
 from jobs.answers.incidents import numbered_lines
 from jobs.answers.outages import OutageGroup, group_length
 from jobs.cli import main
+from jobs.nightly.published_summary import summaries_in
+from jobs.settings import Settings
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
 from tests.conftest import instant
 from tests.delta_warehouse import Rows
@@ -587,6 +589,20 @@ def test_nothing_wrong(tmp_path: Path) -> None:
         "OK: nothing wrong in 1 cluster, logs until 2026-11-21 10:10:00.000 UTC | offline=0 unclean=0 stale=0 violated=0 "
         "outage=0 under_replicated=0 silent=0 unknown=0\n"
     )
+
+
+def test_what_has_no_leader_is_not_under_replicated(tmp_path: Path) -> None:
+    """pay-in-1 is led by a dead broker, which ZooKeeper still names."""
+    led, dead = (
+        state(number, 1, 1, 3, [1], replicas=[1, 2], since="10:06:00", availability="UnderReplicated", evidence=[])
+        for number in (0, 1)
+    )
+    outage = partition(1, since="10:08:00", at_least_ms=120_000, last_isr=[1], failed_elections=0, evidence=[])
+    root = night(tmp_path / "w", {**HEALTHY, "partition_timeline": [led, dead], "offline_partitions": [outage]})
+    answer = json.loads(run(root, "check", "--format", "json").stdout)
+    assert [(one["kind"], one["count"]) for one in answer["findings"]] == [("offline", 1), ("under_replicated", 1)]
+    [facts] = summaries_in(str(root), Settings(), {})
+    assert (facts.under_replicated, [row["names"] for row in facts.single_points]) == (1, [["pay-in-0"]])
 
 
 def test_a_zero_that_cannot_be_told_is_no_ok(tmp_path: Path) -> None:

@@ -156,8 +156,9 @@ def _findings(
         yield CheckFinding(WARNING, cluster, "violated", text, f'kafka-rewind sql "{violated}"{where}')
     under = rows(
         views,
-        f"SELECT DISTINCT topic, partition FROM partition_timeline WHERE {own} AND until IS NULL"
-        f" AND availability IN {UNDER_REPLICATED_STATES!r} ORDER BY 1, 2",
+        f"""SELECT DISTINCT topic, partition FROM partition_timeline
+        ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (cluster, topic, partition)
+        WHERE {own} AND until IS NULL AND availability IN {UNDER_REPLICATED_STATES!r} ORDER BY 1, 2""",
     )
     if under:
         text = f"under-replicated at the end of the logs: {listed(map(name_of, under))}"

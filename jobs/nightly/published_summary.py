@@ -65,19 +65,20 @@ QUERIES: Mapping[str, str] = {
         "cluster_incarnation DESC NULLS LAST, mode NULLS LAST, controller_epoch DESC NULLS LAST",
         MOST + 1,
     ),
-    "partition_timeline": f"""
+    "partition_timeline": """
         SELECT cluster, count(*) AS states, count(DISTINCT (topic, partition)) AS partitions,
             count(DISTINCT topic) AS topics, sum(inferred::INTEGER) AS inferred, sum(missing_before) AS missing,
-            count_if(until IS NULL) AS current,
-            count_if(until IS NULL AND availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
+            count_if(until IS NULL) AS current
         FROM partition_timeline GROUP BY cluster""",
-    "single_points": f"""
-        SELECT cluster, leader AS broker, count_if(len(replicas) > 1) AS alone,
-            count_if(len(replicas) = 1) AS unreplicated, coalesce(list_slice(list(concat(topic, '-', partition)
-                ORDER BY topic, partition) FILTER (len(replicas) > 1), 1, {MOST}), []) AS names
-        FROM partition_timeline ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL)
-            USING (cluster, topic, partition)
-        WHERE {IS_ALONE.format(size="len")} GROUP BY cluster, leader""",
+    "leaders_at_end": f"""
+        SELECT cluster, leader AS broker, count_if(is_alone AND len(replicas) > 1) AS alone,
+            count_if(is_alone AND len(replicas) = 1) AS unreplicated,
+            coalesce(list_slice(list(concat(topic, '-', partition) ORDER BY topic, partition)
+                FILTER (is_alone AND len(replicas) > 1), 1, {MOST}), []) AS names,
+            count_if(availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
+        FROM (SELECT *, {IS_ALONE.format(size="len")} AS is_alone FROM partition_timeline)
+            ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (cluster, topic, partition)
+        WHERE until IS NULL AND leader >= 0 GROUP BY cluster, leader""",
     "clock_offsets": """
         SELECT cluster, node_id, sum(pairs) AS pairs, max(reference) AS reference,
             max(contradicting) AS contradicting, max(len(applied) > 0) AS corrected,

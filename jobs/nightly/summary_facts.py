@@ -19,8 +19,8 @@ from udfs.logs.coverage import CoverageSpan, coverage_gaps
 Row = Mapping[str, Any]
 MOST = 5
 """Findings of one kind that are listed; of the others only the number is given."""
-IS_ALONE = "until IS NULL AND leader >= 0 AND {size}(isr) = 1 AND {size}(replicas) >= 1"
-"""Of PARTITION_TIMELINE, in SQL: at the end of the logs only the leader is in sync. `size` is the engine's function."""
+IS_ALONE = "{size}(isr) = 1 AND {size}(replicas) >= 1"
+"""Of PARTITION_TIMELINE, in SQL: only the leader is in sync, if there is one. `size` is the engine's function."""
 UNCLEAN_ORDER = "coalesce(lost_records_min, 0) DESC, coalesce(leader = last_leader, false), {at}, topic, partition"
 """Of unclean elections, in SQL: those that surely lost most records first, those of the last leader itself last."""
 INCIDENT_ORDER = "{rank}, coalesce(leaderless_partition_minutes, 0) DESC, since, incident_id"
@@ -192,13 +192,14 @@ def _summary(
     counts = [row for row in rows["elections"] if row["nth"] is None]
     _count_elections(summary, counts)
     summary.single_points = sorted(
-        rows["single_points"],
+        (row for row in rows["leaders_at_end"] if row["alone"] or row["unreplicated"]),
         key=lambda row: (-row["alone"], -row["unreplicated"], row["broker"]),
     )
+    summary.under_replicated = sum(row["under_replicated"] for row in rows["leaders_at_end"])
     for row in rows["partition_timeline"]:
         summary.states, summary.partitions, summary.topics = row["states"], row["partitions"], row["topics"]
         summary.inferred_states, summary.missing_states = row["inferred"] or 0, row["missing"] or 0
-        summary.current_partitions, summary.under_replicated = row["current"] or 0, row["under_replicated"] or 0
+        summary.current_partitions = row["current"] or 0
     for row in rows["offline_partitions"]:
         if row["nth"] is None:
             summary.outage_count, summary.open_outages = row["total"] or 0, row["open_total"] or 0

@@ -41,14 +41,14 @@ def summarize(
 ) -> list[ClusterSummary]:
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
-    tables += ["single_points"] if "detect" in steps else []
+    tables += ["leaders_at_end"] if "detect" in steps else []
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
         known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
 
     def collect(name: str) -> list[Row]:
-        if name == "single_points":
-            pair = _single_points(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
+        if name == "leaders_at_end":
+            pair = _leaders_at_end(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
             return [row.asDict() for row in pair.collect()]
         rows = warehouse.read(name)
         rows = rows.withColumn("known_until", known) if name in NEWS else rows
@@ -94,21 +94,22 @@ def _state_counts(partition_timeline: DataFrame) -> DataFrame:
         _sum(F.col("inferred")).alias("inferred"),
         F.sum("missing_before").alias("missing"),
         _sum(F.col("until").isNull()).alias("current"),
-        _sum(F.col("until").isNull() & F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
     )
 
 
-def _single_points(partition_timeline: DataFrame, offline_partitions: DataFrame) -> DataFrame:
-    """By broker what it alone has in sync at the end. One that is dead and still leads in ZooKeeper has nothing."""
+def _leaders_at_end(partition_timeline: DataFrame, offline_partitions: DataFrame) -> DataFrame:
+    """By broker what it leads at the end: alone in sync, under-replicated. One that is dead and still leads in
+    ZooKeeper leads nothing."""
     without_leader = offline_partitions.where("ended_before IS NULL")
-    has_others = F.size("replicas") > 1
-    places = F.array_sort(F.collect_list(F.when(has_others, F.struct("topic", "partition"))))
-    alone = partition_timeline.where(IS_ALONE.format(size="size")).join(
+    led = partition_timeline.where("until IS NULL AND leader >= 0").join(
         without_leader, ["cluster", "topic", "partition"], "left_anti"
     )
-    return alone.groupBy("cluster", F.col("leader").alias("broker")).agg(
-        _sum(has_others).alias("alone"),
-        _sum(~has_others).alias("unreplicated"),
+    is_alone, has_others = F.expr(IS_ALONE.format(size="size")), F.size("replicas") > 1
+    places = F.array_sort(F.collect_list(F.when(is_alone & has_others, F.struct("topic", "partition"))))
+    return led.groupBy("cluster", F.col("leader").alias("broker")).agg(
+        F.count_if(is_alone & has_others).alias("alone"),
+        F.count_if(is_alone & ~has_others).alias("unreplicated"),
+        F.count_if(F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
         F.transform(F.slice(places, 1, MOST), lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("names"),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from delta.tables import DeltaTable
 
 from jobs.read.published import nothing_published
-from jobs.session import with_settings
+from jobs.session import cores_at_most, with_settings
 from jobs.version import product_version
 from jobs.warehouse.stored_tables import WRITERS
 from jobs.warehouse.tables import Warehouse
@@ -105,7 +105,9 @@ def publish_upkeep(
 def vacuum(warehouse: Warehouse, names: list[str], keep_hours: float) -> None:
     """Remove files that no version of the last hours has."""
     spark = warehouse.spark
-    with with_settings(spark, _VACUUM):
+    # a table has one folder or few; Spark would begin 10,000 tasks for each to list them
+    listing = {"spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores_at_most(spark))}
+    with with_settings(spark, {**_VACUUM, **listing}):
         for name in names:
             warehouse.stored.delta(name).vacuum(keep_hours)
 

@@ -552,6 +552,31 @@ def test_a_replica_out_of_sync_or_gone_takes_nothing_over(warehouse: Path) -> No
     assert data(warehouse, "what-if", "--lose-broker", "2", "--at", "10:07")["offline"] == ["pay-in-0"]
 
 
+def test_without_an_assignment_those_in_sync_tell_what_would_become(tmp_path: Path) -> None:
+    """No line has the replicas of any: pay-in-0 has nobody in sync but broker 1, pay-in-1 one other, pay-in-2 two."""
+    states = [
+        state(number, 0, 1, 0, isr, replicas=None, since="10:00:01", availability=None, evidence=[])
+        for number, isr in ((0, [1]), (1, [1, 2]), (2, [1, 2, 3]))
+    ]
+    answer = data(
+        night(tmp_path / "w", {"partition_timeline": states}), "what-if", "--lose-broker", "1", "--at", "10:02"
+    )
+    assert (answer["offline"], answer["new_leaders"], answer["unknown"]) == (
+        ["pay-in-0"],
+        {"2": ["pay-in-1"]},
+        ["pay-in-2"],
+    )
+
+
+def test_what_a_dead_broker_leads_has_no_leader_already(tmp_path: Path) -> None:
+    """Broker 1 left at 10:05, and ZooKeeper still names it as the leader."""
+    led = state(0, 0, 1, 0, [1], replicas=[1, 2], since="10:00:01", availability="UnderReplicated", evidence=[])
+    answer = data(
+        night(tmp_path / "w", {"partition_timeline": [led]}), "what-if", "--lose-broker", "2", "--at", "10:07"
+    )
+    assert (answer["already_offline"], answer["offline"]) == (["pay-in-0"], [])
+
+
 # ---- check ----------------------------------------------------------------------------------------------------------
 HEALTHY = {
     "offline_partitions": [],

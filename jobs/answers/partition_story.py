@@ -194,10 +194,10 @@ def _outage_answer(name: str, outage: Row, rows: PartitionRows) -> str:
 
 def _alone(outage: Row, rows: PartitionRows) -> str:
     """That only the broker that was lost could lead: there was no other replica, or none in sync."""
-    before = [row for row in rows.states if row["since"] < outage["since"] and row["replicas"]]
-    if not before:
+    before = [row for row in rows.states if row["since"] < outage["since"]]
+    replicas = before[-1]["replicas"] if before else None
+    if not replicas:  # those of a state before may have been replaced since
         return ", the only replica in sync"
-    replicas = before[-1]["replicas"]
     return ", the only replica" if len(replicas) == 1 else f", the only one of {len(replicas)} replicas in sync"
 
 

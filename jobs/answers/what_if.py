@@ -61,19 +61,24 @@ def _judge(
 ) -> None:
     """Put one partition where it belongs."""
     name = f"{topic.name}-{partition.partition}"
-    if partition.leader == -1:
+    if partition.leader == -1 or partition.leader in gone:  # one that is dead may stay named in ZooKeeper
         losses.already_offline.append(name)
         return
-    if partition.isr is None or partition.leader is None or partition.replicas is None:
+    if partition.isr is None or partition.leader is None:
         losses.unknown.append(name)
         return
     if not lost & {*partition.isr, partition.leader}:
         losses.untouched += 1
         return
     left = [broker for broker in partition.isr if broker not in lost]
+    # of replicas that no line names only those in sync can be elected, in an order that matters if several are left
+    replicas = partition.isr if partition.replicas is None else partition.replicas
     if partition.leader in lost:
-        online = {*partition.replicas} - lost - gone
-        choice = elect_offline(snapshot.state.tool.release, partition.replicas, partition.isr, online, False)
+        if partition.replicas is None and len({*left} - gone) > 1:
+            losses.unknown.append(name)
+            return
+        online = {*replicas} - lost - gone
+        choice = elect_offline(snapshot.state.tool.release, replicas, partition.isr, online, False)
         if not isinstance(choice, Choice) or choice.unclean:
             losses.offline.append(name)
             return
@@ -82,7 +87,7 @@ def _judge(
     minimum = topic.min_insync_replicas
     if minimum is not None and len(left) < minimum:
         losses.under_min_isr.append(name)
-    elif len(left) == 1 and len(partition.replicas) > 1:
+    elif len(left) == 1 and len(replicas) > 1:
         losses.last_replica.append(name)
 
 

@@ -60,6 +60,17 @@ def test_the_outage_at_a_time(warehouse: Path) -> None:
     assert story["steps"][0]["lines"][0]["message"] == "[Partition pay-in-0 broker=1] ISR updated to [1]"
 
 
+def test_replicas_that_may_have_been_replaced_since_are_not_counted(tmp_path: Path) -> None:
+    """A reassignment of which no line is left came between: of the last state no line has the replicas."""
+    states = tables()["partition_timeline"]
+    states[1]["replicas"] = states[2]["replicas"] = None
+    root = night(tmp_path / "w", {"partition_timeline": states})
+    assert (
+        "UTC: broker 1 failed, the only replica in sync; 1 election"
+        in data(root, "pay-in-0", "--at", "10:05:30")["answer"]
+    )
+
+
 def test_an_open_outage_comes_first_and_says_what_is_unknown(warehouse: Path) -> None:
     text = why(warehouse, "pay-in-1")
     first = " ".join(text.split("\n\n")[0].split())

@@ -63,4 +63,3 @@ def test_changes_of_settings(frame: Frame, same: Same) -> None:
     controllers = frame(CONTROLLER_TIMELINE, "controller_id | controller_epoch | since\n100 | 1 | 09:00:00")
     events = frame(EVENTS, LINES)
     same(to_config_changes(events, topics, controllers, EvidenceKinds()), CHANGES)
-    assert not to_config_changes(events, topics, controllers, EvidenceKinds(event_types=frozenset())).collect()

@@ -16,7 +16,7 @@ from jobs.findings.gauges import (
 )
 from jobs.findings.lost_records import with_lost_records
 from jobs.settings import Settings
-from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.findings import CONFIG_CHANGES, ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, TIME, column
 from schemas.timelines import CONTROLLER_TIMELINE, PARTITION_TIMELINE, TOPIC_TIMELINE
@@ -91,6 +91,13 @@ def test_availability(frame: Frame, same: Same) -> None:
     assert least == pytest.approx(1 - 60 / 7200)
     # without a setting nobody knows how many replicas have to be in sync
     unset = to_topic_availability(*inputs, Settings())
+    assert [row["under_min_isr_ms"] for row in unset.collect()] == [None] * 3
+    # a line may set it for a topic; one that removes it again leaves what brokers have
+    of_topic = "topic | resource_type | name | at | value\n"
+    line = f"{of_topic} t | topic | min.insync.replicas | 10:00:00 | 2"
+    same(to_topic_availability(*inputs, Settings(), frame(CONFIG_CHANGES, line)), AVAILABLE)
+    others = f"{of_topic} t | topic | retention.ms | 10:00:00 | 2\n t | topic | min.insync.replicas | 10:00:00 |"
+    unset = to_topic_availability(*inputs, Settings(), frame(CONFIG_CHANGES, others))
     assert [row["under_min_isr_ms"] for row in unset.collect()] == [None] * 3
 
 

@@ -11,8 +11,10 @@ from pyspark.sql import functions as F
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.controllers import to_controller_timeline
+from jobs.timelines.min_isr import with_min_isr
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, to_states
 from jobs.timelines.topics import to_topic_timeline
+from schemas.findings import CONFIG_CHANGES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 
 if TYPE_CHECKING:
@@ -176,6 +178,55 @@ def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
 def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
     settings = Settings(topics={"ladder": TopicSettings(min_insync_replicas=2)})
     same(to_partition_timeline(*states, settings), TIMELINE)
+
+
+SETTINGS_IN_LINES = """
+topic  | resource_type | name                | at       | value
+# ladder may have 2 of 4 in sync from its creation on, logged a second late; for some minutes 3; then again what brokers have
+ladder | topic         | min.insync.replicas | 10:00:01 | 2
+ladder | topic         | min.insync.replicas | 10:04:00 | 3
+# another setting, and the default of all brokers
+isr    | topic         | retention.ms        | 10:00:00 | 2
+       | broker        | min.insync.replicas | 10:00:00 | 2
+# of the topic's first life, which ended at 10:00:03; the second begins a second later
+again  | topic         | min.insync.replicas | 10:00:01 | 2
+# removed again before the state began
+back   | topic         | min.insync.replicas | 09:00:00 | 2
+back   | topic         | min.insync.replicas | 09:30:00 |
+"""
+LADDER = """
+topic  | partition_epoch | min_isr
+ladder | 0               | 2
+ladder | 1               | 2
+ladder | 2               | 2
+ladder | 3               | 2
+ladder | 4               | 2
+isr    | 6               | 1
+isr    | 7               | 1
+isr    | 8               | 1
+again  | 0               | 1
+back   | 7               | 1
+back   | 8               | 1
+"""
+
+
+def test_what_a_line_sets_for_a_topic_counts_before_the_settings(
+    states: tuple[DataFrame, DataFrame], frame: Frame, same: Same
+) -> None:
+    """By the settings 1 replica has to be in sync. A line of an incarnation before counts for that one only."""
+    rows, topics = states
+    changes = frame(CONFIG_CHANGES, SETTINGS_IN_LINES)
+    names = ("ladder", "isr", "back")
+    of_topics = rows.where(F.col("topic").isin(*names) & F.col("leader_epoch").isNotNull())
+    second_life = rows.where("topic = 'again' AND incarnation = 1")
+    with_values = with_min_isr(of_topics.unionByName(second_life), topics, Settings(min_insync_replicas=1), changes)
+    same(with_values, LADDER)
+
+
+def test_the_ladder_by_lines(states: tuple[DataFrame, DataFrame], frame: Frame, same: Same) -> None:
+    timeline = to_partition_timeline(*states, Settings(), frame(CONFIG_CHANGES, SETTINGS_IN_LINES))
+    wanted = "\n".join(line for line in TIMELINE.strip().splitlines() if line.startswith(("topic", "ladder")))
+    same(timeline.where("topic = 'ladder'"), wanted)
 
 
 HALF_KNOWN = """

@@ -63,8 +63,8 @@ def test_the_outage_at_a_time(warehouse: Path) -> None:
 def test_replicas_that_may_have_been_replaced_since_are_not_counted(tmp_path: Path) -> None:
     """A reassignment of which no line is left came between: of the last state no line has the replicas."""
     states = tables()["partition_timeline"]
-    states[1]["replicas"] = states[2]["replicas"] = None
-    root = night(tmp_path / "w", {"partition_timeline": states})
+    unknown = [{**state, "replicas": None} if state["ordinal"] in (1, 2) else state for state in states]
+    root = night(tmp_path / "w", {"partition_timeline": unknown})
     assert (
         "UTC: broker 1 failed, the only replica in sync; 1 election"
         in data(root, "pay-in-0", "--at", "10:05:30")["answer"]

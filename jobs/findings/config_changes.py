@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.controllers import by_active_controller
-from jobs.timelines.row_streams import map_rows, no_rows
+from jobs.timelines.row_streams import map_rows
 from jobs.timelines.topics import with_incarnation
 from schemas.findings import CONFIG_CHANGES
 from udfs.reconstruct.config_changes import RESOURCE, config_changes
@@ -21,6 +21,8 @@ _LISTS = ("topic_config_changed", "broker_config_changed", "metadata_config_upda
 _OF_CONTROLLERS = "kraft_config_set"
 """A KRaft controller that replays a record with one setting, be it new or of any time."""
 _OF_DUMPS = "metadata_config"
+SETTING_EVENTS = (*_LISTS, _OF_CONTROLLERS, _OF_DUMPS)
+"""Lines that show settings."""
 DEFAULT = "<default>"
 """Stands for all brokers, as in Kafka's own paths."""
 AFTER_DELETION = "INTERVAL 1 MINUTE"
@@ -29,8 +31,6 @@ AFTER_DELETION = "INTERVAL 1 MINUTE"
 
 def to_config_changes(events: DataFrame, topics: DataFrame, controllers: DataFrame, kinds: EvidenceKinds) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE, CONTROLLER_TIMELINE -> CONFIG_CHANGES. What a topic loses by its deletion is none."""
-    if not kinds.have((*_LISTS, _OF_CONTROLLERS, _OF_DUMPS)):
-        return no_rows(events.sparkSession, CONFIG_CHANGES.schema)
     lines = events.where(F.col("event_type").isin(*_LISTS, _OF_DUMPS))
     if kinds.have([_OF_CONTROLLERS]):
         replayed = events.where(F.col("event_type") == _OF_CONTROLLERS)

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.timelines.configured import configured
+from jobs.timelines.min_isr import is_min_isr_of_topic
 from jobs.timelines.topics import INCARNATION
 from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_AVAILABILITY
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
     from jobs.settings import Settings
 
@@ -38,9 +40,17 @@ def with_assignments(partitions: DataFrame) -> DataFrame:
 
 # ---- availability ---------------------------------------------------------------------------------------------------
 def to_topic_availability(
-    outages: DataFrame, partitions: DataFrame, topics: DataFrame, ends: DataFrame, settings: Settings
+    outages: DataFrame,
+    partitions: DataFrame,
+    topics: DataFrame,
+    ends: DataFrame,
+    settings: Settings,
+    config_changes: DataFrame | None = None,
 ) -> DataFrame:
-    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, TOPIC_TIMELINE -> TOPIC_AVAILABILITY; `ends`: cluster, end_of_logs."""
+    """OFFLINE_PARTITIONS, PARTITION_TIMELINE, TOPIC_TIMELINE, CONFIG_CHANGES -> TOPIC_AVAILABILITY.
+
+    `ends`: cluster, end_of_logs. `config_changes` is None where no line has a setting of a topic.
+    """
     sure_until = F.timestamp_micros(F.unix_micros("since") + F.col("at_least_ms") * 1000)
     leaderless = outages.select("cluster", "topic", "since", sure_until.alias("until"), F.lit(1).alias("leaderless"))
     under = (
@@ -74,23 +84,26 @@ def to_topic_availability(
     span_ms = F.when(F.col("span") == "hour", 3_600_000).otherwise(86_400_000)
     part = F.col("leaderless_ms") / (F.col("partitions").cast("double") * span_ms)
     return (
-        both.join(sizes, ["cluster", "topic"], "left")
+        _with_known_min_isr(both.join(sizes, ["cluster", "topic"], "left"), settings, config_changes)
         .withColumns(
             {
                 "availability": F.greatest(F.lit(0.0), 1 - part),
-                "under_min_isr_ms": F.when(_has_min_isr(settings), F.col("under_min_isr_ms")),
+                "under_min_isr_ms": F.when(F.col("knows_min_isr"), F.col("under_min_isr_ms")),
             }
         )
         .select(*TOPIC_AVAILABILITY.columns)
     )
 
 
-def _has_min_isr(settings: Settings) -> Column:
-    """Whether `min.insync.replicas` of a topic is in the settings."""
-    if settings.min_insync_replicas is not None:
-        return F.lit(True)
-    names = [name for name, overrides in settings.topics.items() if overrides.min_insync_replicas is not None]
-    return F.col("topic").isin(*names) if names else F.lit(False)
+def _with_known_min_isr(rows: DataFrame, settings: Settings, config_changes: DataFrame | None) -> DataFrame:
+    """Rows with `knows_min_isr`: whether `min.insync.replicas` of the topic is in the settings, or in a line."""
+    is_set = configured(settings, "min_insync_replicas", "int").isNotNull()
+    if config_changes is None:
+        return rows.withColumn("knows_min_isr", is_set)
+    by_lines = config_changes.where(is_min_isr_of_topic()).where("value IS NOT NULL")
+    known = by_lines.select("cluster", "topic").distinct().withColumn("in_line", F.lit(True))
+    with_lines = rows.join(F.broadcast(known), ["cluster", "topic"], "left")
+    return with_lines.withColumn("knows_min_isr", is_set | F.coalesce("in_line", F.lit(False))).drop("in_line")
 
 
 # ---- imbalance ------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.configured import configured
 from jobs.timelines.known_spans import span_around
+from jobs.timelines.min_isr import MIN_ISR
 from jobs.timelines.observations import RECORDS
 from jobs.timelines.topics import INCARNATION
 from udfs.kafka.elections import RECOVERED
@@ -20,7 +21,6 @@ from udfs.kafka.verdicts_columns import doubt
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-MIN_ISR = "min.insync.replicas"
 CREATED = "metadata_partition"
 """Of RECORDS the one that creates a partition."""
 

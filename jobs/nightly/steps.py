@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from jobs.findings.config_changes import to_config_changes
 from jobs.findings.controller_activity import to_controller_activity
 from jobs.findings.elections import to_elections
 from jobs.findings.gauges import (
@@ -57,9 +56,10 @@ from jobs.timelines.known_spans import (
     within_terms,
 )
 from jobs.timelines.partitions import to_contradictions, to_partition_timeline, with_until
-from jobs.timelines.row_streams import ROWS_PER_BATCH
+from jobs.timelines.row_streams import ROWS_PER_BATCH, no_rows
 from jobs.timelines.topics import to_topic_timeline
 from jobs.warehouse.tables import Warehouse
+from schemas.findings import CONFIG_CHANGES
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -219,7 +219,9 @@ def write_timelines(work: Work, appended_since: Mapping[str, datetime], say: Cal
     states, written_topics = work.states, work.table("topic_timeline")
     work.write(
         {
-            "partition_timeline": lambda: to_partition_timeline(states, written_topics, work.settings),
+            "partition_timeline": lambda: to_partition_timeline(
+                states, written_topics, work.settings, work.config_changes
+            ),
             "contradictions": lambda: to_contradictions(states),
         }
     )
@@ -244,6 +246,7 @@ def write_findings(work: Work) -> None:
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
     controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
+    config_changes = work.config_changes
     work.write(
         {
             "elections": lambda: with_latency(
@@ -253,8 +256,8 @@ def write_findings(work: Work) -> None:
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
             "log_dir_failures": lambda: failures,
             "controller_activity": lambda: to_controller_activity(work.inputs.events),
-            "config_changes": lambda: to_config_changes(
-                work.inputs.events, work.whole("topic_timeline"), controllers, kinds
+            "config_changes": lambda: (
+                no_rows(work.warehouse.spark, CONFIG_CHANGES.schema) if config_changes is None else config_changes
             ),
         }
     )
@@ -283,7 +286,9 @@ def write_findings(work: Work) -> None:
             "incidents": lambda: to_incidents(
                 stops, failed_dirs, outages, elections, reassignments, changes, controllers, lives
             ),
-            "topic_availability": lambda: to_topic_availability(offline, states, lives, ends, work.settings),
+            "topic_availability": lambda: to_topic_availability(
+                offline, states, lives, ends, work.settings, config_changes
+            ),
             "preferred_replica_imbalance": lambda: to_preferred_replica_imbalance(assigned),
             "cluster_minutely": lambda: to_cluster_minutely(
                 outages, assigned, controllers, elections, changes, coverage

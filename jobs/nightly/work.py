@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from jobs.findings.config_changes import SETTING_EVENTS, to_config_changes
 from jobs.nightly.incremental import BY_TOPIC, Scope
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.window_check import compare, going_on
@@ -78,6 +79,15 @@ class Work:
         """The partitions' states that are in events; not before topics and controller terms are written."""
         topics, terms = self.table("topic_timeline"), self.table("controller_timeline")
         return checkpointed(to_states(self.events, topics, terms, self.inputs.facts))
+
+    @cached_property
+    def config_changes(self) -> DataFrame | None:
+        """Changes of settings, of whole clusters; None if no line shows any. Not before topics and controller terms
+        are written."""
+        if not self.inputs.kinds.have(SETTING_EVENTS):
+            return None
+        topics, terms = self.whole("topic_timeline"), self.table("controller_timeline")
+        return checkpointed(to_config_changes(self.inputs.events, topics, terms, self.inputs.kinds))
 
     def within(self, scope: Scope) -> Work:
         """The same with another scope."""

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from jobs.session import checkpointed
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds
-from jobs.timelines.configured import configured
 from jobs.timelines.controllers import without_epochs_of_kraft
+from jobs.timelines.min_isr import with_min_isr
 from jobs.timelines.states.assignments import with_assignments, with_start_and_replicas
 from jobs.timelines.states.columns import is_complete
 from jobs.timelines.states.kraft import with_following_states
@@ -95,8 +95,13 @@ def with_until(states: DataFrame, topics: DataFrame) -> DataFrame:
     return with_ends.withColumn("until", F.coalesce(F.lag("since").over(backwards), end)).drop("gone")
 
 
-def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settings) -> DataFrame:
-    """STATES, TOPIC_TIMELINE -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known."""
+def to_partition_timeline(
+    states: DataFrame, topics: DataFrame, settings: Settings, config_changes: DataFrame | None = None
+) -> DataFrame:
+    """STATES, TOPIC_TIMELINE, CONFIG_CHANGES -> PARTITION_TIMELINE: those whose leader, leader epoch and ISR are known.
+
+    `config_changes` is None where no line has a setting of a topic.
+    """
     # as `to_states` leaves its rows
     backwards = Window.partitionBy(HISTORY).orderBy(F.desc("ordinal"))
     complete = states.where(is_complete())
@@ -111,13 +116,17 @@ def to_partition_timeline(states: DataFrame, topics: DataFrame, settings: Settin
     )
     is_next = F.col("previous_leader_epoch").isNotNull() & (F.col("missing_before") == 0)
     timed = timed.withColumn("adjacent", F.coalesce(is_next, F.lit(False)))
-    return timed.withColumns(
-        {
-            "availability": availability(settings),
-            "made_by": made_by(),
-            "inferred": F.coalesce("inferred", F.lit(False)),
-        }
-    ).select(*PARTITION_TIMELINE.columns)
+    return (
+        with_min_isr(timed, topics, settings, config_changes)
+        .withColumns(
+            {
+                "availability": availability(),
+                "made_by": made_by(),
+                "inferred": F.coalesce("inferred", F.lit(False)),
+            }
+        )
+        .select(*PARTITION_TIMELINE.columns)
+    )
 
 
 def to_contradictions(states: DataFrame) -> DataFrame:
@@ -125,12 +134,10 @@ def to_contradictions(states: DataFrame) -> DataFrame:
     return states.where("contradiction IS NOT NULL").select(*CONTRADICTIONS.columns)
 
 
-def availability(settings: Settings) -> Column:
-    """KIP-427 ladder of a state; AtMinIsr and UnderMinIsr need `min.insync.replicas`, without it they are
-    UnderReplicated."""
-    least = configured(settings, "min_insync_replicas", "int")
+def availability() -> Column:
+    """KIP-427 ladder of a state; AtMinIsr and UnderMinIsr need `min_isr`, without it they are UnderReplicated."""
     # F.least alone would pass a null over
-    least = F.when(least.isNotNull(), F.least(least, F.size("replicas")))
+    least = F.when(F.col("min_isr").isNotNull(), F.least("min_isr", F.size("replicas")))
     in_sync = F.size("isr")
     return (
         F.when(F.col("leader") == -1, "Offline")

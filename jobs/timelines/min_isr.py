@@ -1,0 +1,49 @@
+"""How many replicas of a topic have to be in sync, `min.insync.replicas`, by what lines show of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql import functions as F
+
+from jobs.settings import Settings
+from jobs.timelines.configured import configured
+from udfs.kafka.verdicts_columns import doubt
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+MIN_ISR = "min.insync.replicas"
+
+
+def with_min_isr(
+    states: DataFrame, topics: DataFrame, settings: Settings, config_changes: DataFrame | None
+) -> DataFrame:
+    """States of partitions, TOPIC_TIMELINE, CONFIG_CHANGES -> the states with `min_isr`: what the topic has set at
+    `since` by the last line before, else what `settings` say; null unknown.
+
+    A line a moment after `since` counts, too: a topic's settings are logged after its first state. None of an
+    incarnation before counts. `config_changes` is None where no line has a setting of a topic.
+    """
+    by_settings = configured(settings, "min_insync_replicas", "int")
+    if config_changes is None:
+        return states.withColumn("min_isr", by_settings)
+    lives = topics.select("cluster", "topic", "incarnation", F.col("since").alias("began"), "until")
+    value = F.struct("at", F.col("value").try_cast("int").alias("value"))
+    own = (
+        config_changes.where(is_min_isr_of_topic())
+        .join(F.broadcast(lives), ["cluster", "topic"])
+        .where(F.col("at") >= F.coalesce(F.col("began") - doubt(), F.col("at")))
+        .where(F.col("at") < F.coalesce("until", F.col("at") + doubt()))
+        .groupBy("cluster", "topic", "incarnation")
+        .agg(F.array_sort(F.collect_list(value)).alias("values"))
+    )
+    latest = F.col("since") + doubt()
+    last = F.try_element_at(F.filter("values", lambda line: line["at"] <= latest), F.lit(-1))
+    with_values = states.join(F.broadcast(own), ["cluster", "topic", "incarnation"], "left")
+    return with_values.withColumn("min_isr", F.coalesce(last["value"], by_settings)).drop("values")
+
+
+def is_min_isr_of_topic() -> str:
+    """Condition of the rows of CONFIG_CHANGES about it."""
+    return f"resource_type = 'topic' AND name = '{MIN_ISR}'"

@@ -85,7 +85,8 @@ CONTROL_REQUESTS = table(
         FLAG,
         "Whether a line shows that it arrived, or that a later one on the same connection did: they arrive in order. "
         "False of the last ones to a broker that is dead or hangs, and of what was on its way when the logs end.",
-        null="no line of the broker or the controller shows of any request of its kind whether it arrived",
+        null="no line of the broker or the controller shows of any request of its kind whether it arrived, or the "
+        "broker got one of its kind and controller epoch of which no line tells when it was sent",
     ),
     column(
         "backlog",

@@ -74,6 +74,17 @@ CASES: dict[str, tuple[str, list[tuple[int | None, int | None, bool | None]]]] =
         """,
         [(0, None, True), (0, None, None)],
     ),
+    "the broker got a request that may be the one that was sent": (
+        """
+        sent     LAI 1 - 100 | a-0:1:1:
+        handled  LAI 1 5 1110 | a-0:1:1:
+        sent     UM  1 - 150 | a-0:1:1:
+        sent     LAI 1 - 200 | a-0:2:1:
+        handled  LAI 1 6 1210 | 1
+        """,
+        # of the request with id 6 the states are in no line: it may be that of 200, and no line tells of the other kind
+        [(None, None, True), (None, None, None), (None, None, None), (None, None, True)],
+    ),
     "a broker without logs: nothing is known": (
         """
         sent     LAI 1 - 100 | a-0:1:1:

@@ -29,12 +29,16 @@ def backlogs(requests: Sequence[ControlRequest]) -> list[Backlog]:
     """The backlog of each request of one controller to one broker, in the order of `requests_of`.
 
     When the controller logs no response, the broker's clock tells when a request arrived. It is taken to be ahead by as
-    much as the fastest request of the term allows, so that whatever clocks say none waits that did not.
+    much as the fastest request of the term allows, so that whatever clocks say none waits that did not. Where a broker
+    got a request that no sending line could be matched with, any request of that term and kind may be it.
     """
     kinds = {request.kind for request in requests if _is_seen(request)}
     if not kinds:
         return [Backlog()] * len(requests)
-    return [backlog for connection in _connections(requests) for backlog in _of_connection(connection, kinds)]
+    unmatched = {(request.epoch, request.kind) for request in requests if request.received and not request.sent}
+    return [
+        backlog for connection in _connections(requests) for backlog in _of_connection(connection, kinds, unmatched)
+    ]
 
 
 def _is_seen(request: ControlRequest) -> bool:
@@ -63,13 +67,20 @@ def _connections(requests: Sequence[ControlRequest]) -> Iterator[list[ControlReq
         yield connection
 
 
-def _of_connection(requests: Sequence[ControlRequest], kinds: set[str | None]) -> Iterator[Backlog]:
+def _of_connection(
+    requests: Sequence[ControlRequest], kinds: set[str | None], unmatched: set[tuple[int | None, str | None]]
+) -> Iterator[Backlog]:
+    """`unmatched`: epochs and kinds of requests that arrived, and of which nobody knows when they were sent."""
     arrivals = _arrivals(requests)
-    is_known = all(arrival.at is not None for arrival in arrivals if arrival.is_shown)
+    is_in_doubt = [
+        not arrival.is_shown and (request.epoch, request.kind) in unmatched
+        for request, arrival in zip(requests, arrivals, strict=True)
+    ]
+    is_known = not any(is_in_doubt) and all(arrival.at is not None for arrival in arrivals if arrival.is_shown)
     sent: list[tuple[int, int | None]] = []
     first = 0
-    for request, arrival in zip(requests, arrivals, strict=True):
-        arrived = True if arrival.is_shown else False if request.kind in kinds else None
+    for request, arrival, in_doubt in zip(requests, arrivals, is_in_doubt, strict=True):
+        arrived = True if arrival.is_shown else False if request.kind in kinds and not in_doubt else None
         if request.sent is None or not is_known:
             yield Backlog(arrived=arrived)
             continue
@@ -90,7 +101,10 @@ class _Arrival:
 
 
 def _arrivals(requests: Sequence[ControlRequest]) -> list[_Arrival]:
-    """Of each request of a connection the first line that shows that it had arrived: its own or a later one's."""
+    """Of each request of a connection the first line that shows that it had arrived: its own or a later one's.
+
+    Of one that no sending line could be matched with it is unknown which ones are earlier.
+    """
     ahead = min(
         (r.received.at - r.sent.at for r in requests if r.received is not None and r.sent is not None), default=None
     )
@@ -101,7 +115,8 @@ def _arrivals(requests: Sequence[ControlRequest]) -> list[_Arrival]:
         times = [request.answered.at] if request.answered is not None else []
         if request.received is not None and ahead is not None:
             times.append(request.received.at - ahead)
-        is_shown |= _is_seen(request)
+        has_place = request.sent is not None or request.answered is not None
+        is_shown |= has_place and _is_seen(request)
         first = min([*times, *([] if first is None else [first])], default=None)
-        arrivals.append(_Arrival(is_shown, first))
+        arrivals.append(_Arrival(is_shown or _is_seen(request), first))
     return arrivals[::-1]

@@ -250,7 +250,5 @@ def _nothing_to_lose(snapshot: Snapshot, offline: int) -> str:
         return f"No partition is known at {when}."
     gone = sorted(gone_brokers(snapshot))
     away = f": {brokers_in_words(gone)} had gone" if gone else ""
-    none = "no leader" if offline == total else f"no leader of {total:,}"
-    return (
-        f"At {when} {plural(offline, 'partition')} had {none}, and no broker with a replica is known to be alive{away}."
-    )
+    which = plural(total, "partition") if offline == total else f"{offline:,} of {plural(total, 'partition')}"
+    return f"At {when} {which} had no leader, and no broker with a replica is known to be alive{away}."

@@ -10,6 +10,7 @@ from pyspark.sql import types as T
 from jobs.session import checkpointed
 from jobs.timelines.observations import number_of
 from jobs.timelines.row_streams import map_rows
+from jobs.timelines.sorted_times import number_until
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TEXT, TIME, column
 from udfs.incidents.node_stops import BACK, CUT_OFF, GONE, LIFE_SIGNS, SHUTDOWN_GRANTED, START, node_stops
 
@@ -64,7 +65,8 @@ def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str) -> D
 
 
 def absences_from_isrs(stops: DataFrame) -> DataFrame:
-    """NODE_STOPS -> cluster, `absences`: by broker the spans in which it may have left ISRs because it was stopped."""
+    """NODE_STOPS -> cluster, and by broker when it may have left ISRs because it was stopped: `absent_from`, and until
+    when, `absent_to`, of the absences that have ended."""
     lag, slack = F.expr(f"INTERVAL {MOST_LAG_S} SECONDS"), F.expr("INTERVAL 2 SECONDS")
     # who was frozen may have been so before, and have logged a line as its session ended
     is_frozen = F.coalesce(F.col("how") == CUT_OFF, F.lit(False))
@@ -72,15 +74,18 @@ def absences_from_isrs(stops: DataFrame) -> DataFrame:
     begin = F.greatest(last_line, F.col("since") - lag) - slack
     # who is back before that may be dropped for what it missed
     end = F.when(F.col("until").isNotNull(), F.greatest(F.col("until"), F.col("since") + lag) + slack)
-    absence = F.struct(begin.alias("since"), end.alias("until"))
-    return lists_by_broker(stops.where("role = 'broker'"), "node_id", absence, "absences")
+    absences = stops.where("role = 'broker'").select("cluster", "node_id", begin.alias("since"), end.alias("until"))
+    begins = lists_by_broker(absences, "node_id", F.col("since"), "absent_from")
+    return begins.join(lists_by_broker(absences, "node_id", F.col("until"), "absent_to"), "cluster")
 
 
 def was_absent(broker: str) -> Column:
-    """Whether a broker was absent at the time of a row of a cluster with `absences`."""
-    spans = F.try_element_at("absences", F.col(broker))
-    is_within = F.exists(spans, lambda span: F.col("at").between(span["since"], F.coalesce(span["until"], "at")))
-    return F.coalesce(is_within, F.lit(False))
+    """Whether a broker was absent at the time of a row with the columns of `absences_from_isrs`: more absences have
+    begun by then than have ended."""
+    begun = number_until(F.try_element_at("absent_from", F.col(broker)), F.col("at"))
+    just_before = F.col("at") - F.expr("INTERVAL 0.000001 SECOND")
+    ended = number_until(F.try_element_at("absent_to", F.col(broker)), just_before)
+    return F.coalesce(begun > ended, F.lit(False))
 
 
 # ---- signs -----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from jobs.nightly.incremental import AppendedClusters, Scope, since_coverage_cha
 from jobs.nightly.inputs import DerivationInputs
 from jobs.nightly.plan import Plan
 from jobs.nightly.window_check import WindowTooShort
-from jobs.nightly.windows import Windows, choose_windows, windows_of_pruned
+from jobs.nightly.windows import Windows, choose_windows, lasting_into, windows_of_pruned
 from jobs.nightly.work import Work
 from jobs.progress import SILENT, Progress
 from jobs.session import checkpointed, held, size_session, with_settings
@@ -245,12 +245,13 @@ def write_findings(work: Work) -> None:
     # a node's way is that of its cluster, whichever topics are rebuilt
     stops = to_node_stops(work.inputs.events, work.table("broker_timeline"))
     failures = to_log_dir_failures(work.inputs.events, stops, kinds)
+    lately = stops.where(lasting_into(work.scope.windows, "until"))
     controllers, controller_logs = work.table("controller_timeline"), _known_spans(work, CONTROLLER_LOGS, "node_id")
     config_changes = work.config_changes
     work.write(
         {
             "elections": lambda: with_latency(
-                to_elections(partitions, events, topics, controller_logs, kinds), stops, failures
+                to_elections(partitions, events, topics, controller_logs, kinds), lately, failures
             ),
             "isr_changes": lambda: to_isr_changes(partitions, events, topics, kinds),
             "reassignments": lambda: to_reassignments(events, partitions, topics, controllers, stops, kinds),
@@ -309,12 +310,14 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)
     runs = to_controller_runs(controllers, work.inputs.facts.coverage)
-    return with_causes(outages, stops, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
+    lately = stops.where(lasting_into(work.scope.windows, "until"))
+    return with_causes(outages, lately, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
 
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:
-    """See `to_known_spans`; of whole clusters."""
-    return to_known_spans(work.inputs.facts.coverage, kinds, work.settings.coverage_tolerance, "cluster", *by)
+    """See `to_known_spans`; of whole clusters, as far as a window may look them up."""
+    tolerance, matter = work.settings.coverage_tolerance, lasting_into(work.scope.windows, "until")
+    return to_known_spans(work.inputs.facts.coverage, kinds, tolerance, "cluster", *by, matter=matter)
 
 
 # ---- replay ---------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from jobs.nightly.windows import BEGINS, LASTING, STORIES, Window, Windows, any_
 from jobs.session import checkpointed
 from jobs.timelines.requests import REQUEST_KEY
 from jobs.timelines.topics import INCARNATION
+from jobs.warehouse.columns import in_columns_of
 from jobs.warehouse.tables import Warehouse
 from schemas.tables import BY_NAME
 
@@ -46,7 +47,8 @@ def going_on(table: str, rows: DataFrame, warehouse: Warehouse, windows: Windows
     than the seal; computed once."""
     rows = _resumed(_counted_on(table, rows, warehouse, windows), table, warehouse, windows)
     # under column ids of their own: joined with what they were made of, Spark would confuse the two
-    return checkpointed(rows.to(BY_NAME[table].schema).select(*(F.col(name).alias(name) for name in rows.columns)))
+    ordered = in_columns_of(BY_NAME[table].schema, rows)
+    return checkpointed(ordered.select(*(F.col(name).alias(name) for name in ordered.columns)))
 
 
 RESUMED: Mapping[str, list[str]] = {

@@ -120,6 +120,19 @@ def rows_in(windows: Windows, table: str) -> str:
     return any_window(windows, lambda window: window.is_later(table))
 
 
+def lasting_into(windows: Windows, end: str) -> str:
+    """Condition of rows that last into the window of their cluster, or ended within a day before it began, by the
+    column `end`, null if they have not; and of all rows of clusters without a window. What is looked up for each row of
+    a window is looked up in these: all of history is longer each night."""
+    if not windows:
+        return "true"
+
+    def lasts(window: Window) -> str:
+        return f"{end} IS NULL OR {end} >= {time_literal(window.begin - timedelta(days=1))}"
+
+    return f"cluster NOT IN ({text_literals(sorted(windows))}) OR {any_window(windows, lasts)}"
+
+
 def since_horizon(windows: Windows, table: str, made_of_it: str) -> str:
     """Condition of the rows of a derived table that matter to one of FROM_SEALED: what an hour of absence from an ISR
     rests on is up to a week older, what a day is made of lasts into it."""

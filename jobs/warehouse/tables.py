@@ -22,6 +22,7 @@ from delta.exceptions import DeltaConcurrentModificationException
 from pyspark.sql import functions as F
 
 from jobs.session import checkpointed, is_own
+from jobs.warehouse.columns import in_columns_of
 from jobs.warehouse.hadoop import HadoopFolder
 from jobs.warehouse.integrity import Pins, find_damage, write_pins
 from jobs.warehouse.lease import leased
@@ -152,7 +153,7 @@ class Warehouse:
         is_new = not self.exists(table.name)
         replaces_some = replace is not None and not is_new
         caches = cache and is_own(self.spark)
-        rows = rows.to(table.schema)
+        rows = in_columns_of(table.schema, rows)
         if caches:
             # under column ids of their own: joined with what they were made of, Spark would confuse the two
             rows = checkpointed(rows.select(*(F.col(name).alias(name) for name in rows.columns)))

@@ -11,13 +11,13 @@ import pytest
 import jobs.nightly.windows
 from jobs.nightly.window_check import differing_clusters, going_on
 from jobs.nightly.window_events import events_in
-from jobs.nightly.windows import BEGINS, STORIES, Window, choose_windows, window_before
+from jobs.nightly.windows import BEGINS, STORIES, Window, choose_windows, lasting_into, window_before
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.gauges import PREFERRED_REPLICA_IMBALANCE
 from schemas.ingest import EVENTS
 from schemas.requests import CLOCK_OFFSETS, CONTROL_REQUESTS
 from schemas.tables import BY_NAME, DERIVED
-from schemas.timelines import PARTITION_TIMELINE
+from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 from tests.conftest import instant
 
 if TYPE_CHECKING:
@@ -192,6 +192,21 @@ def test_what_began_before_the_seal_and_has_ended_stays(frame: Frame, same: Same
 
 
 # ---- which events it needs -------------------------------------------------------------------------------------------
+def test_what_had_ended_a_day_before_the_window_is_not_looked_through(frame: Frame, same: Same) -> None:
+    """The window of c begins on the 20th at 10:00; of d all is worked out."""
+    rows = """
+    cluster | broker | since            | until
+    c       | 1      | 2026-11-01 10:00 | 2026-11-19 09:59
+    c       | 2      | 2026-11-01 10:00 | 2026-11-19 10:00
+    c       | 3      | 2026-11-01 10:00 | 2026-11-20 12:00
+    c       | 4      | 2026-11-01 10:00 |
+    d       | 5      | 2026-11-01 10:00 | 2026-11-01 11:00
+    """
+    stays = frame(BROKER_TIMELINE, rows)
+    same(stays.where(lasting_into(WINDOWS, "until")), "broker\n2\n3\n4\n5")
+    same(stays.where(lasting_into({}, "until")), "broker\n1\n2\n3\n4\n5")
+
+
 def test_events_of_a_window(spark: SparkSession, frame: Frame, same: Same) -> None:
     columns = "cluster | at | file_id | line | topic | partition | event_type | replicas"
     events = frame(

@@ -62,7 +62,7 @@ def test_the_outage_at_a_time(warehouse: Path) -> None:
 
 def test_replicas_that_may_have_been_replaced_since_are_not_counted(tmp_path: Path) -> None:
     """A reassignment of which no line is left came between: of the last state no line has the replicas."""
-    states = tables()["partition_timeline"]
+    states = [dict(one) for one in tables()["partition_timeline"]]
     states[1]["replicas"] = states[2]["replicas"] = None
     root = night(tmp_path / "w", {"partition_timeline": states})
     assert (

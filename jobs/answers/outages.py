@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from jobs.answers.first_leaders import FIRST_LEADER_TABLES, first_leader_waits, wait_data, waits_sentence
 from jobs.answers.listing import Listing
 from jobs.answers.narrowing import ALL, Narrowing
 from jobs.answers.opened import OpenedCluster
@@ -17,7 +18,7 @@ from jobs.nightly.words import cause_text, healer_text, listed, name_of
 
 MISSING_FACTS_TABLES = ("control_requests", "controller_timeline")
 """Tables that `missing_facts` reads."""
-OUTAGE_TABLES = ("offline_partitions", *MISSING_FACTS_TABLES)
+OUTAGE_TABLES = ("offline_partitions", *MISSING_FACTS_TABLES, *FIRST_LEADER_TABLES)
 TOGETHER = timedelta(seconds=5)
 """Partitions that lost their leader with one cause at most so long after each other went down together."""
 
@@ -96,8 +97,13 @@ def outages_answer(opened: OpenedCluster, *, all_rows: bool, asked: Narrowing = 
     if without := sum(row["cause"] is None and not is_deletion(row) for group in groups for row in group.outages):
         unknown.append(f"The cause of {plural(without, 'outage')}.")
     lines = [line for group in groups for line in group_lines(opened, group, all_rows=all_rows)]
-    data = {"outages": [outage_data(opened, row) for group in groups for row in group.outages]}
-    return Listing(opened.cluster, _sentence(asked.span(opened), groups, OUTAGES in missing), lines, unknown, data)
+    waits = [one for one in first_leader_waits(opened, asked.of_topics()) if one.is_during(asked.since, asked.until)]
+    sentences = [_sentence(asked.span(opened), groups, OUTAGES in missing), waits_sentence(waits, opened.last)]
+    data = {
+        "outages": [outage_data(opened, row) for group in groups for row in group.outages],
+        "waits_for_first_leader": [wait_data(opened, one) for one in waits],
+    }
+    return Listing(opened.cluster, " ".join(filter(None, sentences)), lines, unknown, data)
 
 
 def untold_outages(missing: Mapping[str, str], count: int) -> list[str]:

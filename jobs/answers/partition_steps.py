@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from jobs.answers.controller_steps import controller_steps
+from jobs.answers.first_leaders import FirstLeaderWait, wait_steps, wait_stretch
 from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
 from jobs.answers.opened import places
 from jobs.answers.story import Step
@@ -33,6 +34,7 @@ class PartitionRows:
     topics: Sequence[Row] = ()
     brokers: Sequence[Row] = ()
     terms: Sequence[Row] = ()
+    waits: Sequence[FirstLeaderWait] = ()
     processes: Sequence[Row] = field(default_factory=tuple)
     """Events about the brokers' processes and the partition's log."""
 
@@ -41,6 +43,7 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
     """All steps in a span of time, in order."""
     steps = [
         *_state_steps(rows),
+        *(step for wait in rows.waits for step in wait_steps(wait)),
         *_unwritten_steps(rows),
         *_causes(rows.outages),
         *_failed_elections(rows.elections),
@@ -71,10 +74,12 @@ def _state_steps(rows: PartitionRows) -> Iterator[Step]:
     outages = {(row["incarnation"], row["since"]): row for row in rows.outages}
     first = rows.states[0] if rows.states else None
     if first is not None:
-        yield _first_state(first, "created with" if first["leader_epoch"] == 0 else "first seen with")
+        yield _first_state(
+            first, _begin(first, rows.waits) or ("created" if first["leader_epoch"] == 0 else "first seen")
+        )
     for before, state in pairwise(rows.states):
         if before["incarnation"] != state["incarnation"]:
-            yield _first_state(state, "created anew with")
+            yield _first_state(state, _begin(state, rows.waits) or "created anew")
             continue
         election = elections.get((state["incarnation"], state["leader_epoch"]))
         if state["leader"] == -1:
@@ -85,9 +90,15 @@ def _state_steps(rows: PartitionRows) -> Iterator[Step]:
             yield _isr_step(before, state, changes)
 
 
+def _begin(state: Row, waits: Iterable[FirstLeaderWait]) -> str | None:
+    """How a first state is told that a partition had to wait for."""
+    was_awaited = any(wait.until == state["since"] and wait.incarnation == state["incarnation"] for wait in waits)
+    return "led for the first time," if was_awaited else None
+
+
 def _first_state(state: Row, verb: str) -> Step:
     leader = "no leader" if state["leader"] == -1 else f"leader {_id(state['leader'])}"
-    text = f"{verb} {leader}, ISR {brokers_text(state['isr'])}"
+    text = f"{verb} with {leader}, ISR {brokers_text(state['isr'])}"
     if state["replicas"] is not None:
         text += f", replicas {brokers_text(state['replicas'])}"
     return Step(state["since"], text, places(state["evidence"], 1), 40)
@@ -319,7 +330,8 @@ def partition_lanes(rows: PartitionRows, since: datetime, until: datetime, logs_
         return [row for row in some if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
 
     states, unwritten = around(rows.states), _unwritten(rows)
-    leaders, isrs = [], []
+    leaders = [wait_stretch(wait, since, logs_end) for wait in rows.waits if wait.is_during(since, until)]
+    isrs = []
     for state in states:
         end = state["until"] or logs_end
         begin = max(state["since"], since)

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
 from jobs.answers.opened import LogLine
 from jobs.answers.partition_steps import process_steps
-from jobs.answers.story import Step, Story, story_text
+from jobs.answers.story import Step, Story, story_text, with_nearest_lines
 from jobs.answers.truncations import real_truncations
 from jobs.cli import main
 from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, state, tables
@@ -164,6 +164,37 @@ def test_the_line_of_an_inferred_state_is_the_one_of_its_time(tmp_path: Path) ->
     assert "broker-3/state-change.log:50  pay-in-1 has leader -1" in why(root, "pay-in-1")
     steps = data(root, "pay-in-1")["steps"]
     assert [line["place"][-2:] for line in steps[-1]["lines"]] == ["10", "50"]
+
+
+def test_the_line_of_a_change_of_an_isr_is_the_one_of_its_time(tmp_path: Path) -> None:
+    """Its evidence begins with the state four minutes before, in which broker 2 was in sync, and ends with a later one."""
+    changes = [{**tables()["isr_changes"][0], "evidence": proof((STATE, 10), (SERVER, 20), (STATE, 41))}]
+    root = night(tmp_path / "w", {"isr_changes": changes})
+    (step,) = [step for step in data(root, "broker", "2", "--at", "10:04:30")["steps"] if step["kind"] == "isr"]
+    assert step["text"] == "pay-in-0 dropped broker 2"
+    assert [line["place"] for line in step["lines"]] == ["broker-1/server.log:20"]
+
+
+NEAREST = {  # times of the lines 0, 1, ... of a step of 10:00:01; None: not known -> those that are told, at most two
+    ("10:00:01", "10:00:01.500"): [0, 1],
+    ("09:58:00", "10:00:00.900", "10:00:01.050"): [1, 2],
+    ("10:00:01.100", "10:00:00.900", "10:00:00.901"): [1, 2],
+    ("10:00:01.100", "10:00:00.900", "10:00:01.100"): [0, 1],
+    (None, "10:00:01", "10:00:09"): [1, 2],
+    (None, "10:00:01"): [0, 1],
+    (): [],
+}
+
+
+@pytest.mark.parametrize("times", NEAREST, ids=str)
+def test_of_many_lines_those_nearest_to_a_step_are_told(times: tuple[str | None, ...]) -> None:
+    places = [(STATE, number) for number in range(len(times))]
+    lines = {
+        place: LogLine(f"state-change.log:{place[1]}", moment(at) if at else None, "INFO", "m")
+        for place, at in zip(places, times, strict=True)
+    }
+    step = with_nearest_lines(Step(moment("10:00:01"), "NO LEADER", tuple(places), most_lines=2), lines)
+    assert [line for _, line in step.lines] == NEAREST[times]
 
 
 def test_a_cause_and_the_line_that_shows_it_are_one_step(tmp_path: Path) -> None:

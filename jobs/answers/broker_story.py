@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
-from jobs.answers.opened import OpenedCluster, places
+from jobs.answers.opened import OpenedCluster, Place, places
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
 from jobs.answers.partition_steps import broker_steps as comings_and_goings
 from jobs.answers.story import Step, Story
 from jobs.answers.words import ENDS, span_text
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import date_time, duration, first_proof, plural
+from jobs.nightly.wording import date_time, duration, plural
 from jobs.nightly.words import cause_text, listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
@@ -128,16 +128,16 @@ def _gathered(rows: Sequence[Row], time: str, verb: str, verb_of_one: str, rank:
             if len(group) > 1:
                 text = f"{plural(len(group), 'partition')} {verb}: {names}"
             cause = cause_text(group[0]) if "cause" in group[0] else None
-            yield Step(group[0][time], f"{text}; {cause}" if cause else text, places(_proof(group[0]), 1), rank, kind)
+            yield Step(group[0][time], f"{text}; {cause}" if cause else text, _proof(group[0]), rank, kind)
             group = []
         if row is not None:
             group.append(row)
 
 
-def _proof(row: Row) -> list[Row]:
-    """The line that proves a row best, if there is one."""
-    line = first_proof(row)
-    return [] if line is None else [line]
+def _proof(row: Row) -> tuple[Place, ...]:
+    """The lines of a row; of an outage those that also show its cause, if there are any."""
+    evidence, of_cause = row["evidence"] or (), row.get("cause_evidence") or ()
+    return places([line for line in evidence if line in of_cause] or evidence)
 
 
 def _outage_lane(outages: Sequence[Row], logs_end: datetime) -> list[Lane]:

@@ -110,7 +110,7 @@ def _wait(
         first["topic"], first["partition"], first["incarnation"], failed,
         before[-1] if before else None, created_at, end,
         None if state is None else state["leader"], state is not None,
-        any(place in telling for place in places(first["evidence"], len(first["evidence"] or ()))),
+        any(place in telling for place in places(first["evidence"])),
     )  # fmt: skip
 
 

@@ -122,9 +122,9 @@ Place = tuple[str, int]
 """Stream and line."""
 
 
-def places(evidence: Iterable[Row] | None, most: int = 2) -> tuple[Place, ...]:
-    """The first lines of a row's evidence."""
-    return tuple((line["file_id"], line["line"]) for line in list(evidence or ())[:most])
+def places(evidence: Iterable[Row] | None) -> tuple[Place, ...]:
+    """The lines of a row's evidence."""
+    return tuple((line["file_id"], line["line"]) for line in evidence or ())
 
 
 def log_lines(opened: OpenedCluster, wanted: Collection[Place]) -> dict[Place, LogLine]:

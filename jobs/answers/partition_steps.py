@@ -101,7 +101,7 @@ def _first_state(state: Row, verb: str) -> Step:
     text = f"{verb} with {leader}, ISR {brokers_text(state['isr'])}"
     if state["replicas"] is not None:
         text += f", replicas {brokers_text(state['replicas'])}"
-    return Step(state["since"], text, places(state["evidence"], 1), 40)
+    return Step(state["since"], text, places(state["evidence"]), 40)
 
 
 def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
@@ -113,7 +113,7 @@ def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
     cause = cause_text(outage) if outage is not None else None
     text += f", {cause}" if cause else ""
     text += f"; ISR {brokers_text(state['isr'])}"
-    return Step(state["since"], _marked(text, state), places(state["evidence"]), 20, "outage")
+    return Step(state["since"], _marked(text, state), places(state["evidence"]), 20, "outage", 2)
 
 
 def _unwritten(rows: PartitionRows) -> list[Row]:
@@ -140,7 +140,7 @@ def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
         result = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
         text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; "
         text += f"nobody could be elected, and {result}; ISR {brokers_text(row['last_isr'])}"
-        yield Step(row["since"], text, places(row["evidence"]), 20, "outage")
+        yield Step(row["since"], text, places(row["evidence"]), 20, "outage", 2)
 
 
 def _is_unseen(outage: Row, rows: PartitionRows) -> bool:
@@ -171,7 +171,7 @@ def _led(before: Row, state: Row, election: Row | None) -> Step:
     if before["isr"] is not None and before["isr"] != state["isr"]:
         text += f", before {brokers_text(before['isr'])}"
     evidence = election["evidence"] if election is not None else state["evidence"]
-    return Step(state["since"], _marked(text, state), places(evidence), 60, kind)
+    return Step(state["since"], _marked(text, state), places(evidence), 60, kind, 2)
 
 
 def _cleanness(election: Row) -> str:
@@ -206,7 +206,7 @@ def _isr_step(before: Row, state: Row, changes: Mapping[tuple[int, int, str], Ro
     text = f"{', '.join(parts)}; ISR {brokers_text(state['isr'])}"
     if state["made_by"] == "controller":
         text += ", changed by the controller"
-    return Step(state["since"], _marked(text, state), places(state["evidence"], 1), 50, "isr")
+    return Step(state["since"], _marked(text, state), places(state["evidence"]), 50, "isr")
 
 
 def _marked(text: str, state: Row) -> str:
@@ -224,7 +224,7 @@ def _causes(outages: Iterable[Row]) -> Iterator[Step]:
     for row in outages:
         cause, at = cause_text(row), row.get("cause_at")
         if cause is not None and at is not None:
-            yield Step(at, cause, places(row.get("cause_evidence")), 2, "cause")
+            yield Step(at, cause, places(row.get("cause_evidence")), 2, "cause", 2)
 
 
 def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
@@ -236,7 +236,7 @@ def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
             ]
             facts = ", ".join(filter(None, known))
             text = FAILED_ELECTIONS.get(row.get("strategy") or "", "election failed") + (f": {facts}" if facts else "")
-            yield Step(row["at"], text, places(row["evidence"], 1), 30, "failed_election")
+            yield Step(row["at"], text, places(row["evidence"]), 30, "failed_election")
 
 
 def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
@@ -245,17 +245,17 @@ def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
         evidence = list(row["evidence"] or ())
         if row["started_as"] is not None:
             verb = {"returned": "came back", "bounced": "came back", "new": "registered"}.get(row["started_as"], "came")
-            yield Step(row["since"], f"broker {row['broker']} {verb}", places(evidence, 1), 5, "broker")
+            yield Step(row["since"], f"broker {row['broker']} {verb}", places(evidence), 5, "broker")
         if row["until"] is not None:
             how = ENDS.get(row["ended_by"] or "", row["ended_by"] or "it is not known why")
-            lost = places(evidence[-1:] if len(evidence) > 1 or row["started_as"] is None else (), 1)
+            lost = places(evidence[-1:] if len(evidence) > 1 or row["started_as"] is None else ())
             yield Step(row["until"], f"broker {row['broker']} gone: {how.replace('_', ' ')}", lost, 4, "broker")
 
 
 def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
     for row in reassignments:
         plan = f"from {brokers_text(row['original_replicas'])} to {brokers_text(row['target_replicas'])}"
-        yield Step(row["since"], f"reassignment {plan} began", places(row["evidence"], 1), 35, "reassignment")
+        yield Step(row["since"], f"reassignment {plan} began", places(row["evidence"]), 35, "reassignment")
         if row["until"] is not None:
             yield Step(row["until"], f"reassignment {plan} {row['state']}", (), 70, "reassignment")
 
@@ -263,16 +263,16 @@ def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
 def _topic_steps(topics: Iterable[Row]) -> Iterator[Step]:
     for row in topics:
         if row["deletion_started"] is not None:
-            line = places(row.get("deletion_evidence"), 1)
+            line = places(row.get("deletion_evidence"))
             yield Step(row["deletion_started"], "deletion of the topic was requested", line, 15, "topic")
         if row["until"] is not None:
-            yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:], 1), 80, "topic")
+            yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:]), 80, "topic")
 
 
 def _violation_steps(violations: Iterable[Row]) -> Iterator[Step]:
     for row in violations:
         text = f"rule {row['rule']} VIOLATED: expected {row['expected']}, but it was {row['actual']}"
-        yield Step(row["at"], text, places(row["evidence"], 1), 90, "violated")
+        yield Step(row["at"], text, places(row["evidence"]), 90, "violated")
 
 
 PROCESSES = {

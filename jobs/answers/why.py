@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import click
@@ -17,7 +18,7 @@ from jobs.answers.controller_story import CONTROLLER_TABLES, controller_story
 from jobs.answers.lanes import Paint, plain
 from jobs.answers.opened import OpenedCluster, log_lines, open_cluster
 from jobs.answers.partition_story import MOST_STEPS, TABLES, partition_story
-from jobs.answers.story import Story, story_data, story_text
+from jobs.answers.story import Story, story_data, story_text, with_nearest_lines
 from jobs.describe.describe import moment_of
 from jobs.nightly.words import listed
 from jobs.read.create_views import literal
@@ -44,6 +45,7 @@ def print_why(
         most = 1_000_000 if all_steps else MOST_STEPS
         story = _story(opened, " ".join(subject), at, most)
         lines = log_lines(opened, [place for step in story.steps for place in step.lines])
+    story = replace(story, steps=[with_nearest_lines(step, lines) for step in story.steps])
     if form == "json":
         write_text([f"{json.dumps(story_data(story, lines), indent=2)}\n"], None)
         return

@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster, Place, places
+from jobs.answers.outages import longest
 from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
 from jobs.answers.partition_steps import broker_steps as comings_and_goings
 from jobs.answers.story import Step, Story
 from jobs.answers.words import ENDS, span_text
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import date_time, duration, plural
+from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.nightly.words import cause_text, listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
@@ -164,10 +165,10 @@ def _answer(
     during = _during(outages, absence)
     cost = "no partition lost its leader for it"
     if during:
-        worst = max(during, key=lambda row: row["at_least_ms"] or 0)
+        worst = longest(during)
         cost = (
             f"{plural(len({name_of(row) for row in during}), 'partition')} had no leader, "
-            f"{name_of(worst)} for {duration(worst['at_least_ms'])}"
+            f"{name_of(worst)} for {outage_length(worst)}"
         )
     end = None if absence["is_open"] else absence["until"]
     at_least = "at least " if absence["is_open"] else ""

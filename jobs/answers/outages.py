@@ -31,8 +31,8 @@ class OutageGroup:
 
     @property
     def worst(self) -> Row:
-        """The longest, or one that is still open."""
-        return max(self.outages, key=lambda row: (is_open(row), row["at_least_ms"] or 0))
+        """The longest of those that are still open, else of all."""
+        return longest([row for row in self.outages if is_open(row)] or self.outages)
 
     @property
     def is_open(self) -> bool:
@@ -76,6 +76,11 @@ def _cause_key(row: Row) -> tuple[object, ...]:
     if is_deletion(row):
         return "deletion", row["topic"]
     return row["cause"], row["cause_broker"], row["last_leader"] if row["cause"] is None else None
+
+
+def longest(outages: Iterable[Row]) -> Row:
+    """The outage that surely was the longest, of several the first one, of these by name. There must be one."""
+    return min(outages, key=lambda row: (-(row["at_least_ms"] or 0), row["since"], row["topic"], row["partition"]))
 
 
 def is_open(row: Row) -> bool:
@@ -134,7 +139,7 @@ def _sentence(span: str, groups: Sequence[OutageGroup], is_unknown: bool) -> str
             return f"Whether a partition was without a leader {span} cannot be told from these logs{besides}."
         return f"No partition was without a leader {span}, as far as the logs go{besides}."
     still_open = [row for row in rows if is_open(row)]
-    worst = max(rows, key=lambda row: row["at_least_ms"] or 0)
+    worst = longest(rows)
     begin = (
         f"{plural(len(still_open), 'partition')} had no leader when the logs end" if still_open else "All have ended"
     )

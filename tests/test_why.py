@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,66 @@ def test_a_failed_election_that_takes_no_leader_away_says_what_it_was_for(strate
     elections = [{**one, "strategy": strategy} for one in tables()["elections"]]
     story = data(night(tmp_path / "w", {"elections": elections}), "pay-in-0", "--at", "10:05:30")
     assert [step["text"] for step in story["steps"] if step["kind"] == "failed_election"] == [FAILED[strategy]]
+
+
+PREFERRED = {  # time of the election, leader before by its row -> what is said; the outage begins at 10:05:00.020
+    ("10:04:30", None): "preferred election failed, the leader stays",
+    ("10:04:30", 1): "preferred election failed, the leader stays",
+    ("10:05:30", -1): "preferred election failed, there is still no leader",
+    ("10:05:30", None): "preferred election failed, there is still no leader",
+    ("10:05:30", 1): "preferred election failed, there is still no leader",
+    ("10:06:00", 2): "preferred election failed, the leader stays",
+}
+
+
+@pytest.mark.parametrize(("at", "leader"), PREFERRED)
+def test_the_leader_stays_only_if_there_is_one(at: str, leader: int | None, tmp_path: Path) -> None:
+    known = {**tables()["elections"][0], "strategy": "preferred", "live_brokers": None}
+    root = night(tmp_path / "w", {"elections": [{**known, "at": moment(at), "previous_leader": leader}]})
+    steps = data(root, "pay-in-0", "--at", "10:05:30")["steps"]
+    assert [step["text"] for step in steps if step["kind"] == "failed_election"] == [PREFERRED[at, leader]]
+
+
+def test_a_leader_that_no_line_shows_is_not_said_to_stay(tmp_path: Path) -> None:
+    unknown = partition(7, at="10:02", succeeded=False, strategy="preferred", evidence=[])
+    states = [state(7, 0, 1, 0, [1], since="10:02:01", evidence=[])]
+    root = night(tmp_path / "w", {"elections": [unknown], "partition_timeline": states})
+    steps = data(root, "pay-in-7")["steps"]
+    assert [step["text"] for step in steps if step["kind"] == "failed_election"] == ["preferred election failed"]
+
+
+def test_an_outage_with_many_leader_epochs_is_told_from_its_begin_to_its_end(tmp_path: Path) -> None:
+    """A new controller each second writes a leader epoch without a leader, 40 times; then broker 2 is elected."""
+    before, after = tables()["partition_timeline"][:3], tables()["partition_timeline"][3]
+    still = [
+        state(0, 3 + number, -1, 2 + number, [1], since=f"10:05:{number + 10}", availability="Offline", evidence=[])
+        for number in range(40)
+    ]
+    elected = {**after, "ordinal": 43, "leader_epoch": 42}
+    root = night(tmp_path / "w", {"partition_timeline": [*before, *still, elected]})
+    story = data(root, "pay-in-0", "--at", "10:05:30")
+    texts = [step["text"] for step in story["steps"]]
+    assert "NO LEADER: broker 1 led until then, broker 1 failed; ISR 1" in texts
+    assert "still no leader in 40 new leader epochs until 10:05:49.000; ISR 1" in texts
+    assert texts[-2].startswith("broker 2 became leader, leader epoch 42")
+    whole = data(root, "pay-in-0", "--at", "10:05:30", "--all")
+    assert len(whole["steps"]) == len(story["steps"]) + story["steps_left_out"]
+    assert "still no leader (leader epoch 2); ISR 1" in [step["text"] for step in whole["steps"]]
+
+
+def test_the_term_of_a_controller_that_was_asked_for_is_told(tmp_path: Path) -> None:
+    """Sixty terms of a tenth of a second each; the moment is in the last one."""
+    known = tables()["controller_timeline"][0]
+    times = [f"10:05:0{tenth // 10}.{tenth % 10}" for tenth in range(61)]
+    terms = [
+        {**known, "controller_epoch": number + 1, "since": moment(since), "until": moment(until),
+         "ended_by": "resigned", "active_since": None, "failover_ms": None, "resignation": []}
+        for number, (since, until) in enumerate(pairwise(times))
+    ]  # fmt: skip
+    story = data(night(tmp_path / "w", {"controller_timeline": terms}), "controller", "--at", "10:05:05.950")
+    texts = [step["text"] for step in story["steps"]]
+    assert (len(texts), texts[-2:]) == (30, ["controller 3 took over, controller epoch 60", "controller 3 resigned"])
+    assert "broker 1 gone: session with ZooKeeper expired" not in texts  # it is no controller
 
 
 def test_a_broker(warehouse: Path) -> None:

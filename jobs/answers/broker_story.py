@@ -9,9 +9,11 @@ from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster, Place, places
 from jobs.answers.outages import longest
-from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
+from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, process_steps
 from jobs.answers.partition_steps import broker_steps as comings_and_goings
+from jobs.answers.selection import most_telling
 from jobs.answers.story import Step, Story
+from jobs.answers.story_lanes import broker_lanes, controller_lane
 from jobs.answers.words import ENDS, span_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, duration, outage_length, plural
@@ -44,7 +46,8 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
     else:
         since, until = (at or opened.last) - timedelta(minutes=1), (at or opened.last) + MARGIN
     steps = _steps(opened, broker, registered, outages, since, until)
-    shown = steps[:most]
+    kept = () if absence is None else (absence["since"], absence["until"])
+    shown = most_telling(steps, most, at, kept)
     begin, end = max(min([since, *(s.at for s in shown)]), opened.first), min(until, opened.last)
     during = [row for row in outages if since <= row["since"] <= until]
     lanes = [

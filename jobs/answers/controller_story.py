@@ -10,8 +10,10 @@ from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.controller_steps import controller_steps, failover_steps, resigned_step
 from jobs.answers.lanes import NONE, Lane, Stretch
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.partition_steps import broker_lanes, broker_steps, controller_lane, process_steps
+from jobs.answers.partition_steps import broker_steps, process_steps
+from jobs.answers.selection import most_telling
 from jobs.answers.story import Step, Story
+from jobs.answers.story_lanes import broker_lanes, controller_lane
 from jobs.answers.words import ENDS
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, duration, plural
@@ -33,6 +35,8 @@ LINES = {
     "kraft_event_failed_renounce": "node {node} gave up being controller after an error",
 }
 """By event type of records about controllers."""
+WEIGHTS = {"broker": 0, "process": 0, "controller": 1}
+"""By kind of step, the lower the more it tells: why controllers change before how they do."""
 
 
 def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> Story:
@@ -47,6 +51,7 @@ def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> S
         since, until = opened.first, opened.last
     since, until = max(since, opened.first), min(until, opened.last)
     steps = _steps(opened, terms, since, until, with_lines=change is not None)
+    shown = steps[:most] if change is None else most_telling(steps, most, change["since"], _turns(change), WEIGHTS)
     brokers = registrations(opened)
     controllers = {row["controller_id"] for row in terms}
     outages = opened.table("offline_partitions", order="since, topic, partition")
@@ -66,12 +71,18 @@ def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> S
         until,
         at,
         [lane for lane in lanes if lane.stretches],
-        steps[:most],
-        max(len(steps) - most, 0),
+        shown,
+        len(steps) - len(shown),
         list(_others(opened, terms, change)),
         list(_unknown(opened, terms, outages, since, until)),
         {"terms": len(terms)},
     )
+
+
+def _turns(term: Row) -> set[datetime]:
+    """When what the controller of a term did to take office was."""
+    times = [term["since"], term["active_since"], *(step["at"] for step in term.get("steps") or ())]
+    return {time for time in times if time is not None}
 
 
 def _change_at(terms: Sequence[Row], at: datetime | None) -> Row | None:

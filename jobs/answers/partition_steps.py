@@ -8,17 +8,13 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from jobs.answers.controller_steps import controller_steps
-from jobs.answers.first_leaders import FirstLeaderWait, wait_steps, wait_stretch
-from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
+from jobs.answers.first_leaders import FirstLeaderWait, wait_steps
 from jobs.answers.opened import places
 from jobs.answers.story import Step
-from jobs.answers.words import ENDS, FAILED_ELECTIONS, brokers_text
+from jobs.answers.words import ENDS, brokers_text, failed_election_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import cause_text, lost_text
-
-COLOURS = ("green", "blue", "magenta", "cyan", "yellow", "white")
-"""Of leaders, by their ids."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +42,7 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
         *(step for wait in rows.waits for step in wait_steps(wait)),
         *_unwritten_steps(rows),
         *_causes(rows.outages),
-        *_failed_elections(rows.elections),
+        *_failed_elections(rows),
         *broker_steps(rows.brokers),
         *controller_steps(rows.terms),
         *_reassignment_steps(rows.reassignments),
@@ -105,18 +101,20 @@ def _first_state(state: Row, verb: str) -> Step:
 
 
 def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
-    text = "NO LEADER"
+    text, again = "NO LEADER", None
+    isr = f"; ISR {brokers_text(state['isr'])}"
     if before["leader"] is not None and before["leader"] >= 0:
         text += f": broker {before['leader']} led until then"
     elif before["leader"] == -1:
         text = f"still no leader (leader epoch {state['leader_epoch']})"
+        again = f"still no leader in {{count}} new leader epochs until {{until}}{isr}" if outage is None else None
     cause = cause_text(outage) if outage is not None else None
-    text += f", {cause}" if cause else ""
-    text += f"; ISR {brokers_text(state['isr'])}"
-    return Step(state["since"], _marked(text, state), places(state["evidence"]), 20, "outage", 2)
+    text = _marked(f"{text}{f', {cause}' if cause else ''}{isr}", state)
+    kind = "outage" if again is None else "leaderless"
+    return Step(state["since"], text, places(state["evidence"]), 20, kind, 2, again)
 
 
-def _unwritten(rows: PartitionRows) -> list[Row]:
+def unwritten_outages(rows: PartitionRows) -> list[Row]:
     """Outages of which no state says so: the controller failed to elect a leader; if it wrote a state, it is unseen."""
     written = {(state["incarnation"], state["since"]) for state in rows.states if state["leader"] == -1}
     led = [state for state in rows.states if state["leader"] is not None and state["leader"] >= 0]
@@ -135,7 +133,7 @@ def _unwritten(rows: PartitionRows) -> list[Row]:
 
 
 def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
-    for row in _unwritten(rows):
+    for row in unwritten_outages(rows):
         cause = cause_text(row)
         result = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
         text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; "
@@ -227,16 +225,33 @@ def _causes(outages: Iterable[Row]) -> Iterator[Step]:
             yield Step(at, cause, places(row.get("cause_evidence")), 2, "cause", 2)
 
 
-def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
-    for row in elections:
+def _failed_elections(rows: PartitionRows) -> Iterator[Step]:
+    for row in rows.elections:
         if not row["succeeded"]:
             known = [
                 f"ISR {brokers_text(row['isr_before'])}" if row["isr_before"] is not None else "",
                 f"alive {brokers_text(row['live_brokers'])}" if row["live_brokers"] is not None else "",
             ]
             facts = ", ".join(filter(None, known))
-            text = FAILED_ELECTIONS.get(row.get("strategy") or "", "election failed") + (f": {facts}" if facts else "")
-            yield Step(row["at"], text, places(row["evidence"]), 30, "failed_election")
+            facts = f": {facts}" if facts else ""
+            words = failed_election_text(row.get("strategy"), _has_leader(row, rows))
+            again = f"{words} {{count}} times until {{until}}{facts}"
+            lines = places(row["evidence"])
+            yield Step(row["at"], f"{words}{facts}", lines, 30, "failed_election", again=again)
+
+
+def _has_leader(election: Row, rows: PartitionRows) -> bool | None:
+    """Whether a partition had a leader as an election of it failed; None if nobody knows."""
+    at, own = election["at"], election["incarnation"]
+    for outage in rows.outages:
+        end = outage["until"] or outage["ended_before"]
+        if outage["incarnation"] == own and outage["since"] < at and (end is None or at < end):
+            return False
+    leader = election["previous_leader"]
+    if leader is None:
+        begun = [state["leader"] for state in rows.states if state["incarnation"] == own and state["since"] <= at]
+        leader = begun[-1] if begun else None
+    return None if leader is None else bool(leader >= 0)
 
 
 def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
@@ -320,63 +335,3 @@ def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -
         to, anew = ("", "") if offset is None else (f" to offset {offset}", f", to begin anew at offset {offset}")
         words = text.format(node=node, broker=broker, to=to, anew=anew)
         yield Step(row["at"], words, ((row["file_id"], row["line"]),), 3, "process")
-
-
-# ---- lanes ----------------------------------------------------------------------------------------------------------
-def partition_lanes(rows: PartitionRows, since: datetime, until: datetime, logs_end: datetime) -> list[Lane]:
-    """Leader, ISR, its brokers and the controllers over a time."""
-
-    def around(some: Iterable[Row]) -> list[Row]:
-        return [row for row in some if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
-
-    states, unwritten = around(rows.states), _unwritten(rows)
-    leaders = [wait_stretch(wait, since, logs_end) for wait in rows.waits if wait.is_during(since, until)]
-    isrs = []
-    for state in states:
-        end = state["until"] or logs_end
-        begin = max(state["since"], since)
-        leader = state["leader"]
-        if leader == -1:
-            leaders.append(Stretch(begin, end, NONE, "", "red"))
-        elif leader is not None:
-            lost_at = min([end, *(row["since"] for row in unwritten if begin <= row["since"] < end)])
-            leaders.append(Stretch(begin, lost_at, FADED, str(leader), COLOURS[leader % len(COLOURS)]))
-            leaders += [Stretch(lost_at, end, NONE, "", "red")] if lost_at < end else []
-        if state["isr"] is not None:
-            isrs.append(Stretch(begin, end, "·", brokers_text(state["isr"])))
-    lanes = [Lane("leader", _joined(leaders)), Lane("ISR", _joined(isrs))]
-    lanes += broker_lanes(around(rows.brokers), since, logs_end)
-    lanes.append(controller_lane(around(rows.terms), since, logs_end))
-    return [lane for lane in lanes if lane.stretches]
-
-
-def broker_lanes(registrations: Iterable[Row], since: datetime, logs_end: datetime) -> list[Lane]:
-    """Rows of BROKER_TIMELINE -> a lane for each broker, empty where it was away."""
-    by_broker: dict[int, list[Stretch]] = {}
-    for row in registrations:
-        stretch = Stretch(max(row["since"], since), row["until"] or logs_end, UP)
-        by_broker.setdefault(row["broker"], []).append(stretch)
-    return [Lane(f"broker {broker}", stretches) for broker, stretches in sorted(by_broker.items())]
-
-
-def controller_lane(terms: Iterable[Row], since: datetime, logs_end: datetime) -> Lane:
-    """Rows of CONTROLLER_TIMELINE -> who was controller."""
-    return Lane(
-        "controller",
-        [
-            Stretch(max(row["since"], since), row["until"] or logs_end, FADED, str(row["controller_id"]))
-            for row in terms
-        ],
-    )
-
-
-def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Stretches of which those that follow each other with one label and mark are one."""
-    joined: list[Stretch] = []
-    for stretch in stretches:
-        last = joined[-1] if joined else None
-        if last and (last.mark, last.label) == (stretch.mark, stretch.label) and last.until >= stretch.since:
-            joined[-1] = Stretch(last.since, stretch.until, last.mark, last.label, last.colour)
-        else:
-            joined.append(stretch)
-    return joined

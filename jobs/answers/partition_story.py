@@ -12,8 +12,10 @@ from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.first_leaders import FirstLeaderWait, first_leader_waits, wait_answer, wait_data
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_open
-from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
-from jobs.answers.story import Step, Story
+from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, steps_of
+from jobs.answers.selection import most_telling
+from jobs.answers.story import Story
+from jobs.answers.story_lanes import partition_lanes
 from jobs.answers.truncations import WITHOUT_EFFECT, real_truncations
 from jobs.answers.words import brokers_in_words, brokers_text, isr_text, span_text, was_or_were
 from jobs.nightly.summary_facts import Row
@@ -49,7 +51,7 @@ def partition_story(
     since, until = _story_span(rows, wait or outage, state, opened.last)
     rows = _with_processes(opened, rows, topic, partition, since - MARGIN, until + MARGIN)
     steps = steps_of(rows, since - MARGIN, until + MARGIN)
-    shown = _most_telling(steps, most)
+    shown = most_telling(steps, most, at, _turns(wait or outage, state))
     begin = min([since, *(step.at for step in shown), *([at] if at else [])])
     end = max([until, *(step.at for step in shown), *([at] if at else [])])
     margin = max((end - begin) / 20, timedelta(milliseconds=500))
@@ -178,11 +180,15 @@ def _story_span(
     return begin, end
 
 
-def _most_telling(steps: Sequence[Step], most: int) -> list[Step]:
-    """The steps that matter if there are too many: what changed the leader before brokers' own records."""
-    weight = {"outage": 0, "unclean": 0, "election": 1, "failed_election": 2, "broker": 2, "reassignment": 3}
-    kept = sorted(range(len(steps)), key=lambda i: (weight.get(steps[i].kind, 4), i))[:most]
-    return [steps[i] for i in sorted(kept)]
+def _turns(outage: Row | FirstLeaderWait | None, state: Row | None) -> set[datetime]:
+    """When what is asked about began and ended."""
+    if isinstance(outage, FirstLeaderWait):
+        times = [outage.since, outage.until]
+    elif outage is not None:
+        times = [outage["since"], outage.get("cause_at"), outage["until"] or outage["ended_before"]]
+    else:
+        times = [state["since"]] if state is not None else []
+    return {time for time in times if time is not None}
 
 
 # ---- the answer -----------------------------------------------------------------------------------------------------

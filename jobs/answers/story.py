@@ -29,9 +29,12 @@ class Step:
     rank: int = 0
     """Of what happened at one time the lower comes first: causes before effects."""
     kind: str = "state"
-    """`outage`, `unclean`, `election`, `failed_election`, `isr`, `broker`, `controller`, `reassignment`, `process`."""
+    """`outage`, `leaderless` (still), `unclean`, `election`, `failed_election`, `isr`, `broker`, `controller`,
+    `reassignment`, `process`."""
     most_lines: int = 1
     """How many of its lines are told."""
+    again: str | None = None
+    """How it is told together with others that say the same: `election failed {count} times until {until}`."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Story:
 COLOURS = {
     "cause": "yellow",
     "outage": "red",
+    "leaderless": "red",
     "unclean": "red",
     "failed_election": "red",
     "election": "green",

@@ -213,6 +213,18 @@ def test_of_the_outages_of_a_broker_the_first_of_the_longest_is_named(tmp_path: 
         assert data(root, "broker", "1")["answer"].endswith(expected)
 
 
+def test_a_broker_that_a_new_controller_found_back_came_back(tmp_path: Path) -> None:
+    """It had gone at 10:05; the controller that took over at 10:07 lists it among those that are there."""
+    away, *others = tables()["broker_timeline"]
+    back = {**away, "since": moment("10:07"), "until": None, "ended_by": None, "evidence": proof((STATE, 42))}
+    root = night(tmp_path / "w", {"broker_timeline": [back, away, *others]})
+    steps = data(root, "broker", "1")["steps"]
+    assert [(step["at"][11:19], step["text"], step["lines"][0]["place"][-2:]) for step in steps[-1:]] == [
+        ("10:07:00", "broker 1 came back", "42")
+    ]
+    assert not [step for step in data(root, "broker", "2")["steps"] if "came" in step["text"]]
+
+
 CRASH = row(
     incident_id="i", severity="major", title="Broker 1 crashed", since="10:04:59", until="10:10:00", story="",
     root_cause="broker_crash", root_broker=1, steps=[], evidence=[],

@@ -254,17 +254,28 @@ def _has_leader(election: Row, rows: PartitionRows) -> bool | None:
     return None if leader is None else bool(leader >= 0)
 
 
+CAME = {"returned": "came back", "bounced": "came back", "new": "registered"}
+"""Values of `broker_timeline.started_as`."""
+
+
 def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
-    """Rows of BROKER_TIMELINE -> brokers that came and went, as the controller saw it."""
+    """Rows of BROKER_TIMELINE, those of a broker in order -> brokers that came and went, as the controller saw it.
+
+    One that was there before came back, also where a controller that had just taken over found it there.
+    """
+    known = set()
     for row in registrations:
-        evidence = list(row["evidence"] or ())
-        if row["started_as"] is not None:
-            verb = {"returned": "came back", "bounced": "came back", "new": "registered"}.get(row["started_as"], "came")
-            yield Step(row["since"], f"broker {row['broker']} {verb}", places(evidence), 5, "broker")
+        broker, evidence = row["broker"], list(row["evidence"] or ())
+        came = CAME.get(row["started_as"], "came") if row["started_as"] is not None else None
+        if came is None and broker in known:
+            came = "came back"
+        known.add(broker)
+        if came is not None:
+            yield Step(row["since"], f"broker {broker} {came}", places(evidence), 5, "broker")
         if row["until"] is not None:
             how = ENDS.get(row["ended_by"] or "", row["ended_by"] or "it is not known why")
-            lost = places(evidence[-1:] if len(evidence) > 1 or row["started_as"] is None else ())
-            yield Step(row["until"], f"broker {row['broker']} gone: {how.replace('_', ' ')}", lost, 4, "broker")
+            lost = places(evidence[-1:] if len(evidence) > 1 or came is None else ())
+            yield Step(row["until"], f"broker {broker} gone: {how.replace('_', ' ')}", lost, 4, "broker")
 
 
 def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:

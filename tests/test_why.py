@@ -182,6 +182,37 @@ def test_the_term_of_a_controller_that_was_asked_for_is_told(tmp_path: Path) -> 
     texts = [step["text"] for step in story["steps"]]
     assert (len(texts), texts[-2:]) == (30, ["controller 3 took over, controller epoch 60", "controller 3 resigned"])
     assert "broker 1 gone: session with ZooKeeper expired" not in texts  # it is no controller
+    others = [other["text"].partition(",")[0] for other in story["others"]]
+    assert others == ["controller 3"] * 7 + ["52 more terms"]  # eight around it, one of which is the one told of
+    story = data(night(tmp_path / "few", {"controller_timeline": terms[:8]}), "controller")
+    assert [other["text"].split(", ")[1] for other in story["others"]] == [f"epoch {number}" for number in range(1, 9)]
+
+
+def test_of_a_quorum_its_own_nodes_are_told_of_and_how_they_crashed(tmp_path: Path) -> None:
+    """Broker 1 is stopped, too, which is none of the controllers; nodes 3 and 4 have controller.logs of their own."""
+    known = tables()
+    term = {**known["controller_timeline"][0], "mode": "kraft"}
+    own = {**known["log_files"][1], "role": "controller", "kind": "controller"}
+    files = [known["log_files"][2], *({**own, "file_id": f"own{node}", "node_ids": [node]} for node in (3, 4))]
+    events = [
+        row(file_id=f"own{node}", line=9, byte_offset=9, node_id=node, at="10:00:02", level="INFO", logger="l",
+            event_type="process_signalled", message="m", fields=[])
+        for node in (1, 3, 4)
+    ]  # fmt: skip
+    crash = {**CRASH, "title": "Controller 4 crashed, back after 2.0 s", "root_cause": "controller_crash",
+             "root_broker": 4, "since": moment("10:00:04"), "evidence": proof((STATE, 10))}  # fmt: skip
+    root = night(
+        tmp_path / "w",
+        {"controller_timeline": [term], "log_files": files, "events": events, "incidents": [crash]},
+    )
+    steps = data(root, "controller", "--at", "10:00:01")["steps"]
+    assert [(step["at"][14:19], step["text"]) for step in steps] == [
+        ("00:00", "controller 3 took over, controller epoch 1, ready after 100 ms"),
+        ("00:02", "node 3 received a signal"),
+        ("00:02", "node 4 received a signal"),
+        ("00:04", "controller 4 crashed, back after 2.0 s"),
+    ]
+    assert "controller 4 crashed, back after 2.0 s" in [step["text"] for step in data(root, "controller")["steps"]]
 
 
 def test_a_broker(warehouse: Path) -> None:

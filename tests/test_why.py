@@ -244,6 +244,52 @@ def test_of_the_outages_of_a_broker_the_first_of_the_longest_is_named(tmp_path: 
         assert data(root, "broker", "1")["answer"].endswith(expected)
 
 
+def change(number: int, at: str, removed: list[int], added: list[int]) -> dict[str, Any]:
+    kind = "shrink" if removed else "expand"
+    return partition(number, at=at, kind=kind, removed=removed, added=added, ordinal=1, evidence=[])
+
+
+def isr_steps(root: Path, *asked: str) -> list[tuple[str, str]]:
+    steps = data(root, "broker", *asked)["steps"]
+    return [(step["at"][11:19], step["text"]) for step in steps if step["kind"] == "isr"]
+
+
+def test_a_broker_is_in_sync_again_only_where_it_was_before(tmp_path: Path) -> None:
+    """Broker 3 is in the ISR of pay-in-1 from its first state on; a reassignment brings it to pay-in-0 at 10:07."""
+    changes = [change(1, "10:06:30", [3], []), change(1, "10:07:00", [], [3]), change(0, "10:07:00", [], [3])]
+    last = {**tables()["partition_timeline"][3], "until": moment("10:07")}
+    then = state(0, 4, 2, 2, [2, 3], replicas=[2, 3], since="10:07:00", evidence=[])
+    others = [one for one in tables()["partition_timeline"] if one["partition"] == 1 or one["ordinal"] < 3]
+    root = night(tmp_path / "w", {"isr_changes": changes, "partition_timeline": [*others, last, then]})
+    assert isr_steps(root, "3", "--at", "10:07:05") == [
+        ("10:06:30", "pay-in-1 dropped broker 3"),
+        ("10:07:00", "pay-in-1 has broker 3 in sync again"),
+        ("10:07:00", "pay-in-0 took broker 3 into the ISR for the first time in these logs"),
+    ]
+
+
+def test_a_broker_that_is_back_in_sync_is_told_to_have_dropped_out(tmp_path: Path) -> None:
+    """Broker 1 is away from 10:05:00 to 10:06:00, and stops to fetch before: pay-in-0 drops it at 10:04:50. What
+    dropped it at 10:03:00 has another reason, as has what had it in sync before; pay-in-4 never has it back."""
+    away, *others = tables()["broker_timeline"]
+    back = {**away, "since": moment("10:06:00"), "until": None, "ended_by": None, "started_as": "returned"}
+    changes = [
+        change(0, "10:04:50", [1], []), change(0, "10:06:01", [], [1]),
+        change(1, "10:03:00", [1], []), change(1, "10:06:01", [], [1]),
+        change(2, "10:04:40", [1], []), change(2, "10:04:45", [], [1]),
+        change(4, "10:04:45", [1], []),
+    ]  # fmt: skip
+    states = [*tables()["partition_timeline"], state(1, 2, 1, 2, [1, 3], since="10:00:02", evidence=[])]
+    root = night(
+        tmp_path / "w",
+        {"broker_timeline": [away, back, *others], "isr_changes": changes, "partition_timeline": states},
+    )
+    assert isr_steps(root, "1", "--at", "10:05:30") == [
+        ("10:04:50", "pay-in-0 dropped broker 1"),
+        ("10:06:01", "2 partitions have broker 1 in sync again: pay-in-0, pay-in-1"),
+    ]
+
+
 def test_a_broker_that_a_new_controller_found_back_came_back(tmp_path: Path) -> None:
     """It had gone at 10:05; the controller that took over at 10:07 lists it among those that are there."""
     away, *others = tables()["broker_timeline"]

@@ -27,6 +27,10 @@ BROKER_TABLES = (
     "isr_changes", "log_dir_failures",
 )  # fmt: skip
 MARGIN = timedelta(seconds=5)
+FIRST_TIME = "into the ISR for the first time in these logs"
+"""Said of what a broker did not leave before, as a reassignment brought it there."""
+EARLY_DROP = timedelta(minutes=1)
+"""At most so long before an absence its broker may have dropped out of an ISR for it."""
 
 
 def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: int) -> Story:
@@ -43,6 +47,7 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
     absence = _absence_at(absences, outages, at)
     if absence is not None:
         since, until = absence["since"] - MARGIN, absence["until"] + MARGIN
+        since = _first_drop(opened, broker, since, until)
     else:
         since, until = (at or opened.last) - timedelta(minutes=1), (at or opened.last) + MARGIN
     steps = _steps(opened, broker, registered, outages, since, until)
@@ -61,6 +66,25 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
         opened.cluster, f"broker {broker}", answer, begin, end, at, [lane for lane in lanes if lane.stretches], shown,
         len(steps) - len(shown), others, list(_unknown(opened, registered, absence, at)), facts,
     )  # fmt: skip
+
+
+def _first_drop(opened: OpenedCluster, broker: int, since: datetime, until: datetime) -> datetime:
+    """When an absence began to show, at the latest at `since`: leaders may drop a broker that does not fetch any more
+    from the ISR before the controller misses it. Of the partitions that have it in sync again in this time."""
+    span = f"BETWEEN {time_literal(since - EARLY_DROP)} AND {time_literal(until)}"
+    changes = opened.table(
+        "isr_changes", f'(list_contains(removed, {broker}) OR list_contains(added, {broker})) AND "at" {span}', '"at"'
+    )
+    first, dropped_at = since, dict[tuple[str, int, int], datetime]()
+    for row in changes:
+        key = _key(row)
+        if broker in row["removed"]:
+            dropped_at[key] = row["at"]
+        elif row["at"] >= since:
+            first = min(first, dropped_at.pop(key, since))
+        else:
+            dropped_at.pop(key, None)
+    return first
 
 
 def _is_replica(opened: OpenedCluster, broker: int) -> bool:
@@ -109,7 +133,10 @@ def _steps(
         "elections", f'previous_leader = {broker} AND succeeded AND leader <> {broker} AND "at" {span}', '"at", topic'
     )
     changes = opened.table("isr_changes", f'list_contains(removed, {broker}) AND "at" {span}', '"at", topic')
-    back = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
+    added = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
+    firsts = _first_in_sync(opened, broker)
+    back = [row for row in added if firsts.get(_key(row), row["at"]) < row["at"]]
+    first = [row for row in added if row not in back]
     lost = [row for row in outages if since <= row["since"] <= until]
     steps = [
         *comings_and_goings(registered),
@@ -118,8 +145,22 @@ def _steps(
         *_gathered(elections, "at", "got another leader", "got another leader", 30, "election"),
         *_gathered(changes, "at", f"dropped broker {broker} from the ISR", f"dropped broker {broker}", 40, "isr"),
         *_gathered(back, "at", f"have broker {broker} in sync again", f"has broker {broker} in sync again", 50, "isr"),
+        *_gathered(first, "at", f"took broker {broker} {FIRST_TIME}", f"took broker {broker} {FIRST_TIME}", 51, "isr"),
     ]
     return sorted((s for s in steps if since <= s.at <= until), key=lambda step: (step.at, step.rank, step.text))
+
+
+def _key(row: Row) -> tuple[str, int, int]:
+    return row["topic"], row["partition"], row["incarnation"]
+
+
+def _first_in_sync(opened: OpenedCluster, broker: int) -> dict[tuple[str, int, int], datetime]:
+    """By partition since when a broker is first seen in its ISR."""
+    rows = opened.rows(
+        f"SELECT topic, partition, incarnation, min(since) AS since FROM partition_timeline"
+        f" WHERE list_contains(isr, {broker}) GROUP BY ALL"
+    )
+    return {_key(row): row["since"] for row in rows}
 
 
 def _gathered(rows: Sequence[Row], time: str, verb: str, verb_of_one: str, rank: int, kind: str) -> Iterator[Step]:

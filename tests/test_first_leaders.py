@@ -123,6 +123,11 @@ def test_outages_names_those_that_waited(warehouse: Path) -> None:
     assert [one["partition"] for one in data(warehouse, "outages", "--since", "10:08")["waits_for_first_leader"]] == [3]
 
 
+def test_partitions_that_only_waited_are_among_those_that_can_be_asked_about(warehouse: Path) -> None:
+    result = CliRunner().invoke(main, ["why", "pay-in-9", "--warehouse", str(warehouse)])
+    assert result.stderr == "kafka-rewind: Topic pay-in has no partition 9 in the logs; it has 0, 1, 2, 3, 4.\n"
+
+
 def test_a_new_partition_whose_topic_was_deleted_before_it_was_led(tmp_path: Path) -> None:
     """Created with its topic at 10:05, 2 s before the election that failed; deleted at 10:05:30."""
     topic = row(topic="pay-in", incarnation=0, since="10:05:00", until="10:05:30", partitions=1)

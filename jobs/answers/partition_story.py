@@ -94,12 +94,18 @@ def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> Partit
     )
 
 
+def partitions_of(opened: OpenedCluster, topic: str) -> list[int]:
+    """The partitions of a topic that have a story: states, or elections that failed before the first one."""
+    rows = opened.rows(
+        f"""SELECT partition FROM partition_timeline WHERE topic = {literal(topic)}
+        UNION SELECT partition FROM elections WHERE topic = {literal(topic)} ORDER BY 1"""
+    )
+    return [row["partition"] for row in rows]
+
+
 def _no_such_partition(opened: OpenedCluster, topic: str, partition: int, is_topic: bool) -> str:
-    known = opened.rows(f"SELECT DISTINCT partition FROM partition_timeline WHERE topic = {literal(topic)} ORDER BY 1")
-    if known:
-        return (
-            f"Topic {topic} has no partition {partition} in the logs; it has {listed(r['partition'] for r in known)}."
-        )
+    if known := partitions_of(opened, topic):
+        return f"Topic {topic} has no partition {partition} in the logs; it has {listed(known)}."
     if is_topic:
         return f"The logs show no state of {topic}-{partition}, though the topic was there."
     names = [row["topic"] for row in opened.rows("SELECT DISTINCT topic FROM partition_timeline ORDER BY 1")]

@@ -123,6 +123,13 @@ def test_outages_names_those_that_waited(warehouse: Path) -> None:
     assert [one["partition"] for one in data(warehouse, "outages", "--since", "10:08")["waits_for_first_leader"]] == [3]
 
 
+def test_the_report_names_them_too(warehouse: Path, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    result = CliRunner().invoke(main, ["report", "-o", str(page), "--warehouse", str(warehouse)])
+    assert result.exit_code == 0, result.output
+    assert "3 new partitions waited for their first leader: pay-in-3 for at least 1 min" in page.read_text("utf-8")
+
+
 def test_partitions_that_only_waited_are_among_those_that_can_be_asked_about(warehouse: Path) -> None:
     result = CliRunner().invoke(main, ["why", "pay-in-9", "--warehouse", str(warehouse)])
     assert result.stderr == "kafka-rewind: Topic pay-in has no partition 9 in the logs; it has 0, 1, 2, 3, 4.\n"

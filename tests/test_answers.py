@@ -15,7 +15,6 @@ from jobs.cli import main
 from jobs.nightly.published_summary import summaries_in
 from jobs.settings import Settings
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
-from tests.conftest import instant
 from tests.delta_warehouse import Rows
 
 
@@ -132,7 +131,7 @@ LENGTHS: dict[
 def test_how_long_outages_of_a_group_were(case: str) -> None:
     lengths, expected = LENGTHS[case]
     rows = [
-        {"at_least_ms": least, "at_most_ms": most, "duration_ms": known, "ended_before": instant("10:09:00")}
+        partition(0, since="10:05", ended_before="10:09", at_least_ms=least, at_most_ms=most, duration_ms=known)
         for least, most, known in lengths
     ]
     assert group_length(OutageGroup(rows)) == expected
@@ -161,6 +160,19 @@ def test_the_problem_child_comes_first(warehouse: Path) -> None:
         (1, 0, "gone"), (2, 1, "alive"), (3, 0, "alive"),
     ]  # fmt: skip
     assert "Which broker is behind 1 outage: they count for none." in answer["cannot_be_told"]
+
+
+def test_the_longest_outage_of_a_broker_is_the_same_each_time(tmp_path: Path) -> None:
+    """Of three of 5 s, two of which began first; it is open still."""
+    outages = [
+        partition(
+            number, since=since, at_least_ms=5000, cause="fenced", cause_broker=1, failed_elections=0, evidence=[]
+        )
+        for number, since in ((0, "10:05:01"), (2, "10:05:00"), (1, "10:05:00"))
+    ]
+    root = night(tmp_path / "w", {"offline_partitions": outages})
+    assert "the longest of pay-in-1 for at least 5.0 s" in data(root, "brokers")["answer"]
+    assert "the longest of pay-in-1 for at least 5.0 s" in data(root, "outages")["answer"]
 
 
 def test_availability_counts_partition_time(warehouse: Path) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 
-from jobs.answers.partition_steps import PartitionRows, partition_lanes, steps_of
+from jobs.answers.partition_steps import PartitionRows, steps_of
+from jobs.answers.story_lanes import partition_lanes
 from jobs.findings.last_brokers import to_last_brokers
 from jobs.findings.outages import to_outages
 from schemas.findings import ELECTIONS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 from jobs.answers.lanes import NONE, Lane, Stretch, lane_text
 from jobs.answers.opened import LogLine
 from jobs.answers.partition_steps import process_steps
-from jobs.answers.story import Step, Story, story_text
+from jobs.answers.story import Step, Story, story_text, with_nearest_lines
 from jobs.answers.truncations import real_truncations
 from jobs.cli import main
 from tests.answers_warehouse import SERVER, STATE, moment, night, partition, proof, row, state, tables
@@ -123,6 +124,97 @@ def test_a_failed_election_that_takes_no_leader_away_says_what_it_was_for(strate
     assert [step["text"] for step in story["steps"] if step["kind"] == "failed_election"] == [FAILED[strategy]]
 
 
+PREFERRED = {  # time of the election, leader before by its row -> what is said; the outage begins at 10:05:00.020
+    ("10:04:30", None): "preferred election failed, the leader stays",
+    ("10:04:30", 1): "preferred election failed, the leader stays",
+    ("10:05:30", -1): "preferred election failed, there is still no leader",
+    ("10:05:30", None): "preferred election failed, there is still no leader",
+    ("10:05:30", 1): "preferred election failed, there is still no leader",
+    ("10:06:00", 2): "preferred election failed, the leader stays",
+}
+
+
+@pytest.mark.parametrize(("at", "leader"), PREFERRED)
+def test_the_leader_stays_only_if_there_is_one(at: str, leader: int | None, tmp_path: Path) -> None:
+    known = {**tables()["elections"][0], "strategy": "preferred", "live_brokers": None}
+    root = night(tmp_path / "w", {"elections": [{**known, "at": moment(at), "previous_leader": leader}]})
+    steps = data(root, "pay-in-0", "--at", "10:05:30")["steps"]
+    assert [step["text"] for step in steps if step["kind"] == "failed_election"] == [PREFERRED[at, leader]]
+
+
+def test_a_leader_that_no_line_shows_is_not_said_to_stay(tmp_path: Path) -> None:
+    unknown = partition(7, at="10:02", succeeded=False, strategy="preferred", evidence=[])
+    states = [state(7, 0, 1, 0, [1], since="10:02:01", evidence=[])]
+    root = night(tmp_path / "w", {"elections": [unknown], "partition_timeline": states})
+    steps = data(root, "pay-in-7")["steps"]
+    assert [step["text"] for step in steps if step["kind"] == "failed_election"] == ["preferred election failed"]
+
+
+def test_an_outage_with_many_leader_epochs_is_told_from_its_begin_to_its_end(tmp_path: Path) -> None:
+    """A new controller each second writes a leader epoch without a leader, 40 times; then broker 2 is elected."""
+    before, after = tables()["partition_timeline"][:3], tables()["partition_timeline"][3]
+    still = [
+        state(0, 3 + number, -1, 2 + number, [1], since=f"10:05:{number + 10}", availability="Offline", evidence=[])
+        for number in range(40)
+    ]
+    elected = {**after, "ordinal": 43, "leader_epoch": 42}
+    root = night(tmp_path / "w", {"partition_timeline": [*before, *still, elected]})
+    story = data(root, "pay-in-0", "--at", "10:05:30")
+    texts = [step["text"] for step in story["steps"]]
+    assert "NO LEADER: broker 1 led until then, broker 1 failed; ISR 1" in texts
+    assert "still no leader in 40 new leader epochs until 10:05:49.000; ISR 1" in texts
+    assert texts[-2].startswith("broker 2 became leader, leader epoch 42")
+    whole = data(root, "pay-in-0", "--at", "10:05:30", "--all")
+    assert len(whole["steps"]) == len(story["steps"]) + story["steps_left_out"]
+    assert "still no leader (leader epoch 2); ISR 1" in [step["text"] for step in whole["steps"]]
+
+
+def test_the_term_of_a_controller_that_was_asked_for_is_told(tmp_path: Path) -> None:
+    """Sixty terms of a tenth of a second each; the moment is in the last one."""
+    known = tables()["controller_timeline"][0]
+    times = [f"10:05:0{tenth // 10}.{tenth % 10}" for tenth in range(61)]
+    terms = [
+        {**known, "controller_epoch": number + 1, "since": moment(since), "until": moment(until),
+         "ended_by": "resigned", "active_since": None, "failover_ms": None, "resignation": []}
+        for number, (since, until) in enumerate(pairwise(times))
+    ]  # fmt: skip
+    story = data(night(tmp_path / "w", {"controller_timeline": terms}), "controller", "--at", "10:05:05.950")
+    texts = [step["text"] for step in story["steps"]]
+    assert (len(texts), texts[-2:]) == (30, ["controller 3 took over, controller epoch 60", "controller 3 resigned"])
+    assert "broker 1 gone: session with ZooKeeper expired" not in texts  # it is no controller
+    others = [other["text"].partition(",")[0] for other in story["others"]]
+    assert others == ["controller 3"] * 7 + ["52 more terms"]  # eight around it, one of which is the one told of
+    story = data(night(tmp_path / "few", {"controller_timeline": terms[:8]}), "controller")
+    assert [other["text"].split(", ")[1] for other in story["others"]] == [f"epoch {number}" for number in range(1, 9)]
+
+
+def test_of_a_quorum_its_own_nodes_are_told_of_and_how_they_crashed(tmp_path: Path) -> None:
+    """Broker 1 is stopped, too, which is none of the controllers; nodes 3 and 4 have controller.logs of their own."""
+    known = tables()
+    term = {**known["controller_timeline"][0], "mode": "kraft"}
+    own = {**known["log_files"][1], "role": "controller", "kind": "controller"}
+    files = [known["log_files"][2], *({**own, "file_id": f"own{node}", "node_ids": [node]} for node in (3, 4))]
+    events = [
+        row(file_id=f"own{node}", line=9, byte_offset=9, node_id=node, at="10:00:02", level="INFO", logger="l",
+            event_type="process_signalled", message="m", fields=[])
+        for node in (1, 3, 4)
+    ]  # fmt: skip
+    crash = {**CRASH, "title": "Controller 4 crashed, back after 2.0 s", "root_cause": "controller_crash",
+             "root_broker": 4, "since": moment("10:00:04"), "evidence": proof((STATE, 10))}  # fmt: skip
+    root = night(
+        tmp_path / "w",
+        {"controller_timeline": [term], "log_files": files, "events": events, "incidents": [crash]},
+    )
+    steps = data(root, "controller", "--at", "10:00:01")["steps"]
+    assert [(step["at"][14:19], step["text"]) for step in steps] == [
+        ("00:00", "controller 3 took over, controller epoch 1, ready after 100 ms"),
+        ("00:02", "node 3 received a signal"),
+        ("00:02", "node 4 received a signal"),
+        ("00:04", "controller 4 crashed, back after 2.0 s"),
+    ]
+    assert "controller 4 crashed, back after 2.0 s" in [step["text"] for step in data(root, "controller")["steps"]]
+
+
 def test_a_broker(warehouse: Path) -> None:
     story = data(warehouse, "broker", "1")
     assert story["answer"] == (
@@ -131,6 +223,83 @@ def test_a_broker(warehouse: Path) -> None:
     )
     assert "pay-in-0 lost its leader; broker 1 failed" in [step["text"] for step in story["steps"]]
     assert data(warehouse, "broker", "2")["answer"] == "Broker 2 was never seen away in these logs."
+
+
+def test_of_the_outages_of_a_broker_the_first_of_the_longest_is_named(tmp_path: Path) -> None:
+    """Of 5 s each, but of the last only that is sure, and the names and rows are in another order than the times."""
+
+    def lost(number: int, since: str, **values: Any) -> dict[str, Any]:
+        return partition(number, since=since, at_least_ms=5000, cause="broker_failure", cause_broker=1, evidence=[],
+                         failed_elections=0, **values)  # fmt: skip
+
+    ended = [
+        lost(number, since, until=since, ended_before=since, duration_ms=5000)
+        for number, since in ((3, "10:05:02"), (2, "10:05:01"), (1, "10:05:01"), (0, "10:05:02"))
+    ]
+    for outages, expected in (
+        (ended, "4 partitions had no leader, pay-in-1 for 5.0 s."),
+        ([lost(3, "10:05:00"), *ended], "4 partitions had no leader, pay-in-3 for at least 5.0 s."),
+    ):
+        root = night(tmp_path / str(len(outages)), {"offline_partitions": outages})
+        assert data(root, "broker", "1")["answer"].endswith(expected)
+
+
+def change(number: int, at: str, removed: list[int], added: list[int]) -> dict[str, Any]:
+    kind = "shrink" if removed else "expand"
+    return partition(number, at=at, kind=kind, removed=removed, added=added, ordinal=1, evidence=[])
+
+
+def isr_steps(root: Path, *asked: str) -> list[tuple[str, str]]:
+    steps = data(root, "broker", *asked)["steps"]
+    return [(step["at"][11:19], step["text"]) for step in steps if step["kind"] == "isr"]
+
+
+def test_a_broker_is_in_sync_again_only_where_it_was_before(tmp_path: Path) -> None:
+    """Broker 3 is in the ISR of pay-in-1 from its first state on; a reassignment brings it to pay-in-0 at 10:07."""
+    changes = [change(1, "10:06:30", [3], []), change(1, "10:07:00", [], [3]), change(0, "10:07:00", [], [3])]
+    last = {**tables()["partition_timeline"][3], "until": moment("10:07")}
+    then = state(0, 4, 2, 2, [2, 3], replicas=[2, 3], since="10:07:00", evidence=[])
+    others = [one for one in tables()["partition_timeline"] if one["partition"] == 1 or one["ordinal"] < 3]
+    root = night(tmp_path / "w", {"isr_changes": changes, "partition_timeline": [*others, last, then]})
+    assert isr_steps(root, "3", "--at", "10:07:05") == [
+        ("10:06:30", "pay-in-1 dropped broker 3"),
+        ("10:07:00", "pay-in-1 has broker 3 in sync again"),
+        ("10:07:00", "pay-in-0 took broker 3 into the ISR for the first time in these logs"),
+    ]
+
+
+def test_a_broker_that_is_back_in_sync_is_told_to_have_dropped_out(tmp_path: Path) -> None:
+    """Broker 1 is away from 10:05:00 to 10:06:00, and stops to fetch before: pay-in-0 drops it at 10:04:50. What
+    dropped it at 10:03:00 has another reason, as has what had it in sync before; pay-in-4 never has it back."""
+    away, *others = tables()["broker_timeline"]
+    back = {**away, "since": moment("10:06:00"), "until": None, "ended_by": None, "started_as": "returned"}
+    changes = [
+        change(0, "10:04:50", [1], []), change(0, "10:06:01", [], [1]),
+        change(1, "10:03:00", [1], []), change(1, "10:06:01", [], [1]),
+        change(2, "10:04:40", [1], []), change(2, "10:04:45", [], [1]),
+        change(4, "10:04:45", [1], []),
+    ]  # fmt: skip
+    states = [*tables()["partition_timeline"], state(1, 2, 1, 2, [1, 3], since="10:00:02", evidence=[])]
+    root = night(
+        tmp_path / "w",
+        {"broker_timeline": [away, back, *others], "isr_changes": changes, "partition_timeline": states},
+    )
+    assert isr_steps(root, "1", "--at", "10:05:30") == [
+        ("10:04:50", "pay-in-0 dropped broker 1"),
+        ("10:06:01", "2 partitions have broker 1 in sync again: pay-in-0, pay-in-1"),
+    ]
+
+
+def test_a_broker_that_a_new_controller_found_back_came_back(tmp_path: Path) -> None:
+    """It had gone at 10:05; the controller that took over at 10:07 lists it among those that are there."""
+    away, *others = tables()["broker_timeline"]
+    back = {**away, "since": moment("10:07"), "until": None, "ended_by": None, "evidence": proof((STATE, 42))}
+    root = night(tmp_path / "w", {"broker_timeline": [back, away, *others]})
+    steps = data(root, "broker", "1")["steps"]
+    assert [(step["at"][11:19], step["text"], step["lines"][0]["place"][-2:]) for step in steps[-1:]] == [
+        ("10:07:00", "broker 1 came back", "42")
+    ]
+    assert not [step for step in data(root, "broker", "2")["steps"] if "came" in step["text"]]
 
 
 CRASH = row(
@@ -164,6 +333,37 @@ def test_the_line_of_an_inferred_state_is_the_one_of_its_time(tmp_path: Path) ->
     assert "broker-3/state-change.log:50  pay-in-1 has leader -1" in why(root, "pay-in-1")
     steps = data(root, "pay-in-1")["steps"]
     assert [line["place"][-2:] for line in steps[-1]["lines"]] == ["10", "50"]
+
+
+def test_the_line_of_a_change_of_an_isr_is_the_one_of_its_time(tmp_path: Path) -> None:
+    """Its evidence begins with the state before, in which broker 2 was in sync, and ends with a later one."""
+    changes = [{**tables()["isr_changes"][0], "evidence": proof((STATE, 10), (SERVER, 20), (STATE, 41))}]
+    root = night(tmp_path / "w", {"isr_changes": changes})
+    (step,) = [step for step in data(root, "broker", "2", "--at", "10:04:30")["steps"] if step["kind"] == "isr"]
+    assert step["text"] == "pay-in-0 dropped broker 2"
+    assert [line["place"] for line in step["lines"]] == ["broker-1/server.log:20"]
+
+
+NEAREST = {  # times of the lines 0, 1, ... of a step of 10:00:01; None: not known -> those that are told, at most two
+    ("10:00:01", "10:00:01.500"): [0, 1],
+    ("09:58:00", "10:00:00.900", "10:00:01.050"): [1, 2],
+    ("10:00:01.100", "10:00:00.900", "10:00:00.901"): [1, 2],
+    ("10:00:01.100", "10:00:00.900", "10:00:01.100"): [0, 1],
+    (None, "10:00:01", "10:00:09"): [1, 2],
+    (None, "10:00:01"): [0, 1],
+    (): [],
+}
+
+
+@pytest.mark.parametrize("times", NEAREST, ids=str)
+def test_of_many_lines_those_nearest_to_a_step_are_told(times: tuple[str | None, ...]) -> None:
+    places = [(STATE, number) for number in range(len(times))]
+    lines = {
+        place: LogLine(f"state-change.log:{place[1]}", moment(at) if at else None, "INFO", "m")
+        for place, at in zip(places, times, strict=True)
+    }
+    step = with_nearest_lines(Step(moment("10:00:01"), "NO LEADER", tuple(places), most_lines=2), lines)
+    assert [line for _, line in step.lines] == NEAREST[times]
 
 
 def test_a_cause_and_the_line_that_shows_it_are_one_step(tmp_path: Path) -> None:

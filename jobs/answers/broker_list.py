@@ -9,10 +9,10 @@ from typing import Any
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.outages import is_deletion
+from jobs.answers.outages import is_deletion, longest
 from jobs.answers.words import ENDS, brokers_in_words, was_or_were
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import duration, plural
+from jobs.nightly.wording import duration, outage_length, plural
 from jobs.nightly.words import name_of
 
 BROKER_LIST_TABLES = (
@@ -57,7 +57,7 @@ def _sentence(brokers: Sequence[Row]) -> str:
         parts.append(
             f"{plural(worst['outages'], 'outage')} because of it, "
             f"{duration(worst['leaderless_ms'])} of partition time, "
-            f"the longest of {worst['worst_partition']} for {duration(worst['worst_ms'])}"
+            f"the longest of {worst['worst_partition']} for {worst['worst_length']}"
         )
     if worst["left_isr"]:
         parts.append(f"out of an ISR {plural(worst['left_isr'], 'time')}")
@@ -104,7 +104,7 @@ def _facts(broker: int, spans: Sequence[Row], outages: Sequence[Row], logs_end: 
         if row["until"] is not None:
             back = spans[number + 1]["since"] if number + 1 < len(spans) else logs_end
             away_ms += max(0, int((back - row["until"]).total_seconds() * 1000))
-    worst = max(outages, key=lambda row: row["at_least_ms"] or 0, default=None)
+    worst = longest(outages) if outages else None
     last = ended[-1] if ended else None
     return {
         "broker": broker,
@@ -119,6 +119,7 @@ def _facts(broker: int, spans: Sequence[Row], outages: Sequence[Row], logs_end: 
         "leaderless_ms": sum(row["at_least_ms"] or 0 for row in outages),
         "worst_partition": name_of(worst) if worst else None,
         "worst_ms": worst["at_least_ms"] if worst else None,
+        "worst_length": outage_length(worst) if worst else None,
     }
 
 

@@ -7,13 +7,16 @@ from datetime import datetime, timedelta
 
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.lanes import NONE, Lane, Stretch
-from jobs.answers.opened import OpenedCluster, places
-from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, broker_lanes, controller_lane, process_steps
+from jobs.answers.opened import OpenedCluster, Place, places
+from jobs.answers.outages import longest
+from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, process_steps
 from jobs.answers.partition_steps import broker_steps as comings_and_goings
+from jobs.answers.selection import most_telling
 from jobs.answers.story import Step, Story
+from jobs.answers.story_lanes import broker_lanes, controller_lane
 from jobs.answers.words import ENDS, span_text
 from jobs.nightly.summary_facts import Row
-from jobs.nightly.wording import date_time, duration, first_proof, plural
+from jobs.nightly.wording import date_time, duration, outage_length, plural
 from jobs.nightly.words import cause_text, listed, name_of
 from jobs.read.create_views import literal, time_literal
 from udfs.describe.snapshot import iso
@@ -24,6 +27,10 @@ BROKER_TABLES = (
     "isr_changes", "log_dir_failures",
 )  # fmt: skip
 MARGIN = timedelta(seconds=5)
+FIRST_TIME = "into the ISR for the first time in these logs"
+"""Said of what a broker did not leave before, as a reassignment brought it there."""
+EARLY_DROP = timedelta(minutes=1)
+"""At most so long before an absence its broker may have dropped out of an ISR for it."""
 
 
 def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: int) -> Story:
@@ -40,10 +47,12 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
     absence = _absence_at(absences, outages, at)
     if absence is not None:
         since, until = absence["since"] - MARGIN, absence["until"] + MARGIN
+        since = _first_drop(opened, broker, since, until)
     else:
         since, until = (at or opened.last) - timedelta(minutes=1), (at or opened.last) + MARGIN
     steps = _steps(opened, broker, registered, outages, since, until)
-    shown = steps[:most]
+    kept = () if absence is None else (absence["since"], absence["until"])
+    shown = most_telling(steps, most, at, kept)
     begin, end = max(min([since, *(s.at for s in shown)]), opened.first), min(until, opened.last)
     during = [row for row in outages if since <= row["since"] <= until]
     lanes = [
@@ -57,6 +66,25 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
         opened.cluster, f"broker {broker}", answer, begin, end, at, [lane for lane in lanes if lane.stretches], shown,
         len(steps) - len(shown), others, list(_unknown(opened, registered, absence, at)), facts,
     )  # fmt: skip
+
+
+def _first_drop(opened: OpenedCluster, broker: int, since: datetime, until: datetime) -> datetime:
+    """When an absence began to show, at the latest at `since`: leaders may drop a broker that does not fetch any more
+    from the ISR before the controller misses it. Of the partitions that have it in sync again in this time."""
+    span = f"BETWEEN {time_literal(since - EARLY_DROP)} AND {time_literal(until)}"
+    changes = opened.table(
+        "isr_changes", f'(list_contains(removed, {broker}) OR list_contains(added, {broker})) AND "at" {span}', '"at"'
+    )
+    first, dropped_at = since, dict[tuple[str, int, int], datetime]()
+    for row in changes:
+        key = _key(row)
+        if broker in row["removed"]:
+            dropped_at[key] = row["at"]
+        elif row["at"] >= since:
+            first = min(first, dropped_at.pop(key, since))
+        else:
+            dropped_at.pop(key, None)
+    return first
 
 
 def _is_replica(opened: OpenedCluster, broker: int) -> bool:
@@ -105,7 +133,10 @@ def _steps(
         "elections", f'previous_leader = {broker} AND succeeded AND leader <> {broker} AND "at" {span}', '"at", topic'
     )
     changes = opened.table("isr_changes", f'list_contains(removed, {broker}) AND "at" {span}', '"at", topic')
-    back = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
+    added = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
+    firsts = _first_in_sync(opened, broker)
+    back = [row for row in added if firsts.get(_key(row), row["at"]) < row["at"]]
+    first = [row for row in added if row not in back]
     lost = [row for row in outages if since <= row["since"] <= until]
     steps = [
         *comings_and_goings(registered),
@@ -114,8 +145,22 @@ def _steps(
         *_gathered(elections, "at", "got another leader", "got another leader", 30, "election"),
         *_gathered(changes, "at", f"dropped broker {broker} from the ISR", f"dropped broker {broker}", 40, "isr"),
         *_gathered(back, "at", f"have broker {broker} in sync again", f"has broker {broker} in sync again", 50, "isr"),
+        *_gathered(first, "at", f"took broker {broker} {FIRST_TIME}", f"took broker {broker} {FIRST_TIME}", 51, "isr"),
     ]
     return sorted((s for s in steps if since <= s.at <= until), key=lambda step: (step.at, step.rank, step.text))
+
+
+def _key(row: Row) -> tuple[str, int, int]:
+    return row["topic"], row["partition"], row["incarnation"]
+
+
+def _first_in_sync(opened: OpenedCluster, broker: int) -> dict[tuple[str, int, int], datetime]:
+    """By partition since when a broker is first seen in its ISR."""
+    rows = opened.rows(
+        f"SELECT topic, partition, incarnation, min(since) AS since FROM partition_timeline"
+        f" WHERE list_contains(isr, {broker}) GROUP BY ALL"
+    )
+    return {_key(row): row["since"] for row in rows}
 
 
 def _gathered(rows: Sequence[Row], time: str, verb: str, verb_of_one: str, rank: int, kind: str) -> Iterator[Step]:
@@ -128,16 +173,16 @@ def _gathered(rows: Sequence[Row], time: str, verb: str, verb_of_one: str, rank:
             if len(group) > 1:
                 text = f"{plural(len(group), 'partition')} {verb}: {names}"
             cause = cause_text(group[0]) if "cause" in group[0] else None
-            yield Step(group[0][time], f"{text}; {cause}" if cause else text, places(_proof(group[0]), 1), rank, kind)
+            yield Step(group[0][time], f"{text}; {cause}" if cause else text, _proof(group[0]), rank, kind)
             group = []
         if row is not None:
             group.append(row)
 
 
-def _proof(row: Row) -> list[Row]:
-    """The line that proves a row best, if there is one."""
-    line = first_proof(row)
-    return [] if line is None else [line]
+def _proof(row: Row) -> tuple[Place, ...]:
+    """The lines of a row; of an outage those that also show its cause, if there are any."""
+    evidence, of_cause = row["evidence"] or (), row.get("cause_evidence") or ()
+    return places([line for line in evidence if line in of_cause] or evidence)
 
 
 def _outage_lane(outages: Sequence[Row], logs_end: datetime) -> list[Lane]:
@@ -164,10 +209,10 @@ def _answer(
     during = _during(outages, absence)
     cost = "no partition lost its leader for it"
     if during:
-        worst = max(during, key=lambda row: row["at_least_ms"] or 0)
+        worst = longest(during)
         cost = (
             f"{plural(len({name_of(row) for row in during}), 'partition')} had no leader, "
-            f"{name_of(worst)} for {duration(worst['at_least_ms'])}"
+            f"{name_of(worst)} for {outage_length(worst)}"
         )
     end = None if absence["is_open"] else absence["until"]
     at_least = "at least " if absence["is_open"] else ""

@@ -18,7 +18,7 @@ def controller_steps(terms: Iterable[Row]) -> Iterator[Step]:
         if row["failover_ms"] is not None:
             ready = f", ready after {duration(row['failover_ms'])}"
         text = f"controller {row['controller_id']} took over, controller epoch {row['controller_epoch']}{ready}"
-        yield Step(row["since"], text, places(row["evidence"], 1), 10, "controller")
+        yield Step(row["since"], text, places(row["evidence"]), 10, "controller")
         yield from _resignation(row)
 
 
@@ -33,7 +33,7 @@ def _resignation(term: Row) -> Iterator[Step]:
     if term["ended_by"] == "replaced":
         late = (resigned["at"] - term["until"]) // timedelta(milliseconds=1)
         text += f" from epoch {term['controller_epoch']}, {duration(late)} after the next one was elected"
-    yield Step(resigned["at"], text, places([resigned], 1), 9, "controller")
+    yield Step(resigned["at"], text, places([resigned]), 9, "controller")
 
 
 def resigned_step(term: Row) -> Row | None:
@@ -63,8 +63,8 @@ def failover_steps(terms: Iterable[Row]) -> Iterator[Step]:
             if words := FAILOVER_WORDS.get(step["step"]):
                 after = f", {duration((step['at'] - row['since']) // timedelta(milliseconds=1))} after its election"
                 text = f"controller {row['controller_id']} {words}{after}"
-                yield Step(step["at"], text, places([step], 1), 11, "controller")
+                yield Step(step["at"], text, places([step]), 11, "controller")
         for step in row.get("resignation") or ():
             if step["step"] == "resigning":
                 text = f"controller {row['controller_id']} began to resign"
-                yield Step(step["at"], text, places([step], 1), 8, "controller")
+                yield Step(step["at"], text, places([step]), 8, "controller")

@@ -9,11 +9,13 @@ from itertools import pairwise
 from jobs.answers.absences import ABSENCE_TABLES, registrations
 from jobs.answers.controller_steps import controller_steps, failover_steps, resigned_step
 from jobs.answers.lanes import NONE, Lane, Stretch
-from jobs.answers.opened import OpenedCluster
-from jobs.answers.partition_steps import broker_lanes, broker_steps, controller_lane, process_steps
+from jobs.answers.opened import OpenedCluster, places
+from jobs.answers.partition_steps import broker_steps, process_steps
+from jobs.answers.selection import most_telling
 from jobs.answers.story import Step, Story
+from jobs.answers.story_lanes import broker_lanes, controller_lane
 from jobs.answers.words import ENDS
-from jobs.nightly.summary_facts import Row
+from jobs.nightly.summary_facts import Row, node_roles
 from jobs.nightly.wording import date_time, duration, plural
 from jobs.nightly.words import listed, name_of
 from jobs.read.create_views import literal, time_literal
@@ -21,6 +23,8 @@ from udfs.describe.snapshot import iso
 
 CONTROLLER_TABLES = (*ABSENCE_TABLES, "events", "controller_timeline", "offline_partitions")
 MARGIN = timedelta(seconds=5)
+MOST_OTHERS = 8
+"""Terms that are listed, with the one that is asked about the ones around it."""
 LINES = {
     "zk_session_expired": "node {node}: its session with ZooKeeper expired",
     "raft_fetch_timeout": "node {node} heard nothing from the leader of the quorum",
@@ -33,6 +37,8 @@ LINES = {
     "kraft_event_failed_renounce": "node {node} gave up being controller after an error",
 }
 """By event type of records about controllers."""
+WEIGHTS = {"cause": 0, "broker": 0, "process": 0, "controller": 1}
+"""By kind of step, the lower the more it tells: why controllers change before how they do."""
 
 
 def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> Story:
@@ -47,6 +53,7 @@ def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> S
         since, until = opened.first, opened.last
     since, until = max(since, opened.first), min(until, opened.last)
     steps = _steps(opened, terms, since, until, with_lines=change is not None)
+    shown = steps[:most] if change is None else most_telling(steps, most, change["since"], _turns(change), WEIGHTS)
     brokers = registrations(opened)
     controllers = {row["controller_id"] for row in terms}
     outages = opened.table("offline_partitions", order="since, topic, partition")
@@ -66,12 +73,18 @@ def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> S
         until,
         at,
         [lane for lane in lanes if lane.stretches],
-        steps[:most],
-        max(len(steps) - most, 0),
+        shown,
+        len(steps) - len(shown),
         list(_others(opened, terms, change)),
         list(_unknown(opened, terms, outages, since, until)),
         {"terms": len(terms)},
     )
+
+
+def _turns(term: Row) -> set[datetime]:
+    """When what the controller of a term did to take office was."""
+    times = [term["since"], term["active_since"], *(step["at"] for step in term.get("steps") or ())]
+    return {time for time in times if time is not None}
 
 
 def _change_at(terms: Sequence[Row], at: datetime | None) -> Row | None:
@@ -85,18 +98,40 @@ def _steps(
     opened: OpenedCluster, terms: Sequence[Row], since: datetime, until: datetime, *, with_lines: bool
 ) -> list[Step]:
     """Changes of controllers in a time; around one change also what nodes wrote about it."""
-    steps = [*controller_steps(terms)]
+    steps = [*controller_steps(terms), *_crashes(opened)]
     controllers = {row["controller_id"] for row in terms}
     brokers = registrations(opened)
     steps += broker_steps(row for row in brokers if row["broker"] in controllers)
     if with_lines:
+        reigning = {row["controller_id"] for row in _terms_in(terms, since, until)}
+        nodes = ", ".join(map(str, sorted(reigning | _quorum(opened)))) or "NULL"
         kinds = ", ".join(map(literal, LINES))
         events = opened.rows(
             f'SELECT event_type, node_id, broker_id, "at", file_id, line FROM events WHERE event_type IN ({kinds})'
-            f' AND "at" BETWEEN {time_literal(since)} AND {time_literal(until)} ORDER BY "at", file_id, line'
+            f' AND node_id IN ({nodes}) AND "at" BETWEEN {time_literal(since)} AND {time_literal(until)}'
+            ' ORDER BY "at", file_id, line'
         )
         steps += [*process_steps(events, LINES), *failover_steps(terms)]
     return sorted((s for s in steps if since <= s.at <= until), key=lambda step: (step.at, step.rank, step.text))
+
+
+def _quorum(opened: OpenedCluster) -> set[int]:
+    """The nodes of KRaft's quorum, as far as they have a log of their own as controllers; of ZooKeeper any broker may
+    become controller, which makes it none."""
+    if not opened.table("controller_timeline", "mode = 'kraft'"):
+        return set()
+    return {node for node, role in node_roles(opened.streams).items() if role == "controller"}
+
+
+def _crashes(opened: OpenedCluster) -> Iterator[Step]:
+    """Crashes of controllers that are no brokers: their own logs show them as they start anew."""
+    for row in opened.table("incidents", "root_cause = 'controller_crash'", "since"):
+        text = f"{row['title'][:1].lower()}{row['title'][1:]}"
+        yield Step(row["since"], text, places(row["evidence"]), 2, "cause")
+
+
+def _terms_in(terms: Sequence[Row], since: datetime, until: datetime) -> list[Row]:
+    return [row for row in terms if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
 
 
 def _answer(opened: OpenedCluster, terms: Sequence[Row], at: datetime | None) -> str:
@@ -143,7 +178,9 @@ def _gaps(terms: Sequence[Row]) -> Iterator[int]:
 
 
 def _others(opened: OpenedCluster, terms: Sequence[Row], shown: Row | None) -> Iterator[tuple[str, str]]:
-    for row in terms[-8:]:
+    number = len(terms) if shown is None else terms.index(shown) + MOST_OTHERS // 2
+    last = min(max(number, MOST_OTHERS), len(terms))
+    for row in terms[max(last - MOST_OTHERS, 0) : last]:
         if row is not shown and len(terms) > 1:
             end = f"to {date_time(row['until'])}" if row["until"] else "to the end of the logs"
             how = f", {ENDS.get(row['ended_by'], row['ended_by'])}" if row["ended_by"] else ""
@@ -154,6 +191,9 @@ def _others(opened: OpenedCluster, terms: Sequence[Row], shown: Row | None) -> I
                 f"{term}, {date_time(row['since'])} {end}{how}",
                 opened.command(f"why controller --at {iso(row['since'])}"),
             )
+    if (rest := len(terms) - MOST_OTHERS) > 0:
+        query = "SELECT controller_id, controller_epoch, since, until, ended_by FROM controller_timeline ORDER BY since"
+        yield f"{plural(rest, 'more term')}", opened.command(f'sql "{query}"')
 
 
 def _unknown(
@@ -161,7 +201,7 @@ def _unknown(
 ) -> Iterator[str]:
     if not any(span.kind == "controller" for span in opened.coverage):
         yield "Most of it: there is no controller log."
-    terms = [row for row in terms if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
+    terms = _terms_in(terms, since, until)
     never_ready = [row for row in terms if row["active_since"] is None]
     if never_ready:
         epochs = listed(row["controller_epoch"] for row in never_ready)

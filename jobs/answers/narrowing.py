@@ -29,15 +29,16 @@ class Narrowing:
         """Of rows with `since` and `ended_before`, in SQL: those of which some part is asked for."""
         begin = "" if self.until is None else f" AND since <= {time_literal(self.until)}"
         end = "" if self.since is None else f" AND coalesce(ended_before >= {time_literal(self.since)}, true)"
-        return f"{self._of_topics()}{begin}{end}"
+        return f"{self.of_topics()}{begin}{end}"
 
     def within(self) -> str:
         """Of rows with `at`, in SQL: those that are asked for."""
         begin = "" if self.since is None else f' AND "at" >= {time_literal(self.since)}'
         end = "" if self.until is None else f' AND "at" <= {time_literal(self.until)}'
-        return f"{self._of_topics()}{begin}{end}"
+        return f"{self.of_topics()}{begin}{end}"
 
-    def _of_topics(self) -> str:
+    def of_topics(self) -> str:
+        """Of rows with `topic`, in SQL: those of the topics that are asked for."""
         return "true" if self.topic is None else f"topic IN ({', '.join(map(literal, sorted(self.topics)))})"
 
     def span(self, opened: OpenedCluster) -> str:

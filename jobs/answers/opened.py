@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.nightly.summary_facts import Row, node_roles
 from jobs.nightly.wording import Names
-from jobs.read.create_views import literal, rows
+from jobs.read.create_views import identifier, literal, rows
 from jobs.read.views import open_views, the_cluster
 from schemas.tables import BY_NAME
 from udfs.logs.coverage import CoverageSpan, coverage_gaps_at
@@ -47,10 +47,11 @@ class OpenedCluster:
         return table in BY_NAME and table in self.published
 
     def table(self, name: str, condition: str = "true", order: str = "") -> list[dict[str, Any]]:
-        """Rows of a table that meet a condition; none if the warehouse lacks it."""
+        """Rows of a table that meet a condition, in an order, ties by its key; none if the warehouse lacks it."""
         if not self.has(name):
             return []
-        return self.rows(f"FROM {name} WHERE {condition}{f' ORDER BY {order}' if order else ''}")
+        orders = [*([order] if order else []), *map(identifier, BY_NAME[name].key)]
+        return self.rows(f"FROM {name} WHERE {condition} ORDER BY {', '.join(orders)}")
 
     @property
     def first(self) -> datetime:
@@ -89,7 +90,7 @@ def open_cluster(
     with open_views(root, cluster=cluster, only={*tables, *ALWAYS}, naive=True, engine=engine) as views:
         name = the_cluster(views, cluster)
         streams = rows(views, "FROM log_files ORDER BY path, file_id")
-        spans = rows(views, f"SELECT {', '.join(CoverageSpan._fields)} FROM log_coverage")
+        spans = rows(views, f"SELECT {', '.join(CoverageSpan._fields)} FROM log_coverage ORDER BY ALL")
         coverage = [CoverageSpan(**span) for span in spans]
         yield OpenedCluster(root, name, views, streams, coverage, _published(views), cluster is not None)
 
@@ -122,9 +123,9 @@ Place = tuple[str, int]
 """Stream and line."""
 
 
-def places(evidence: Iterable[Row] | None, most: int = 2) -> tuple[Place, ...]:
-    """The first lines of a row's evidence."""
-    return tuple((line["file_id"], line["line"]) for line in list(evidence or ())[:most])
+def places(evidence: Iterable[Row] | None) -> tuple[Place, ...]:
+    """The lines of a row's evidence."""
+    return tuple((line["file_id"], line["line"]) for line in evidence or ())
 
 
 def log_lines(opened: OpenedCluster, wanted: Collection[Place]) -> dict[Place, LogLine]:

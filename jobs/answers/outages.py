@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from jobs.answers.first_leaders import FIRST_LEADER_TABLES, first_leader_waits, wait_data, waits_sentence
 from jobs.answers.listing import Listing
 from jobs.answers.narrowing import ALL, Narrowing
 from jobs.answers.opened import OpenedCluster
@@ -17,7 +18,7 @@ from jobs.nightly.words import cause_text, healer_text, listed, name_of
 
 MISSING_FACTS_TABLES = ("control_requests", "controller_timeline")
 """Tables that `missing_facts` reads."""
-OUTAGE_TABLES = ("offline_partitions", *MISSING_FACTS_TABLES)
+OUTAGE_TABLES = ("offline_partitions", *MISSING_FACTS_TABLES, *FIRST_LEADER_TABLES)
 TOGETHER = timedelta(seconds=5)
 """Partitions that lost their leader with one cause at most so long after each other went down together."""
 
@@ -30,8 +31,8 @@ class OutageGroup:
 
     @property
     def worst(self) -> Row:
-        """The longest, or one that is still open."""
-        return max(self.outages, key=lambda row: (is_open(row), row["at_least_ms"] or 0))
+        """The longest of those that are still open, else of all."""
+        return longest([row for row in self.outages if is_open(row)] or self.outages)
 
     @property
     def is_open(self) -> bool:
@@ -77,6 +78,11 @@ def _cause_key(row: Row) -> tuple[object, ...]:
     return row["cause"], row["cause_broker"], row["last_leader"] if row["cause"] is None else None
 
 
+def longest(outages: Iterable[Row]) -> Row:
+    """The outage that surely was the longest, of several the first one, of these by name. There must be one."""
+    return min(outages, key=lambda row: (-(row["at_least_ms"] or 0), row["since"], row["topic"], row["partition"]))
+
+
 def is_open(row: Row) -> bool:
     """Whether a partition is without a leader when the logs end; nobody knows that of one whose topic is deleted."""
     return row["ended_before"] is None and row["healed_by"] is None
@@ -96,8 +102,13 @@ def outages_answer(opened: OpenedCluster, *, all_rows: bool, asked: Narrowing = 
     if without := sum(row["cause"] is None and not is_deletion(row) for group in groups for row in group.outages):
         unknown.append(f"The cause of {plural(without, 'outage')}.")
     lines = [line for group in groups for line in group_lines(opened, group, all_rows=all_rows)]
-    data = {"outages": [outage_data(opened, row) for group in groups for row in group.outages]}
-    return Listing(opened.cluster, _sentence(asked.span(opened), groups, OUTAGES in missing), lines, unknown, data)
+    waits = [one for one in first_leader_waits(opened, asked.of_topics()) if one.is_during(asked.since, asked.until)]
+    sentences = [_sentence(asked.span(opened), groups, OUTAGES in missing), waits_sentence(waits, opened.last)]
+    data = {
+        "outages": [outage_data(opened, row) for group in groups for row in group.outages],
+        "waits_for_first_leader": [wait_data(opened, one) for one in waits],
+    }
+    return Listing(opened.cluster, " ".join(filter(None, sentences)), lines, unknown, data)
 
 
 def untold_outages(missing: Mapping[str, str], count: int) -> list[str]:
@@ -128,7 +139,7 @@ def _sentence(span: str, groups: Sequence[OutageGroup], is_unknown: bool) -> str
             return f"Whether a partition was without a leader {span} cannot be told from these logs{besides}."
         return f"No partition was without a leader {span}, as far as the logs go{besides}."
     still_open = [row for row in rows if is_open(row)]
-    worst = max(rows, key=lambda row: row["at_least_ms"] or 0)
+    worst = longest(rows)
     begin = (
         f"{plural(len(still_open), 'partition')} had no leader when the logs end" if still_open else "All have ended"
     )

@@ -8,16 +8,13 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from jobs.answers.controller_steps import controller_steps
-from jobs.answers.lanes import FADED, NONE, UP, Lane, Stretch
+from jobs.answers.first_leaders import FirstLeaderWait, wait_steps
 from jobs.answers.opened import places
 from jobs.answers.story import Step
-from jobs.answers.words import ENDS, FAILED_ELECTIONS, brokers_text
+from jobs.answers.words import ENDS, brokers_text, failed_election_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import cause_text, lost_text
-
-COLOURS = ("green", "blue", "magenta", "cyan", "yellow", "white")
-"""Of leaders, by their ids."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,7 @@ class PartitionRows:
     topics: Sequence[Row] = ()
     brokers: Sequence[Row] = ()
     terms: Sequence[Row] = ()
+    waits: Sequence[FirstLeaderWait] = ()
     processes: Sequence[Row] = field(default_factory=tuple)
     """Events about the brokers' processes and the partition's log."""
 
@@ -41,9 +39,10 @@ def steps_of(rows: PartitionRows, since: datetime, until: datetime) -> list[Step
     """All steps in a span of time, in order."""
     steps = [
         *_state_steps(rows),
+        *(step for wait in rows.waits for step in wait_steps(wait)),
         *_unwritten_steps(rows),
         *_causes(rows.outages),
-        *_failed_elections(rows.elections),
+        *_failed_elections(rows),
         *broker_steps(rows.brokers),
         *controller_steps(rows.terms),
         *_reassignment_steps(rows.reassignments),
@@ -71,10 +70,12 @@ def _state_steps(rows: PartitionRows) -> Iterator[Step]:
     outages = {(row["incarnation"], row["since"]): row for row in rows.outages}
     first = rows.states[0] if rows.states else None
     if first is not None:
-        yield _first_state(first, "created with" if first["leader_epoch"] == 0 else "first seen with")
+        yield _first_state(
+            first, _begin(first, rows.waits) or ("created" if first["leader_epoch"] == 0 else "first seen")
+        )
     for before, state in pairwise(rows.states):
         if before["incarnation"] != state["incarnation"]:
-            yield _first_state(state, "created anew with")
+            yield _first_state(state, _begin(state, rows.waits) or "created anew")
             continue
         election = elections.get((state["incarnation"], state["leader_epoch"]))
         if state["leader"] == -1:
@@ -85,27 +86,35 @@ def _state_steps(rows: PartitionRows) -> Iterator[Step]:
             yield _isr_step(before, state, changes)
 
 
+def _begin(state: Row, waits: Iterable[FirstLeaderWait]) -> str | None:
+    """How a first state is told that a partition had to wait for."""
+    was_awaited = any(wait.until == state["since"] and wait.incarnation == state["incarnation"] for wait in waits)
+    return "led for the first time," if was_awaited else None
+
+
 def _first_state(state: Row, verb: str) -> Step:
     leader = "no leader" if state["leader"] == -1 else f"leader {_id(state['leader'])}"
-    text = f"{verb} {leader}, ISR {brokers_text(state['isr'])}"
+    text = f"{verb} with {leader}, ISR {brokers_text(state['isr'])}"
     if state["replicas"] is not None:
         text += f", replicas {brokers_text(state['replicas'])}"
-    return Step(state["since"], text, places(state["evidence"], 1), 40)
+    return Step(state["since"], text, places(state["evidence"]), 40)
 
 
 def _leaderless(before: Row, state: Row, outage: Row | None) -> Step:
-    text = "NO LEADER"
+    text, again = "NO LEADER", None
+    isr = f"; ISR {brokers_text(state['isr'])}"
     if before["leader"] is not None and before["leader"] >= 0:
         text += f": broker {before['leader']} led until then"
     elif before["leader"] == -1:
         text = f"still no leader (leader epoch {state['leader_epoch']})"
+        again = f"still no leader in {{count}} new leader epochs until {{until}}{isr}" if outage is None else None
     cause = cause_text(outage) if outage is not None else None
-    text += f", {cause}" if cause else ""
-    text += f"; ISR {brokers_text(state['isr'])}"
-    return Step(state["since"], _marked(text, state), places(state["evidence"]), 20, "outage")
+    text = _marked(f"{text}{f', {cause}' if cause else ''}{isr}", state)
+    kind = "outage" if again is None else "leaderless"
+    return Step(state["since"], text, places(state["evidence"]), 20, kind, 2, again)
 
 
-def _unwritten(rows: PartitionRows) -> list[Row]:
+def unwritten_outages(rows: PartitionRows) -> list[Row]:
     """Outages of which no state says so: the controller failed to elect a leader; if it wrote a state, it is unseen."""
     written = {(state["incarnation"], state["since"]) for state in rows.states if state["leader"] == -1}
     led = [state for state in rows.states if state["leader"] is not None and state["leader"] >= 0]
@@ -124,12 +133,12 @@ def _unwritten(rows: PartitionRows) -> list[Row]:
 
 
 def _unwritten_steps(rows: PartitionRows) -> Iterator[Step]:
-    for row in _unwritten(rows):
+    for row in unwritten_outages(rows):
         cause = cause_text(row)
         result = "no line prints the state" if _is_unseen(row, rows) else "it stayed the leader in ZooKeeper"
         text = f"NO LEADER: broker {row['last_leader']} led until then{f', {cause}' if cause else ''}; "
         text += f"nobody could be elected, and {result}; ISR {brokers_text(row['last_isr'])}"
-        yield Step(row["since"], text, places(row["evidence"]), 20, "outage")
+        yield Step(row["since"], text, places(row["evidence"]), 20, "outage", 2)
 
 
 def _is_unseen(outage: Row, rows: PartitionRows) -> bool:
@@ -160,7 +169,7 @@ def _led(before: Row, state: Row, election: Row | None) -> Step:
     if before["isr"] is not None and before["isr"] != state["isr"]:
         text += f", before {brokers_text(before['isr'])}"
     evidence = election["evidence"] if election is not None else state["evidence"]
-    return Step(state["since"], _marked(text, state), places(evidence), 60, kind)
+    return Step(state["since"], _marked(text, state), places(evidence), 60, kind, 2)
 
 
 def _cleanness(election: Row) -> str:
@@ -195,7 +204,7 @@ def _isr_step(before: Row, state: Row, changes: Mapping[tuple[int, int, str], Ro
     text = f"{', '.join(parts)}; ISR {brokers_text(state['isr'])}"
     if state["made_by"] == "controller":
         text += ", changed by the controller"
-    return Step(state["since"], _marked(text, state), places(state["evidence"], 1), 50, "isr")
+    return Step(state["since"], _marked(text, state), places(state["evidence"]), 50, "isr")
 
 
 def _marked(text: str, state: Row) -> str:
@@ -213,38 +222,66 @@ def _causes(outages: Iterable[Row]) -> Iterator[Step]:
     for row in outages:
         cause, at = cause_text(row), row.get("cause_at")
         if cause is not None and at is not None:
-            yield Step(at, cause, places(row.get("cause_evidence")), 2, "cause")
+            yield Step(at, cause, places(row.get("cause_evidence")), 2, "cause", 2)
 
 
-def _failed_elections(elections: Iterable[Row]) -> Iterator[Step]:
-    for row in elections:
+def _failed_elections(rows: PartitionRows) -> Iterator[Step]:
+    for row in rows.elections:
         if not row["succeeded"]:
             known = [
                 f"ISR {brokers_text(row['isr_before'])}" if row["isr_before"] is not None else "",
                 f"alive {brokers_text(row['live_brokers'])}" if row["live_brokers"] is not None else "",
             ]
             facts = ", ".join(filter(None, known))
-            text = FAILED_ELECTIONS.get(row.get("strategy") or "", "election failed") + (f": {facts}" if facts else "")
-            yield Step(row["at"], text, places(row["evidence"], 1), 30, "failed_election")
+            facts = f": {facts}" if facts else ""
+            words = failed_election_text(row.get("strategy"), _has_leader(row, rows))
+            again = f"{words} {{count}} times until {{until}}{facts}"
+            lines = places(row["evidence"])
+            yield Step(row["at"], f"{words}{facts}", lines, 30, "failed_election", again=again)
+
+
+def _has_leader(election: Row, rows: PartitionRows) -> bool | None:
+    """Whether a partition had a leader as an election of it failed; None if nobody knows."""
+    at, own = election["at"], election["incarnation"]
+    for outage in rows.outages:
+        end = outage["until"] or outage["ended_before"]
+        if outage["incarnation"] == own and outage["since"] < at and (end is None or at < end):
+            return False
+    leader = election["previous_leader"]
+    if leader is None:
+        begun = [state["leader"] for state in rows.states if state["incarnation"] == own and state["since"] <= at]
+        leader = begun[-1] if begun else None
+    return None if leader is None else bool(leader >= 0)
+
+
+CAME = {"returned": "came back", "bounced": "came back", "new": "registered"}
+"""Values of `broker_timeline.started_as`."""
 
 
 def broker_steps(registrations: Iterable[Row]) -> Iterator[Step]:
-    """Rows of BROKER_TIMELINE -> brokers that came and went, as the controller saw it."""
+    """Rows of BROKER_TIMELINE, those of a broker in order -> brokers that came and went, as the controller saw it.
+
+    One that was there before came back, also where a controller that had just taken over found it there.
+    """
+    known = set()
     for row in registrations:
-        evidence = list(row["evidence"] or ())
-        if row["started_as"] is not None:
-            verb = {"returned": "came back", "bounced": "came back", "new": "registered"}.get(row["started_as"], "came")
-            yield Step(row["since"], f"broker {row['broker']} {verb}", places(evidence, 1), 5, "broker")
+        broker, evidence = row["broker"], list(row["evidence"] or ())
+        came = CAME.get(row["started_as"], "came") if row["started_as"] is not None else None
+        if came is None and broker in known:
+            came = "came back"
+        known.add(broker)
+        if came is not None:
+            yield Step(row["since"], f"broker {broker} {came}", places(evidence), 5, "broker")
         if row["until"] is not None:
             how = ENDS.get(row["ended_by"] or "", row["ended_by"] or "it is not known why")
-            lost = places(evidence[-1:] if len(evidence) > 1 or row["started_as"] is None else (), 1)
-            yield Step(row["until"], f"broker {row['broker']} gone: {how.replace('_', ' ')}", lost, 4, "broker")
+            lost = places(evidence[-1:] if len(evidence) > 1 or came is None else ())
+            yield Step(row["until"], f"broker {broker} gone: {how.replace('_', ' ')}", lost, 4, "broker")
 
 
 def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
     for row in reassignments:
         plan = f"from {brokers_text(row['original_replicas'])} to {brokers_text(row['target_replicas'])}"
-        yield Step(row["since"], f"reassignment {plan} began", places(row["evidence"], 1), 35, "reassignment")
+        yield Step(row["since"], f"reassignment {plan} began", places(row["evidence"]), 35, "reassignment")
         if row["until"] is not None:
             yield Step(row["until"], f"reassignment {plan} {row['state']}", (), 70, "reassignment")
 
@@ -252,16 +289,16 @@ def _reassignment_steps(reassignments: Iterable[Row]) -> Iterator[Step]:
 def _topic_steps(topics: Iterable[Row]) -> Iterator[Step]:
     for row in topics:
         if row["deletion_started"] is not None:
-            line = places(row.get("deletion_evidence"), 1)
+            line = places(row.get("deletion_evidence"))
             yield Step(row["deletion_started"], "deletion of the topic was requested", line, 15, "topic")
         if row["until"] is not None:
-            yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:], 1), 80, "topic")
+            yield Step(row["until"], "topic deleted", places((row["evidence"] or ())[-1:]), 80, "topic")
 
 
 def _violation_steps(violations: Iterable[Row]) -> Iterator[Step]:
     for row in violations:
         text = f"rule {row['rule']} VIOLATED: expected {row['expected']}, but it was {row['actual']}"
-        yield Step(row["at"], text, places(row["evidence"], 1), 90, "violated")
+        yield Step(row["at"], text, places(row["evidence"]), 90, "violated")
 
 
 PROCESSES = {
@@ -309,62 +346,3 @@ def process_steps(events: Iterable[Row], texts: Mapping[str, str] = PROCESSES) -
         to, anew = ("", "") if offset is None else (f" to offset {offset}", f", to begin anew at offset {offset}")
         words = text.format(node=node, broker=broker, to=to, anew=anew)
         yield Step(row["at"], words, ((row["file_id"], row["line"]),), 3, "process")
-
-
-# ---- lanes ----------------------------------------------------------------------------------------------------------
-def partition_lanes(rows: PartitionRows, since: datetime, until: datetime, logs_end: datetime) -> list[Lane]:
-    """Leader, ISR, its brokers and the controllers over a time."""
-
-    def around(some: Iterable[Row]) -> list[Row]:
-        return [row for row in some if row["since"] <= until and (row["until"] is None or row["until"] >= since)]
-
-    states, unwritten = around(rows.states), _unwritten(rows)
-    leaders, isrs = [], []
-    for state in states:
-        end = state["until"] or logs_end
-        begin = max(state["since"], since)
-        leader = state["leader"]
-        if leader == -1:
-            leaders.append(Stretch(begin, end, NONE, "", "red"))
-        elif leader is not None:
-            lost_at = min([end, *(row["since"] for row in unwritten if begin <= row["since"] < end)])
-            leaders.append(Stretch(begin, lost_at, FADED, str(leader), COLOURS[leader % len(COLOURS)]))
-            leaders += [Stretch(lost_at, end, NONE, "", "red")] if lost_at < end else []
-        if state["isr"] is not None:
-            isrs.append(Stretch(begin, end, "·", brokers_text(state["isr"])))
-    lanes = [Lane("leader", _joined(leaders)), Lane("ISR", _joined(isrs))]
-    lanes += broker_lanes(around(rows.brokers), since, logs_end)
-    lanes.append(controller_lane(around(rows.terms), since, logs_end))
-    return [lane for lane in lanes if lane.stretches]
-
-
-def broker_lanes(registrations: Iterable[Row], since: datetime, logs_end: datetime) -> list[Lane]:
-    """Rows of BROKER_TIMELINE -> a lane for each broker, empty where it was away."""
-    by_broker: dict[int, list[Stretch]] = {}
-    for row in registrations:
-        stretch = Stretch(max(row["since"], since), row["until"] or logs_end, UP)
-        by_broker.setdefault(row["broker"], []).append(stretch)
-    return [Lane(f"broker {broker}", stretches) for broker, stretches in sorted(by_broker.items())]
-
-
-def controller_lane(terms: Iterable[Row], since: datetime, logs_end: datetime) -> Lane:
-    """Rows of CONTROLLER_TIMELINE -> who was controller."""
-    return Lane(
-        "controller",
-        [
-            Stretch(max(row["since"], since), row["until"] or logs_end, FADED, str(row["controller_id"]))
-            for row in terms
-        ],
-    )
-
-
-def _joined(stretches: Iterable[Stretch]) -> list[Stretch]:
-    """Stretches of which those that follow each other with one label and mark are one."""
-    joined: list[Stretch] = []
-    for stretch in stretches:
-        last = joined[-1] if joined else None
-        if last and (last.mark, last.label) == (stretch.mark, stretch.label) and last.until >= stretch.since:
-            joined[-1] = Stretch(last.since, stretch.until, last.mark, last.label, last.colour)
-        else:
-            joined.append(stretch)
-    return joined

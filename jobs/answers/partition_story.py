@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from jobs.answers.absences import ABSENCE_TABLES, registrations
+from jobs.answers.first_leaders import FirstLeaderWait, first_leader_waits, wait_answer, wait_data
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import is_open
-from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, partition_lanes, steps_of
-from jobs.answers.story import Step, Story
+from jobs.answers.partition_steps import OF_PARTITION, PROCESSES, PartitionRows, steps_of
+from jobs.answers.selection import most_telling
+from jobs.answers.story import Story
+from jobs.answers.story_lanes import partition_lanes
 from jobs.answers.truncations import WITHOUT_EFFECT, real_truncations
 from jobs.answers.words import brokers_in_words, brokers_text, isr_text, span_text, was_or_were
 from jobs.nightly.summary_facts import Row
@@ -35,17 +39,19 @@ MARGIN = timedelta(seconds=2)
 def partition_story(
     opened: OpenedCluster, topic: str, partition: int, at: datetime | None, most: int = MOST_STEPS
 ) -> Story:
-    """The story of a partition: around a moment, or around its open outage, its longest one, or its last state.
+    """The story of a partition: around a moment, or around its open outage, its longest one, the wait for its first
+    leader, or its last state.
 
     Raises BadInput for a partition that the tables do not have.
     """
     rows = _partition_rows(opened, topic, partition)
     outage = _outage_at(rows.outages, at, opened.last)
     state = _state_at(rows.states, at)
-    since, until = _story_span(rows, outage, state, opened.last)
+    wait = _wait_at(rows, at) if outage is None else None
+    since, until = _story_span(rows, wait or outage, state, opened.last)
     rows = _with_processes(opened, rows, topic, partition, since - MARGIN, until + MARGIN)
     steps = steps_of(rows, since - MARGIN, until + MARGIN)
-    shown = _most_telling(steps, most)
+    shown = most_telling(steps, most, at, _turns(wait or outage, state))
     begin = min([since, *(step.at for step in shown), *([at] if at else [])])
     end = max([until, *(step.at for step in shown), *([at] if at else [])])
     margin = max((end - begin) / 20, timedelta(milliseconds=500))
@@ -53,11 +59,13 @@ def partition_story(
     name = f"{topic}-{partition}"
     if outage is not None:
         answer, facts = _outage_answer(name, outage, rows), _data(outage)
+    elif wait is not None:
+        answer, facts = wait_answer(name, wait, opened.last), _data(wait_data(opened, wait))
     else:
         answer, facts = _state_answer(name, state, rows, at, opened), _data(state) if state is not None else {}
     return Story(
         opened.cluster, name, answer, begin, end, at, partition_lanes(rows, begin, end, opened.last), shown,
-        len(steps) - len(shown), list(_others(opened, name, rows, outage)),
+        len(steps) - len(shown), list(_others(opened, name, rows, wait or outage)),
         list(_unknown(opened, rows, outage, at or since, begin, end)), facts,
     )  # fmt: skip
 
@@ -66,9 +74,11 @@ def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> Partit
     one = f"topic = {literal(topic)} AND partition = {partition}"
     states = opened.table("partition_timeline", one, "incarnation, ordinal")
     topics = opened.table("topic_timeline", f"topic = {literal(topic)}", "incarnation")
-    if not states and not opened.table("offline_partitions", one):
+    waits = first_leader_waits(opened, one)
+    if not states and not waits and not opened.table("offline_partitions", one):
         raise BadInput(_no_such_partition(opened, topic, partition, bool(topics)))
-    replicas = sorted({broker for state in states for broker in (*(state["replicas"] or ()), *(state["isr"] or ()))})
+    lists = [*(state[name] for state in states for name in ("replicas", "isr")), *(wait.replicas for wait in waits)]
+    replicas = sorted({broker for brokers in lists for broker in brokers or ()})
     of_brokers = f"broker IN ({', '.join(map(str, replicas))})" if replicas else "false"
     return PartitionRows(
         states,
@@ -80,15 +90,22 @@ def _partition_rows(opened: OpenedCluster, topic: str, partition: int) -> Partit
         topics,
         registrations(opened, of_brokers),
         opened.table("controller_timeline", order="since, controller_epoch"),
+        waits,
     )
 
 
+def partitions_of(opened: OpenedCluster, topic: str) -> list[int]:
+    """The partitions of a topic that have a story: states, or elections that failed before the first one."""
+    rows = opened.rows(
+        f"""SELECT partition FROM partition_timeline WHERE topic = {literal(topic)}
+        UNION SELECT partition FROM elections WHERE topic = {literal(topic)} ORDER BY 1"""
+    )
+    return [row["partition"] for row in rows]
+
+
 def _no_such_partition(opened: OpenedCluster, topic: str, partition: int, is_topic: bool) -> str:
-    known = opened.rows(f"SELECT DISTINCT partition FROM partition_timeline WHERE topic = {literal(topic)} ORDER BY 1")
-    if known:
-        return (
-            f"Topic {topic} has no partition {partition} in the logs; it has {listed(r['partition'] for r in known)}."
-        )
+    if known := partitions_of(opened, topic):
+        return f"Topic {topic} has no partition {partition} in the logs; it has {listed(known)}."
     if is_topic:
         return f"The logs show no state of {topic}-{partition}, though the topic was there."
     names = [row["topic"] for row in opened.rows("SELECT DISTINCT topic FROM partition_timeline ORDER BY 1")]
@@ -111,10 +128,7 @@ def _with_processes(
         f" OR (event_type IN ({partitions}) AND topic = {literal(topic)} AND partition = {partition}))"
         ' ORDER BY "at", file_id, line'
     )
-    return PartitionRows(
-        rows.states, rows.outages, rows.elections, rows.isr_changes, rows.reassignments, rows.violations, rows.topics,
-        rows.brokers, rows.terms, real_truncations(events),
-    )  # fmt: skip
+    return replace(rows, processes=real_truncations(events))
 
 
 # ---- which time -----------------------------------------------------------------------------------------------------
@@ -132,6 +146,14 @@ def _outage_at(outages: Sequence[Row], at: datetime | None, logs_end: datetime) 
     return max(still_open or outages, key=lambda row: (row["at_least_ms"] or 0, row["since"]), default=None)
 
 
+def _wait_at(rows: PartitionRows, at: datetime | None) -> FirstLeaderWait | None:
+    """The wait for a first leader at a moment; without one the last if the partition had no outage."""
+    if at is not None:
+        during = [wait for wait in rows.waits if wait.since <= at and (wait.until is None or at < wait.until)]
+        return during[-1] if during else None
+    return rows.waits[-1] if rows.waits and not rows.outages else None
+
+
 def _state_at(states: Sequence[Row], at: datetime | None) -> Row | None:
     """The state that held at a moment; without one the last."""
     begun = [state for state in states if at is None or state["since"] <= at]
@@ -139,9 +161,11 @@ def _state_at(states: Sequence[Row], at: datetime | None) -> Row | None:
 
 
 def _story_span(
-    rows: PartitionRows, outage: Row | None, state: Row | None, logs_end: datetime
+    rows: PartitionRows, outage: Row | FirstLeaderWait | None, state: Row | None, logs_end: datetime
 ) -> tuple[datetime, datetime]:
     """From the last state in full sync before what is asked about to the first one after it."""
+    if isinstance(outage, FirstLeaderWait):
+        return outage.since, outage.until or logs_end
     if outage is not None:
         begin, end = outage["since"], _end(outage, logs_end)
     elif state is not None:
@@ -162,11 +186,15 @@ def _story_span(
     return begin, end
 
 
-def _most_telling(steps: Sequence[Step], most: int) -> list[Step]:
-    """The steps that matter if there are too many: what changed the leader before brokers' own records."""
-    weight = {"outage": 0, "unclean": 0, "election": 1, "failed_election": 2, "broker": 2, "reassignment": 3}
-    kept = sorted(range(len(steps)), key=lambda i: (weight.get(steps[i].kind, 4), i))[:most]
-    return [steps[i] for i in sorted(kept)]
+def _turns(outage: Row | FirstLeaderWait | None, state: Row | None) -> set[datetime]:
+    """When what is asked about began and ended."""
+    if isinstance(outage, FirstLeaderWait):
+        times = [outage.since, outage.until]
+    elif outage is not None:
+        times = [outage["since"], outage.get("cause_at"), outage["until"] or outage["ended_before"]]
+    else:
+        times = [state["since"]] if state is not None else []
+    return {time for time in times if time is not None}
 
 
 # ---- the answer -----------------------------------------------------------------------------------------------------
@@ -237,6 +265,8 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
     """How a partition stood at a moment, and since when."""
     if state is None:
         first = rows.states[0]["since"] if rows.states else None
+        if rows.waits and (created := rows.waits[0].created_at) is not None:
+            return f"{name} was not there at {date_time(at)} UTC: it was created at {date_time(created)}."
         return f"Nothing is known about {name} at {date_time(at)} UTC: the logs show it from {date_time(first)} on."
     if at is not None and state["until"] is not None and state["until"] <= at:
         return f"{name} was not there at {date_time(at)} UTC: the topic was deleted at {date_time(state['until'])}."
@@ -252,7 +282,7 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
         text += f"; {brokers_in_words(missing)} {was_or_were(missing)} out of sync"
         who = ("they" if len(gone) > 1 else "it") if gone == missing else brokers_in_words(gone)
         text += f", for {who} {was_or_were(gone)} gone" if gone else ""
-    if not rows.outages:
+    if not rows.outages and not rows.waits:
         text += "; no outage of it is in the logs"
     return f"{text}."
 
@@ -263,12 +293,18 @@ def _was_away(registrations: Sequence[Row], broker: int, at: datetime) -> bool:
     return bool(own) and own[-1]["until"] is not None and own[-1]["until"] <= at
 
 
-def _others(opened: OpenedCluster, name: str, rows: PartitionRows, outage: Row | None) -> Iterator[tuple[str, str]]:
-    """Other outages of the partition, and its unclean elections."""
+def _others(
+    opened: OpenedCluster, name: str, rows: PartitionRows, outage: Row | FirstLeaderWait | None
+) -> Iterator[tuple[str, str]]:
+    """Other outages of the partition, waits for its first leader, and its unclean elections."""
     for row in sorted(rows.outages, key=lambda row: -(row["at_least_ms"] or 0))[:6]:
         if row is not outage:
             text = f"no leader for {outage_length(row)} from {date_time(row['since'])}"
             yield text, opened.command(f"why {shlex.quote(name)} --at {iso(row['since'])}")
+    for wait in rows.waits:
+        if wait is not outage:
+            text = f"no first leader for {wait.length(opened.last)} from {date_time(wait.since)}"
+            yield text, opened.command(f"why {shlex.quote(name)} --at {iso(wait.since)}")
     for row in [row for row in rows.elections if row["unclean"]][:5]:
         yield f"unclean election of broker {row['leader']} at {date_time(row['at'])}: {lost_text(row)}", ""
 

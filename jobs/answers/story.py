@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,8 +16,6 @@ from udfs.printable import printable
 QUOTED_LINES = 2
 """Lines that the quotation of a record may have, unless all of it was asked for."""
 WIDTH = 78
-OF_ITS_TIME = timedelta(seconds=3)
-"""A line that is at most so far from a step is of its time."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +25,16 @@ class Step:
     at: datetime
     text: str
     lines: tuple[Place, ...] = ()
+    """A row's evidence has lines of before and after, too: see `with_nearest_lines`."""
     rank: int = 0
     """Of what happened at one time the lower comes first: causes before effects."""
     kind: str = "state"
-    """`outage`, `unclean`, `election`, `failed_election`, `isr`, `broker`, `controller`, `reassignment`, `process`."""
+    """`outage`, `leaderless` (still), `unclean`, `election`, `failed_election`, `isr`, `broker`, `controller`,
+    `reassignment`, `process`."""
+    most_lines: int = 1
+    """How many of its lines are told."""
+    again: str | None = None
+    """How it is told together with others that say the same: `election failed {count} times until {until}`."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ class Story:
 COLOURS = {
     "cause": "yellow",
     "outage": "red",
+    "leaderless": "red",
     "unclean": "red",
     "failed_election": "red",
     "election": "green",
@@ -83,7 +88,7 @@ def story_text(
             day = step.at.date()
             parts.append(f"{day} (UTC), {head}")
         parts += step_lines(step, lines, width, paint, whole, quoted)
-        quoted = most_telling(step, lines)[:1]
+        quoted = with_nearest_lines(step, lines, 1).lines
     if story.left_out:
         parts.append(f"  ... {story.left_out:,} more steps in this time: --all lists them")
     parts += _section("Cannot be told from these logs:", story.unknown, width)
@@ -107,7 +112,7 @@ def step_lines(
     first, *rest = wrapped(step.text, width - 14) or [""]
     colour = COLOURS.get(step.kind)
     texts = [f"{clock}  {paint(first, colour)}", *(f"{'':<14}{paint(text, colour)}" for text in rest)]
-    for place in step.lines if whole else most_telling(step, lines):
+    for place in step.lines if whole else with_nearest_lines(step, lines, 1).lines:
         line = lines.get(place)
         if line is None:
             continue
@@ -118,17 +123,19 @@ def step_lines(
     return texts
 
 
-def most_telling(step: Step, lines: Mapping[Place, LogLine]) -> tuple[Place, ...]:
-    """The first of a step's lines that is of its time, else the nearest: none where it has none.
+def with_nearest_lines(step: Step, lines: Mapping[Place, LogLine], most: int | None = None) -> Step:
+    """The step with as many lines as are told of it, or `most`: those nearest to its time, in the order that they had.
 
-    An inferred state's lines are those of its neighbours, too, and may be of minutes before.
+    Of two that are as near it is the one that is not after it. A state's evidence may begin with a line of minutes
+    before, which shows what was then; a line whose time is not known is told if no other is there.
     """
 
-    def distance(place: Place) -> timedelta:
+    def distance(place: Place) -> tuple[timedelta, bool]:
         at = lines[place].at if place in lines else None
-        return timedelta.max if at is None else max(abs(at - step.at), OF_ITS_TIME)
+        return (timedelta.max, True) if at is None else (abs(at - step.at), at > step.at)
 
-    return (min(step.lines, key=distance),) if step.lines else ()
+    nearest = sorted(step.lines, key=distance)[: most or step.most_lines]
+    return replace(step, lines=tuple(place for place in step.lines if place in nearest))
 
 
 def _quote(line: LogLine, width: int, whole: bool, paint: Paint) -> list[str]:

@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import click
@@ -16,11 +17,10 @@ from jobs.answers.broker_story import BROKER_TABLES, broker_story
 from jobs.answers.controller_story import CONTROLLER_TABLES, controller_story
 from jobs.answers.lanes import Paint, plain
 from jobs.answers.opened import OpenedCluster, log_lines, open_cluster
-from jobs.answers.partition_story import MOST_STEPS, TABLES, partition_story
-from jobs.answers.story import Story, story_data, story_text
+from jobs.answers.partition_story import MOST_STEPS, TABLES, partition_story, partitions_of
+from jobs.answers.story import Story, story_data, story_text, with_nearest_lines
 from jobs.describe.describe import moment_of
 from jobs.nightly.words import listed
-from jobs.read.create_views import literal
 from jobs.read.output import write_text
 from udfs.describe.snapshot import iso
 from udfs.errors import BadInput
@@ -44,6 +44,7 @@ def print_why(
         most = 1_000_000 if all_steps else MOST_STEPS
         story = _story(opened, " ".join(subject), at, most)
         lines = log_lines(opened, [place for step in story.steps for place in step.lines])
+    story = replace(story, steps=[with_nearest_lines(step, lines) for step in story.steps])
     if form == "json":
         write_text([f"{json.dumps(story_data(story, lines), indent=2)}\n"], None)
         return
@@ -70,15 +71,13 @@ def _story(opened: OpenedCluster, subject: str, at: datetime | None, most: int) 
         return broker_story(opened, int(match[1]), at, most)
     topic, dash, partition = subject.rpartition("-")
     is_partition = bool(dash and re.fullmatch(r"\d{1,9}", partition, re.ASCII))
-    if (hint := _hint(subject)) and not (is_partition and _is_topic(opened, topic)):
+    if (hint := _hint(subject)) and not (is_partition and partitions_of(opened, topic)):
         raise BadInput(hint)
     if is_partition:
         return partition_story(opened, topic, int(partition), at, most)
-    known = opened.rows(
-        f"SELECT DISTINCT partition AS p FROM partition_timeline WHERE topic = {literal(subject)} ORDER BY 1"
-    )
+    known = partitions_of(opened, subject)
     if known:
-        names = listed((f"{subject}-{row['p']}" for row in known), 3)
+        names = listed((f"{subject}-{partition}" for partition in known), 3)
         raise BadInput(f"{subject} is a topic; name one of its partitions: {names}.")
     raise BadInput(f"{subject!r} is no partition; give one such as orders-3, or `broker 3`, or `controller`.")
 
@@ -90,10 +89,6 @@ def _hint(subject: str) -> str | None:
     if re.fullmatch(r"controller[ -]?\d{1,9}", subject, re.ASCII | re.IGNORECASE):
         return f"{subject!r} is no partition; ask `why controller`, with --at for the one of that time."
     return None
-
-
-def _is_topic(opened: OpenedCluster, topic: str) -> bool:
-    return bool(opened.rows(f"SELECT 1 FROM partition_timeline WHERE topic = {literal(topic)} LIMIT 1"))
 
 
 def painter() -> Paint:

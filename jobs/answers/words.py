@@ -18,11 +18,15 @@ ENDS = {
 """Values of `broker_timeline.ended_by`, and of `incidents.root_cause` that name the same better."""
 
 
-FAILED_ELECTIONS = {
-    "preferred": "preferred election failed, the leader stays",
-    "controlled_shutdown": "election for a controlled shutdown failed",
-}
-"""Values of `elections.strategy` whose failure takes no leader away: what is said of it."""
+def failed_election_text(strategy: str | None, has_leader: bool | None) -> str:
+    """What is said of an election that failed; one for the preferred leader or a controlled shutdown takes no leader
+    away. `has_leader`: whether the partition had one then, None if nobody knows."""
+    if strategy == "controlled_shutdown":
+        return "election for a controlled shutdown failed"
+    if strategy != "preferred":
+        return "election failed"
+    stays = {True: ", the leader stays", False: ", there is still no leader", None: ""}[has_leader]
+    return f"preferred election failed{stays}"
 
 
 def span_text(since: datetime, until: datetime | None, open_text: str = "the end of the logs") -> str:

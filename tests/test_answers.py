@@ -647,6 +647,22 @@ def test_logs_that_stopped_coming(tmp_path: Path) -> None:
     assert (result.exit_code == 2) == ("the last record of cluster c is" in result.stdout)
 
 
+def test_a_broker_of_which_no_log_is_there(tmp_path: Path) -> None:
+    """Broker 2 is registered and holds replicas of pay-in-0; 9, in one damaged line only, holds none."""
+    spans = [
+        row(node_id=node, kind=kind, since="10:00:00", until="10:10:00", records=9)
+        for node in (1, 3) for kind in ("server", "state_change", "controller")
+    ]  # fmt: skip
+    brokers = [row(broker=broker, since="10:00:00", evidence=[]) for broker in (1, 2, 3, 9)]
+    root = night(tmp_path / "w", {**HEALTHY, "log_coverage": spans, "broker_timeline": brokers})
+    result = run(root, "check")
+    assert result.exit_code == 1
+    assert "WARNING no log of broker 2 of cluster c is there\n" in result.stdout
+    assert "silent=1 unknown=0" in result.stdout
+    [facts] = summaries_in(str(root), Settings(), {})
+    assert facts.missing_logs == ["no log of broker 2 (not given)"]
+
+
 @pytest.mark.parametrize("arguments", [("--max-age", "soon"), ("--since", "noon"), ("--nonsense",), ()], ids=str)
 def test_what_cannot_be_checked_is_unknown(arguments: tuple[str, ...], tmp_path: Path) -> None:
     """Not 2, which is CRITICAL."""

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
-from jobs.nightly.published_summary import QUERIES, summaries, summaries_in
+from jobs.nightly.published_summary import READ_TABLES, summaries, summaries_in
 from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import summary_text
 from jobs.read.views import open_views
@@ -104,7 +104,7 @@ def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -
         by_spark = summarize(run.warehouse)
         for cluster in by_spark:  # in no order there
             cluster.streams.sort(key=lambda row: (row["path"], row["file_id"]))
-        with open_views(run.warehouse.root, only=QUERIES, naive=True) as views:
+        with open_views(run.warehouse.root, only=READ_TABLES, naive=True) as views:
             assert summaries(views, Settings()) == by_spark
         # of what is new since the middle of the logs, too
         known = {}

@@ -55,6 +55,11 @@ KNOWN_UNTIL = "$known_until"
 UNCLEAN_ELECTIONS = "(FROM judged WHERE unclean AND is_new)"
 OUTAGES = "(FROM outages WHERE is_new AND NOT is_deletion)"
 INCIDENTS = "(FROM news WHERE severity <> 'info')"
+REGISTERED_BROKERS = """
+    SELECT DISTINCT cluster, broker FROM broker_timeline
+    SEMI JOIN (SELECT cluster, unnest(coalesce(replicas, isr)) AS broker FROM partition_timeline)
+    USING (cluster, broker)"""
+"""Brokers that a controller registered and that a partition is on: the number of one damaged line is none."""
 VIOLATIONS = f"""(FROM verdicts WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true))"""
 OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"
 WORST_INCIDENTS = INCIDENT_ORDER.format(rank=f"list_position({[*SEVERITIES]}, severity)")
@@ -140,8 +145,11 @@ QUERIES: Mapping[str, str] = {
                 {{'at': "at", 'file_id': file_id, 'line': line}} AS first FROM signatures
         ) {_first("kinds", "count DESC, signature NULLS FIRST")}""",
     "log_coverage": "FROM log_coverage",
+    "registered_brokers": REGISTERED_BROKERS,
 }  # fmt: skip
-"""By table what is read of it."""
+"""By table, or by what is asked of several, what is read."""
+READ_TABLES = (*QUERIES, "broker_timeline")
+"""Tables that the queries read."""
 
 
 def summaries(
@@ -158,13 +166,13 @@ def summaries(
 
 def summaries_in(root: str, settings: Settings, known_until: Mapping[str, datetime]) -> list[ClusterSummary]:
     """The facts of every cluster of a warehouse in a folder."""
-    with open_views(root, only=QUERIES, naive=True) as views:
+    with open_views(root, only=READ_TABLES, naive=True) as views:
         return summaries(views, settings, known_until)
 
 
 def print_summary(root: str, cluster: str | None, settings: Settings, form: str, engine: str = "duckdb") -> None:
     """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
-    with open_views(root, cluster=cluster, only=QUERIES, naive=True, engine=engine) as views:
+    with open_views(root, cluster=cluster, only=READ_TABLES, naive=True, engine=engine) as views:
         facts = summaries(views, settings)
     text = summaries_as_json(facts) if form == "json" else printable_lines(summary_text(facts, root))
     write_text([f"{text}\n"], None)

@@ -187,7 +187,13 @@ def _summary(
         violations=_in_order(rows["verdicts"]),
         rejects=_in_order(rows["rejects"]),
         is_zone_assumed=any(is_zone_assumed(row, settings) for row in streams),
-        missing_logs=coverage_gaps(spans, node_roles(streams), settings.coverage_tolerance, MOST),
+        missing_logs=coverage_gaps(
+            spans,
+            node_roles(streams),
+            settings.coverage_tolerance,
+            MOST,
+            [row["broker"] for row in rows["registered_brokers"]],
+        ),
     )
     counts = [row for row in rows["elections"] if row["nth"] is None]
     _count_elections(summary, counts)

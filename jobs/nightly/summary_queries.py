@@ -42,6 +42,7 @@ def summarize(
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
     tables += ["leaders_at_end"] if "detect" in steps else []
+    tables += ["registered_brokers"] if "timelines" in steps else []
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
         known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
@@ -50,6 +51,9 @@ def summarize(
         if name == "leaders_at_end":
             pair = _leaders_at_end(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
             return [row.asDict() for row in pair.collect()]
+        if name == "registered_brokers":
+            brokers = _registered_brokers(warehouse.read("broker_timeline"), warehouse.read("partition_timeline"))
+            return [row.asDict() for row in brokers.collect()]
         rows = warehouse.read(name)
         rows = rows.withColumn("known_until", known) if name in NEWS else rows
         return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop("known_until").collect()]
@@ -112,6 +116,12 @@ def _leaders_at_end(partition_timeline: DataFrame, offline_partitions: DataFrame
         F.count_if(F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
         F.transform(F.slice(places, 1, MOST), lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("names"),
     )
+
+
+def _registered_brokers(broker_timeline: DataFrame, partition_timeline: DataFrame) -> DataFrame:
+    """Brokers that a controller registered and that a partition is on: the number of one damaged line is none."""
+    on = partition_timeline.select("cluster", F.explode(F.coalesce("replicas", "isr")).alias("broker")).distinct()
+    return broker_timeline.select("cluster", "broker").distinct().join(on, ["cluster", "broker"], "left_semi")
 
 
 def _clocks(clock_offsets: DataFrame) -> DataFrame:

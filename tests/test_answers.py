@@ -172,6 +172,20 @@ def test_availability_counts_partition_time(warehouse: Path) -> None:
     assert topic["under_min_isr_ms"] is None
 
 
+def test_the_wait_for_a_deletion_counts_neither_as_time_nor_as_lost(tmp_path: Path) -> None:
+    """Of 1,198 s of two partitions one waited 120 s for its deletion: of the other 1,078 s 59.98 s are lost."""
+    crash, waits = tables()["offline_partitions"]
+    root = night(tmp_path / "w", {"offline_partitions": [crash, {**waits, "cause": "topic_deletion"}]})
+    (topic,) = data(root, "availability")["topics"]
+    assert (topic["known_ms"], topic["deletion_wait_at_least_ms"], topic["leaderless_at_least_ms"]) == (
+        1_198_000, 120_000, 59_980,
+    )  # fmt: skip
+    assert topic["availability_at_least"] == topic["availability_at_most"] == 0.94436
+    assert "Left out: 2 min 0 s in which partitions waited for their topic's deletion, of pay-in." in run(
+        root, "availability"
+    ).stdout.replace("\n", " ")
+
+
 def test_availability_is_never_rounded_up_to_all(tmp_path: Path) -> None:
     blip = partition(0, since="10:05", until="10:05:00.001", duration_ms=1, at_least_ms=1, at_most_ms=1, began_after="10:05",
                      ended_before="10:05:00.001", failed_elections=0, evidence=[])  # fmt: skip

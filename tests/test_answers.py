@@ -186,6 +186,37 @@ def test_the_wait_for_a_deletion_counts_neither_as_time_nor_as_lost(tmp_path: Pa
     ).stdout.replace("\n", " ")
 
 
+def test_under_replicated_time_is_a_lower_bound_where_states_lack_an_assignment(tmp_path: Path) -> None:
+    """pay-in-0 from 10:00:01 on, of which it was under-replicated for 60 s; of 60 s more no line names the replicas."""
+    times = [
+        ("10:00:01", "10:05:00", "FullyInSync"),
+        ("10:05:00", "10:06:00", "UnderReplicated"),
+        ("10:06:00", "10:07:00", None),
+    ]
+    states = [
+        state(
+            0,
+            epoch,
+            1,
+            epoch,
+            [1],
+            replicas=[1, 2] if kind else None,
+            since=since,
+            until=until,
+            availability=kind,
+            evidence=[],
+        )
+        for epoch, (since, until, kind) in enumerate(times)
+    ]
+    root = night(tmp_path / "w", {"partition_timeline": states, "offline_partitions": []})
+    answer = data(root, "availability")
+    assert (answer["topics"][0]["under_replicated_ms"], answer["topics"][0]["unknown_state_ms"]) == (60_000, 60_000)
+    assert (
+        "Whether replicas were out of sync in some states of pay-in, whose assignment or ISR no line names: their "
+        "under-replicated time is a lower bound."
+    ) in answer["cannot_be_told"]
+
+
 def test_availability_is_never_rounded_up_to_all(tmp_path: Path) -> None:
     blip = partition(0, since="10:05", until="10:05:00.001", duration_ms=1, at_least_ms=1, at_most_ms=1, began_after="10:05",
                      ended_before="10:05:00.001", failed_elections=0, evidence=[])  # fmt: skip

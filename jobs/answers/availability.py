@@ -38,6 +38,11 @@ def availability_answer(opened: OpenedCluster) -> Listing:
         unknown.append(f"Whether there were more outages {cannot_be_told(missing[OUTAGES])}: these are upper bounds.")
     if any(row["under_min_isr_ms"] is None for row in topics):
         unknown.append("Time below min.insync.replicas, of topics of which no line and no setting names it.")
+    if partly := [row["topic"] for row in topics if row["unknown_state_ms"]]:
+        unknown.append(
+            f"Whether replicas were out of sync in some states of {listed(partly)}, whose assignment or ISR no line "
+            "names: their under-replicated time is a lower bound."
+        )
     cells = [
         [
             row["topic"], row["partitions"], _percents(row), duration(row["leaderless_at_least_ms"]), row["outages"],
@@ -75,7 +80,8 @@ def _query(opened: OpenedCluster) -> str:
                 CASE WHEN bool_or(availability IN ('AtMinIsr', 'UnderMinIsr'))
                     THEN coalesce({of_state.format("UnderMinIsr")}, 0) END AS under_min_isr_ms,
                 coalesce(sum(ms) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}), 0)
-                    ::BIGINT AS under_replicated_ms
+                    ::BIGINT AS under_replicated_ms,
+                coalesce(sum(ms) FILTER (WHERE availability IS NULL), 0)::BIGINT AS unknown_state_ms
             FROM states GROUP BY topic
         ),
         lengths AS (
@@ -95,7 +101,7 @@ def _query(opened: OpenedCluster) -> str:
             coalesce(least, 0) AS leaderless_at_least_ms, greatest(coalesce(most, 0), coalesce(least, 0))
                 AS leaderless_at_most_ms, coalesce(wait_least, 0) AS deletion_wait_at_least_ms,
             greatest(coalesce(wait_most, 0), coalesce(wait_least, 0)) AS deletion_wait_at_most_ms,
-            under_min_isr_ms, under_replicated_ms
+            under_min_isr_ms, under_replicated_ms, unknown_state_ms
         FROM topics LEFT JOIN lost ON lost.topic = topics.topic"""
 
 

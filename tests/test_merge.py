@@ -375,7 +375,7 @@ REFUSED = {
     "--only everything": "state-change",
     "--grep (": "regular expression",
     "--around 10:00 --since 09:00": "--around",
-    "--within soon": "--within",
+    "--around 10:00 --within soon": "--within 'soon'",
     "--zone Mars/Olympus": "IANA",
     "--skew nowhere.yaml": "nowhere.yaml",
     "--limit -1": "--limit",

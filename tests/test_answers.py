@@ -449,13 +449,21 @@ def test_a_plan_leaves_out_brokers_that_are_not_there(warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("brokers", "message"),
     [
-        ("2,9", "Replication factor 2; expected 1 to 1, the number of brokers."),
+        ("2,9", "Replication factor 2; expected 1 to 1, the number of brokers: no line names broker 9."),
+        ("8,9", "Replication factor 2; there is no broker to place replicas on: no line names brokers 8, 9."),
         ("2,3,2", "--broker-list names broker 2 twice."),
     ],
 )
 def test_a_plan_that_the_tool_would_refuse(warehouse: Path, brokers: str, message: str) -> None:
     result = proposed(warehouse, brokers)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kafka-rewind: {message}\n")
+
+
+def test_a_plan_that_lacks_a_broker_which_was_away(warehouse: Path) -> None:
+    """Broker 1 left at 10:05."""
+    result = run(warehouse, "reassign", "generate", "--broker-list", "1,2", "--at", "10:07")
+    reason = "Replication factor 2; expected 1 to 1, the number of brokers: broker 1 was not there."
+    assert (result.exit_code, result.stderr) == (2, f"kafka-rewind: {reason}\n")
 
 
 def planned(folder: Path, warehouse: Path, target: list[int], *arguments: str) -> str:
@@ -496,6 +504,14 @@ def test_the_steps_of_a_plan_and_their_requests(warehouse: Path, tmp_path: Path)
         {"kind": "LeaderAndIsr", "brokers": [1, 2, 3], "deletes": False},
         {"kind": "UpdateMetadata", "brokers": [1, 2, 3], "deletes": False},
     ]
+
+
+def test_who_refuses_a_plan(tmp_path: Path) -> None:
+    """From 2.4 on with ZooKeeper: the admin API checks a target, and no step is taken; a plan in ZooKeeper is taken."""
+    files = [{**one, "kafka_versions": "2.6.0..2.7.2"} for one in tables()["log_files"]]
+    printed = planned(tmp_path, night(tmp_path / "w", {"log_files": files}), [2, 9], "--at", "10:02")
+    refusal = "INVALID_REPLICA_ASSIGNMENT (of the admin API; a plan in ZooKeeper is not checked)"
+    assert printed.splitlines()[3:] == [f"pay-in-0: 1,2 to 2,9: {refusal}"]
 
 
 def test_a_plan_over_a_pending_reassignment(tmp_path: Path) -> None:

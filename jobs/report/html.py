@@ -158,7 +158,9 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
         _tile("Under-replicated", at_end["under"], f"of {at_end['with_leader']:,} with a leader at the end",
               "warn" if at_end["under"] else "good" if at_end["with_leader"] else "untold"),
         _tile("One replica in sync", sum(count for _, count in alone), "at the end; " + listed(
-            (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone else "of several, at the end",
+            (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone
+              else f"of {plural(at_end['with_leader'], 'partition')} with a leader at the end" if at_end["with_leader"]
+              else "no partition has a leader at the end",
               "warn" if alone else "good" if at_end["with_leader"] else "untold"),
         _tile("Unclean elections", unclean or (UNTOLD if UNCLEAN in missing else 0),
               f"of {elections['total']:,} elections", "bad" if unclean else "good"),

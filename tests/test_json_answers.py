@@ -168,7 +168,15 @@ def test_a_step_tells_nothing_of_what_later_steps_find_out() -> None:
     assert night["status"] == "OK"
     assert {name for names in FACTS_OF_STEP.values() for name in names} <= night.keys()
     [ingested] = json.loads(summaries_as_json([ClusterSummary("c")], ["ingest"]))
-    assert ingested.keys() == {"cluster", "streams", "known_until", "is_zone_assumed", "rejects", "missing_logs"}
+    assert ingested.keys() == {
+        "cluster",
+        "streams",
+        "known_until",
+        "is_zone_assumed",
+        "rejects",
+        "missing_logs",
+        "printed_releases",
+    }
     [detected] = json.loads(summaries_as_json([ClusterSummary("c")], ["detect"]))
     assert detected["status"] == "OK"
     assert "verdicts" not in detected

@@ -150,29 +150,40 @@ QUERIES: Mapping[str, str] = {
 """By table, or by what is asked of several, what is read."""
 READ_TABLES = (*QUERIES, "broker_timeline")
 """Tables that the queries read."""
+PRINTED_RELEASES = """
+    SELECT DISTINCT cluster, fields['kafka_version'] AS release FROM events
+    WHERE event_type = 'kafka_version' AND fields['kafka_version'] IS NOT NULL"""
+"""What nodes printed as they started. It reads the largest table."""
 
 
 def summaries(
-    views: DuckDBPyConnection, settings: Settings, known_until: Mapping[str, datetime] = NOTHING_KNOWN
+    views: DuckDBPyConnection,
+    settings: Settings,
+    known_until: Mapping[str, datetime] = NOTHING_KNOWN,
+    *,
+    with_events: bool = False,
 ) -> list[ClusterSummary]:
-    """The facts of every cluster of a connection's views, whose times are naive."""
+    """The facts of every cluster of a connection's views, whose times are naive; what only events tell if asked."""
     times = "".join(f" WHEN {literal(name)} THEN {time_literal(at)}" for name, at in sorted(known_until.items()))
     known = f"CASE cluster{times} END" if times else "NULL::TIMESTAMP"
     rows_by_table: dict[str, list[Row]] = {
         table: [*rows(views, query.replace(KNOWN_UNTIL, known))] for table, query in QUERIES.items()
     }
+    rows_by_table |= {"printed_releases": [*rows(views, PRINTED_RELEASES)]} if with_events else {}
     return summaries_of(rows_by_table, settings, known_until)
 
 
 def summaries_in(root: str, settings: Settings, known_until: Mapping[str, datetime]) -> list[ClusterSummary]:
     """The facts of every cluster of a warehouse in a folder."""
-    with open_views(root, only=READ_TABLES, naive=True) as views:
-        return summaries(views, settings, known_until)
+    with open_views(root, only=(*READ_TABLES, "events"), naive=True) as views:
+        return summaries(views, settings, known_until, with_events=True)
 
 
 def print_summary(root: str, cluster: str | None, settings: Settings, form: str, engine: str = "duckdb") -> None:
     """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
-    with open_views(root, cluster=cluster, only=READ_TABLES, naive=True, engine=engine) as views:
-        facts = summaries(views, settings)
+    with_events = engine != "spark"  # which would copy them first
+    tables = (*READ_TABLES, "events") if with_events else READ_TABLES
+    with open_views(root, cluster=cluster, only=tables, naive=True, engine=engine) as views:
+        facts = summaries(views, settings, with_events=with_events)
     text = summaries_as_json(facts) if form == "json" else printable_lines(summary_text(facts, root))
     write_text([f"{text}\n"], None)

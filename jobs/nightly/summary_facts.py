@@ -14,6 +14,7 @@ from typing import Any
 
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, cannot_be_told, missing_logs_by_fact
 from jobs.settings import Settings
+from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, coverage_gaps
 
 Row = Mapping[str, Any]
@@ -105,6 +106,8 @@ class ClusterSummary:
     rejects: list[Row] = field(default_factory=list)
     is_zone_assumed: bool = False
     """Whether some stream's local times were read as UTC for want of a setting."""
+    printed_releases: list[str] = field(default_factory=list)
+    """Kafka's releases that nodes printed as they started, in order; none if that was not looked for."""
     missing_logs: list[str] = field(default_factory=list)
     """Sentences about logs that are missing."""
     cannot_be_told: dict[str, str] = field(default_factory=dict)
@@ -112,7 +115,7 @@ class ClusterSummary:
 
 
 FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
-    "ingest": ("rejects", "missing_logs"),
+    "ingest": ("rejects", "printed_releases", "missing_logs"),
     "timelines": (
         "controller_terms", "partitions", "topics", "states", "inferred_states", "missing_states", "clocks", "requests",
         "contradictions", "current_partitions", "under_replicated",
@@ -187,6 +190,7 @@ def _summary(
         violations=_in_order(rows["verdicts"]),
         rejects=_in_order(rows["rejects"]),
         is_zone_assumed=any(is_zone_assumed(row, settings) for row in streams),
+        printed_releases=_in_order_of_release(row["release"] for row in rows["printed_releases"]),
         missing_logs=coverage_gaps(
             spans,
             node_roles(streams),
@@ -267,6 +271,18 @@ def _by_kind(counts: Iterable[Row]) -> dict[str, dict[str, int]]:
 def _in_order(rows: Iterable[Row]) -> list[Row]:
     """Rows of `_first`, without counts that were added to them."""
     return sorted((row for row in rows if row["nth"] is not None), key=lambda r: r["nth"])
+
+
+def _in_order_of_release(texts: Iterable[str]) -> list[str]:
+    """`2.6.3`, `2.10.0`; what is no release comes last."""
+
+    def rank(text: str) -> tuple[bool, Release, str]:
+        try:
+            return False, Release.parse(text), text
+        except ValueError:
+            return True, Release(0, 0), text
+
+    return sorted(texts, key=rank)
 
 
 def is_zone_assumed(stream: Row, settings: Settings) -> bool:

@@ -42,6 +42,7 @@ def summarize(
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
     tables += ["leaders_at_end"] if "detect" in steps else []
+    tables += ["printed_releases"] if "ingest" in steps else []
     tables += ["registered_brokers"] if "timelines" in steps else []
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
@@ -51,6 +52,8 @@ def summarize(
         if name == "leaders_at_end":
             pair = _leaders_at_end(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
             return [row.asDict() for row in pair.collect()]
+        if name == "printed_releases":
+            return [row.asDict() for row in _printed_releases(warehouse.read("events")).collect()]
         if name == "registered_brokers":
             brokers = _registered_brokers(warehouse.read("broker_timeline"), warehouse.read("partition_timeline"))
             return [row.asDict() for row in brokers.collect()]
@@ -116,6 +119,13 @@ def _leaders_at_end(partition_timeline: DataFrame, offline_partitions: DataFrame
         F.count_if(F.col("availability").isin(*UNDER_REPLICATED_STATES)).alias("under_replicated"),
         F.transform(F.slice(places, 1, MOST), lambda p: F.concat_ws("-", p["topic"], p["partition"])).alias("names"),
     )
+
+
+def _printed_releases(events: DataFrame) -> DataFrame:
+    """What nodes printed as they started."""
+    release = F.col("fields")["kafka_version"].alias("release")
+    starts = events.where("event_type = 'kafka_version'").select("cluster", release)
+    return starts.where("release IS NOT NULL").distinct()
 
 
 def _registered_brokers(broker_timeline: DataFrame, partition_timeline: DataFrame) -> DataFrame:

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from jobs.cli import main
 from jobs.exits import FOUND
+from jobs.nightly.news import Known
 from jobs.nightly.optimize import Compaction
 from jobs.nightly.prune import Pruned, Pruning
 from jobs.nightly.summary_facts import FACTS_OF_STEP, ClusterSummary
@@ -78,7 +79,7 @@ def idle_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(root: str, **_: object) -> Iterator[tuple[Any, Any]]:
         yield SimpleNamespace(root=root), MagicMock()
 
-    outcome = SimpleNamespace(published=True, refused=[], seconds={}, has_new_input=True, known_until={})
+    outcome = SimpleNamespace(published=True, refused=[], seconds={}, has_new_input=True, known=Known())
     monkeypatch.setattr("jobs.nightly.writing.open_for_writing", opened)
     monkeypatch.setattr("jobs.nightly.run.run", lambda *_, **__: outcome)
     monkeypatch.setattr("jobs.nightly.optimize.compact", lambda *_: [Compaction("events", 35, 2)])

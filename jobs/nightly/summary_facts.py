@@ -34,6 +34,19 @@ IS_DELETION = (
 )
 """Of OFFLINE_PARTITIONS, in SQL: nobody misses the partition, for its topic was being deleted, or has been since: when
 is in no line. One that lost its leader for another reason is missed until somebody deletes its topic."""
+NAMED = {
+    "elections": ("unclean", "at", ("topic", "partition", "incarnation", "leader_epoch")),
+    "offline_partitions": (
+        "ended_before IS NOT NULL", "ended_before", ("topic", "partition", "incarnation", "since", "ended_before"),
+    ),
+    "incidents": ("true", "until", ("incident_id", "severity", "until")),
+    "verdicts": ("verdict = 'violated'", "at", ("rule", "subject", "at")),
+}  # fmt: skip
+"""By table which rows a summary names, as a condition in SQL, the time by which they are new, and what tells that a row
+of a later run is the same."""
+Named = Mapping[str, Sequence[tuple[Any, ...]]]
+"""By table of NAMED what was named before: cluster and the columns that tell a row."""
+NOTHING_NAMED: Named = {}
 NOTHING_KNOWN: Mapping[str, datetime] = {}
 """`known_until` of clusters that no run saw before."""
 

@@ -722,6 +722,13 @@ def test_a_broker_of_which_no_log_is_there(tmp_path: Path) -> None:
     assert "silent=1 unknown=0" in result.stdout
     [facts] = summaries_in(str(root), Settings(), {})
     assert facts.missing_logs == ["no log of broker 2 (not given)"]
+    assert (
+        "There is no log of broker 2 (not given)."
+        in data(root, "why", "pay-in-0", "--at", "10:05:30")["cannot_be_told"]
+    )
+    page = tmp_path / "r.html"
+    assert run(root, "report", "-o", str(page)).exit_code == 0
+    assert "<li>There is no log of broker 2 (not given).</li>" in page.read_text()
 
 
 @pytest.mark.parametrize("arguments", [("--max-age", "soon"), ("--since", "noon"), ("--nonsense",), ()], ids=str)

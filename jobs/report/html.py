@@ -17,7 +17,6 @@ from jobs.answers.incidents import single_points
 from jobs.answers.loss import loss_answer
 from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import missing_facts, outages_answer
-from jobs.nightly.published_summary import REGISTERED_BROKERS
 from jobs.nightly.summary_facts import IS_DELETION, node_roles
 from jobs.nightly.unknown_zeros import OUTAGES, UNCLEAN
 from jobs.nightly.wording import date_time, duration, plural
@@ -348,8 +347,7 @@ def _verdicts(opened: OpenedCluster, report: Report) -> str:
 
 def _unknown(opened: OpenedCluster) -> str:
     """What the logs do not tell: holes, gaps, and what the answers above could not say."""
-    registered = [row["broker"] for row in opened.rows(REGISTERED_BROKERS)]
-    gaps = coverage_gaps(opened.coverage, node_roles(opened.streams), most=12, registered=registered)
+    gaps = coverage_gaps(opened.coverage, node_roles(opened.streams), most=12, registered=opened.registered)
     sentences = [f"There is {gap}." for gap in gaps]
     for answer in (outages_answer(opened, all_rows=False), loss_answer(opened), brokers_answer(opened)):
         sentences += answer.unknown

@@ -119,11 +119,12 @@ def coverage_gaps_at(
     at: datetime,
     roles: Mapping[int, str] | None = None,
     tolerance: timedelta = TOLERANCE,
+    registered: Collection[int] = (),
 ) -> list[str]:
     """Those of `coverage_gaps` in which a moment lies, also logs that are there at no time."""
     clock = "%Y-%m-%d %H:%M"
     since, until = min((s.since for s in coverage), default=None), max((s.until for s in coverage), default=None)
-    gaps = find_gaps(coverage, roles or {}, tolerance)
+    gaps = find_gaps(coverage, roles or {}, tolerance, registered)
     return [_sentence(gap, since, until, clock) for gap in gaps if gap.never or gap.since < at < gap.until]
 
 

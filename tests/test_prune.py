@@ -64,6 +64,18 @@ def test_why_nothing_is_before_a_time() -> None:
     assert nothing_before(datetime(2026, 8, 21, 12)) == reason
 
 
+def test_why_no_row_goes() -> None:
+    """A night works out six hours of logs before the time again."""
+    tables = (Pruned("events", 3_189, 3_189), Pruned("rejects", 0, 0))
+    assert pruning_text(Pruning({"us": datetime(2026, 8, 21, 13)}, tables, {})) == (
+        "Pruned:\n"
+        "  us: before 2026-08-21 13:00\n"
+        "  events           3,189 rows are 3,189 now\n"
+        "  rejects              0 rows are 0 now\n"
+        "  none was older than the six hours of logs before that time, which are kept"
+    )
+
+
 def test_the_text() -> None:
     times = {"us": datetime(2026, 8, 21, 4)}
     tables = (Pruned("events", 1_204_331, 88_012), Pruned("rejects", 12, 0))

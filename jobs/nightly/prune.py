@@ -159,5 +159,7 @@ def pruning_text(pruning: Pruning) -> str:
     """What was pruned, and what was not."""
     times = [f"  {cluster}: before {time:%F %H:%M}" for cluster, time in sorted(pruning.times.items())]
     tables = [f"  {t.table:<8} {t.before:>13,} rows are {t.after:,} now" for t in pruning.tables]
+    if tables and all(t.before == t.after for t in pruning.tables):
+        tables.append("  none was older than the six hours of logs before that time, which are kept")
     left = [f"{cluster} stays as it is: {why}." for cluster, why in sorted(pruning.left.items())]
     return "\n".join([*(["Pruned:", *times, *tables] if times else []), *left])

@@ -62,8 +62,17 @@ class CommandGroup(WholeHelp):
             return BAD_INPUT
         except click.UsageError as error:
             path = error.ctx.command_path if error.ctx else "kafka-rewind"
-            complain(f"{error.format_message().rstrip('.')}; see `{path} --help`.")
-            return USAGE_CODES.get(path.rpartition(" ")[2], BAD_INPUT)
+            sentence = usage_sentence(error, path)
+            if path.rpartition(" ")[2] != "check":
+                complain(sentence)
+                return BAD_INPUT
+            from jobs.answers.check import unknown_line
+            from jobs.nightly.status import UNKNOWN
+
+            # for a monitor 2 is CRITICAL, and it reads standard output only
+            words = extra.get("args") or (args[0] if args else None) or sys.argv
+            click.echo(unknown_line(sentence, "json" if "json" in words else "text"))
+            return UNKNOWN
         except click.Abort:
             complain("Interrupted.")
             return INTERRUPTED
@@ -89,8 +98,20 @@ class CommandGroup(WholeHelp):
             raise click.exceptions.Exit(end(error)) from None
 
 
-USAGE_CODES = {"check": 3}
-"""Commands whose exit code 2 means something else than bad usage: for a monitor it is CRITICAL."""
+def usage_sentence(error: click.UsageError, path: str) -> str:
+    """How a command is used wrongly, and where its usage is. An option is proposed only if it is spelt much alike."""
+    sentence = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        from difflib import get_close_matches
+
+        names = {name.strip("-"): name for name in error.possibilities or ()}
+        near = get_close_matches(error.option_name.strip("-"), names, 1, LEAST_ALIKE)
+        sentence = f"No such option '{error.option_name}'{f'; did you mean {names[near[0]]}?' if near else ''}"
+    return f"{sentence}{' See' if sentence.endswith('?') else '; see'} `{path} --help`."
+
+
+LEAST_ALIKE = 0.7
+"""How alike, from 0 to 1, an option's name must be to one that does not exist."""
 
 
 def end(error: Exception) -> int:

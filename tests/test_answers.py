@@ -184,6 +184,51 @@ def test_availability_counts_partition_time(warehouse: Path) -> None:
     assert topic["under_min_isr_ms"] is None
 
 
+def test_the_wait_for_a_deletion_counts_neither_as_time_nor_as_lost(tmp_path: Path) -> None:
+    """Of 1,198 s of two partitions one waited 120 s for its deletion: of the other 1,078 s 59.98 s are lost."""
+    crash, waits = tables()["offline_partitions"]
+    root = night(tmp_path / "w", {"offline_partitions": [crash, {**waits, "cause": "topic_deletion"}]})
+    (topic,) = data(root, "availability")["topics"]
+    assert (topic["known_ms"], topic["deletion_wait_at_least_ms"], topic["leaderless_at_least_ms"]) == (
+        1_198_000, 120_000, 59_980,
+    )  # fmt: skip
+    assert topic["availability_at_least"] == topic["availability_at_most"] == 0.94436
+    assert "Left out: 2 min 0 s in which partitions waited for their topic's deletion, of pay-in." in run(
+        root, "availability"
+    ).stdout.replace("\n", " ")
+
+
+def test_under_replicated_time_is_a_lower_bound_where_states_lack_an_assignment(tmp_path: Path) -> None:
+    """pay-in-0 from 10:00:01 on, of which it was under-replicated for 60 s; of 60 s more no line names the replicas."""
+    times = [
+        ("10:00:01", "10:05:00", "FullyInSync"),
+        ("10:05:00", "10:06:00", "UnderReplicated"),
+        ("10:06:00", "10:07:00", None),
+    ]
+    states = [
+        state(
+            0,
+            epoch,
+            1,
+            epoch,
+            [1],
+            replicas=[1, 2] if kind else None,
+            since=since,
+            until=until,
+            availability=kind,
+            evidence=[],
+        )
+        for epoch, (since, until, kind) in enumerate(times)
+    ]
+    root = night(tmp_path / "w", {"partition_timeline": states, "offline_partitions": []})
+    answer = data(root, "availability")
+    assert (answer["topics"][0]["under_replicated_ms"], answer["topics"][0]["unknown_state_ms"]) == (60_000, 60_000)
+    assert (
+        "Whether replicas were out of sync in some states of pay-in, whose assignment or ISR no line names: their "
+        "under-replicated time is a lower bound."
+    ) in answer["cannot_be_told"]
+
+
 def test_availability_is_never_rounded_up_to_all(tmp_path: Path) -> None:
     blip = partition(0, since="10:05", until="10:05:00.001", duration_ms=1, at_least_ms=1, at_most_ms=1, began_after="10:05",
                      ended_before="10:05:00.001", failed_elections=0, evidence=[])  # fmt: skip
@@ -416,13 +461,21 @@ def test_a_plan_leaves_out_brokers_that_are_not_there(warehouse: Path) -> None:
 @pytest.mark.parametrize(
     ("brokers", "message"),
     [
-        ("2,9", "Replication factor 2; expected 1 to 1, the number of brokers."),
+        ("2,9", "Replication factor 2; expected 1 to 1, the number of brokers: no line names broker 9."),
+        ("8,9", "Replication factor 2; there is no broker to place replicas on: no line names brokers 8, 9."),
         ("2,3,2", "--broker-list names broker 2 twice."),
     ],
 )
 def test_a_plan_that_the_tool_would_refuse(warehouse: Path, brokers: str, message: str) -> None:
     result = proposed(warehouse, brokers)
     assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"kafka-rewind: {message}\n")
+
+
+def test_a_plan_that_lacks_a_broker_which_was_away(warehouse: Path) -> None:
+    """Broker 1 left at 10:05."""
+    result = run(warehouse, "reassign", "generate", "--broker-list", "1,2", "--at", "10:07")
+    reason = "Replication factor 2; expected 1 to 1, the number of brokers: broker 1 was not there."
+    assert (result.exit_code, result.stderr) == (2, f"kafka-rewind: {reason}\n")
 
 
 def planned(folder: Path, warehouse: Path, target: list[int], *arguments: str) -> str:
@@ -463,6 +516,14 @@ def test_the_steps_of_a_plan_and_their_requests(warehouse: Path, tmp_path: Path)
         {"kind": "LeaderAndIsr", "brokers": [1, 2, 3], "deletes": False},
         {"kind": "UpdateMetadata", "brokers": [1, 2, 3], "deletes": False},
     ]
+
+
+def test_who_refuses_a_plan(tmp_path: Path) -> None:
+    """From 2.4 on with ZooKeeper: the admin API checks a target, and no step is taken; a plan in ZooKeeper is taken."""
+    files = [{**one, "kafka_versions": "2.6.0..2.7.2"} for one in tables()["log_files"]]
+    printed = planned(tmp_path, night(tmp_path / "w", {"log_files": files}), [2, 9], "--at", "10:02")
+    refusal = "INVALID_REPLICA_ASSIGNMENT (of the admin API; a plan in ZooKeeper is not checked)"
+    assert printed.splitlines()[3:] == [f"pay-in-0: 1,2 to 2,9: {refusal}"]
 
 
 def test_a_plan_over_a_pending_reassignment(tmp_path: Path) -> None:
@@ -657,6 +718,29 @@ def test_logs_that_stopped_coming(tmp_path: Path) -> None:
     assert "node 2 of cluster c has sent no log since 2026-11-21 09:00:00.000 UTC" in run(root, "check").stdout
     result = run(root, "check", "--max-age", "1h")  # the machine's clock is past 2026-11-21, or before it
     assert (result.exit_code == 2) == ("the last record of cluster c is" in result.stdout)
+
+
+def test_a_broker_of_which_no_log_is_there(tmp_path: Path) -> None:
+    """Broker 2 is registered and holds replicas of pay-in-0; 9, in one damaged line only, holds none."""
+    spans = [
+        row(node_id=node, kind=kind, since="10:00:00", until="10:10:00", records=9)
+        for node in (1, 3) for kind in ("server", "state_change", "controller")
+    ]  # fmt: skip
+    brokers = [row(broker=broker, since="10:00:00", evidence=[]) for broker in (1, 2, 3, 9)]
+    root = night(tmp_path / "w", {**HEALTHY, "log_coverage": spans, "broker_timeline": brokers})
+    result = run(root, "check")
+    assert result.exit_code == 1
+    assert "WARNING no log of broker 2 of cluster c is there\n" in result.stdout
+    assert "silent=1 unknown=0" in result.stdout
+    [facts] = summaries_in(str(root), Settings(), {})
+    assert facts.missing_logs == ["no log of broker 2 (not given)"]
+    assert (
+        "There is no log of broker 2 (not given)."
+        in data(root, "why", "pay-in-0", "--at", "10:05:30")["cannot_be_told"]
+    )
+    page = tmp_path / "r.html"
+    assert run(root, "report", "-o", str(page)).exit_code == 0
+    assert "<li>There is no log of broker 2 (not given).</li>" in page.read_text()
 
 
 @pytest.mark.parametrize("arguments", [("--max-age", "soon"), ("--since", "noon"), ("--nonsense",), ()], ids=str)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import subprocess
 import sys
@@ -64,6 +65,17 @@ class TestWithoutSpark:
     def test_a_path_without_a_name(self, arguments: tuple[str, ...]) -> None:
         """As of a variable that is not set; it would mean the current folder."""
         refused(command(*arguments), "the path is empty")
+
+    def test_an_option_is_proposed_only_if_it_is_spelt_alike(self) -> None:
+        refused(command("availability", "--since", "12:00"), "No such option '--since'; see `")
+        refused(command("outages", "--sincee", "12:00"), "No such option '--sincee'; did you mean --since? See `")
+
+    @pytest.mark.parametrize("form", ["text", "json"])
+    def test_a_monitor_reads_on_standard_output_that_its_command_is_wrong(self, form: str) -> None:
+        result = command("check", "--nosuch", "--format", form)
+        assert (result.exit_code, result.stderr) == (3, "")
+        line = json.loads(result.stdout)["error"] if form == "json" else result.stdout
+        assert line.removeprefix("UNKNOWN: ").startswith("No such option '--nosuch'; see `")
 
     def test_missing_folder(self, tmp_path: Path) -> None:
         result = command("nightly", str(tmp_path / "none"), "--warehouse", str(tmp_path / "w"))

@@ -33,6 +33,10 @@ k     |          | 10:15:00 | 5       | 5         | h       | 1    | metadata_co
 # with its topic all of this goes
 gone  |          | 10:20:00 | 5       | 5         | h       | 4    | metadata_config_updated | config=a -> 1
 gone  |          | 10:30:01 | 5       | 5         | h       | 5    | metadata_config_updated | config=
+# a broker that starts prints what its own log still has of a topic that is gone
+gone  |          | 10:31:00 | 6       | 6         | i       | 1    | metadata_config_updated | config=a -> 1
+# one of ZooKeeper prints the settings of the next topic before that is there
+next  |          | 10:32:00 | 1       |           | f       | 6    | topic_config_changed    | config=Map(a -> 1)
 # a dump's record without a value removes
 k     |          | 10:40:00 |         |           | m       | 1    | metadata_config         | config_resource_type=TOPIC; config_name=c
 """  # noqa: E501
@@ -50,6 +54,7 @@ topic         | k     |           | c    | 10:15:00 |                | 3     | t
 broker        |       | 4         | b    | 10:16:00 | 7              | 9     | false      | 5@h:2
 broker        |       | <default> | b    | 10:17:00 | 8              |       | false      | 5@h:3
 topic         | gone  |           | a    | 10:20:00 |                | 1     | true       | 5@h:4
+topic         | next  |           | a    | 10:32:00 |                | 1     | true       | 1@f:6
 topic         | k     |           | c    | 10:40:00 | 3              |       | false      | @m:1
 """
 
@@ -58,7 +63,8 @@ def test_changes_of_settings(frame: Frame, same: Same) -> None:
     topics = frame(
         TOPIC_TIMELINE,
         "topic | incarnation | since | deletion_started | until\n"
-        "t | 0 | 09:00:00 | |\nk | 0 | 09:00:00 | |\ngone | 0 | 09:00:00 | 10:29:00 | 10:30:00",
+        "t | 0 | 09:00:00 | |\nk | 0 | 09:00:00 | |\ngone | 0 | 09:00:00 | 10:29:00 | 10:30:00\n"
+        "next | 0 | 09:00:00 | 10:30:00 | 10:31:00\nnext | 1 | 10:32:00.1 | |",
     )
     controllers = frame(CONTROLLER_TIMELINE, "controller_id | controller_epoch | since\n100 | 1 | 09:00:00")
     events = frame(EVENTS, LINES)

@@ -215,6 +215,37 @@ def test_gaps(case: str) -> None:
     assert coverage_gaps(merged_coverage(table(text)), roles) == expected
 
 
+ALL_KINDS = "1 server 00:00-07:00\n1 state_change 00:00-07:00\n100 controller 00:00-07:00\n"
+UNLOGGED = {  # brokers 1, 2 and 3 are registered
+    "of two brokers no log is there": (ALL_KINDS, ["no log of brokers 2 and 3 (not given)"]),
+    "of controllers only": (
+        "100 server 00:00-07:00\n100 controller 00:00-07:00",
+        ["no state-change log of any node (not given)", "no log of brokers 1, 2 and 3 (not given)"],
+    ),
+    "a dump besides one broker's logs": (
+        f"{ALL_KINDS}- metadata_dump 00:00-07:00",
+        ["no log of brokers 2 and 3 (not given)"],
+    ),
+    "a dump and controllers' logs were chosen in place of theirs": (
+        "100 server 00:00-07:00\n- metadata_dump 00:00-07:00",
+        [],
+    ),
+    "a dump alone": ("- metadata_dump 00:00-07:00", []),
+    "a log of an unknown node may be theirs": (f"{ALL_KINDS}- server 00:00-07:00", []),
+    "all are there": (
+        ALL_KINDS + "".join(f"{node} {kind} 00:00-07:00\n" for node in (2, 3) for kind in ("server", "state_change")),
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNLOGGED)
+def test_registered_brokers_without_any_log(case: str) -> None:
+    text, expected = UNLOGGED[case]
+    spans = merged_coverage(table(text))
+    assert coverage_gaps(spans, {100: "controller"}, registered=[3, 1, 2]) == expected
+
+
 def test_many_nodes_are_counted() -> None:
     there = "".join(f"{node} {kind} 00:00-07:00\n" for node in range(20) for kind in ("server", "state_change"))
     silent = "".join(f"{node} server 00:00-02:00\n" for node in range(20, 32))

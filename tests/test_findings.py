@@ -463,6 +463,9 @@ isr     | 1         | 0           | 10:00:05 |              |             | 1,2 
 # the topic was being deleted when the broker went
 deleted | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
 again   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
+# 1 came back when its topic was to be deleted already, or just before
+over    | 0         | 0           | 10:00:01 | 10:00:09     | 1           | 1        | topic_deletion   |
+over    | 1         | 1           | 10:00:01 | 10:00:09     | 1           | 1        | topic_deletion   |
 # 7 died while no controller reigned: 8, which had been it, had crashed. Who was in sync could have led, but for 7 alone
 unled   | 0         | 0           | 11:00:20.2 | 11:00:20.3 | 7           | 6,7      | clean_election   | 6
 unled   | 1         | 0           | 11:00:20.2 | 11:01:00.2 | 7           | 7        | clean_election   | 7
@@ -495,6 +498,8 @@ DELETIONS = """
 topic   | incarnation | deletion_started | deletion_evidence | evidence
 deleted | 0           | 10:00:00.5       | 9@f:6             | 9@f:4,9@f:9
 again   | 0           | 10:00:02         | 9@f:7             | 9@f:4,9@f:9
+over    | 0           | 10:00:07         | 9@f:7             | 9@f:4,9@f:9
+over    | 1           | 10:00:08.5       | 9@f:7             | 9@f:4,9@f:9
 """
 CAUSES = """
 topic   | partition | cause           | cause_broker | cause_at   | cause_evidence | healed_by
@@ -511,6 +516,8 @@ isr     | 0         | no_live_isr     | 5            | 10:00:04   | 9@f:3       
 isr     | 1         |                 |              |            | []             |
 deleted | 0         | topic_deletion  |              | 10:00:00.5 | 9@f:6          | topic_deletion
 again   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
+over    | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
+over    | 1         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
 unled   | 0         | no_controller   | 8            | 11:00:20   | 6@f:8,6@f:7    | clean_election
 unled   | 1         | broker_crash    | 7            | 11:00:20   | 6@f:7          | broker_return
 unled   | 2         | broker_crash    | 7            | 11:00:20   | 6@f:7          | clean_election
@@ -534,6 +541,8 @@ isr     | 0         |             | 10:00:08    |
 isr     | 1         |             |             |
 deleted | 0         |             |             |
 again   | 0         | 09:59:51    |             |
+over    | 0         | 09:59:51    |             |
+over    | 1         | 09:59:51    | 10:00:08    |
 unled   | 0         | 11:00:12    | 11:00:20.2  | 11:00:10
 unled   | 1         | 11:00:10    | 11:01:00    |
 unled   | 2         | 11:00:10    | 11:00:20.2  |

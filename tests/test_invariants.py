@@ -296,6 +296,16 @@ def test_findings_in_words() -> None:
     assert explanations["leader_in_isr", 0].startswith("leader_in_isr holds: ")
 
 
+def test_what_is_not_known_of_an_unclean_leader_in_words() -> None:
+    """Who was online is taken from lines that may be late; the switch has one name, that of Kafka's setting."""
+    findings = {f.rule: f for f in check_sequence(ZK, [START, after(3, isr=(3,), online=None)]) if f.at == 1}
+    assert explain(findings["clean_candidate_first"]).startswith(
+        "clean_candidate_first cannot be judged: the logs lack which brokers were online just then (a line may show "
+        "that late); expected "
+    )
+    assert findings["unclean_leader_alone"].missing == ("unclean.leader.election.enable",)
+
+
 # --- the algorithms keep the rules ------------------------------------------------------------------------------------
 
 ZK_RELEASES = st.sampled_from([release for release in MINOR_RELEASES if Release(0, 8, 2) <= release < Release(4)])

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 
 from jobs.cli import main
 from jobs.exits import FOUND
+from jobs.nightly.news import Known
 from jobs.nightly.optimize import Compaction
 from jobs.nightly.prune import Pruned, Pruning
 from jobs.nightly.summary_facts import FACTS_OF_STEP, ClusterSummary
@@ -78,7 +79,7 @@ def idle_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def opened(root: str, **_: object) -> Iterator[tuple[Any, Any]]:
         yield SimpleNamespace(root=root), MagicMock()
 
-    outcome = SimpleNamespace(published=True, refused=[], seconds={}, has_new_input=True, known_until={})
+    outcome = SimpleNamespace(published=True, refused=[], seconds={}, has_new_input=True, known=Known())
     monkeypatch.setattr("jobs.nightly.writing.open_for_writing", opened)
     monkeypatch.setattr("jobs.nightly.run.run", lambda *_, **__: outcome)
     monkeypatch.setattr("jobs.nightly.optimize.compact", lambda *_: [Compaction("events", 35, 2)])
@@ -168,7 +169,15 @@ def test_a_step_tells_nothing_of_what_later_steps_find_out() -> None:
     assert night["status"] == "OK"
     assert {name for names in FACTS_OF_STEP.values() for name in names} <= night.keys()
     [ingested] = json.loads(summaries_as_json([ClusterSummary("c")], ["ingest"]))
-    assert ingested.keys() == {"cluster", "streams", "known_until", "is_zone_assumed", "rejects", "missing_logs"}
+    assert ingested.keys() == {
+        "cluster",
+        "streams",
+        "known_until",
+        "is_zone_assumed",
+        "rejects",
+        "missing_logs",
+        "printed_releases",
+    }
     [detected] = json.loads(summaries_as_json([ClusterSummary("c")], ["detect"]))
     assert detected["status"] == "OK"
     assert "verdicts" not in detected

@@ -213,6 +213,21 @@ def test_the_others_are_merged_and_the_exit_code_says_it(name: str, logs: Path) 
     assert [line for line in ended.err.splitlines() if name in line] != []
 
 
+def test_a_text_without_a_record_can_be_read(logs: Path) -> None:
+    """As a garbage collector's log, which lies beside Kafka's: nothing of it is merged, and nothing is wrong."""
+    (logs / "broker-1" / "gc.log").write_text("[0.5s][info][gc] Pause Young 3M\n")
+    ended = merge(".")
+    assert (ended.code, ended.out) == (0, MERGED)
+    assert f"There is no log record in {logs}/broker-1/gc.log; nothing of it is merged." in ended.err
+
+
+def test_a_warehouse_is_no_folder_without_files(logs: Path) -> None:
+    (logs / "warehouse" / "events" / "_delta_log").mkdir(parents=True)
+    ended = merge("warehouse")
+    assert (ended.code, ended.out) == (2, "")
+    assert "This is a warehouse, not logs: warehouse; give the folder that Kafka's logs are in." in ended.err
+
+
 def test_what_can_be_read_of_a_damaged_file_is_merged(logs: Path) -> None:
     _cut_gz(logs / "cut.gz")
     assert merge("cut.gz", "--count").out.strip() not in ("0", "1000")
@@ -360,7 +375,7 @@ REFUSED = {
     "--only everything": "state-change",
     "--grep (": "regular expression",
     "--around 10:00 --since 09:00": "--around",
-    "--within soon": "--within",
+    "--around 10:00 --within soon": "--within 'soon'",
     "--zone Mars/Olympus": "IANA",
     "--skew nowhere.yaml": "nowhere.yaml",
     "--limit -1": "--limit",

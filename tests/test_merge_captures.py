@@ -85,6 +85,7 @@ def numbers_of(raw: bytes, topic: str) -> set[int]:
     name = re.escape(topic.encode())
     forms = (
         rb"(?<![\w.-])" + name + rb"-(\d+)(?![\w-]|\.\w)",
+        rb"(?<![\w.-])" + name + rb"-(\d+)\.[0-9a-f]{32}-(?:delete|future|stray)(?![\w-])",
         rb"[\[(]" + name + rb", *(\d+)(?:, *\d+)?[\])]",
         rb"(?<![\w.-])" + name + rb"'?, ?[Pp]artition(?:Index|Id|_index)?=(\d+)",
         rb'"' + name + rb'", ?"partition": ?"?(\d+)',

@@ -15,6 +15,7 @@ from jobs.cli import main
 
 ID, OTHER_ID = "h5K2vX8bQ0-3mJtR_wYz1A", "Qq1rStUvWx2yZaBcDeFg3h"
 S, C, M = "state.change.logger", "kafka.controller.KafkaController", "kafka.server.metadata.BrokerMetadataPublisher"
+L, HEX = "org.apache.kafka.storage.internals.log.LogSegment", "c9b16c5918b6471cadd35a7e5caf16ce"
 REQUEST = (
     "Name:LeaderAndIsrRequest;Version:0;Controller:1;ControllerEpoch:8;CorrelationId:{0};"
     "ClientId:id_1-host_null-port_9092;Leaders:id:4,host:k,port:9092;PartitionState:{1}"
@@ -72,6 +73,11 @@ RECORDS: list[tuple[str, str, str]] = [  # logger, message, which of the partiti
         "become-leader transition for partition pay-in-33", OTHER),
     (S, "[Broker id=4] Handling LeaderAndIsr request correlationId 12 from controller 1 epoch 4 starting the "
         "become-leader transition for partition pay-in-3-7", NONE),
+    # in a folder that Kafka renamed
+    (L, f"Deleted log /srv/kafka/pay-in-3.{HEX}-delete/00000000000000000000.log.deleted.", P3),
+    (L, f"Deleted time index /srv/kafka/pay-in-7.{HEX}-future/00000000000000000000.timeindex.deleted.", P7),
+    (L, f"Deleted log /srv/kafka/pay-in-33.{HEX}-delete/00000000000000000000.log.deleted.", OTHER),
+    (L, f"Deleted log /srv/kafka/pay-in-3.{HEX}-eu-0/00000000000000000000.log.deleted.", NONE),
     # by its id
     (S, f"[Broker id=4] Removing topic pay-in with ID {ID} from the metadata cache since the full UMR did not "
         "include it.", ALL),

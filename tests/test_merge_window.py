@@ -241,7 +241,16 @@ REFUSED = {  # options -> how the message begins
     ("--start-time", "noon"): "--start-time 'noon' is no time",
     ("-end-time", "noon"): "--end-time 'noon' is no time",
     ("--until=noon",): "--until 'noon' is no time",
-    ("--since", "22:00", "--around", "22:00"): "--around does not go with --since and --end-time",
+    ("--since", "22:00", "--around", "22:00"): "--around does not go with --since; give one or the other.",
+    (
+        "--until",
+        "22:00",
+        "--start-time",
+        "21:00",
+        "--around",
+        "22:00",
+    ): "--around does not go with --start-time and --until",
+    ("--within", "5m"): "--within is of no use without --around; give both or none.",
     ("--since", "2026-11-22", "--until", "2026-11-21"): "--since 2026-11-22 00:00:00,000 is after --until 2026-11-21",
 }
 

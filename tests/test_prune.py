@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from jobs.nightly.prune import Pruned, Pruning, prune, pruning_text
+from jobs.nightly.prune import Pruned, Pruning, nothing_before, prune, pruning_text
 from jobs.nightly.run import check_order
 from jobs.warehouse.integrity import Pins, find_damage, read_pins
 from jobs.warehouse.tables import open_warehouse
@@ -55,6 +55,25 @@ def test_a_damaged_warehouse_says_what_a_rebuild_cannot_restore(tmp_path: Path) 
     damage = find_damage(str(tmp_path))
     assert damage is not None
     assert "from the events that are there, but for rows from before they were pruned" in damage.sentence
+
+
+def test_why_nothing_is_before_a_time() -> None:
+    """Whole hours are pruned: of logs that begin at 12:10 there is nothing to prune before 12:14."""
+    reason = "it has no event from before 2026-08-21 12:00"
+    assert nothing_before(datetime(2026, 8, 21, 12, 14)) == f"{reason}, and whole hours are pruned"
+    assert nothing_before(datetime(2026, 8, 21, 12)) == reason
+
+
+def test_why_no_row_goes() -> None:
+    """A night works out six hours of logs before the time again."""
+    tables = (Pruned("events", 3_189, 3_189), Pruned("rejects", 0, 0))
+    assert pruning_text(Pruning({"us": datetime(2026, 8, 21, 13)}, tables, {})) == (
+        "Pruned:\n"
+        "  us: before 2026-08-21 13:00\n"
+        "  events           3,189 rows are 3,189 now\n"
+        "  rejects              0 rows are 0 now\n"
+        "  none was older than the six hours of logs before that time, which are kept"
+    )
 
 
 def test_the_text() -> None:

@@ -93,6 +93,18 @@ def test_headline(page: str) -> None:
     assert "<dd>Yes: 1 unclean election of pay-in-0 lost at least 5 records" in page
 
 
+def test_one_replica_in_sync_says_of_how_many_partitions(tmp_path: Path) -> None:
+    """pay-in-0 has both replicas in sync, or no leader, and its last leader alone in sync."""
+    states = tables()["partition_timeline"]
+    whole, lost = {**states[0], "until": None}, {**states[2], "until": None}
+    for number, (state, below) in enumerate(
+        [(whole, "of 1 partition with a leader at the end"), (lost, "no partition has a leader at the end")]
+    ):
+        root = night(tmp_path / str(number), {"partition_timeline": [state], "offline_partitions": []})
+        tile = f'<span class="name">One replica in sync</span><b>0</b><span>{below}</span>'
+        assert tile in report(root, tmp_path / f"{number}.html")
+
+
 def test_a_zero_that_cannot_be_told_is_none(tmp_path: Path) -> None:
     """2.4 without TRACE."""
     silent: dict[str, Rows] = {

@@ -129,6 +129,10 @@ WRONG = {
     "SELECT * FROM partition_timelin": "There is no table partition_timelin; did you mean partition_timeline?",
     "SELECT topik FROM elections": "There is no column topik there; did you mean topic?",
     "SELECT e.topik FROM elections e": "There is no column topik there; did you mean topic?",
+    "SELECT * EXCLUDE (evidence) FROM isr_churn": (
+        "There is no column evidence there; there are churning, cluster, expands, flaps, flaps_while_up, follower, "
+        "hour, incarnation, leader_changes, marginal, partition, shrinks, stops, topic and worst_out_ms."
+    ),
     "SELECT plase FROM evidence": "There is no column plase there; did you mean place?",
     "SELECT 'x'::INTEGER": "The query failed: Could not convert string 'x' to INT32.",
 }

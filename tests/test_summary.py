@@ -11,7 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from jobs.cli import main
-from jobs.nightly.published_summary import QUERIES, summaries, summaries_in
+from jobs.nightly.news import named_since
+from jobs.nightly.published_summary import READ_TABLES, summaries, summaries_in
+from jobs.nightly.summary_facts import NAMED, Named
 from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import summary_text
 from jobs.read.views import open_views
@@ -99,13 +101,45 @@ def test_incidents_that_are_open_since_before_the_last_run(tmp_path: Path) -> No
     assert (facts.incident_counts, facts.older_incidents) == ({"major": 4}, {})
 
 
+@pytest.mark.usefixtures("no_jvm")
+def test_of_late_logs_only_what_no_run_has_named_is_new(tmp_path: Path) -> None:
+    """The runs before knew all until 05:00, late logs begin at 01:00: what was named is counted, if it is as it was."""
+    place = {"cluster": "c", "topic": "t", "incarnation": 0, "evidence": []}
+    two, four = DAY + timedelta(hours=2), DAY + timedelta(hours=4)
+    outage = {**place, "since": two, "ended_before": four, "at_least_ms": 1, "failed_elections": 0}
+    election = {**place, "at": two, "succeeded": True, "unclean": True, "leader": 1}
+    incident = {"cluster": "c", "severity": "major", "evidence": [], "since": two, "until": four}
+    verdict = {"cluster": "c", "rule": "r", "at": two, "verdict": "violated", "evidence": []}
+    root = publish(
+        tmp_path,
+        log_files=[{"cluster": "c", **STREAM}],
+        offline_partitions=[{**outage, "partition": number} for number in (0, 1)],
+        elections=[{**election, "partition": number, "leader_epoch": 7} for number in (0, 1)],
+        incidents=[{**incident, "incident_id": name, "title": name} for name in ("same", "worse", "it's new")],
+        verdicts=[{**verdict, "subject": name} for name in ("same", "new")],
+    )
+    named: Named = {
+        "offline_partitions": [("c", "t", 0, 0, two, four), ("c", "t", 1, 0, two, two)],
+        "elections": [("c", "t", 0, 0, 7), ("c", "t", 1, 0, 6)],
+        "incidents": [("c", "same", "major", four), ("c", "worse", "minor", four)],
+        "verdicts": [("c", "r", "same", two)],
+    }
+    [facts] = summaries_in(str(root), Settings(), {"c": DAY + timedelta(hours=1)}, named)
+    assert [row["partition"] for row in facts.outages] == [1]
+    assert [row["partition"] for row in facts.unclean_elections] == [1]
+    assert sorted(row["title"] for row in facts.incidents) == ["it's new", "worse"]
+    assert [row["subject"] for row in facts.violations] == ["new"]
+    assert (facts.new_outages, facts.outage_count, facts.new_unclean, facts.elections["unclean"]) == (1, 2, 1, 2)
+    assert (facts.incident_counts, facts.new_violations) == ({"major": 2}, 1)
+
+
 def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -> None:
     for run in (zk, kraft, two_nights):
         by_spark = summarize(run.warehouse)
         for cluster in by_spark:  # in no order there
             cluster.streams.sort(key=lambda row: (row["path"], row["file_id"]))
-        with open_views(run.warehouse.root, only=QUERIES, naive=True) as views:
-            assert summaries(views, Settings()) == by_spark
+        with open_views(run.warehouse.root, only=(*READ_TABLES, "events"), naive=True) as views:
+            assert summaries(views, Settings(), with_events=True) == by_spark
         # of what is new since the middle of the logs, too
         known = {}
         for cluster in by_spark:
@@ -118,4 +152,11 @@ def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -
             cluster.streams.sort(key=lambda row: (row["path"], row["file_id"]))
         assert summaries_in(run.warehouse.root, Settings(), known) == lately
         assert lately != by_spark
+        # and of late logs, which show nothing that was not named before
+        named = {name: named_since(run.warehouse, name, known) for name in NAMED}
+        again = summarize(run.warehouse, known_until=known, named=named)
+        for cluster in again:
+            cluster.streams.sort(key=lambda row: (row["path"], row["file_id"]))
+            assert (cluster.new_outages, cluster.new_unclean) == (cluster.open_outages, 0)
+        assert summaries_in(run.warehouse.root, Settings(), known, named) == again
         assert printed("--warehouse", run.warehouse.root) == f"{summary_text(by_spark, run.warehouse.root)}\n"

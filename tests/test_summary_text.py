@@ -68,6 +68,12 @@ def test_kafka_versions(ranges: tuple[str | None, ...]) -> None:
     assert kafka_versions([{"kafka_versions": text} for text in ranges]) == RANGES[ranges]
 
 
+def test_a_release_that_nodes_print_counts_before_what_messages_allow() -> None:
+    streams = [{"kafka_versions": "2.6.0..2.7.2"}]
+    assert kafka_versions(streams, ["2.6.3"]) == "2.6.3, as its nodes print"
+    assert kafka_versions(streams, ["2.6.3", "2.7.1"]) == "2.6.3, 2.7.1, as its nodes print"
+
+
 def test_small_words() -> None:
     assert date_time(datetime(2026, 11, 21, 11, 47, 34, 963000)) == "2026-11-21 11:47:34.963"
     assert date_time(None) == "unknown"

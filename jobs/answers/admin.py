@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from jobs.answers.listing import Listing, in_columns
-from jobs.answers.words import brokers_in_words
+from jobs.answers.words import brokers_in_words, was_or_were
 from jobs.describe.describe import matching
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed
@@ -123,11 +123,21 @@ def generate_text(
     try:
         proposed = generate(partitions, sorted({*brokers}.difference(absent)), start_index)
     except ValueError as error:
-        raise BadInput(f"{error}.") from None
+        raise BadInput(f"{error}{_absent_in_words(snapshot, absent)}.") from None
     release = snapshot.state.tool.release
     current, plan = (json.dumps(plan_json(release, p), separators=(",", ":")) for p in (partitions, proposed))
     text = f"Current partition replica assignment\n{current}\n\nProposed partition reassignment configuration\n{plan}\n"
     return text, absent
+
+
+def _absent_in_words(snapshot: Snapshot, absent: Sequence[int]) -> str:
+    """`: broker 1 was not there, no line names broker 9`."""
+    known = {broker.broker for broker in snapshot.state.brokers}
+    known |= {b for topic in snapshot.state.topics for p in topic.partitions for b in p.replicas or ()}
+    away, strange = ([b for b in absent if (b in known) == is_known] for is_known in (True, False))
+    reasons = [f"{brokers_in_words(away)} {was_or_were(away)} not there"] if away else []
+    reasons += [f"no line names {brokers_in_words(strange)}"] if strange else []
+    return f": {', '.join(reasons)}" if reasons else ""
 
 
 def read_plan(plan: bytes) -> Plan:
@@ -157,8 +167,8 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
             continue
         steps, error = _executed(controller, partition, target)
         name = f"{partition.topic}-{partition.partition}"
-        lines.append(f"{name}: {_ids(partition.replicas)} to {_ids(target)}" + (f": {error}" if error else ""))
-        lines += [f"  {line}" for line in _step_lines(controller, steps)]
+        lines.append(f"{name}: {_ids(partition.replicas)} to {_ids(target)}" + _refusal(controller, error))
+        lines += [f"  {line}" for line in _step_lines(controller, steps)] if steps else []
         data.append({"topic": partition.topic, "partition": partition.partition, "target": target, "error": error,
                      "steps": [asdict(step) for step in steps]})  # fmt: skip
     return Listing(
@@ -172,6 +182,19 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
             *_unknown(snapshot, [name for name in unknown if _is_planned(plan, name)]),
         ],
         {"at": iso(snapshot.at), "reassignments": data},
+    )
+
+
+def _refusal(controller: Controller, error: str | None) -> str:
+    """How the tool is answered. What stands in ZooKeeper under /admin/reassign_partitions is not checked as requests
+    are (KafkaController.processZkPartitionReassignment, 2.4 on)."""
+    is_of_api = error == "INVALID_REPLICA_ASSIGNMENT" and not controller.kraft
+    return (
+        f": {error} (of the admin API; a plan in ZooKeeper is not checked)"
+        if is_of_api
+        else f": {error}"
+        if error
+        else ""
     )
 
 

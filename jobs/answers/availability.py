@@ -11,6 +11,7 @@ from jobs.answers.words import span_text
 from jobs.nightly.summary_facts import IS_DELETION, Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import duration, plural
+from jobs.nightly.words import listed
 from jobs.read.create_views import time_literal
 from schemas.kafka_values import UNDER_REPLICATED_STATES
 
@@ -18,13 +19,18 @@ AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", *MISSING_FACT
 
 
 def availability_answer(opened: OpenedCluster) -> Listing:
-    """Topics, the worst first. Time of a partition counts from its first state to its deletion or the end of the logs;
-    that it has no leader while its topic is deleted does not count.
+    """Topics, the worst first. Time of a partition counts from its first state to its deletion or the end of the logs.
+
+    The time in which it waits without a leader for its topic to be deleted counts neither as time nor as lost.
     """
     topics = opened.rows(_query(opened))
     for row in topics:
-        row["availability_at_least"] = _part(row["known_ms"], row["leaderless_at_most_ms"])
-        row["availability_at_most"] = _part(row["known_ms"], row["leaderless_at_least_ms"])
+        row["availability_at_least"] = _part(
+            row["known_ms"] - row["deletion_wait_at_most_ms"], row["leaderless_at_most_ms"]
+        )
+        row["availability_at_most"] = _part(
+            row["known_ms"] - row["deletion_wait_at_least_ms"], row["leaderless_at_least_ms"]
+        )
     topics.sort(key=lambda r: (r["availability_at_most"], r["availability_at_least"], r["topic"]))
     missing = missing_facts(opened)
     unknown = []
@@ -32,6 +38,11 @@ def availability_answer(opened: OpenedCluster) -> Listing:
         unknown.append(f"Whether there were more outages {cannot_be_told(missing[OUTAGES])}: these are upper bounds.")
     if any(row["under_min_isr_ms"] is None for row in topics):
         unknown.append("Time below min.insync.replicas, of topics of which no line and no setting names it.")
+    if partly := [row["topic"] for row in topics if row["unknown_state_ms"]]:
+        unknown.append(
+            f"Whether replicas were out of sync in some states of {listed(partly)}, whose assignment or ISR no line "
+            "names: their under-replicated time is a lower bound."
+        )
     cells = [
         [
             row["topic"], row["partitions"], _percents(row), duration(row["leaderless_at_least_ms"]), row["outages"],
@@ -41,8 +52,20 @@ def availability_answer(opened: OpenedCluster) -> Listing:
         for row in topics
     ]  # fmt: skip
     head = ["topic", "partitions", "available", "without leader", "outages", "under min ISR", "under-replicated"]
-    lines = in_columns(head, cells, (1, 2, 3, 4, 5, 6))
+    lines = [*in_columns(head, cells, (1, 2, 3, 4, 5, 6)), *_left_out(topics)]
     return Listing(opened.cluster, _sentence(opened, topics), lines, unknown, {"topics": topics})
+
+
+def _left_out(topics: Sequence[Row]) -> list[str]:
+    """A sentence about the time that counts neither as time nor as lost, if there is any."""
+    waits = [(row["topic"], row["deletion_wait_at_most_ms"]) for row in topics if row["deletion_wait_at_most_ms"]]
+    if not waits:
+        return []
+    total = duration(sum(wait for _, wait in waits))
+    return [
+        "",
+        f"Left out: {total} in which partitions waited for their topic's deletion, of {listed(t for t, _ in waits)}.",
+    ]
 
 
 def _query(opened: OpenedCluster) -> str:
@@ -57,25 +80,34 @@ def _query(opened: OpenedCluster) -> str:
                 CASE WHEN bool_or(availability IN ('AtMinIsr', 'UnderMinIsr'))
                     THEN coalesce({of_state.format("UnderMinIsr")}, 0) END AS under_min_isr_ms,
                 coalesce(sum(ms) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}), 0)
-                    ::BIGINT AS under_replicated_ms
+                    ::BIGINT AS under_replicated_ms,
+                coalesce(sum(ms) FILTER (WHERE availability IS NULL), 0)::BIGINT AS unknown_state_ms
             FROM states GROUP BY topic
         ),
-        lost AS (
-            SELECT topic, count(*) AS outages, sum(at_least_ms)::BIGINT AS least,
-                sum(coalesce(at_most_ms, epoch_ms(coalesce(ended_before, {end}))
-                    - epoch_ms(coalesce(began_after, since)), at_least_ms))::BIGINT AS most
+        lengths AS (
+            SELECT *, {IS_DELETION} AS is_deletion, coalesce(at_most_ms, epoch_ms(coalesce(ended_before, {end}))
+                - epoch_ms(coalesce(began_after, since)), at_least_ms) AS most_ms
             FROM offline_partitions
-            WHERE NOT {IS_DELETION} GROUP BY topic
+        ),
+        lost AS (
+            SELECT topic, count_if(NOT is_deletion) AS outages,
+                sum(at_least_ms) FILTER (NOT is_deletion)::BIGINT AS least,
+                sum(most_ms) FILTER (NOT is_deletion)::BIGINT AS most,
+                sum(at_least_ms) FILTER (is_deletion)::BIGINT AS wait_least,
+                sum(most_ms) FILTER (is_deletion)::BIGINT AS wait_most
+            FROM lengths GROUP BY topic
         )
         SELECT topics.topic, partitions, known_ms, coalesce(outages, 0) AS outages,
             coalesce(least, 0) AS leaderless_at_least_ms, greatest(coalesce(most, 0), coalesce(least, 0))
-                AS leaderless_at_most_ms, under_min_isr_ms, under_replicated_ms
+                AS leaderless_at_most_ms, coalesce(wait_least, 0) AS deletion_wait_at_least_ms,
+            greatest(coalesce(wait_most, 0), coalesce(wait_least, 0)) AS deletion_wait_at_most_ms,
+            under_min_isr_ms, under_replicated_ms, unknown_state_ms
         FROM topics LEFT JOIN lost ON lost.topic = topics.topic"""
 
 
 def _part(known_ms: int, lost_ms: int) -> float:
     """The part of the known time that was not lost, 0 to 1."""
-    return round(max(0.0, 1 - lost_ms / known_ms), 6) if known_ms else 1.0
+    return round(max(0.0, 1 - lost_ms / known_ms), 6) if known_ms > 0 else 1.0
 
 
 def _percents(row: Row) -> str:

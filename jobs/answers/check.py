@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jobs.answers.listing import as_json
 from jobs.answers.outages import OutageGroup, group_length, outage_groups
 from jobs.describe.describe import moment_of
-from jobs.nightly.published_summary import QUERIES, summaries
+from jobs.nightly.published_summary import READ_TABLES, REGISTERED_BROKERS, summaries
 from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS, open_questions
 from jobs.nightly.summary_facts import ClusterSummary
 from jobs.nightly.wording import date_time, duration, plural
@@ -24,7 +24,7 @@ from jobs.settings import Settings
 from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.describe.snapshot import iso
 from udfs.errors import BadInput
-from udfs.logs.coverage import TOLERANCE, CoverageSpan
+from udfs.logs.coverage import TOLERANCE, CoverageSpan, unlogged_brokers
 from udfs.merge.times import Moment
 from udfs.printable import printable
 
@@ -62,8 +62,7 @@ class CheckLimits:
 
 def run_check(root: str, cluster: str | None, limits: CheckLimits, form: str, settings: Settings) -> int:
     """Print the state of all clusters or of one, its word first; the exit code."""
-    names = {*QUERIES, "partition_timeline", "broker_timeline"}
-    with open_views(root, cluster=cluster, only=names, naive=True) as views:
+    with open_views(root, cluster=cluster, only=READ_TABLES, naive=True) as views:
         of_clusters = summaries(views, settings)
         if not of_clusters:
             raise BadInput("The warehouse has no logs; run `kafka-rewind nightly LOGS` first.")
@@ -164,6 +163,11 @@ def _findings(
         text = f"under-replicated at the end of the logs: {listed(map(name_of, under))}"
         yield CheckFinding(WARNING, cluster, "under_replicated", text, count=len(under))
     yield from _silences(spans, last, cluster, limits)
+    registered = [row["broker"] for row in rows(views, f"FROM ({REGISTERED_BROKERS}) WHERE {own}")]
+    if without := unlogged_brokers(spans, registered):
+        which = f"{'broker' if len(without) == 1 else 'brokers'} {listed(map(str, without))}"
+        text = f"no log of {which} of cluster {cluster} is there"
+        yield CheckFinding(WARNING, cluster, "silent", text, count=len(without))
     for text, reason in open_questions(summary):
         yield CheckFinding(WARNING, cluster, "unknown", f"{text} {reason}")
 

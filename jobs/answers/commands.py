@@ -116,7 +116,9 @@ def brokers(form: str, engine: str, cluster: str | None, root: str) -> None:
 
 
 @_listing(
-    "availability", "List topics by the part of the time in which their partitions had a leader, the worst first."
+    "availability",
+    "List topics by the part of the time in which their partitions had a leader, the worst first. "
+    "Waits for a topic's deletion are left out.",
 )
 def availability(form: str, engine: str, cluster: str | None, root: str) -> None:
     from jobs.answers.availability import AVAILABILITY_TABLES, availability_answer

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from jobs.nightly.published_summary import REGISTERED_BROKERS
 from jobs.nightly.summary_facts import Row, node_roles
 from jobs.nightly.wording import Names
 from jobs.read.create_views import identifier, literal, rows
@@ -20,7 +21,7 @@ from udfs.logs.coverage import CoverageSpan, coverage_gaps_at
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-ALWAYS = ("log_files", "log_coverage", "runs")
+ALWAYS = ("log_files", "log_coverage", "runs", "broker_timeline", "partition_timeline")
 """Tables that each answer reads."""
 
 
@@ -76,7 +77,12 @@ class OpenedCluster:
 
     def gaps_at(self, at: datetime) -> list[str]:
         """Which logs are missing at a moment, a sentence each."""
-        return coverage_gaps_at(self.coverage, at, node_roles(self.streams))
+        return coverage_gaps_at(self.coverage, at, node_roles(self.streams), registered=self.registered)
+
+    @cached_property
+    def registered(self) -> list[int]:
+        """Brokers that a controller registered and that a partition is on."""
+        return [row["broker"] for row in self.rows(REGISTERED_BROKERS)]
 
 
 @contextmanager

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _LISTS = ("topic_config_changed", "broker_config_changed", "metadata_config_updated", "topic_creation_written")
 """Events that print all settings of a topic or broker that are not the default."""
+_OF_KRAFT_BROKERS = "metadata_config_updated"
+"""All settings, as a broker of KRaft knows them; one that starts may print those of topics that are gone by then."""
 _OF_CONTROLLERS = "kraft_config_set"
 """A KRaft controller that replays a record with one setting, be it new or of any time."""
 _OF_DUMPS = "metadata_config"
@@ -36,7 +38,7 @@ def to_config_changes(events: DataFrame, topics: DataFrame, controllers: DataFra
         replayed = events.where(F.col("event_type") == _OF_CONTROLLERS)
         lines = lines.unionByName(by_active_controller(replayed, controllers, events))
     settings_lines = _told_settings(lines.where("at IS NOT NULL"))
-    of_topics = with_incarnation(settings_lines.where("topic IS NOT NULL"), topics)
+    of_topics = _before_deletion(with_incarnation(settings_lines.where("topic IS NOT NULL"), topics), topics)
     others = settings_lines.where("topic IS NULL").withColumn("incarnation", F.lit(0))
     in_order = (
         of_topics.unionByName(others)
@@ -71,6 +73,7 @@ def _told_settings(lines: DataFrame) -> DataFrame:
         "topic",
         F.when(F.col("topic").isNull(), F.coalesce(named, F.lit(DEFAULT))).alias("resource"),
         "at",
+        (kind == _OF_KRAFT_BROKERS).alias("is_of_kraft_broker"),
         F.when(~of_one, listed).alias("settings"),
         F.when(of_one, fields["config_name"]).alias("name"),
         F.when(of_one, fields["config_value"]).alias("value"),
@@ -78,6 +81,19 @@ def _told_settings(lines: DataFrame) -> DataFrame:
         "file_id",
         "line",
     )
+
+
+def _before_deletion(lines: DataFrame, topics: DataFrame) -> DataFrame:
+    """Lines with `incarnation` without those that brokers of KRaft print after its deletion, as they start.
+
+    With ZooKeeper the settings of a topic are there before the topic is: such a line may be about the next one.
+    """
+    deleted = topics.where("until IS NOT NULL").select(
+        "cluster", "topic", "incarnation", F.col("until").alias("gone_at")
+    )
+    is_late = F.col("is_of_kraft_broker") & (F.col("at") > F.col("gone_at"))
+    known = lines.join(F.broadcast(deleted), ["cluster", "topic", "incarnation"], "left")
+    return known.where(~F.coalesce(is_late, F.lit(False))).drop("gone_at")
 
 
 def _deletions(topics: DataFrame) -> DataFrame:

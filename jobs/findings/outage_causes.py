@@ -246,7 +246,8 @@ def _was_unled() -> Column:
 
 def _isr_back_at() -> Column:
     """When the first broker of the ISR was there that the outage found away, or its begin if one was there all along;
-    null if none was before the end. A broker whose directory failed has no replica, the last leader was away."""
+    null if none was before the end, or before the topic was to be deleted. A broker whose directory failed has no
+    replica, the last leader was away."""
 
     def there_at(broker: Column) -> Column:
         stop = _stop_around(broker, F.col("since"))
@@ -255,7 +256,8 @@ def _isr_back_at() -> Column:
         return F.when(is_back, F.greatest("since", stop["back_at"])).when(never_left, F.col("since"))
 
     first = F.array_min(F.transform("last_isr", there_at))
-    return F.when(F.coalesce(first <= F.col("ended_before"), F.lit(True)), first)
+    is_before_end = F.coalesce(first <= F.col("ended_before"), F.lit(True))
+    return F.when(is_before_end & F.coalesce(first < F.col("deletion.at"), F.lit(True)), first)
 
 
 def _last_stop_of_isr() -> Column:

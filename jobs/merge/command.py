@@ -68,7 +68,7 @@ def _option(*names: str, **settings: Any) -> Decorator:
 @_option("--start-time", "--since", "since", metavar="TIME", help="From this time on, inclusive.")
 @_option("--end-time", "--until", "until", metavar="TIME", help="Up to this time, inclusive.")
 @_option("--around", metavar="TIME", help="Near this time: up to --within before and after it.")
-@click.option("--within", metavar="SPAN", default="1m", show_default=True, help="How near: 90s, 5m, 1h30m.")
+@click.option("--within", metavar="SPAN", help="How near to --around: 90s, 5m, 1h30m. [default: 1m]")
 @_option("--broker", metavar="N,N", help="Records that one of these nodes wrote, or that are about one of them.")
 @_option("--controller-epoch", type=int, metavar="N", help="Records of this controller epoch.")
 @_option("--leader-epoch", type=int, metavar="N", help="Records that name this leader epoch.")

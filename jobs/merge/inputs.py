@@ -62,7 +62,7 @@ class Inputs:
         elif log.is_binary:
             self.trouble(f"This is a binary file, not a log: {log.name}; it was left out.")
         else:
-            self.say(f"There is no log record in {log.name}; it was left out.")
+            self.say(f"There is no log record in {log.name}; nothing of it is merged.")
 
     @contextmanager
     def guarded(self, log: Log, stream: BinaryIO | None = None) -> Iterator[None]:

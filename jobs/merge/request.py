@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from udfs.merge.times import Moment
 
 FORMATS = ("raw", "short", "jsonl", "csv")
+_MOST_SKEW = 366 * 86_400_000  # ms
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Options:
     since: str | None = None
     until: str | None = None
     around: str | None = None
-    within: str = "1m"
+    within: str | None = None  # 1m
     zone: str | None = None
     utc: bool = False
     conf: str | None = None
@@ -153,9 +154,9 @@ def understood(options: Options) -> MergeRequest:
     """Checks all arguments before any log is opened. Raises BadInput."""
     _check(options)
     filters = _filters(options)
-    since, until = _moment(options.since_name, options.since), _moment(options.until_name, options.until)
-    if options.around is not None:
-        since = until = _moment("--around", options.around)
+    near = _moment("--around", options.around)
+    since = near or _moment(options.since_name, options.since)
+    until = near or _moment(options.until_name, options.until)
     settings = None
     if options.conf is not None:
         from jobs.settings import load
@@ -186,9 +187,11 @@ def _check(options: Options) -> None:
         raise BadInput("--partitions needs --topic; say of which topic.")
     if options.limit is not None and options.limit < 0:
         raise BadInput(f"--limit {options.limit} is less than none; give a number of records.")
-    if options.around is not None and (options.since is not None or options.until is not None):
-        names = f"{options.since_name} and {options.until_name}"
-        raise BadInput(f"--around does not go with {names}; give one or the others.")
+    ends = {options.since_name: options.since, options.until_name: options.until}
+    if options.around is not None and (names := [name for name, time in ends.items() if time is not None]):
+        raise BadInput(f"--around does not go with {' and '.join(names)}; give one or the other.")
+    if options.within is not None and options.around is None:
+        raise BadInput("--within is of no use without --around; give both or none.")
 
 
 def _key(options: Options) -> bytes | None:
@@ -318,7 +321,7 @@ def _within(options: Options) -> int:
     from udfs.merge.times import span
 
     try:
-        return span(options.within)
+        return span("1m" if options.within is None else options.within)
     except ValueError as error:
         raise BadInput(f"--within {error}.") from None
 
@@ -337,9 +340,6 @@ def _check_zone(zone: str) -> None:
 def _zone_of(settings: Settings | None, own_zone: str) -> Callable[[int | None], str]:
     by_node = settings.node_time_zones if settings else {}
     return lambda node: by_node.get(node, own_zone) if node is not None else own_zone
-
-
-_MOST_SKEW = 366 * 86_400_000  # ms
 
 
 def _read_skews(path: str) -> dict[int, int]:

@@ -29,9 +29,14 @@ def published_summaries(
     """What a run came to, by cluster; nothing if it was refused."""
     if not outcome.published:
         return []
+    known = outcome.known
     if is_remote(warehouse.root):
-        return summarize(warehouse, steps, settings, outcome.known_until)
-    return summaries_in(warehouse.root, settings, outcome.known_until)
+        summaries = summarize(warehouse, steps, settings, known.news_since, known.named)
+    else:
+        summaries = summaries_in(warehouse.root, settings, known.news_since, known.named)
+    for summary in summaries:
+        summary.known_until = known.until.get(summary.cluster)
+    return summaries
 
 
 def end_refused(outcome: Outcome) -> NoReturn:

@@ -66,10 +66,11 @@ def prune(
     for name in warehouse.roll_back():
         say(f"{name} was rolled back: an earlier run was not published")
     clusters = _clusters(warehouse, only)
-    before = hour_of(_moment_in(warehouse, asked))
+    time = _moment_in(warehouse, asked)
+    before = hour_of(time)
     left = _left(warehouse, clusters, before)
     windows = windows_before(warehouse, dict.fromkeys(clusters - left.keys(), before))
-    left |= dict.fromkeys(clusters - left.keys() - windows.keys(), "it has no event from before")
+    left |= dict.fromkeys(clusters - left.keys() - windows.keys(), nothing_before(time))
     if not windows:
         return Pruning({}, (), left)
     counts = [_prune_events(warehouse, windows), _prune_rejects(warehouse, windows)]
@@ -100,6 +101,16 @@ def _moment_in(warehouse: Warehouse, asked: Moment) -> datetime:
             f"The last event is from {time_of(last):%F %T}: to prune what is before a later time would leave none."
         )
     return time_of(micros).replace(tzinfo=None)
+
+
+def nothing_before(time: datetime) -> str:
+    """Why a cluster is not pruned whose events all begin in the hour of a time, or later.
+
+    >>> nothing_before(datetime(2026, 8, 21, 12, 14))
+    'it has no event from before 2026-08-21 12:00, and whole hours are pruned'
+    """
+    hour = hour_of(time)
+    return f"it has no event from before {hour:%F %H:%M}{', and whole hours are pruned' if time != hour else ''}"
 
 
 def _left(warehouse: Warehouse, clusters: Iterable[str], before: datetime) -> dict[str, str]:
@@ -148,5 +159,7 @@ def pruning_text(pruning: Pruning) -> str:
     """What was pruned, and what was not."""
     times = [f"  {cluster}: before {time:%F %H:%M}" for cluster, time in sorted(pruning.times.items())]
     tables = [f"  {t.table:<8} {t.before:>13,} rows are {t.after:,} now" for t in pruning.tables]
+    if tables and all(t.before == t.after for t in pruning.tables):
+        tables.append("  none was older than the six hours of logs before that time, which are kept")
     left = [f"{cluster} stays as it is: {why}." for cluster, why in sorted(pruning.left.items())]
     return "\n".join([*(["Pruned:", *times, *tables] if times else []), *left])

@@ -15,10 +15,13 @@ from jobs.nightly.summary_facts import (
     IS_ALONE,
     IS_DELETION,
     MOST,
+    NAMED,
     NOTHING_KNOWN,
+    NOTHING_NAMED,
     STREAM_COLUMNS,
     UNCLEAN_ORDER,
     ClusterSummary,
+    Named,
     Row,
     summaries_of,
 )
@@ -52,10 +55,18 @@ def _kind() -> str:
 
 KNOWN_UNTIL = "$known_until"
 """Stands in queries for the time by cluster until when earlier runs knew its logs."""
+IS_NAMED = "$is_named"
+"""Stands in queries for whether an earlier run named a row, though it is later than that."""
 UNCLEAN_ELECTIONS = "(FROM judged WHERE unclean AND is_new)"
 OUTAGES = "(FROM outages WHERE is_new AND NOT is_deletion)"
 INCIDENTS = "(FROM news WHERE severity <> 'info')"
-VIOLATIONS = f"""(FROM verdicts WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true))"""
+REGISTERED_BROKERS = """
+    SELECT DISTINCT cluster, broker FROM broker_timeline
+    SEMI JOIN (SELECT cluster, unnest(coalesce(replicas, isr)) AS broker FROM partition_timeline)
+    USING (cluster, broker)"""
+"""Brokers that a controller registered and that a partition is on: the number of one damaged line is none."""
+VIOLATIONS = f"""(FROM verdicts
+    WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true) AND NOT {IS_NAMED})"""
 OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"
 WORST_INCIDENTS = INCIDENT_ORDER.format(rank=f"list_position({[*SEVERITIES]}, severity)")
 QUERIES: Mapping[str, str] = {
@@ -93,7 +104,9 @@ QUERIES: Mapping[str, str] = {
         FROM control_requests GROUP BY cluster, kind""",
     "contradictions": _first("contradictions", '"at" NULLS FIRST, topic NULLS FIRST, partition NULLS FIRST'),
     "elections": f"""
-        WITH judged AS (SELECT *, coalesce("at" > {KNOWN_UNTIL}, true) AS is_new FROM elections)
+        WITH judged AS (
+            SELECT *, coalesce("at" > {KNOWN_UNTIL}, true) AND NOT {IS_NAMED} AS is_new FROM elections
+        )
         FROM ({_first(UNCLEAN_ELECTIONS, UNCLEAN_ORDER.format(at='"at" NULLS FIRST'))}) UNION ALL BY NAME
         SELECT cluster, succeeded, unclean, is_new, count(*) AS total, sum(lost_records_min) AS lost_min,
             sum(lost_records_max) AS lost_max, count_if(lost_records_max IS NULL) AS unbounded,
@@ -101,7 +114,7 @@ QUERIES: Mapping[str, str] = {
         FROM judged GROUP BY ALL""",
     "offline_partitions": f"""
         WITH outages AS (
-            SELECT *, coalesce(ended_before > {KNOWN_UNTIL}, true) AS is_new,
+            SELECT *, coalesce(ended_before > {KNOWN_UNTIL}, true) AND NOT {IS_NAMED} AS is_new,
                 {IS_DELETION} AS is_deletion
             FROM offline_partitions
         ) FROM ({_first(OUTAGES, OUTAGE_ORDER, by="cluster, ended_before IS NULL")}) UNION ALL BY NAME
@@ -115,8 +128,8 @@ QUERIES: Mapping[str, str] = {
         FROM outages GROUP BY cluster""",
     "incidents": f"""
         WITH news AS (
-            SELECT *, coalesce(until IS NULL AND since <= {KNOWN_UNTIL}, false) AS is_older
-            FROM incidents WHERE coalesce(until > {KNOWN_UNTIL}, true)
+            SELECT *, until IS NULL AND (coalesce(since <= {KNOWN_UNTIL}, false) OR {IS_NAMED}) AS is_older
+            FROM incidents WHERE coalesce(until > {KNOWN_UNTIL}, true) AND (until IS NULL OR NOT {IS_NAMED})
         ) FROM ({_first(INCIDENTS, WORST_INCIDENTS)}) UNION ALL BY NAME
         SELECT cluster, severity, count(*) AS total, count_if(is_older) AS older_total FROM news GROUP BY ALL""",
     "isr_churn": f"""
@@ -140,31 +153,68 @@ QUERIES: Mapping[str, str] = {
                 {{'at': "at", 'file_id': file_id, 'line': line}} AS first FROM signatures
         ) {_first("kinds", "count DESC, signature NULLS FIRST")}""",
     "log_coverage": "FROM log_coverage",
+    "registered_brokers": REGISTERED_BROKERS,
 }  # fmt: skip
-"""By table what is read of it."""
+"""By table, or by what is asked of several, what is read."""
+READ_TABLES = (*QUERIES, "broker_timeline")
+"""Tables that the queries read."""
+PRINTED_RELEASES = """
+    SELECT DISTINCT cluster, fields['kafka_version'] AS release FROM events
+    WHERE event_type = 'kafka_version' AND fields['kafka_version'] IS NOT NULL"""
+"""What nodes printed as they started. It reads the largest table."""
 
 
 def summaries(
-    views: DuckDBPyConnection, settings: Settings, known_until: Mapping[str, datetime] = NOTHING_KNOWN
+    views: DuckDBPyConnection,
+    settings: Settings,
+    known_until: Mapping[str, datetime] = NOTHING_KNOWN,
+    named: Named = NOTHING_NAMED,
+    *,
+    with_events: bool = False,
 ) -> list[ClusterSummary]:
-    """The facts of every cluster of a connection's views, whose times are naive."""
+    """The facts of every cluster of a connection's views, whose times are naive; what only events tell if asked."""
     times = "".join(f" WHEN {literal(name)} THEN {time_literal(at)}" for name, at in sorted(known_until.items()))
     known = f"CASE cluster{times} END" if times else "NULL::TIMESTAMP"
     rows_by_table: dict[str, list[Row]] = {
-        table: [*rows(views, query.replace(KNOWN_UNTIL, known))] for table, query in QUERIES.items()
+        table: [*rows(views, query.replace(KNOWN_UNTIL, known).replace(IS_NAMED, _is_named(table, named)))]
+        for table, query in QUERIES.items()
     }
+    rows_by_table |= {"printed_releases": [*rows(views, PRINTED_RELEASES)]} if with_events else {}
     return summaries_of(rows_by_table, settings, known_until)
 
 
-def summaries_in(root: str, settings: Settings, known_until: Mapping[str, datetime]) -> list[ClusterSummary]:
+def _is_named(table: str, named: Named) -> str:
+    """Condition: a row of a table is one that was named before."""
+    if not named.get(table):
+        return "false"
+    columns = ", ".join(f"coalesce({name}, {NONE})" if name == "until" else f'"{name}"' for name in NAMED[table][2])
+    keys = ", ".join(f"({', '.join(map(_value, key))})" for key in named[table])
+    return f"coalesce((cluster, {columns}) IN (VALUES {keys}), false)"
+
+
+NONE = time_literal(datetime(1, 1, 1))
+"""Stands for the end of what is open, as no list of values finds a null."""
+
+
+def _value(value: object) -> str:
+    if isinstance(value, datetime):
+        return time_literal(value)
+    return NONE if value is None else literal(value) if isinstance(value, str) else str(value)
+
+
+def summaries_in(
+    root: str, settings: Settings, known_until: Mapping[str, datetime], named: Named = NOTHING_NAMED
+) -> list[ClusterSummary]:
     """The facts of every cluster of a warehouse in a folder."""
-    with open_views(root, only=QUERIES, naive=True) as views:
-        return summaries(views, settings, known_until)
+    with open_views(root, only=(*READ_TABLES, "events"), naive=True) as views:
+        return summaries(views, settings, known_until, named, with_events=True)
 
 
 def print_summary(root: str, cluster: str | None, settings: Settings, form: str, engine: str = "duckdb") -> None:
     """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
-    with open_views(root, cluster=cluster, only=QUERIES, naive=True, engine=engine) as views:
-        facts = summaries(views, settings)
+    with_events = engine != "spark"  # which would copy them first
+    tables = (*READ_TABLES, "events") if with_events else READ_TABLES
+    with open_views(root, cluster=cluster, only=tables, naive=True, engine=engine) as views:
+        facts = summaries(views, settings, with_events=with_events)
     text = summaries_as_json(facts) if form == "json" else printable_lines(summary_text(facts, root))
     write_text([f"{text}\n"], None)

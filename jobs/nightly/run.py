@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
 from jobs.nightly.incremental import Scope
-from jobs.nightly.news import known_until
+from jobs.nightly.news import Known, known_before
 from jobs.nightly.plan import Plan, made_otherwise_sentences, make_plan, without_clusters
 from jobs.nightly.steps import derive
 from jobs.nightly.summary_facts import Row
@@ -47,8 +47,8 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     clusters: tuple[str, ...] = ()
     """Those that had new input or were brought up to date, whether the gate let them pass or not."""
-    known_until: dict[str, datetime] = field(default_factory=dict)
-    """By cluster that was published before until when its logs were known, see `known_until`."""
+    known: Known = field(default_factory=Known)
+    """What the runs before knew and named."""
     rejects: list[Row] = field(default_factory=list)
     """If the gate refused clusters for their rejects, the most frequent kinds of these, see `frequent_rejects`."""
 
@@ -104,7 +104,7 @@ def run(
             if inputs:
                 files = find(inputs) if sources is None else sources
                 new_input += ingest(warehouse, files, settings, cluster, outcome.run_id, say, progress)
-    outcome.known_until = known_until(warehouse)
+    outcome.known = known_before(warehouse)
     if rebuild:
         clusters = tuple(sorted(row["cluster"] for row in _clusters(warehouse).collect()))
         warehouse.pending = {name: list(clusters) for name in STEPS[1:]}

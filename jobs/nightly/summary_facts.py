@@ -14,6 +14,7 @@ from typing import Any
 
 from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, cannot_be_told, missing_logs_by_fact
 from jobs.settings import Settings
+from udfs.kafka.releases import Release
 from udfs.logs.coverage import CoverageSpan, coverage_gaps
 
 Row = Mapping[str, Any]
@@ -33,6 +34,19 @@ IS_DELETION = (
 )
 """Of OFFLINE_PARTITIONS, in SQL: nobody misses the partition, for its topic was being deleted, or has been since: when
 is in no line. One that lost its leader for another reason is missed until somebody deletes its topic."""
+NAMED = {
+    "elections": ("unclean", "at", ("topic", "partition", "incarnation", "leader_epoch")),
+    "offline_partitions": (
+        "ended_before IS NOT NULL", "ended_before", ("topic", "partition", "incarnation", "since", "ended_before"),
+    ),
+    "incidents": ("true", "until", ("incident_id", "severity", "until")),
+    "verdicts": ("verdict = 'violated'", "at", ("rule", "subject", "at")),
+}  # fmt: skip
+"""By table which rows a summary names, as a condition in SQL, the time by which they are new, and what tells that a row
+of a later run is the same."""
+Named = Mapping[str, Sequence[tuple[Any, ...]]]
+"""By table of NAMED what was named before: cluster and the columns that tell a row."""
+NOTHING_NAMED: Named = {}
 NOTHING_KNOWN: Mapping[str, datetime] = {}
 """`known_until` of clusters that no run saw before."""
 
@@ -105,6 +119,8 @@ class ClusterSummary:
     rejects: list[Row] = field(default_factory=list)
     is_zone_assumed: bool = False
     """Whether some stream's local times were read as UTC for want of a setting."""
+    printed_releases: list[str] = field(default_factory=list)
+    """Kafka's releases that nodes printed as they started, in order; none if that was not looked for."""
     missing_logs: list[str] = field(default_factory=list)
     """Sentences about logs that are missing."""
     cannot_be_told: dict[str, str] = field(default_factory=dict)
@@ -112,7 +128,7 @@ class ClusterSummary:
 
 
 FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
-    "ingest": ("rejects", "missing_logs"),
+    "ingest": ("rejects", "printed_releases", "missing_logs"),
     "timelines": (
         "controller_terms", "partitions", "topics", "states", "inferred_states", "missing_states", "clocks", "requests",
         "contradictions", "current_partitions", "under_replicated",
@@ -187,7 +203,14 @@ def _summary(
         violations=_in_order(rows["verdicts"]),
         rejects=_in_order(rows["rejects"]),
         is_zone_assumed=any(is_zone_assumed(row, settings) for row in streams),
-        missing_logs=coverage_gaps(spans, node_roles(streams), settings.coverage_tolerance, MOST),
+        printed_releases=_in_order_of_release(row["release"] for row in rows["printed_releases"]),
+        missing_logs=coverage_gaps(
+            spans,
+            node_roles(streams),
+            settings.coverage_tolerance,
+            MOST,
+            [row["broker"] for row in rows["registered_brokers"]],
+        ),
     )
     counts = [row for row in rows["elections"] if row["nth"] is None]
     _count_elections(summary, counts)
@@ -261,6 +284,18 @@ def _by_kind(counts: Iterable[Row]) -> dict[str, dict[str, int]]:
 def _in_order(rows: Iterable[Row]) -> list[Row]:
     """Rows of `_first`, without counts that were added to them."""
     return sorted((row for row in rows if row["nth"] is not None), key=lambda r: r["nth"])
+
+
+def _in_order_of_release(texts: Iterable[str]) -> list[str]:
+    """`2.6.3`, `2.10.0`; what is no release comes last."""
+
+    def rank(text: str) -> tuple[bool, Release, str]:
+        try:
+            return False, Release.parse(text), text
+        except ValueError:
+            return True, Release(0, 0), text
+
+    return sorted(texts, key=rank)
 
 
 def is_zone_assumed(stream: Row, settings: Settings) -> bool:

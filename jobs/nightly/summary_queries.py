@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
@@ -14,10 +16,13 @@ from jobs.nightly.summary_facts import (
     IS_ALONE,
     IS_DELETION,
     MOST,
+    NAMED,
     NOTHING_KNOWN,
+    NOTHING_NAMED,
     STREAM_COLUMNS,
     UNCLEAN_ORDER,
     ClusterSummary,
+    Named,
     Row,
     summaries_of,
 )
@@ -38,10 +43,13 @@ def summarize(
     steps: Sequence[str] = STEPS,
     settings: Settings | None = None,
     known_until: Mapping[str, datetime] = NOTHING_KNOWN,
+    named: Named = NOTHING_NAMED,
 ) -> list[ClusterSummary]:
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
     tables += ["leaders_at_end"] if "detect" in steps else []
+    tables += ["printed_releases"] if "ingest" in steps else []
+    tables += ["registered_brokers"] if "timelines" in steps else []
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
         known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
@@ -50,13 +58,32 @@ def summarize(
         if name == "leaders_at_end":
             pair = _leaders_at_end(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
             return [row.asDict() for row in pair.collect()]
+        if name == "printed_releases":
+            return [row.asDict() for row in _printed_releases(warehouse.read("events")).collect()]
+        if name == "registered_brokers":
+            brokers = _registered_brokers(warehouse.read("broker_timeline"), warehouse.read("partition_timeline"))
+            return [row.asDict() for row in brokers.collect()]
         rows = warehouse.read(name)
-        rows = rows.withColumn("known_until", known) if name in NEWS else rows
-        return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop("known_until").collect()]
+        rows = with_named(rows.withColumn("known_until", known), name, named) if name in NAMED else rows
+        return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop(*_OF_NEWS).collect()]
 
     with ThreadPoolExecutor(4) as pool:
         rows_by_table = dict(zip(tables, pool.map(collect, tables), strict=True))
     return summaries_of(rows_by_table, settings or Settings(), known_until)
+
+
+_OF_NEWS = ("known_until", "is_named")
+
+
+def with_named(rows: DataFrame, table: str, named: Named) -> DataFrame:
+    """Rows of a table with `is_named`: whether they were named before."""
+    if not named.get(table):
+        return rows.withColumn("is_named", F.lit(False))
+    keys = ("cluster", *NAMED[table][2])
+    before = F.broadcast(rows.sparkSession.createDataFrame([*named[table]], rows.select(*keys).schema))
+    is_same = reduce(and_, (rows[key].eqNullSafe(before[key]) for key in keys))
+    others = rows.join(before, is_same, "left_anti").withColumn("is_named", F.lit(False))
+    return rows.join(before, is_same, "left_semi").withColumn("is_named", F.lit(True)).unionByName(others)
 
 
 def _first(rows: DataFrame, order: str, most: int = MOST, by: str = "cluster") -> DataFrame:
@@ -66,6 +93,11 @@ def _first(rows: DataFrame, order: str, most: int = MOST, by: str = "cluster") -
         f"row_number() OVER (PARTITION BY {by} ORDER BY {order}) AS nth",
         "count(*) OVER (PARTITION BY cluster) AS total",
     ).where(F.col("nth") <= most)
+
+
+def _is_new(time: str) -> Column:
+    """Whether a row is later than what was known, or open, and was not named before."""
+    return F.coalesce(F.col(time) > F.col("known_until"), F.lit(True)) & ~F.col("is_named")
 
 
 def _count() -> Column:
@@ -114,6 +146,19 @@ def _leaders_at_end(partition_timeline: DataFrame, offline_partitions: DataFrame
     )
 
 
+def _printed_releases(events: DataFrame) -> DataFrame:
+    """What nodes printed as they started."""
+    release = F.col("fields")["kafka_version"].alias("release")
+    starts = events.where("event_type = 'kafka_version'").select("cluster", release)
+    return starts.where("release IS NOT NULL").distinct()
+
+
+def _registered_brokers(broker_timeline: DataFrame, partition_timeline: DataFrame) -> DataFrame:
+    """Brokers that a controller registered and that a partition is on: the number of one damaged line is none."""
+    on = partition_timeline.select("cluster", F.explode(F.coalesce("replicas", "isr")).alias("broker")).distinct()
+    return broker_timeline.select("cluster", "broker").distinct().join(on, ["cluster", "broker"], "left_semi")
+
+
 def _clocks(clock_offsets: DataFrame) -> DataFrame:
     return clock_offsets.groupBy("cluster", "node_id").agg(
         F.sum("pairs").alias("pairs"),
@@ -143,7 +188,7 @@ def _contradictions(contradictions: DataFrame) -> DataFrame:
 
 def _elections(elections: DataFrame) -> DataFrame:
     """The first new unclean elections, and, with `nth` null, how many there are of each kind."""
-    rows = elections.withColumn("is_new", F.coalesce(F.col("at") > F.col("known_until"), F.lit(True)))
+    rows = elections.withColumn("is_new", _is_new("at"))
     counts = rows.groupBy("cluster", "succeeded", "unclean", "is_new").agg(
         _count(),
         F.sum("lost_records_min").alias("lost_min"),
@@ -160,7 +205,7 @@ def _outages(offline_partitions: DataFrame) -> DataFrame:
     is_deletion = F.expr(IS_DELETION)
     rows = offline_partitions.select(
         "*",
-        F.coalesce(F.col("ended_before") > F.col("known_until"), F.lit(True)).alias("is_new"),
+        _is_new("ended_before").alias("is_new"),
         is_deletion.alias("is_deletion"),
     )
     is_counted = ~F.col("is_deletion")
@@ -182,10 +227,9 @@ def _outages(offline_partitions: DataFrame) -> DataFrame:
 def _incidents(incidents: DataFrame) -> DataFrame:
     """The worst incidents that are open or new, and, with `nth` null, how many are of each severity, and how many of
     these are open since before."""
-    is_older = F.col("until").isNull() & (F.col("since") <= F.col("known_until"))
-    new = incidents.where(F.coalesce(F.col("until") > F.col("known_until"), F.lit(True))).select(
-        "*", F.coalesce(is_older, F.lit(False)).alias("is_older")
-    )
+    is_open = F.col("until").isNull()
+    was_known = F.coalesce(F.col("since") <= F.col("known_until"), F.lit(False)) | F.col("is_named")
+    new = incidents.where(is_open | _is_new("until")).select("*", (is_open & was_known).alias("is_older"))
     counts = new.groupBy("cluster", "severity").agg(_count(), _sum(F.col("is_older")).alias("older_total"))
     rank = f"array_position(array({', '.join(map(repr, SEVERITIES))}), severity)"
     first = _first(new.where("severity <> 'info'"), INCIDENT_ORDER.format(rank=rank))
@@ -209,8 +253,7 @@ def _verdicts(verdicts: DataFrame) -> DataFrame:
     for name, rules in KINDS.items():
         kind = F.when(F.col("rule").isin([rule.name for rule in rules]), name).otherwise(kind)
     counts = verdicts.groupBy("cluster", kind.alias("kind"), "verdict").agg(_count())
-    is_new = F.coalesce(F.col("at") > F.col("known_until"), F.lit(True))
-    first = _first(verdicts.where("verdict = 'violated'").where(is_new), "at, rule, subject")
+    first = _first(verdicts.where("verdict = 'violated'").where(_is_new("at")), "at, rule, subject")
     return first.unionByName(counts, allowMissingColumns=True)
 
 
@@ -243,8 +286,6 @@ _QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] =
     "log_coverage": (("ingest",), _coverage),
 }
 """By table the steps whose summary reads it, and what it reads."""
-NEWS = ("elections", "offline_partitions", "incidents", "verdicts")
-"""Tables of which new rows are told apart: their queries get a column `known_until`, null where all is new."""
 
 
 def frequent_rejects(warehouse: Warehouse, clusters: Sequence[str]) -> list[Row]:

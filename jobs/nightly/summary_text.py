@@ -14,7 +14,7 @@ from jobs.nightly.findings_text import finding_lines, first_sentences
 from jobs.nightly.status import WORDS, status_line, status_of
 from jobs.nightly.summary_facts import FACTS_OF_STEP, MOST, ClusterSummary, Row
 from jobs.nightly.wording import Names, date_time, duration, ids, labelled, nodes, plural, size
-from jobs.nightly.words import name_of
+from jobs.nightly.words import listed, name_of
 from schemas.ledger import STEPS
 from udfs.kafka.releases import Release, lowest_release
 from udfs.logs.rotated_names import RotatedFile, contradictions
@@ -84,8 +84,11 @@ def _headline(summary: ClusterSummary, names: Names) -> str:
     return f"Cluster {summary.cluster}: {date_time(names.first)} to {date_time(names.last)} ({span}), {zone}"
 
 
-def kafka_versions(streams: Sequence[Row]) -> str:
-    """The releases that the messages allow, by the narrowest ranges of all streams."""
+def kafka_versions(streams: Sequence[Row], printed: Sequence[str] = ()) -> str:
+    """The releases that nodes printed as they started; else what the messages allow, by the narrowest ranges of all
+    streams."""
+    if printed:
+        return f"{listed(printed)}, as its nodes print"
     ranges = sorted({r["kafka_versions"] for r in streams if r["kafka_versions"]})
     lowest = lowest_release(ranges)
     if lowest is None:
@@ -105,7 +108,7 @@ def _ingest_lines(summary: ClusterSummary, names: Names) -> list[str]:
         rest = plural(kinds - len(rejects), "other kind")
         rejects.append(f"and {rest}: SELECT signature, count(*) FROM rejects GROUP BY signature")
     return [
-        *labelled("Kafka", [kafka_versions(summary.streams)]),
+        *labelled("Kafka", [kafka_versions(summary.streams, summary.printed_releases)]),
         *labelled("logs", [_streams_text(summary.streams), *drift_texts(summary.streams), *rejects]),
         *labelled("doubtful", doubts),
         *labelled("missing", summary.missing_logs),

@@ -154,16 +154,16 @@ def sentence(error: Exception, query: str) -> str:
     if match := _TABLE.search(text):
         return no_table(match[1], list(VIEWS))
     if match := _COLUMN_OF.search(text) or _COLUMN.search(text):
-        return f"There is no column {match[1]} there; {nearest(match[1], columns_of(query))}"
+        return f"There is no column {match[1]} there; {nearest(match[1], columns_of(query, match[1]))}"
     text = re.sub(r"^(Parser|Binder|Catalog|Conversion|Invalid Input|Out of Range|Not implemented) Error: ", "", text)
     is_read = type(error).__name__ in ("ParserException", "BinderException", "CatalogException", "SyntaxException")
     return f"The query {'is not understood' if is_read else 'failed'}: {text.rstrip('!')}."
 
 
-def columns_of(query: str) -> list[str]:
-    """Columns of the tables that a query names; of all tables if it names none."""
+def columns_of(query: str, missing: str = "") -> list[str]:
+    """Columns of the tables that a query names; of all tables if it names none. What is `missing` names no table."""
     from jobs.read.create_views import EVIDENCE, EVIDENCE_FIELDS
 
-    named: Collection[str] = views_named(query) or VIEWS
+    named: Collection[str] = [name for name in views_named(query) or () if name != missing.lower()] or VIEWS
     columns = {column for name in named if name in BY_NAME for column in BY_NAME[name].columns}
     return sorted(columns | ({field.name for field in EVIDENCE_FIELDS} if EVIDENCE in named else set()))

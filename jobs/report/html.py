@@ -157,7 +157,9 @@ def _tiles(opened: OpenedCluster, report: Report) -> str:
         _tile("Under-replicated", at_end["under"], f"of {at_end['with_leader']:,} with a leader at the end",
               "warn" if at_end["under"] else "good" if at_end["with_leader"] else "untold"),
         _tile("One replica in sync", sum(count for _, count in alone), "at the end; " + listed(
-            (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone else "of several, at the end",
+            (f"{count:,} on broker {broker}" for broker, count in alone), 2) if alone
+              else f"of {plural(at_end['with_leader'], 'partition')} with a leader at the end" if at_end["with_leader"]
+              else "no partition has a leader at the end",
               "warn" if alone else "good" if at_end["with_leader"] else "untold"),
         _tile("Unclean elections", unclean or (UNTOLD if UNCLEAN in missing else 0),
               f"of {elections['total']:,} elections", "bad" if unclean else "good"),
@@ -345,7 +347,8 @@ def _verdicts(opened: OpenedCluster, report: Report) -> str:
 
 def _unknown(opened: OpenedCluster) -> str:
     """What the logs do not tell: holes, gaps, and what the answers above could not say."""
-    sentences = [f"There is {gap}." for gap in coverage_gaps(opened.coverage, node_roles(opened.streams), most=12)]
+    gaps = coverage_gaps(opened.coverage, node_roles(opened.streams), most=12, registered=opened.registered)
+    sentences = [f"There is {gap}." for gap in gaps]
     for answer in (outages_answer(opened, all_rows=False), loss_answer(opened), brokers_answer(opened)):
         sentences += answer.unknown
     states = opened.rows(

@@ -5,7 +5,7 @@ Each function is the rule of its name in `udfs.kafka.decision_rules`; None: the 
 
 from schemas.kafka_values import LEADER_DURING_DELETE, NO_LEADER
 from udfs.kafka.elections import RECOVERED
-from udfs.kafka.judgements import Judgement, judge, unknown
+from udfs.kafka.judgements import UNCLEAN_SWITCH, Judgement, judge, unknown
 from udfs.kafka.releases import ProtocolVersion, Release
 from udfs.kafka.stored_state import Cluster, StoredState, gap
 
@@ -91,7 +91,7 @@ def unclean_leader_alone(cluster: Cluster, before: StoredState, after: StoredSta
     asked_for = after.trigger in ("unclean_request", "last_known_leader")
     if cluster.release < Release(0, 8, 2) or asked_for or after.unclean_enabled is not None:
         return judge(after.unclean_enabled is not False or asked_for, expected, actual)
-    return unknown(expected, "unclean_enabled")
+    return unknown(expected, UNCLEAN_SWITCH)
 
 
 def preferred_leader_elected(cluster: Cluster, before: StoredState, after: StoredState) -> Judgement | None:

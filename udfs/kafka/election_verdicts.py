@@ -12,7 +12,7 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.election_words import in_one_sentence
 from udfs.kafka.elections import Elected, Strategy, zk_elect, zk_new_partition
-from udfs.kafka.judgements import HOLDS, UNKNOWN, VIOLATED, Finding, Judgement, judge
+from udfs.kafka.judgements import HOLDS, UNCLEAN_SWITCH, UNKNOWN, VIOLATED, Finding, Judgement, judge
 from udfs.kafka.kraft_elections import partition_change
 from udfs.kafka.kraft_partition import (
     ControllerConfig,
@@ -39,7 +39,6 @@ _RULES = {strategy: f"{strategy}_election" for strategy in Strategy} | {
 ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
 _KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
-_SWITCH = "unclean.leader.election.enable"
 _RESTARTED = "unclean_shutdown"
 """Missing input: whether a broker registers anew that was not shut down cleanly, and so is no eligible leader replica
 any more (KIP-966). The decision that takes it out may elect another one."""
@@ -122,7 +121,7 @@ def _judge_switch(row: Row, release: Release, logged: Outcome, *, is_kraft: bool
         return judgements[logged_switch]
     what = "are allowed" if allowed is None else "are asked for"
     expected = f"{if_not}, or, if unclean elections {what}, {if_allowed}"
-    return Judgement(UNKNOWN, expected, judgements[False].actual, (_SWITCH if allowed is None else "trigger",))
+    return Judgement(UNKNOWN, expected, judgements[False].actual, (UNCLEAN_SWITCH if allowed is None else "trigger",))
 
 
 def _judge(

@@ -7,6 +7,9 @@ from udfs.kafka.decision_rules import RULES
 
 HOLDS, VIOLATED, UNKNOWN = "holds", "violated", "unknown"
 
+UNCLEAN_SWITCH = "unclean.leader.election.enable"
+"""As `missing_inputs` names this setting, where no line and no setting of ours has it."""
+
 INPUTS = {
     "controller_epoch": "the controller epoch",
     "elr": "the eligible leader replicas",
@@ -18,7 +21,7 @@ INPUTS = {
     "metadata_version": "the metadata version",
     "min_isr": "min.insync.replicas",
     "kafka_release": "the Kafka release",
-    "online": "which brokers were online",
+    "online": "which brokers were online just then (a line may show that late)",
     "partition_epoch": "the partition epoch",
     "previous_leader": "the leader before",
     "recovery": "the recovery state",
@@ -26,7 +29,6 @@ INPUTS = {
     "replicas_before": "the assignment before",
     "strategy": "the kind of election",
     "trigger": "whether an administrator asked for it",
-    "unclean_enabled": "unclean.leader.election.enable",
 }
 """Inputs as `missing_inputs` names them, in words; others are words already."""
 

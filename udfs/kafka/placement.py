@@ -15,6 +15,8 @@ Draw = Callable[[int], int]  # bound -> a number from 0 below it
 def _check(partitions: int, replication_factor: int, brokers: int) -> None:
     if partitions <= 0:
         raise ValueError(f"{partitions} partitions; expected 1 or more")
+    if brokers == 0:
+        raise ValueError(f"Replication factor {replication_factor}; there is no broker to place replicas on")
     if not 0 < replication_factor <= brokers:
         raise ValueError(f"Replication factor {replication_factor}; expected 1 to {brokers}, the number of brokers")
 

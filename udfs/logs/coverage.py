@@ -97,13 +97,14 @@ def coverage_gaps(
     roles: Mapping[int, str] | None = None,
     tolerance: timedelta = TOLERANCE,
     most: int = 6,
+    registered: Collection[int] = (),
 ) -> list[str]:
     """The gaps of one cluster's LOG_COVERAGE that matter, worst first, as sentences; beyond `most` only their number.
 
     `roles` names what a node is where it is no `broker`. A node's silence is a gap if most nodes of its role were not
-    silent then; so a log in which nothing is written all night is none.
+    silent then; so a log in which nothing is written all night is none. `registered`: see `unlogged_brokers`.
     """
-    gaps = find_gaps(coverage, roles or {}, tolerance)
+    gaps = find_gaps(coverage, roles or {}, tolerance, registered)
     spans = [span for span in coverage if span.kind != DUMP]
     days = {day.date() for span in spans for day in (span.since, span.until)}
     since, until = (min(s.since for s in spans), max(s.until for s in spans)) if spans else (None, None)
@@ -118,16 +119,33 @@ def coverage_gaps_at(
     at: datetime,
     roles: Mapping[int, str] | None = None,
     tolerance: timedelta = TOLERANCE,
+    registered: Collection[int] = (),
 ) -> list[str]:
     """Those of `coverage_gaps` in which a moment lies, also logs that are there at no time."""
     clock = "%Y-%m-%d %H:%M"
     since, until = min((s.since for s in coverage), default=None), max((s.until for s in coverage), default=None)
-    gaps = find_gaps(coverage, roles or {}, tolerance)
+    gaps = find_gaps(coverage, roles or {}, tolerance, registered)
     return [_sentence(gap, since, until, clock) for gap in gaps if gap.never or gap.since < at < gap.until]
 
 
+def unlogged_brokers(coverage: Iterable[CoverageSpan], registered: Iterable[int]) -> list[int]:
+    """Brokers that controllers `registered`, and of which no log is there at any time, in order.
+
+    None where a log's node is unknown, as it may be theirs; nor where a dump, which tells of all of them, is there and
+    no broker's own log is, as then the dump was chosen in their place.
+    """
+    spans = list(coverage)
+    nodes = {span.node_id for span in spans if span.kind != DUMP}
+    brokers = {*registered}
+    is_dump_chosen = any(span.kind == DUMP for span in spans) and not brokers & nodes
+    return [] if not nodes or None in nodes or is_dump_chosen else sorted(brokers - nodes)
+
+
 def find_gaps(
-    coverage: Sequence[CoverageSpan], roles: Mapping[int, str], tolerance: timedelta = TOLERANCE
+    coverage: Sequence[CoverageSpan],
+    roles: Mapping[int, str],
+    tolerance: timedelta = TOLERANCE,
+    registered: Collection[int] = (),
 ) -> list[CoverageGap]:
     """The gaps of `coverage_gaps`, worst first: of the cluster, of whole nodes, of kinds; longer ones first."""
     spans = [span for span in coverage if span.kind != DUMP]
@@ -152,7 +170,8 @@ def find_gaps(
         quiet = _less(_gaps(whole, there(kind="controller"), tolerance), silent, tolerance)
         changed = [one for (_, kind), one in by_kind.items() if kind == "state_change" and one]
         general += [CoverageGap((), "node", "controller", *gap) for gap in quiet if _most(changed, gap)]
-    absent: list[CoverageGap] = []
+    never = unlogged_brokers(coverage, registered)
+    absent = [CoverageGap((node,), "broker", None, *whole, never=True) for node in never]
     partial: list[CoverageGap] = []
     for node in nodes:
         others = [other for other in nodes if other != node and _role(roles, other) == _role(roles, node)]

@@ -52,6 +52,8 @@ def find(logs: Iterable[str]) -> list[Source]:
             kind = "pattern matches no file" if glob.has_magic(log) else "file or folder does not exist"
             raise BadInput(f"This {kind}: {log}; give a log file, a folder of logs, or a quoted glob.")
         files = [path for match in matches for path in (_walk(match) if os.path.isdir(match) else [match])]
+        if not files and any(holds_tables(match) for match in matches):
+            raise BadInput(f"This is a warehouse, not logs: {log}; give the folder that Kafka's logs are in.")
         if not files:
             raise BadInput(f"This folder holds no files: {log}; give the folder that Kafka's logs are in.")
         if log in matches and (sentence := unreadable(log)):
@@ -76,6 +78,19 @@ def _walk(top: str) -> Iterator[str]:
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
         yield from (os.path.join(folder, name) for name in sorted(files) if not name.startswith("."))
     yield from closed
+
+
+def holds_tables(path: str) -> bool:
+    """Whether a folder is a Delta table or holds some."""
+    try:
+        return any(os.path.isdir(os.path.join(folder, "_delta_log")) for folder in (path, *_subfolders(path)))
+    except OSError:
+        return False
+
+
+def _subfolders(path: str) -> list[str]:
+    with os.scandir(path) as entries:
+        return [entry.path for entry in entries if entry.is_dir()]
 
 
 def unreadable(path: str) -> str | None:

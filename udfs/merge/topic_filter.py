@@ -26,7 +26,8 @@ _IS_NAME_BYTE = np.zeros(256, np.bool_)
 _IS_NAME_BYTE[[*_NAME_BYTES]] = True
 _DOT, _HYPHEN = b".-"
 _FORMS = (  # how a partition's number stands behind its topic's name: what is before it, and behind
-    (rb"-", rb"(?![\w-]|\.\w)"),  # topic-3, maybe at the end of a sentence
+    # topic-3, maybe at the end of a sentence, or a folder that Kafka renamed: topic-3.<32 hex digits>-delete
+    (rb"-", rb"(?![\w-]|\.(?![0-9a-f]{32}-(?:delete|future|stray)(?![\w-]))\w)"),
     (rb"(?<=[\[(]%b), *", rb"(?:, *\d+)?(?=[\])])"),  # [topic,3], up to 0.11; with a replica, too
     (rb"'?, ?[Pp]artition(?:Index|Id|_index)?=", rb"(?!\d)"),
     (rb'", ?"partition": ?"?', rb"(?!\d)"),

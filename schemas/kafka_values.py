@@ -8,3 +8,6 @@ METADATA_LOG = "__cluster_metadata"
 """The log of KRaft's metadata quorum (KIP-500): lines name it like a topic, but it is never created or moved."""
 UNDER_REPLICATED_STATES = ("UnderReplicated", "AtMinIsr", "UnderMinIsr")
 """Values of `partition_timeline.availability` (KIP-427) with a leader, and a replica out of sync."""
+MIN_ISR = "min.insync.replicas"
+IS_MIN_ISR_OF_TOPIC = f"resource_type = 'topic' AND name = '{MIN_ISR}'"
+"""Of CONFIG_CHANGES, in SQL: how many replicas of a topic have to be in sync."""

@@ -14,6 +14,7 @@ from jobs.answers.outages import OutageGroup, group_length
 from jobs.cli import main
 from jobs.nightly.published_summary import summaries_in
 from jobs.settings import Settings
+from schemas.kafka_values import MIN_ISR
 from tests.answers_warehouse import CONTROLLER, STATE, moment, night, partition, proof, row, state, tables
 from tests.delta_warehouse import Rows
 
@@ -182,6 +183,15 @@ def test_availability_counts_partition_time(warehouse: Path) -> None:
     assert topic["availability_at_least"] == topic["availability_at_most"] == 0.849766
     assert topic["under_replicated_ms"] == 60_020 + 240_000
     assert topic["under_min_isr_ms"] is None
+
+
+def test_time_below_min_isr_is_known_where_a_line_sets_it(tmp_path: Path) -> None:
+    """It was never below 2: that is a zero that is known. Settings of others say nothing of it."""
+    setting = {"resource_type": "topic", "topic": "pay-in", "at": moment("10:00:01"), "first_seen": True}
+    for name, value, time_below in ((MIN_ISR, "2", 0), (MIN_ISR, None, None), ("retention.ms", "2", None)):
+        line = row(**setting, name=name, value=value, evidence=[])
+        root = night(tmp_path / f"{name}-{value}", {"config_changes": [line]})
+        assert data(root, "availability")["topics"][0]["under_min_isr_ms"] == time_below
 
 
 def test_the_wait_for_a_deletion_counts_neither_as_time_nor_as_lost(tmp_path: Path) -> None:

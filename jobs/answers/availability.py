@@ -13,9 +13,9 @@ from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import listed
 from jobs.read.create_views import time_literal
-from schemas.kafka_values import UNDER_REPLICATED_STATES
+from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC, UNDER_REPLICATED_STATES
 
-AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", *MISSING_FACTS_TABLES)
+AVAILABILITY_TABLES = ("partition_timeline", "offline_partitions", "config_changes", *MISSING_FACTS_TABLES)
 
 
 def availability_answer(opened: OpenedCluster) -> Listing:
@@ -73,11 +73,13 @@ def _query(opened: OpenedCluster) -> str:
     end = time_literal(opened.last)
     length = f"epoch_ms(coalesce(until, greatest({end}, since))) - epoch_ms(since)"
     of_state = "sum(ms) FILTER (WHERE availability = '{}')::BIGINT"
+    by_lines = f"FROM config_changes WHERE {IS_MIN_ISR_OF_TOPIC} AND value IS NOT NULL"
+    is_set = f" OR topic IN (SELECT topic {by_lines})" if opened.has("config_changes") else ""
     return f"""
         WITH states AS (SELECT *, {length} AS ms FROM partition_timeline),
         topics AS (
             SELECT topic, count(DISTINCT partition) AS partitions, sum(ms)::BIGINT AS known_ms,
-                CASE WHEN bool_or(availability IN ('AtMinIsr', 'UnderMinIsr'))
+                CASE WHEN bool_or(availability IN ('AtMinIsr', 'UnderMinIsr')){is_set}
                     THEN coalesce({of_state.format("UnderMinIsr")}, 0) END AS under_min_isr_ms,
                 coalesce(sum(ms) FILTER (WHERE availability IN {UNDER_REPLICATED_STATES!r}), 0)
                     ::BIGINT AS under_replicated_ms,

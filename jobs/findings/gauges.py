@@ -13,9 +13,9 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from jobs.timelines.configured import configured
-from jobs.timelines.min_isr import is_min_isr_of_topic
 from jobs.timelines.topics import INCARNATION
 from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_AVAILABILITY
+from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -100,7 +100,7 @@ def _with_known_min_isr(rows: DataFrame, settings: Settings, config_changes: Dat
     is_set = configured(settings, "min_insync_replicas", "int").isNotNull()
     if config_changes is None:
         return rows.withColumn("knows_min_isr", is_set)
-    by_lines = config_changes.where(is_min_isr_of_topic()).where("value IS NOT NULL")
+    by_lines = config_changes.where(IS_MIN_ISR_OF_TOPIC).where("value IS NOT NULL")
     known = by_lines.select("cluster", "topic").distinct().withColumn("in_line", F.lit(True))
     with_lines = rows.join(F.broadcast(known), ["cluster", "topic"], "left")
     return with_lines.withColumn("knows_min_isr", is_set | F.coalesce("in_line", F.lit(False))).drop("in_line")

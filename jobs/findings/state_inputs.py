@@ -12,9 +12,9 @@ from jobs.settings import Settings
 from jobs.timelines.cluster_facts import ClusterFacts
 from jobs.timelines.configured import configured
 from jobs.timelines.known_spans import span_around
-from jobs.timelines.min_isr import MIN_ISR
 from jobs.timelines.observations import RECORDS
 from jobs.timelines.topics import INCARNATION
+from schemas.kafka_values import MIN_ISR
 from udfs.kafka.elections import RECOVERED
 from udfs.kafka.verdicts_columns import doubt
 

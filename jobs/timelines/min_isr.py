@@ -8,12 +8,11 @@ from pyspark.sql import functions as F
 
 from jobs.settings import Settings
 from jobs.timelines.configured import configured
+from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC
 from udfs.kafka.verdicts_columns import doubt
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-MIN_ISR = "min.insync.replicas"
 
 
 def with_min_isr(
@@ -31,7 +30,7 @@ def with_min_isr(
     lives = topics.select("cluster", "topic", "incarnation", F.col("since").alias("began"), "until")
     value = F.struct("at", F.col("value").try_cast("int").alias("value"))
     own = (
-        config_changes.where(is_min_isr_of_topic())
+        config_changes.where(IS_MIN_ISR_OF_TOPIC)
         .join(F.broadcast(lives), ["cluster", "topic"])
         .where(F.col("at") >= F.coalesce(F.col("began") - doubt(), F.col("at")))
         .where(F.col("at") < F.coalesce("until", F.col("at") + doubt()))
@@ -42,8 +41,3 @@ def with_min_isr(
     last = F.try_element_at(F.filter("values", lambda line: line["at"] <= latest), F.lit(-1))
     with_values = states.join(F.broadcast(own), ["cluster", "topic", "incarnation"], "left")
     return with_values.withColumn("min_isr", F.coalesce(last["value"], by_settings)).drop("values")
-
-
-def is_min_isr_of_topic() -> str:
-    """Condition of the rows of CONFIG_CHANGES about it."""
-    return f"resource_type = 'topic' AND name = '{MIN_ISR}'"

@@ -12,7 +12,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from jobs.java import check_java
-from jobs.java_classes import know_classes
 from jobs.work_folder import work_folder
 from udfs.errors import NoSpark
 
@@ -261,6 +260,8 @@ def session(settings: Mapping[str, str] | None = None, size_bytes: int = 0) -> I
     Raises NoJava, NoSpark.
     """
     from pyspark.sql import SparkSession
+
+    from jobs.java_classes import know_classes
 
     os.environ["TZ"] = "UTC"  # times that Python collects are then UTC, as those that Spark prints
     time.tzset()

@@ -295,6 +295,7 @@ class TestExpectedBytes:
         monkeypatch.setattr(session_module, "check_java", lambda: None)
         monkeypatch.setattr(session_module, "_start_quietly", lambda builder: spark)
         monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+        monkeypatch.setattr("jobs.java_classes.know_classes", lambda jvm: None)
         with session_module.session(size_bytes=size):
             options = dict(call.args for call in spark.conf.set.call_args_list)
         assert options[session_module.MANY] == many

@@ -31,7 +31,7 @@ PLACES = {  # room -> the rooms that it may import, besides itself
     "udfs.merge": {"udfs.errors", "udfs.printable", "udfs.redaction", "udfs.rules", "udfs.logs"},
 }
 LAYERS = (  # of jobs: a room may import those of the lines above it, and nothing beside it
-    {"jobs.java", "jobs.work_folder", "jobs.worker_daemon"},
+    {"jobs.java", "jobs.java_classes", "jobs.work_folder", "jobs.worker_daemon"},
     {
         "jobs.exits",
         "jobs.session",

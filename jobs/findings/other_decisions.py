@@ -61,7 +61,10 @@ def to_silent_outages(
         spans.join(_leaderless_members(states), INCARNATION)
         .where("state_since >= began AND state_since < ended")
         .join(F.broadcast(stays), ["cluster", "broker"])
+        .where(_may_overlap("came", "went", "state_since", "state_until"))
         .join(F.broadcast(_terms(controllers)), "cluster")
+        .where(_may_overlap("active", "replaced_at", "came", "went"))
+        .where(_may_overlap("active", "replaced_at", "state_since", "state_until"))
         .where("(run_since IS NULL OR state_since >= run_since) AND (is_assigned OR is_kraft)")
     )
     waits = (
@@ -89,6 +92,13 @@ def to_silent_outages(
         )
         .withColumnRenamed("broker", "returned")
     )
+
+
+def _may_overlap(since: str, until: str, other_since: str, other_until: str) -> Column:
+    """Whether two spans have a time in common, as far as their ends are known. Asked right after each join: together
+    all stays and all terms of a long history are as many as its square."""
+    begins_before = F.coalesce(F.col(since) < F.col(other_until), F.lit(True))
+    return begins_before & F.coalesce(F.col(until) > F.col(other_since), F.lit(True))
 
 
 def _terms(controllers: DataFrame) -> DataFrame:

@@ -354,6 +354,25 @@ def test_a_state_that_a_line_prints_whole_is_there_once(frame: Frame, same: Same
     same(rows.where("topic = 'whole'"), "topic | leader_epoch | partition_epoch | isr\nwhole | 0 | 0 | 1")
 
 
+# the leader epoch of the change is in the line that began the term, half a minute before
+OF_A_TERM = """
+at       | node_id | file_id | line | event_type                     | topic | partition | leader_epoch | partition_epoch | isr | replicas
+10:00:02 | 1       | s       | 3    | partition_leader_epoch_started | late  | 0         | 0            | 0               | 1,2 | 1,2
+10:00:30 | 1       | l       | 9    | isr_updated                    | late  | 0         |              | 1               | 1   |
+"""
+LATE = """
+leader_epoch | partition_epoch | isr | since    | evidence
+0            | 0               | 1,2 | 10:00:02 | 1@s:3
+0            | 1               | 1   | 10:00:30 | 1@l:9,1@s:3
+"""
+
+
+def test_the_first_line_of_a_state_is_the_one_that_shows_it(frame: Frame, same: Same) -> None:
+    events = frame(EVENTS, OF_A_TERM)
+    states = to_states(events, to_topic_timeline(events), to_controller_timeline(events), facts_of(events))
+    same(states, LATE)
+
+
 # the controller takes up both again: `again` it did not know any more, `spoilt` it had as online, which Kafka never does
 CREATIONS = """
 topic  | at       | node_id | file_id | event_type             | partition | controller_epoch | replicas | fields

@@ -13,12 +13,15 @@ MOST_EVIDENCE = 8
 """Lines kept as evidence of a row: its earliest."""
 
 
-def evidence(most: int = MOST_EVIDENCE, *, of: Column | None = None, once: bool = False) -> Column:
+def evidence(
+    most: int = MOST_EVIDENCE, *, of: Column | None = None, once: bool = False, besides: Column | None = None
+) -> Column:
     """Aggregate: the earliest lines of a group as EVIDENCE, of all its rows or of those of which `of` is true.
 
-    `once`: no line is in it twice, which need not be looked for.
+    `once`: no line is in it twice, which need not be looked for. `besides`: of rows of one time those of which it is
+    true come last, as their lines show only a part of what the row is, and may be older than it.
     """
-    line = F.struct("at", "node_id", "line", "file_id")
+    line = F.struct("at", *([] if besides is None else [besides.alias("besides")]), "node_id", "line", "file_id")
     if of is not None:
         line = F.when(of, line)
     lines = F.sort_array(F.collect_list(line) if once else F.collect_set(line))

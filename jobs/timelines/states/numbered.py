@@ -52,9 +52,11 @@ def _grouped(observations: DataFrame, flags: Iterable[str], *, is_kraft: bool) -
 
     is_contradiction = F.coalesce(F.greatest(*(F.min(name) < F.max(name) for name in STATED)), F.lit(False))
     is_deduced = F.coalesce("is_deduced", F.lit(False))
-    # a line about a change in KRaft states two partition epochs, which may be one state
-    lines = evidence(once=not is_kraft)
-    if not is_kraft:
+    if is_kraft:  # a line about a change states two partition epochs, which may be one state
+        lines = evidence()
+    else:
+        # a line that begins a term has the time of the change of which it tells only the leader epoch
+        lines = evidence(once=True, besides=is_deduced & ~F.coalesce("by_leader", F.lit(False)))
         printed = evidence(of=~is_deduced | F.col("by_leader"), once=True)
         lines = F.when(F.min(is_deduced), lines).otherwise(printed)
     in_order = observations.repartition(HISTORY).sortWithinPartitions(HISTORY, "partition_epoch")

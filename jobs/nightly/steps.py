@@ -315,9 +315,8 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
 
 
 def _known_spans(work: Work, kinds: tuple[str, ...], *by: str) -> DataFrame:
-    """See `to_known_spans`; of whole clusters, as far as a window may look them up."""
-    tolerance, matter = work.settings.coverage_tolerance, lasting_into(work.scope.windows, "until")
-    return to_known_spans(work.inputs.facts.coverage, kinds, tolerance, "cluster", *by, matter=matter)
+    """See `to_known_spans`; of whole clusters."""
+    return to_known_spans(work.inputs.facts.coverage, kinds, work.settings.coverage_tolerance, "cluster", *by)
 
 
 # ---- replay ---------------------------------------------------------------------------------------------------------

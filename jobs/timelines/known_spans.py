@@ -31,14 +31,11 @@ SLACK = timedelta(minutes=1)
 _SPANS = "array<struct<since: timestamp, until: timestamp>>"
 
 
-def to_known_spans(
-    coverage: DataFrame, kinds: tuple[str, ...], tolerance: timedelta, *by: str, matter: str = "true"
-) -> DataFrame:
+def to_known_spans(coverage: DataFrame, kinds: tuple[str, ...], tolerance: timedelta, *by: str) -> DataFrame:
     """LOG_COVERAGE -> one row for each group `by` (columns, such as `cluster`) with `spans`: when any of its logs of
     some kinds is there.
 
-    Spans of several logs are one if no more than `tolerance` is between them. `matter`: condition, on the columns `by`
-    and `until`, of the spans in which a time can be that is looked up.
+    Spans of several logs are one if no more than `tolerance` is between them.
     """
     is_dump = F.col("kind") == DUMP
     dump = Window.partitionBy("cluster", "node_id", "kind")
@@ -52,7 +49,7 @@ def to_known_spans(
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     silence = F.expr(f"INTERVAL {int(tolerance.total_seconds())} SECONDS")
     is_first = F.coalesce(F.col("since") > F.max("until").over(before) + silence, F.lit(True))
-    return _as_list("spans", _merged(whole, is_first, order, *by).where(matter), *by)
+    return _as_list("spans", _merged(whole, is_first, order, *by), *by)
 
 
 def _merged(spans: DataFrame, is_first: Column, order: WindowSpec, *of: str) -> DataFrame:

@@ -47,20 +47,13 @@ def to_silent_outages(
     would log that it leads.
     """
     spans = _outage_spans(outages, events)
-    stays = brokers.select(
-        "cluster", "broker", F.col("since").alias("came"), F.least("until", "shutdown_since").alias("went"),
-        (F.col("shutdown_since").isNull() & (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown")).alias(
-            "is_shutting_down"
-        ),
-        F.slice("evidence", 1, 1).alias("broker_evidence"),
-    )  # fmt: skip
     end = F.least("ended", "state_until", "went", "replaced_at")  # nulls are left out
     begin = F.greatest("began", "state_since", "came", "active")
     on_failed = F.array_contains("marked", F.col("broker"))
     there = (
         spans.join(_leaderless_members(states), INCARNATION)
         .where("state_since >= began AND state_since < ended")
-        .join(F.broadcast(stays), ["cluster", "broker"])
+        .join(F.broadcast(_stays(brokers)), ["cluster", "broker"])
         .where(_may_overlap("came", "went", "state_since", "state_until"))
         .join(F.broadcast(_terms(controllers)), "cluster")
         .where(_may_overlap("active", "replaced_at", "came", "went"))
@@ -92,6 +85,15 @@ def to_silent_outages(
         )
         .withColumnRenamed("broker", "returned")
     )
+
+
+def _stays(brokers: DataFrame) -> DataFrame:
+    """BROKER_TIMELINE -> its stays as `to_silent_outages` wants them: until the controller logs a shutdown."""
+    has_no_time = F.col("shutdown_since").isNull() & (F.coalesce("ended_by", F.lit("")) == "controlled_shutdown")
+    return brokers.select(
+        "cluster", "broker", F.col("since").alias("came"), F.least("until", "shutdown_since").alias("went"),
+        has_no_time.alias("is_shutting_down"), F.slice("evidence", 1, 1).alias("broker_evidence"),
+    )  # fmt: skip
 
 
 def _may_overlap(since: str, until: str, other_since: str, other_until: str) -> Column:

@@ -713,6 +713,13 @@ def test_what_has_no_leader_is_not_under_replicated(tmp_path: Path) -> None:
     assert (facts.under_replicated, [row["names"] for row in facts.single_points]) == (1, [["pay-in-0"]])
 
 
+def test_states_without_an_assignment_count_neither_as_in_sync_nor_as_not(tmp_path: Path) -> None:
+    unknown = state(0, 1, 1, 3, [1], replicas=None, since="10:06:00", availability=None, evidence=[])
+    root = night(tmp_path / "w", {**HEALTHY, "partition_timeline": [unknown]})
+    [facts] = summaries_in(str(root), Settings(), {})
+    assert (facts.under_replicated, facts.single_points) == (0, [])
+
+
 def test_a_zero_that_cannot_be_told_is_no_ok(tmp_path: Path) -> None:
     """2.4 without TRACE: no line shows a lost leader."""
     result = run(night(tmp_path / "w", {**HEALTHY, "control_requests": []}), "check")

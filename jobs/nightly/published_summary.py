@@ -82,11 +82,11 @@ QUERIES: Mapping[str, str] = {
             count_if(until IS NULL) AS current
         FROM partition_timeline GROUP BY cluster""",
     "leaders_at_end": f"""
-        SELECT cluster, leader AS broker, count_if(is_alone AND len(replicas) > 1) AS alone,
-            count_if(is_alone AND len(replicas) = 1) AS unreplicated,
+        SELECT cluster, leader AS broker, count(*) FILTER (is_alone AND len(replicas) > 1) AS alone,
+            count(*) FILTER (is_alone AND len(replicas) = 1) AS unreplicated,
             coalesce(list_slice(list(concat(topic, '-', partition) ORDER BY topic, partition)
                 FILTER (is_alone AND len(replicas) > 1), 1, {MOST}), []) AS names,
-            count_if(availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
+            count(*) FILTER (availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
         FROM (SELECT *, {IS_ALONE.format(size="len")} AS is_alone FROM partition_timeline)
             ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (cluster, topic, partition)
         WHERE until IS NULL AND leader >= 0 GROUP BY cluster, leader""",

@@ -188,14 +188,10 @@ def execute_answer(snapshot: Snapshot, plan: Plan) -> Listing:
 def _refusal(controller: Controller, error: str | None) -> str:
     """How the tool is answered. What stands in ZooKeeper under /admin/reassign_partitions is not checked as requests
     are (KafkaController.processZkPartitionReassignment, 2.4 on)."""
+    if error is None:
+        return ""
     is_of_api = error == "INVALID_REPLICA_ASSIGNMENT" and not controller.kraft
-    return (
-        f": {error} (of the admin API; a plan in ZooKeeper is not checked)"
-        if is_of_api
-        else f": {error}"
-        if error
-        else ""
-    )
+    return f": {error}{' (of the admin API; a plan in ZooKeeper is not checked)' if is_of_api else ''}"
 
 
 def _executed(

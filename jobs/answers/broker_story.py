@@ -135,8 +135,10 @@ def _steps(
     changes = opened.table("isr_changes", f'list_contains(removed, {broker}) AND "at" {span}', '"at", topic')
     added = opened.table("isr_changes", f'list_contains(added, {broker}) AND "at" {span}', '"at", topic')
     firsts = _first_in_sync(opened, broker)
-    back = [row for row in added if firsts.get(_key(row), row["at"]) < row["at"]]
-    first = [row for row in added if row not in back]
+    back, first = (
+        [row for row in added if (firsts.get(_key(row), row["at"]) < row["at"]) == is_known]
+        for is_known in (True, False)
+    )
     lost = [row for row in outages if since <= row["since"] <= until]
     steps = [
         *comings_and_goings(registered),

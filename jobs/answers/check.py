@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jobs.answers.listing import as_json
 from jobs.answers.outages import OutageGroup, group_length, outage_groups
 from jobs.describe.describe import moment_of
-from jobs.nightly.published_summary import READ_TABLES, REGISTERED_BROKERS, summaries
+from jobs.nightly.published_summary import LED_AT_END, READ_TABLES, REGISTERED_BROKERS, summaries
 from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS, open_questions
 from jobs.nightly.summary_facts import ClusterSummary
 from jobs.nightly.wording import date_time, duration, plural
@@ -155,9 +155,8 @@ def _findings(
         yield CheckFinding(WARNING, cluster, "violated", text, f'kafka-rewind sql "{violated}"{where}')
     under = rows(
         views,
-        f"""SELECT DISTINCT topic, partition FROM partition_timeline
-        ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (cluster, topic, partition)
-        WHERE {own} AND until IS NULL AND availability IN {UNDER_REPLICATED_STATES!r} ORDER BY 1, 2""",
+        f"SELECT DISTINCT topic, partition FROM {LED_AT_END} WHERE {own}"
+        f" AND availability IN {UNDER_REPLICATED_STATES!r} ORDER BY 1, 2",
     )
     if under:
         text = f"under-replicated at the end of the logs: {listed(map(name_of, under))}"

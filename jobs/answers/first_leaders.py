@@ -153,11 +153,10 @@ def _why(wait: FirstLeaderWait) -> str:
     replicas, alive = wait.replicas, wait.failed[0]["live_brokers"]
     is_apart = replicas is not None and alive is not None and not {*replicas} & {*alive}
     if replicas and (wait.is_none_alive or is_apart):
-        return (
-            f"its only replica, on {brokers_in_words(replicas)}, was not alive"
-            if len(replicas) == 1
-            else (f"none of its replicas, on {brokers_in_words(replicas)}, was alive")
-        )
+        brokers = brokers_in_words(replicas)
+        if len(replicas) == 1:
+            return f"its only replica, on {brokers}, was not alive"
+        return f"none of its replicas, on {brokers}, was alive"
     return "none of its replicas was alive" if wait.is_none_alive else "why is in no line"
 
 

@@ -10,7 +10,7 @@ from jobs.answers.opened import OpenedCluster
 from jobs.answers.outages import OUTAGE_TABLES, OutageGroup, group_lines, missing_facts, outage_groups, untold_outages
 from jobs.answers.story import wrapped
 from jobs.answers.words import span_text
-from jobs.nightly.published_summary import WORST_INCIDENTS
+from jobs.nightly.published_summary import LED_AT_END, WORST_INCIDENTS
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import single_point_text
@@ -46,9 +46,8 @@ def single_points(opened: OpenedCluster) -> list[dict[str, Any]]:
     if not opened.has("partition_timeline"):
         return []
     return opened.rows(
-        """SELECT leader AS broker, list(concat(topic, '-', partition) ORDER BY topic, partition) AS partitions
-        FROM partition_timeline ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (topic, partition)
-        WHERE until IS NULL AND leader >= 0 AND len(isr) = 1 AND len(replicas) > 1
+        f"""SELECT leader AS broker, list(concat(topic, '-', partition) ORDER BY topic, partition) AS partitions
+        FROM {LED_AT_END} WHERE len(isr) = 1 AND len(replicas) > 1
         GROUP BY leader ORDER BY len(partitions) DESC, leader"""
     )
 

@@ -69,6 +69,11 @@ VIOLATIONS = f"""(FROM verdicts
     WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true) AND NOT {IS_NAMED})"""
 OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"
 WORST_INCIDENTS = INCIDENT_ORDER.format(rank=f"list_position({[*SEVERITIES]}, severity)")
+LED_AT_END = """(
+    FROM partition_timeline ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL)
+        USING (cluster, topic, partition)
+    WHERE until IS NULL AND leader >= 0)"""
+"""The states at the end of the logs with a leader. One that is dead and still stands in ZooKeeper leads nothing."""
 QUERIES: Mapping[str, str] = {
     "log_files": f"SELECT {', '.join(STREAM_COLUMNS)} FROM log_files ORDER BY path, file_id",
     "controller_timeline": _first(
@@ -87,9 +92,7 @@ QUERIES: Mapping[str, str] = {
             coalesce(list_slice(list(concat(topic, '-', partition) ORDER BY topic, partition)
                 FILTER (is_alone AND len(replicas) > 1), 1, {MOST}), []) AS names,
             count(*) FILTER (availability IN {UNDER_REPLICATED_STATES!r}) AS under_replicated
-        FROM (SELECT *, {IS_ALONE.format(size="len")} AS is_alone FROM partition_timeline)
-            ANTI JOIN (FROM offline_partitions WHERE ended_before IS NULL) USING (cluster, topic, partition)
-        WHERE until IS NULL AND leader >= 0 GROUP BY cluster, leader""",
+        FROM (SELECT *, {IS_ALONE.format(size="len")} AS is_alone FROM {LED_AT_END}) GROUP BY cluster, leader""",
     "clock_offsets": """
         SELECT cluster, node_id, sum(pairs) AS pairs, max(reference) AS reference,
             max(contradicting) AS contradicting, max(len(applied) > 0) AS corrected,

@@ -268,7 +268,7 @@ def write_findings(work: Work) -> None:
     left_by, led_by = (work.with_sealed(name, "isr_churn") for name in ("isr_changes", "elections"))
     work.write(
         {
-            "offline_partitions": lambda: _outages_with_causes(work, stops),
+            "offline_partitions": lambda: _outages_with_causes(work, stops, lately),
             "isr_churn": lambda: to_isr_churn(left_by, led_by, ends, stops, work.settings),
         }
     )
@@ -298,8 +298,9 @@ def write_findings(work: Work) -> None:
     )
 
 
-def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
-    """Outages of all topics, of those in scope rebuilt: a cause may be known only later."""
+def _outages_with_causes(work: Work, stops: DataFrame, lately: DataFrame) -> DataFrame:
+    """Outages of all topics, of those in scope rebuilt: a cause may be known only later. `lately`: stops that last into
+    a window."""
     led = with_until(work.states.where("leader IS NOT NULL"), work.table("topic_timeline"))
     spans, lives = _known_spans(work, CLUSTER_LOGS), work.inputs.life_starts
     brokers = work.table("broker_timeline")
@@ -310,7 +311,6 @@ def _outages_with_causes(work: Work, stops: DataFrame) -> DataFrame:
         others = work.inputs.all_rows("offline_partitions").where(f"NOT ({work.scope.rows_of('topic_timeline')})")
         outages = outages.unionByName(others)
     runs = to_controller_runs(controllers, work.inputs.facts.coverage)
-    lately = stops.where(lasting_into(work.scope.windows, "until"))
     return with_causes(outages, lately, work.table("log_dir_failures"), work.whole("topic_timeline"), takeovers, runs)
 
 

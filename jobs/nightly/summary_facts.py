@@ -131,7 +131,7 @@ FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
     "ingest": ("rejects", "printed_releases", "missing_logs"),
     "timelines": (
         "controller_terms", "partitions", "topics", "states", "inferred_states", "missing_states", "clocks", "requests",
-        "contradictions", "current_partitions", "under_replicated",
+        "contradictions", "current_partitions",
     ),
     "detect": (
         "elections", "incidents", "incident_counts", "older_incidents", "unclean_elections", "new_unclean",

@@ -80,6 +80,10 @@ MOMENTS = {  # as given -> UTC; the last record is of noon
     "12:57:50.5": "2026-11-20 12:57:50.5",
     "-3h": "2026-11-21 09:00",
     "2026-11-22": "2026-11-22 00:00",
+    # outside of the calendar, or so near to its end that a margin would be
+    "-99999999999d": "1000-01-01 00:00",
+    "0001-01-01": "1000-01-01 00:00",
+    "9999-12-31": "9000-01-01 00:00",
 }
 
 

@@ -33,6 +33,7 @@ TABLES = (
 """What is read."""
 EPOCH = datetime(1970, 1, 1)
 MICROSECOND = timedelta(microseconds=1)
+FIRST_MICROS, LAST_MICROS = ((datetime(year, 1, 1) - EPOCH) // MICROSECOND for year in (1000, 9000))
 
 
 # ---- which rows -----------------------------------------------------------------------------------------------------
@@ -190,13 +191,14 @@ def _number(field: str) -> str:
 def moment_of(asked: Moment, last: datetime, first: datetime | None = None) -> datetime:
     """The time that was asked for, UTC; relative ones count from the last record. Times without a zone are UTC.
 
-    With the time of the first record, a time of day that is not in the logs is the one nearest to them.
+    With the time of the first record, a time of day that is not in the logs is the one nearest to them. What is before
+    the year 1000 or after 8999, as of `-999999999d`, is the begin or the end of these: times near it are times, too.
     """
     moment = asked.before((last - EPOCH) // MICROSECOND, None if first is None else (first - EPOCH) // MICROSECOND)
     micros = moment.local if moment.utc is None else moment.utc
     if micros is None:
         raise ValueError(f"No time: {asked!r}; expected one of udfs.merge.times.moment")
-    return EPOCH + micros * MICROSECOND
+    return EPOCH + max(FIRST_MICROS, min(micros, LAST_MICROS)) * MICROSECOND
 
 
 def snapshot_at(

@@ -100,7 +100,7 @@ def _moment_in(warehouse: Warehouse, asked: Moment) -> datetime:
         raise BadInput(
             f"The last event is from {time_of(last):%F %T}: to prune what is before a later time would leave none."
         )
-    return time_of(micros).replace(tzinfo=None)
+    return time_of(max(micros, 0)).replace(tzinfo=None)  # nothing was logged before 1970
 
 
 def nothing_before(time: datetime) -> str:

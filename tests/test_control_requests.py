@@ -136,6 +136,28 @@ CASES = {  # lines -> requests as (kind, epoch, id, sent, received, handled, ans
             ("SR", 1, 4, 130, 9030, 9030, None),
         ],
     ),
+    "2.6 on: the broker got 2 partitions where 1 was sent: nothing of the connection is matched": (
+        """
+        sent    LAI 1 - 110 | 3
+        sent    UM  1 - 111 | 4
+        sent    LAI 1 - 120 | 1
+        sent    UM  1 - 130 | 9
+        handled LAI - 1 9000 | 3
+        handled UM  1 2 9010 | 4
+        handled LAI - 3 9020 | 2
+        handled UM  1 4 9030 | 9
+        """,
+        [
+            ("LAI", 1, None, 110, None, None, None),
+            ("UM", 1, None, 111, None, None, None),
+            ("LAI", 1, None, 120, None, None, None),
+            ("UM", 1, None, 130, None, None, None),
+            ("LAI", 1, 1, None, 9000, 9000, None),
+            ("UM", 1, 2, None, 9010, 9010, None),
+            ("LAI", 1, 3, None, 9020, 9020, None),
+            ("UM", 1, 4, None, 9030, 9030, None),
+        ],
+    ),
     "2.6 on: the controller's log begins later, the broker's ends earlier": (
         """
         sent    LAI 1 - 110 | 3

@@ -11,7 +11,7 @@ from pyspark.sql import types as T
 
 from jobs.findings.elections import states_then, to_elections
 from jobs.findings.isr import to_isr_changes, to_isr_churn
-from jobs.findings.node_stops import NODE_STOPS
+from jobs.findings.node_stops import NODE_STOPS, absences_from_isrs, was_absent
 from jobs.findings.outage_causes import with_causes, with_latency
 from jobs.findings.outages import to_outages
 from jobs.findings.reassignments import to_reassignments
@@ -913,3 +913,31 @@ WAITS = {  # by reassignment the target replicas that were out of the ISR meanwh
 def clock(at: datetime | None) -> str | None:
     """The time of the day."""
     return None if at is None else f"{at:%H:%M:%S}"
+
+
+STOPS_OF_BROKERS = """
+node_id | role   | since    | until
+# 1 is away twice, the second time before it is back from the first one, by what lines tell
+1       | broker | 10:00:00 | 10:01:00
+1       | broker | 10:00:50 | 10:00:55
+2       | broker | 10:05:00 |
+"""
+LEADERS = """
+leader | at           | lag
+# 30 s and 2 s before the stop began; both ends belong to it
+1      | 09:59:27.999 | 0
+1      | 09:59:28     | 1
+1      | 10:01:10     | 1
+# 30 s after the second stop, and 2 s
+1      | 10:01:22     | 1
+1      | 10:01:22.001 | 0
+2      | 10:04:27     | 0
+2      | 12:00:00     | 1
+3      | 10:00:00     | 0
+"""
+
+
+def test_who_was_absent_for_having_stopped(frame: Frame, same: Same) -> None:
+    changes = frame(ISR_CHANGES, LEADERS)
+    absences = absences_from_isrs(frame(NODE_STOPS, STOPS_OF_BROKERS))
+    same(changes.join(absences, "cluster").withColumn("lag", was_absent("leader").cast("long")), LEADERS)

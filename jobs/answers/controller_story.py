@@ -39,6 +39,8 @@ LINES = {
 """By event type of records about controllers."""
 WEIGHTS = {"cause": 0, "broker": 0, "process": 0, "controller": 1}
 """By kind of step, the lower the more it tells: why controllers change before how they do."""
+WEIGHTS_OVER_ALL = {"controller": 0, "cause": 0, "broker": 1}
+"""Where no change is asked about: who took office before what brokers did."""
 
 
 def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> Story:
@@ -53,7 +55,10 @@ def controller_story(opened: OpenedCluster, at: datetime | None, most: int) -> S
         since, until = opened.first, opened.last
     since, until = max(since, opened.first), min(until, opened.last)
     steps = _steps(opened, terms, since, until, with_lines=change is not None)
-    shown = steps[:most] if change is None else most_telling(steps, most, change["since"], _turns(change), WEIGHTS)
+    if change is None:
+        shown = most_telling(steps, most, until, weights=WEIGHTS_OVER_ALL)
+    else:
+        shown = most_telling(steps, most, change["since"], _turns(change), WEIGHTS)
     brokers = registrations(opened)
     controllers = {row["controller_id"] for row in terms}
     outages = opened.table("offline_partitions", order="since, topic, partition")

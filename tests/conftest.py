@@ -35,6 +35,7 @@ RUNS = {"zk", "kraft", "dump", "two_nights"}
 """Fixtures that are whole runs; whoever asks for one belongs to the part of the suite that has them."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of whole runs, which `make runs` runs; and let one of the two processes of `make test` have all
     files with tests that ask for `spark`, so that there is one session, and the other one the files without."""

@@ -755,6 +755,8 @@ def test_a_broker_of_which_no_log_is_there(tmp_path: Path) -> None:
         "There is no log of broker 2 (not given)."
         in data(root, "why", "pay-in-0", "--at", "10:05:30")["cannot_be_told"]
     )
+    described = run(root, "describe", "--at", "10:05:30")
+    assert "no log of broker 2 (not given)" in described.stdout + described.stderr
     page = tmp_path / "r.html"
     assert run(root, "report", "-o", str(page)).exit_code == 0
     assert "<li>There is no log of broker 2 (not given).</li>" in page.read_text()

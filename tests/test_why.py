@@ -185,7 +185,10 @@ def test_the_term_of_a_controller_that_was_asked_for_is_told(tmp_path: Path) -> 
     others = [other["text"].partition(",")[0] for other in story["others"]]
     assert others == ["controller 3"] * 7 + ["52 more terms"]  # eight around it, one of which is the one told of
     over_all = [step["text"] for step in data(tmp_path / "w", "controller")["steps"]]
-    assert (len(over_all), over_all[-2:]) == (30, ["controller 3 took over, controller epoch 60", "controller 3 resigned"])
+    assert (len(over_all), over_all[-2:]) == (
+        30,
+        ["controller 3 took over, controller epoch 60", "controller 3 resigned"],
+    )
     story = data(night(tmp_path / "few", {"controller_timeline": terms[:8]}), "controller")
     assert [other["text"].split(", ")[1] for other in story["others"]] == [f"epoch {number}" for number in range(1, 9)]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from jobs.answers.listing import as_json
 from jobs.answers.outages import OutageGroup, group_length, outage_groups
 from jobs.describe.describe import moment_of
-from jobs.nightly.published_summary import LED_AT_END, READ_TABLES, REGISTERED_BROKERS, summaries
+from jobs.nightly.published_summary import LED_AT_END, READ_TABLES, summaries
 from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS, open_questions
 from jobs.nightly.summary_facts import ClusterSummary
 from jobs.nightly.wording import date_time, duration, plural
 from jobs.nightly.words import cause_text, listed, lost_text, name_of
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
-from jobs.read.views import open_views
+from jobs.read.views import REGISTERED_BROKERS, open_views
 from jobs.settings import Settings
 from schemas.kafka_values import UNDER_REPLICATED_STATES
 from udfs.describe.snapshot import iso

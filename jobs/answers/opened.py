@@ -10,11 +10,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jobs.nightly.published_summary import REGISTERED_BROKERS
 from jobs.nightly.summary_facts import Row, node_roles
 from jobs.nightly.wording import Names
 from jobs.read.create_views import identifier, literal, rows
-from jobs.read.views import open_views, the_cluster
+from jobs.read.views import REGISTERED_BROKERS, open_views, the_cluster
 from schemas.tables import BY_NAME
 from udfs.logs.coverage import CoverageSpan, coverage_gaps_at
 

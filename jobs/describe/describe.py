@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.published import nearest
-from jobs.read.views import the_cluster
+from jobs.read.views import REGISTERED_BROKERS, the_cluster
 from jobs.settings import Settings
 from udfs.describe.controller_context import ClusterState, ControllerTerm
 from udfs.describe.snapshot import Snapshot, cluster_state_of, iso, tool_of, topics_of
@@ -226,6 +226,7 @@ def snapshot_at(
     if moment < first:
         return Snapshot(name, moment, first, last, ClusterState(tool_of(None, []), ControllerTerm(), (), ()))
     at = min(moment, last)
+    registered = [row["broker"] for row in rows(views, REGISTERED_BROKERS)]
     if topic is not None:
         _only_topics(views, name, topic, at)
     by_messages = _release(views)
@@ -250,7 +251,7 @@ def snapshot_at(
     registrations = rows(views, latest("broker_timeline", at, "broker", "since"))
     state = cluster_state_of(tool, term, registrations, topics, context_lines, at)
     shows_elr = with_controller and bool(rows(views, SHOWS_ELR))
-    return Snapshot(name, moment, first, last, state, tuple(_notes(coverage, at, by_messages)), shows_elr)
+    return Snapshot(name, moment, first, last, state, tuple(_notes(coverage, at, registered, by_messages)), shows_elr)
 
 
 SHOWS_ELR = "SELECT 1 FROM partition_timeline WHERE len(elr) > 0 OR len(last_known_elr) > 0 LIMIT 1"
@@ -314,11 +315,13 @@ def _release(views: DuckDBPyConnection) -> tuple[str, bool] | None:
     return None if release is None else (str(release), bool(rows(views, from_kraft)))
 
 
-def _notes(coverage: Sequence[CoverageSpan], at: datetime, by_messages: tuple[str, bool] | None) -> Iterator[str]:
+def _notes(
+    coverage: Sequence[CoverageSpan], at: datetime, registered: Collection[int], by_messages: tuple[str, bool] | None
+) -> Iterator[str]:
     """What is missing in the logs around a moment, and for the choice of the format, a sentence each."""
     is_kraft = by_messages is not None and by_messages[1]
     roles = {s.node_id: "controller" for s in coverage if is_kraft and s.node_id is not None and s.kind == "controller"}
-    gaps = coverage_gaps_at(coverage, at, roles)
+    gaps = coverage_gaps_at(coverage, at, roles, registered=registered)
     if gaps:
         yield f"The logs have a gap at that time, in which changes may be missing: {'; '.join(gaps)}."
     if by_messages is None:

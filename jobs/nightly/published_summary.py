@@ -28,7 +28,7 @@ from jobs.nightly.summary_facts import (
 from jobs.nightly.summary_text import summaries_as_json, summary_text
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
-from jobs.read.views import open_views
+from jobs.read.views import REGISTERED_BROKERS, open_views
 from jobs.settings import Settings
 from schemas.incidents import SEVERITIES
 from schemas.kafka_values import UNDER_REPLICATED_STATES
@@ -60,11 +60,6 @@ IS_NAMED = "$is_named"
 UNCLEAN_ELECTIONS = "(FROM judged WHERE unclean AND is_new)"
 OUTAGES = "(FROM outages WHERE is_new AND NOT is_deletion)"
 INCIDENTS = "(FROM news WHERE severity <> 'info')"
-REGISTERED_BROKERS = """
-    SELECT DISTINCT cluster, broker FROM broker_timeline
-    SEMI JOIN (SELECT cluster, unnest(coalesce(replicas, isr)) AS broker FROM partition_timeline)
-    USING (cluster, broker)"""
-"""Brokers that a controller registered and that a partition is on: the number of one damaged line is none."""
 VIOLATIONS = f"""(FROM verdicts
     WHERE verdict = 'violated' AND coalesce("at" > {KNOWN_UNTIL}, true) AND NOT {IS_NAMED})"""
 OUTAGE_ORDER = "at_least_ms DESC NULLS LAST, since, topic, partition"

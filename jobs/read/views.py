@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 MEMORY = "512MB"
 """What DuckDB may hold; larger sorts go to temporary files."""
+REGISTERED_BROKERS = """
+    SELECT DISTINCT cluster, broker FROM broker_timeline
+    SEMI JOIN (SELECT cluster, unnest(coalesce(replicas, isr)) AS broker FROM partition_timeline)
+    USING (cluster, broker)"""
+"""Brokers that a controller registered and that a partition is on: the number of one damaged line is none."""
 _OPTIONS: dict[str, str | bool] = {
     "python_enable_replacements": False,  # no variable of ours is a table
     "python_scan_all_frames": False,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pyspark.sql import functions as F
 
+from jobs.session import checkpointed
 from jobs.settings import Settings, TopicSettings
 from jobs.timelines.cluster_facts import ClusterFacts, EvidenceKinds, evidence_kinds, kinds_of_any
 from jobs.timelines.controllers import to_controller_timeline
@@ -161,18 +162,18 @@ def facts_of(events: DataFrame) -> ClusterFacts:
     return ClusterFacts(events, server_coverage(events), kinds_of_any(kinds.values()), kinds)
 
 
+def states_of(events: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Rows of `to_states`, and the topics; what they are made of is computed once, as in a night."""
+    topics, terms = checkpointed(to_topic_timeline(events)), checkpointed(to_controller_timeline(events))
+    return checkpointed(to_states(events, topics, terms, facts_of(events))), topics
+
+
 @pytest.fixture(scope="module")
 def states(frame: Frame) -> tuple[DataFrame, DataFrame]:
-    """Rows of `to_states`, and the topics, of PARTITION_EVENTS. Some of them are a KRaft cluster's."""
+    """Those of PARTITION_EVENTS. Some of them are a KRaft cluster's."""
     of_kraft = F.col("topic").isin("kraft", "reborn", "replayed", "current", "new") | F.col("topic").isNull()
     events = frame(EVENTS, PARTITION_EVENTS).withColumn("cluster", F.when(of_kraft, "k").otherwise("c"))
-    topics = to_topic_timeline(events).persist()
-    return to_states(
-        events,
-        topics,
-        to_controller_timeline(events),
-        facts_of(events),
-    ).persist(), topics
+    return states_of(events)
 
 
 def test_committed_states(states: tuple[DataFrame, DataFrame], same: Same) -> None:
@@ -301,8 +302,7 @@ def test_lines_are_read_as_those_of_their_own_cluster(frame: Frame, same: Same) 
     """A leader's report of its ISR belongs to the leader epoch that it began, where it writes to ZooKeeper; in KRaft it
     may have lost the partition and got it back between 6 and 9, whatever other clusters the warehouse has."""
     events = frame(EVENTS, TWO_CLUSTERS)
-    topics = to_topic_timeline(events)
-    rows = to_states(events, topics, to_controller_timeline(events), facts_of(events))
+    rows, _ = states_of(events)
     same(rows.withColumn("at", F.col("since")), BOTH)
 
 
@@ -337,7 +337,7 @@ single | 1      | 2            | 1   | 10:01:00 | true     | 1@s:4,9@c:2
 
 def test_a_partition_of_one_replica_begins_each_leader_epoch_in_sync_alone(frame: Frame, same: Same) -> None:
     events = frame(EVENTS, SINGLES)
-    topics, terms = to_topic_timeline(events), to_controller_timeline(events)
+    topics, terms = checkpointed(to_topic_timeline(events)), checkpointed(to_controller_timeline(events))
     rows = to_states(events, topics, terms, facts_of(events))
     same(rows.where("isr IS NOT NULL"), OF_SINGLES)
     # with a hole in the controllers' logs nobody knows whether it was given another replica
@@ -350,7 +350,7 @@ def test_a_partition_of_one_replica_begins_each_leader_epoch_in_sync_alone(frame
 
 def test_a_state_that_a_line_prints_whole_is_there_once(frame: Frame, same: Same) -> None:
     events = frame(EVENTS, SINGLES).unionByName(frame(EVENTS, WHOLE))
-    rows = to_states(events, to_topic_timeline(events), to_controller_timeline(events), facts_of(events))
+    rows, _ = states_of(events)
     same(rows.where("topic = 'whole'"), "topic | leader_epoch | partition_epoch | isr\nwhole | 0 | 0 | 1")
 
 
@@ -369,7 +369,7 @@ leader_epoch | partition_epoch | isr | since    | evidence
 
 def test_the_first_line_of_a_state_is_the_one_that_shows_it(frame: Frame, same: Same) -> None:
     events = frame(EVENTS, OF_A_TERM)
-    states = to_states(events, to_topic_timeline(events), to_controller_timeline(events), facts_of(events))
+    states, _ = states_of(events)
     same(states, LATE)
 
 
@@ -472,13 +472,7 @@ def test_states_without_partition_epoch_are_ordered_by_their_steps(frame: Frame,
     events = frame(EVENTS, STEPS).withColumns(
         {"topic": F.when(~on_partition, "t"), "partition": F.when(~on_partition, 0)}
     )
-    topics = to_topic_timeline(events)
-    states = to_states(
-        events,
-        topics,
-        to_controller_timeline(events),
-        facts_of(events),
-    )
+    states, topics = states_of(events)
     same(to_partition_timeline(states, topics, Settings()), STEPPED)
 
 
@@ -560,13 +554,7 @@ def test_an_assignment_is_the_one_that_the_state_began_with(frame: Frame, same: 
     lines = frame(EVENTS, ASSIGNED).withColumn("partition", F.lit(0))
     parts = [lines.withColumns({"cluster": F.lit(name), "partition_epoch": column}) for name, column in printed.items()]
     events = parts[0].unionByName(parts[1]).unionByName(parts[2])
-    topics = to_topic_timeline(events)
-    states = to_states(
-        events,
-        topics,
-        to_controller_timeline(events),
-        facts_of(events),
-    )
+    states, topics = states_of(events)
     timeline = to_partition_timeline(states, topics, Settings()).persist()
     for name in printed:
         same(timeline.where(F.col("cluster") == name), BEGUN_WITH)
@@ -594,8 +582,7 @@ def test_an_isr_beyond_the_assignment_makes_it_unknown_unless_all_controllers_ar
     events = frame(EVENTS, UNASSIGNED).withColumn("partition", F.when(F.col("topic").isNotNull(), 0))
     if not is_logged:
         events = events.where("event_type <> 'controller_elected'")
-    topics = to_topic_timeline(events)
-    states = to_states(events, topics, to_controller_timeline(events), facts_of(events))
+    states, _ = states_of(events)
     known, moved = ("1,2", "1,2,3") if is_logged else ("", "")
     same(
         states,
@@ -688,13 +675,7 @@ def test_what_kraft_does_not_log(frame: Frame, same: Same) -> None:
             "controller_epoch": F.when(F.col("event_type") == "kraft_controller_elected", 1),
         }
     )
-    topics = to_topic_timeline(events)
-    states = to_states(
-        events,
-        topics,
-        to_controller_timeline(events),
-        facts_of(events),
-    )
+    states, topics = states_of(events)
     same(to_partition_timeline(states, topics, Settings()).where("topic <> 'elr'"), IMPLIED)
 
 
@@ -745,11 +726,5 @@ def test_replicas_may_be_removed_without_a_line(frame: Frame, same: Same) -> Non
             "controller_epoch": F.lit(1),
         }
     )
-    topics = to_topic_timeline(events)
-    states = to_states(
-        events,
-        topics,
-        to_controller_timeline(events),
-        facts_of(events),
-    )
+    states, topics = states_of(events)
     same(to_partition_timeline(states, topics, Settings()), KEPT)

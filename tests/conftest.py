@@ -35,15 +35,15 @@ RUNS = {"zk", "kraft", "dump", "two_nights"}
 """Fixtures that are whole runs; whoever asks for one belongs to the part of the suite that has them."""
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of whole runs, which `make runs` runs; and let one of the two processes of `make test` have all
-    files with tests that ask for `spark`, so that there is one session, and the other one the files without."""
-    of_spark = {item.path for item in items if "spark" in getattr(item, "fixturenames", ())}
+    tests that ask for `spark`, so that there is one session, and the other one those without, file by file."""
     for item in items:
-        if RUNS.intersection(getattr(item, "fixturenames", ())):
+        fixtures = getattr(item, "fixturenames", ())
+        if RUNS.intersection(fixtures):
             item.add_marker("runs")
-        item.add_marker(pytest.mark.xdist_group("spark" if item.path in of_spark else item.path.name))
+        item.add_marker(pytest.mark.xdist_group("spark" if "spark" in fixtures else item.path.name))
 
 
 # Properties are tried on the same examples in each run, and a busy machine fails none of them.

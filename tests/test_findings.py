@@ -564,6 +564,65 @@ def test_causes_of_outages(frame: Frame, same: Same) -> None:
     same(with_causes(outages, *inputs), GONE_SINCE)
 
 
+# 1 is away over midnight, 2 for days, 3 for an hour, 4 until the logs end
+OF_OTHER_DAYS = """
+node_id | role   | since               | how       | until               | evidence
+1       | broker | 2026-11-20 23:59:59 | shut_down | 2026-11-21 00:00:30 | 9@f:1
+2       | broker | 2026-11-18 10:00:00 | shut_down | 2026-11-23 10:00:00 | 9@f:2
+3       | broker | 2026-11-21 12:00:00 | shut_down | 2026-11-21 13:00:00 | 9@f:3
+4       | broker | 2026-11-19 08:00:00 | shut_down |                     | 9@f:4
+"""
+LOST_ON_OTHER_DAYS = """
+topic | partition | incarnation | since                 | ended_before          | last_leader | last_isr | healed_by      | healed_by_broker
+late  | 0         | 0           | 2026-11-21 00:00:00.5 | 2026-11-21 00:00:40   | 1           | 1        | clean_election | 1
+late  | 1         | 0           | 2026-11-20 23:59:57.5 | 2026-11-20 23:59:58   | 1           | 1,3      | clean_election | 3
+late  | 2         | 0           | 2026-11-21 00:00:33   | 2026-11-21 00:00:40   | 1           | 1        | clean_election | 1
+away  | 0         | 0           | 2026-11-20 12:00:00   | 2026-11-20 12:01:00   | 2           | 2,3      | clean_election | 3
+long  | 0         | 0           | 2026-11-20 12:00:00   | 2026-11-22 12:00:00   | 4           | 3,4      | clean_election | 3
+open  | 0         | 0           | 2026-11-20 12:00:00   |                       | 4           | 4        |                |
+"""
+# of the third it is known that 1 was back three seconds before; of `long` 3 was away and came back in between
+OF_STOPS_ON_OTHER_DAYS = """
+topic | partition | cause               | cause_broker | cause_at            | healed_by
+late  | 0         | controlled_shutdown | 1            | 2026-11-20 23:59:59 | broker_return
+late  | 1         | controlled_shutdown | 1            | 2026-11-20 23:59:59 | clean_election
+late  | 2         |                     |              |                     | clean_election
+away  | 0         | controlled_shutdown | 2            | 2026-11-18 10:00:00 | clean_election
+long  | 0         | controlled_shutdown | 4            | 2026-11-19 08:00:00 | broker_return
+open  | 0         | controlled_shutdown | 4            | 2026-11-19 08:00:00 |
+"""
+AFTER_MIDNIGHT = """
+topic | partition | at                    | succeeded | strategy | previous_leader | latency_ms
+late  | 0         | 2026-11-21 00:00:00.5 | true      | offline  | 1               |
+away  | 0         | 2026-11-20 00:00:00   | true      | offline  | 2               |
+open  | 0         | 2026-11-22 00:00:00   | true      | offline  | 4               |
+there | 0         | 2026-11-20 12:00:00   | true      | offline  | 3               |
+"""
+OF_STOPS_BEFORE_MIDNIGHT = """
+topic | latency_ms
+late  | 1500
+away  | 136800000
+open  | 230400000
+there |
+"""
+
+
+def test_stops_of_other_days_count(frame: Frame, same: Same) -> None:
+    stops, failures = frame(NODE_STOPS, OF_OTHER_DAYS), frame(LOG_DIR_FAILURES, "broker")
+    terms = frame(CONTROLLER_TIMELINE, "until")
+    runs = to_controller_runs(terms, frame(LOG_COVERAGE, "node_id"))
+    outages = with_causes(
+        frame(OFFLINE_PARTITIONS, LOST_ON_OTHER_DAYS),
+        stops,
+        failures,
+        frame(TOPIC_TIMELINE, "topic"),
+        to_takeovers(stops, terms),
+        runs,
+    )
+    same(outages, OF_STOPS_ON_OTHER_DAYS)
+    same(with_latency(frame(ELECTIONS, AFTER_MIDNIGHT), stops, failures), OF_STOPS_BEFORE_MIDNIGHT)
+
+
 PENDING = """
 cluster | topic   | incarnation | since    | deletion_started | until
 c       | untold  | 0           | 09:00:00 | 10:02:00         |

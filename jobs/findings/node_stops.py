@@ -58,10 +58,11 @@ def to_node_stops(events: DataFrame, brokers: DataFrame) -> DataFrame:
 
 
 # ---- by broker -------------------------------------------------------------------------------------------------------
-def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str) -> DataFrame:
-    """Rows about brokers, few of them -> cluster, and in `name` a map of sorted lists of entries by broker."""
-    lists = rows.groupBy("cluster", F.col(broker).alias("of")).agg(F.sort_array(F.collect_list(entry)).alias("list"))
-    return lists.groupBy("cluster").agg(F.map_from_entries(F.collect_list(F.struct("of", "list"))).alias(name))
+def lists_by_broker(rows: DataFrame, broker: str, entry: Column, name: str, *by: str) -> DataFrame:
+    """Rows about brokers, few of them -> cluster and `by`, and in `name` a map of sorted lists of entries by broker."""
+    key = ["cluster", *by]
+    lists = rows.groupBy(*key, F.col(broker).alias("of")).agg(F.sort_array(F.collect_list(entry)).alias("list"))
+    return lists.groupBy(*key).agg(F.map_from_entries(F.collect_list(F.struct("of", "list"))).alias(name))
 
 
 def absences_from_isrs(stops: DataFrame) -> DataFrame:

@@ -41,13 +41,13 @@ def with_causes(
 
     `stops`: NODE_STOPS; `failures`: LOG_DIR_FAILURES; `topics`: TOPIC_TIMELINE; `takeovers`: rows of `to_takeovers`;
     `controller_runs`: rows of `to_controller_runs`, when the end of a deletion would have been logged.
-    Stops and failures are few: they are looked through for each outage, by broker. Of a leader that was lost while no
-    controller reigned only its last line tells since when.
+    For each outage the stops of its day are looked through, by broker, and all failures, which are few. Of a leader
+    that was lost while no controller reigned only its last line tells since when.
     """
-    outages = _until_deletion(outages, topics, controller_runs)
+    outages = _until_deletion(outages, topics, controller_runs).drop(*_OF_CAUSE, "isr_back_at")
     known = (
-        outages.drop(*_OF_CAUSE, "isr_back_at")
-        .join(F.broadcast(_by_cluster(stops, failures, takeovers)), "cluster", "left")
+        _with_stops(outages, _stops(stops, takeovers), F.col("since"), F.coalesce("ended_before", "since"))
+        .join(F.broadcast(_failures(failures)), "cluster", "left")
         .join(F.broadcast(_deletions(topics)), ["cluster", "topic", "incarnation"], "left")
         .withColumns(
             {
@@ -95,7 +95,8 @@ def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame) ->
     There the time counts from when the broker that still led surely had gone, or its directory had failed, whatever
     the cause; clocks may make it 0. `stops` and `failures` as in `with_causes`.
     """
-    known = elections.join(F.broadcast(_by_cluster(stops, failures)), "cluster", "left")
+    known = _with_stops(elections, _stops(stops), F.col("at"), F.col("at"))
+    known = known.join(F.broadcast(_failures(failures)), "cluster", "left")
     led_before = F.when(F.col("previous_leader") >= 0, F.col("previous_leader"))
     failed, stopped = _failure_around(led_before, F.col("at")), _stop_around(led_before, F.col("at"))["reason"]
     lost_at = F.when(failed.isNotNull(), failed["at"]).otherwise(stopped["at"])
@@ -124,9 +125,9 @@ def _reason(cause: Column, broker: Column, at: Column, evidence: Column, after: 
 
 
 # ---- what is known of a cluster -------------------------------------------------------------------------------------
-def _by_cluster(stops: DataFrame, failures: DataFrame, takeovers: DataFrame | None = None) -> DataFrame:
-    """NODE_STOPS, LOG_DIR_FAILURES, rows of `to_takeovers` -> cluster, and by broker its `stops` in order of time, and
-    `failures`. A stop that a controller noticed as it took over has `no_controller`, a second reason."""
+def _stops(stops: DataFrame, takeovers: DataFrame | None = None) -> DataFrame:
+    """NODE_STOPS, rows of `to_takeovers` -> cluster, broker, `stop`: when it was away, and the reason that it is for an
+    outage. A stop that a controller noticed as it took over has `no_controller`, a second reason."""
     how, evidence = F.col("how"), F.col("evidence")
     lost_session = F.when(F.col("ended_by") == "session_expired", "session_expired").when(
         F.col("ended_by").isNotNull(), "fenced"
@@ -149,17 +150,44 @@ def _by_cluster(stops: DataFrame, failures: DataFrame, takeovers: DataFrame | No
         _reason(cause, F.col("node_id"), F.col("since"), evidence, last_line).alias("reason"),
         no_controller.alias("no_controller"),
     )
+    of_brokers = stops.where("role = 'broker'")
+    if takeovers is not None:
+        of_brokers = of_brokers.join(F.broadcast(_for_lack_of_controller(takeovers)), _STOP, "left")
+    return of_brokers.select("cluster", F.col("node_id").alias("broker"), stop.alias("stop"))
+
+
+def _failures(failures: DataFrame) -> DataFrame:
+    """LOG_DIR_FAILURES -> cluster, and by broker its `failures` in order of time."""
     failure = F.struct(
         F.col("at").alias("failed_at"),
         F.col("until").alias("restarted_at"),
         "partitions",
-        _reason(F.lit("log_dir_failure"), F.col("broker"), F.col("at"), evidence).alias("reason"),
+        _reason(F.lit("log_dir_failure"), F.col("broker"), F.col("at"), F.col("evidence")).alias("reason"),
     )
-    of_brokers = stops.where("role = 'broker'")
-    if takeovers is not None:
-        of_brokers = of_brokers.join(F.broadcast(_for_lack_of_controller(takeovers)), _STOP, "left")
-    by_broker = lists_by_broker(of_brokers, "node_id", stop, "stops")
-    return by_broker.join(lists_by_broker(failures, "broker", failure, "failures"), "cluster", "full")
+    return lists_by_broker(failures, "broker", failure, "failures")
+
+
+def _with_stops(rows: DataFrame, stops: DataFrame, begin: Column, end: Column) -> DataFrame:
+    """Rows with `cluster`, rows of `_stops` -> the former with, by broker, the stops that a time from `begin` to `end`
+    may be in or next to: those of its day that have ended, `stops_of_day`, and `lasting_stops`, which have not.
+
+    Of more than one day all that have ended. Not all of them for each row: a history of many days has many rows, and
+    many stops, and Spark interprets what looks through them.
+    """
+    away_since, back_at, slack = F.col("stop.away_since"), F.col("stop.back_at"), F.expr(SLACK)
+    days = F.sequence(F.to_date(away_since - slack), F.to_date(back_at + slack))
+    of_all_days = F.array(F.lit(None).cast("date"))
+    ended = stops.where(back_at.isNotNull()).withColumn("of_day", F.explode(F.concat(days, of_all_days)))
+    by_day = lists_by_broker(ended, "broker", F.col("stop"), "stops_of_day", "of_day")
+    lasting = lists_by_broker(stops.where(back_at.isNull()), "broker", F.col("stop"), "lasting_stops")
+    day = F.when(F.to_date(begin) == F.to_date(end), F.to_date(begin))
+    is_of_day = (F.col("cluster") == F.col("of_cluster")) & F.col("day").eqNullSafe(F.col("of_day"))
+    return (
+        rows.withColumn("day", day)
+        .join(F.broadcast(by_day.withColumnRenamed("cluster", "of_cluster")), is_of_day, "left")
+        .drop("day", "of_cluster", "of_day")
+        .join(F.broadcast(lasting), "cluster", "left")
+    )
 
 
 _STOP = ["cluster", "node_id", "since"]
@@ -232,8 +260,14 @@ def _stop_around(broker: Column, at: Column) -> Column:
         is_back = F.coalesce(stop["back_at"] + slack < at, F.lit(False))
         return (stop["away_since"] <= at + slack) & ~is_back & stop["reason"]["cause"].isNotNull()
 
-    around = F.filter(F.try_element_at("stops", broker), is_around)
+    around = F.filter(_stops_of(broker), is_around)
     return F.try_element_at(around, F.lit(-1))
+
+
+def _stops_of(broker: Column) -> Column:
+    """The stops of a broker that a row of `_with_stops` has, in order of time."""
+    parts = F.array(F.try_element_at("stops_of_day", broker), F.try_element_at("lasting_stops", broker))
+    return F.sort_array(F.flatten(F.array_compact(parts)))
 
 
 def _was_unled() -> Column:
@@ -296,7 +330,7 @@ def _healed_by() -> Column:
     healer, ended = F.col("healed_by_broker"), F.col("ended_before")
     slack = F.expr(SLACK)
     of_healer = F.filter(
-        F.try_element_at("stops", healer),
+        _stops_of(healer),
         lambda stop: (stop["away_since"] <= ended) & F.coalesce(stop["back_at"] >= F.col("since"), F.lit(True)),
     )
     was_away = F.coalesce(F.size(of_healer) > 0, F.lit(False))

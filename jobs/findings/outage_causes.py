@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.findings.node_stops import lists_by_broker
+from jobs.timelines.cluster_facts import day_of
 from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import controller_run_at
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
@@ -175,12 +176,12 @@ def _with_stops(rows: DataFrame, stops: DataFrame, begin: Column, end: Column) -
     many stops, and Spark interprets what looks through them.
     """
     away_since, back_at, slack = F.col("stop.away_since"), F.col("stop.back_at"), F.expr(SLACK)
-    days = F.sequence(F.to_date(away_since - slack), F.to_date(back_at + slack))
-    of_all_days = F.array(F.lit(None).cast("date"))
+    days = F.sequence(day_of(away_since - slack), day_of(back_at + slack))
+    of_all_days = F.array(F.lit(None).cast("bigint"))
     ended = stops.where(back_at.isNotNull()).withColumn("of_day", F.explode(F.concat(days, of_all_days)))
     by_day = lists_by_broker(ended, "broker", F.col("stop"), "stops_of_day", "of_day")
     lasting = lists_by_broker(stops.where(back_at.isNull()), "broker", F.col("stop"), "lasting_stops")
-    day = F.when(F.to_date(begin) == F.to_date(end), F.to_date(begin))
+    day = F.when(day_of(begin) == day_of(end), day_of(begin))
     is_of_day = (F.col("cluster") == F.col("of_cluster")) & F.col("day").eqNullSafe(F.col("of_day"))
     return (
         rows.withColumn("day", day)

@@ -137,6 +137,13 @@ LOG_FILES = table(
         "From where on it is read when it has grown: its last record, for that may get further lines.",
         null="it is read as a whole: it is wrapped or a dump, or has records that another stream has",
     ),
+    column(
+        "disk_state",
+        TEXT,
+        "Hash of path, file number, size, time of change and zones when it was read: a file that is still so is not "
+        "read again.",
+        null="it was in a bundle or a store",
+    ),
     column("run_id", TEXT, "Run that last read new bytes of it."),
 )
 

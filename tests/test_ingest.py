@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import tarfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import functions as F
 
 from jobs.ingest.ingest import NewInput, ingest, reparse_rejects
 from jobs.ingest.reading import PARSED
+from jobs.ingest.unchanged_files import disk_state
 from jobs.settings import Settings
 from jobs.warehouse.tables import Warehouse
 from tests.rows_as_json import as_text
@@ -128,6 +132,37 @@ def test_nights(spark: SparkSession, small: Path, grow: Callable[[Path], None], 
         "default:server.log": "4",
     }
     assert {row["size_bytes"] - sum(row[name] for name in BYTES) for row in appended.values()} == {0}
+
+
+def test_a_file_that_is_as_it_was_is_not_read_again(
+    spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Other text of the same length shows what is read: with the old time of change nothing."""
+    nights = Nights(spark, tmp_path / "warehouse")
+    nights.read(small)
+    log = small / "broker-1" / "state-change.log"
+
+    def states() -> list[str]:
+        rows = nights.warehouse.read("log_files").where(F.col("path") == str(log))
+        return [row["disk_state"] for row in rows.orderBy(F.col("run_id").cast("int")).collect()]
+
+    first, before = disk_state(str(log), nights.settings), log.stat()
+    assert states() == [first]
+    log.write_text(log.read_text().replace("2026-11-21 10:", "2026-11-22 10:"))
+    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert nights.read(small) == NewInput(())
+    # another zone may make other times of it
+    nights.settings = replace(nights.settings, node_time_zones={7: "Europe/Berlin"})
+    assert nights.read(small).clusters == ("default",)
+    second = disk_state(str(log), nights.settings)
+    assert states() == [first, second]
+    # what was touched and is the same is noted once there is news
+    os.utime(log, (0, 0))
+    assert nights.read(small) == NewInput(())
+    assert states() == [first, second]
+    grow(small)
+    nights.read(small)
+    assert states() == [first, disk_state(str(log), nights.settings)]
 
 
 def test_clusters_are_named_by_the_settings(spark: SparkSession, small: Path, tmp_path: Path) -> None:

@@ -70,7 +70,9 @@ def comparable(tables: Rows, logs: Path) -> dict[str, list[str]]:
     ids = {row["file_id"]: Path(row["path"]).name for row in tables["log_files"]}
 
     def plain(row: dict[str, Any]) -> str:
-        text = repr({key: value for key, value in row.items() if key != "run_id"}).replace(str(logs), "logs")
+        text = repr({key: value for key, value in row.items() if key not in ("run_id", "disk_state")}).replace(
+            str(logs), "logs"
+        )
         for file_id, name in ids.items():
             text = text.replace(file_id, name)
         return text

@@ -194,7 +194,7 @@ def job(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def of_the_content(row: dict[str, Any]) -> dict[str, Any]:
     """A row without what differs between runs: when, by which build, with how many commits."""
-    others = ("started_at", "finished_at", "version", "run_id", "table_versions")
+    others = ("started_at", "finished_at", "version", "run_id", "table_versions", "disk_state")
     return {name: value for name, value in row.items() if name not in others}
 
 

@@ -34,6 +34,14 @@ class ReadPlan:
     damaged: list[Survey] = field(default_factory=list)
     """What cannot be read, or not to its end."""
     has_logs: bool = False
+    disk_states: Mapping[str, str | None] = field(default_factory=dict)
+    """By path, before it was surveyed: LOG_FILES.disk_state."""
+    _read_before: dict[str, str] = field(default_factory=dict)
+    """By file id the path where a stream that is known was surveyed again."""
+
+    def add_unchanged(self, row: LogFileRow) -> None:
+        """Plan nothing of a file that is still the stream of a row."""
+        self.has_logs = self.has_logs or row["format"] is not None
 
     def add(self, cluster: str, surveyed: Survey) -> None:
         """Plan one stream."""
@@ -66,6 +74,8 @@ class ReadPlan:
             if not (has_new_zone and path == row["path"]):
                 if path != row["path"] and path not in row["also_seen_as"]:
                     self.rows[file_id] = {**row, "also_seen_as": sorted([*row["also_seen_as"], path])}
+                if surveyed.size == row["size_bytes"] and not surveyed.source.member:
+                    self._read_before[file_id] = path
                 return
         other_paths = [p for p in ([row["path"], *row["also_seen_as"]] if row else []) if p != path]
         self.rows[file_id] = {**self._row(file_id, cluster, surveyed), "also_seen_as": sorted(other_paths)}
@@ -74,6 +84,13 @@ class ReadPlan:
         self.grown.pop(file_id, None)
         if row is not None and _goes_on(row, surveyed):
             self.grown[file_id] = row
+
+    def note_disk_states(self) -> None:
+        """Of streams that were surveyed in vain: as what they need not be the next time. Not if there is nothing to
+        read: a run over unchanged logs writes nothing."""
+        for file_id, path in self._read_before.items():
+            if self.to_read and file_id not in self.to_read:
+                self.rows[file_id] = {**self.rows[file_id], "disk_state": self.disk_states.get(path)}
 
     def postpone(self, file_ids: Iterable[str], published: Mapping[str, LogFileRow]) -> list[str]:
         """Streams of files that changed while they were read are as they were published; the sentences that say so.
@@ -146,6 +163,7 @@ class ReadPlan:
             "time_zone": surveyed.zone,
             "status": surveyed.status,
             "prefix_hash": surveyed.digest,
+            "disk_state": self.disk_states.get(surveyed.source.name),
             "run_id": self.run_id,
         }
 

@@ -21,6 +21,7 @@ from jobs.ingest.bytes_read import NOT_COUNTED, BytesRead, shown_while_read
 from jobs.ingest.first_look import no_logs
 from jobs.ingest.read_plan import LogFileRow, ReadPlan
 from jobs.ingest.stream_accounts import Account
+from jobs.ingest.unchanged_files import disk_state, unchanged
 from jobs.progress import SILENT, Progress
 from jobs.session import cores_at_most
 from jobs.settings import Settings
@@ -63,11 +64,21 @@ def plan_reading(
         )
         for name in by_cluster
     }
-    plan = ReadPlan(dict(published), run_id)
-    size = sum(_size_on_disk(source.path) if source.size is None else source.size for source in sources)
+    # the state of a file before it is surveyed: what is written meanwhile makes it another one
+    states = {source.path: disk_state(source.path, settings) for source in sources}
+    plan = ReadPlan(dict(published), run_id, disk_states=states)
+    for name, paths in by_cluster.items():
+        rows = (row for row in published.values() if row["cluster"] == name)
+        same = unchanged({path: states[path] for path in paths}, rows)
+        for row in same.values():
+            plan.add_unchanged(row)
+        by_cluster[name] = [path for path in paths if path not in same]
+    left = {path for paths in by_cluster.values() for path in paths}
+    size = sum(_size_on_disk(s.path) if s.size is None else s.size for s in sources if s.path in left)
     with shown_while_read(spark, progress, "ingest, looking for what is new", size) as bytes_read:
         for name, surveyed in survey_all(spark, by_cluster, known, settings, bytes_read):
             plan.add(name, surveyed)
+    plan.note_disk_states()
     for surveyed in plan.damaged:
         say(surveyed.error or "")
     for sentence in plan.in_other_clusters():
@@ -100,6 +111,8 @@ def survey_all(
                 yield pa.RecordBatch.from_arrays([pickled], names=["survey"])
 
     files = [(name, path) for name, of_cluster in paths.items() for path in of_cluster]
+    if not files:
+        return []
     table = pa.table({"cluster": [name for name, _ in files], "path": [path for _, path in files]})
     rows = _spread(spark, table, len(files)).mapInArrow(work, _SURVEY).collect()
     return sorted((pickle.loads(row[0]) for row in rows), key=lambda surveyed: (surveyed[0], surveyed[1].source))

@@ -98,12 +98,15 @@ def start(number: int, moment: str, logs: Path, root: Path) -> subprocess.Popen[
 
 
 # ---- what it is compared with ----------------------------------------------------------------------------------------
+PER_RUN = ("run_id", "disk_state")
+
+
 def hashes(root: Path) -> dict[str, str]:
-    """By published table the hash of its sorted rows, run ids aside."""
+    """By published table the hash of its sorted rows, run ids and where files were on disk aside."""
     digests: dict[str, str] = {}
     for name, rows in published_rows(root).items():
         if name != "runs":
-            texts = sorted(repr({key: value for key, value in row.items() if key != "run_id"}) for row in rows)
+            texts = sorted(repr({key: value for key, value in row.items() if key not in PER_RUN}) for row in rows)
             digests[name] = hashlib.sha256("\n".join(texts).encode()).hexdigest()
     return digests
 

@@ -34,7 +34,7 @@ SENTENCES = {
     ("rejects", "reason"),
 }
 """Columns whose values are sentences for readers, by table."""
-PER_RUN = {("log_files", "run_id")}
+PER_RUN = {("log_files", "run_id"), ("log_files", "disk_state")}
 """Columns that differ from run to run."""
 RENAMED_COLUMNS = {("rejects", "skeleton"): "signature"}
 """By table and old name the new name of a column."""

@@ -564,19 +564,24 @@ def test_causes_of_outages(frame: Frame, same: Same) -> None:
     same(with_causes(outages, *inputs), GONE_SINCE)
 
 
-# 1 is away over midnight, 2 for days, 3 for an hour, 4 until the logs end
+# 1 is away over midnight, 2 for days, 3 for an hour, 4 until the logs end; by clocks 5 is lost a day before it stops, and
+# 6 a day after it is back
 OF_OTHER_DAYS = """
 node_id | role   | since               | how       | until               | evidence
 1       | broker | 2026-11-20 23:59:59 | shut_down | 2026-11-21 00:00:30 | 9@f:1
 2       | broker | 2026-11-18 10:00:00 | shut_down | 2026-11-23 10:00:00 | 9@f:2
 3       | broker | 2026-11-21 12:00:00 | shut_down | 2026-11-21 13:00:00 | 9@f:3
 4       | broker | 2026-11-19 08:00:00 | shut_down |                     | 9@f:4
+5       | broker | 2026-11-21 00:00:00.5 | shut_down | 2026-11-21 00:00:30 | 9@f:5
+6       | broker | 2026-11-20 23:59:50 | shut_down | 2026-11-20 23:59:59 | 9@f:6
 """
 LOST_ON_OTHER_DAYS = """
 topic | partition | incarnation | since                 | ended_before          | last_leader | last_isr | healed_by      | healed_by_broker
 late  | 0         | 0           | 2026-11-21 00:00:00.5 | 2026-11-21 00:00:40   | 1           | 1        | clean_election | 1
 late  | 1         | 0           | 2026-11-20 23:59:57.5 | 2026-11-20 23:59:58   | 1           | 1,3      | clean_election | 3
 late  | 2         | 0           | 2026-11-21 00:00:33   | 2026-11-21 00:00:40   | 1           | 1        | clean_election | 1
+clock | 5         | 0           | 2026-11-20 23:59:59.5 | 2026-11-20 23:59:59.8 | 5           | 5        | clean_election | 3
+clock | 6         | 0           | 2026-11-21 00:00:00.5 | 2026-11-21 00:00:00.8 | 6           | 6        | clean_election | 3
 away  | 0         | 0           | 2026-11-20 12:00:00   | 2026-11-20 12:01:00   | 2           | 2,3      | clean_election | 3
 long  | 0         | 0           | 2026-11-20 12:00:00   | 2026-11-22 12:00:00   | 4           | 3,4      | clean_election | 3
 open  | 0         | 0           | 2026-11-20 12:00:00   |                       | 4           | 4        |                |
@@ -587,6 +592,8 @@ topic | partition | cause               | cause_broker | cause_at            | h
 late  | 0         | controlled_shutdown | 1            | 2026-11-20 23:59:59 | broker_return
 late  | 1         | controlled_shutdown | 1            | 2026-11-20 23:59:59 | clean_election
 late  | 2         |                     |              |                     | clean_election
+clock | 5         | controlled_shutdown | 5            | 2026-11-21 00:00:00.5 | clean_election
+clock | 6         | controlled_shutdown | 6            | 2026-11-20 23:59:50 | clean_election
 away  | 0         | controlled_shutdown | 2            | 2026-11-18 10:00:00 | clean_election
 long  | 0         | controlled_shutdown | 4            | 2026-11-19 08:00:00 | broker_return
 open  | 0         | controlled_shutdown | 4            | 2026-11-19 08:00:00 |

@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 from jobs.findings.activities import with_activity
 from jobs.findings.election_exceptions import printed_ids, printed_isr, printed_live_brokers
 from jobs.findings.followers_fetch import with_followers_fetch
+from jobs.findings.logged_unclean import with_logged_unclean
 from jobs.findings.lost_records import with_lost_records
 from jobs.findings.new_leader_epochs import to_new_leader_epochs
 from jobs.findings.selectors import with_selector
@@ -20,16 +21,12 @@ from jobs.timelines.cluster_facts import EvidenceKinds, day_of_or_open, days_or_
 from jobs.timelines.evidence import milliseconds
 from jobs.timelines.topics import INCARNATION, with_incarnation
 from schemas.spark import EVIDENCE, IDS
-from udfs.kafka.elections import RECOVERING
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, WindowSpec
 
 DECISION_EVENTS = ("partition_state_change", "partition_state_change_failed", "leader_epoch_updated")
 """Events by which a ZooKeeper controller logs what it decided about a partition."""
-CHANGED_UNCLEAN = "kraft_partition_changed_unclean"
-"""Event by which a KRaft controller logs a leader that was not in sync, be it that a reassignment brings it along."""
-
 LATE_MS, EARLY_MS = 2000, 50
 """So long after a state was committed, and before, by the clock of another node, a line may show it."""
 
@@ -70,12 +67,7 @@ def to_elections(
         .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
         .drop("epoch_before", "is_new", "selected_unclean")
     )
-    if kinds.have([CHANGED_UNCLEAN]):
-        committed = (
-            committed.join(_recovering(events, topics), [*INCARNATION, "leader_epoch"], "left")
-            .withColumn("unclean", F.coalesce("unclean", "recovers"))
-            .drop("recovers")
-        )
+    committed = with_logged_unclean(committed, events, topics, kinds)
     elections = committed
     if decisions is not None:
         elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
@@ -84,16 +76,6 @@ def to_elections(
     # what follows each asks for some of them again
     elections = checkpointed(elections.withColumn("evidence", lines))
     return with_lost_records(with_followers_fetch(elections, events, kinds), events, topics)
-
-
-def _recovering(events: DataFrame, topics: DataFrame) -> DataFrame:
-    """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, `recovers`: elections of KRaft's controllers that leave the
-    partition recovering, as unclean ones do from 3.2 on (KIP-704), whatever else is not known of them."""
-    recovers = F.col("fields")["leader_recovery_state"] == RECOVERING
-    is_known = (F.col("event_type") == CHANGED_UNCLEAN) & F.col("topic").isNotNull() & F.col("leader_epoch").isNotNull()
-    lines = events.where(is_known & recovers).select("cluster", "topic", "partition", "at", "leader_epoch")
-    of_epoch = with_incarnation(lines, topics).select(*INCARNATION, "leader_epoch").distinct()
-    return F.broadcast(of_epoch.withColumn("recovers", F.lit(True)))
 
 
 def _decisions(events: DataFrame, known_spans: DataFrame) -> DataFrame:

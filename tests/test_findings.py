@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from jobs.findings.elections import states_then, to_elections
+from jobs.findings.incidents import to_incidents
 from jobs.findings.isr import to_isr_changes, to_isr_churn
 from jobs.findings.node_stops import NODE_STOPS, absences_from_isrs, was_absent
 from jobs.findings.outage_causes import with_causes, with_latency
@@ -19,7 +20,7 @@ from jobs.findings.takeovers import to_takeovers
 from jobs.settings import Settings
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.known_spans import CLUSTER_LOGS, to_controller_runs, to_known_spans
-from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS, REASSIGNMENTS
 from schemas.incidents import LOG_DIR_FAILURES
 from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import CLUSTER, EVIDENCE_COLUMN, INT, TIME, column
@@ -709,6 +710,35 @@ def test_how_long_elections_took(frame: Frame, same: Same) -> None:
     elections = with_latency(frame(ELECTIONS, LATE_ELECTIONS), *inputs).persist()
     same(elections, LATENCIES)
     same(with_latency(elections, *inputs), LATENCIES)
+
+
+# 1 had led until it crashed; nothing is known of a stop of 5
+REPLACED = """
+topic | partition | incarnation | at           | succeeded | unclean | previous_leader | last_leader | leader | evidence
+lost  | 0         | 0           | 10:00:01.4   | true      | true    | 1               | 1           | 2      | 9@f:8
+alone | 0         | 0           | 10:03:00     | true      | true    | 5               | 5           | 2      | 9@f:9
+"""
+OF_STOPS = """
+root_cause       | root_broker | unclean_elections
+broker_crash     | 1           | 1
+unclean_election | 5           | 1
+"""
+
+
+def test_an_unclean_election_is_of_the_incident_that_took_the_leader(frame: Frame, same: Same) -> None:
+    """None of the partitions had been without a leader: the controller put another one in its place at once."""
+    stops = frame(NODE_STOPS, NODES).where("node_id = 1")
+    incidents = to_incidents(
+        stops,
+        frame(LOG_DIR_FAILURES, "broker"),
+        frame(OFFLINE_PARTITIONS, "topic"),
+        frame(ELECTIONS, REPLACED),
+        frame(REASSIGNMENTS, "topic"),
+        frame(ISR_CHANGES, "topic"),
+        frame(CONTROLLER_TIMELINE, "until"),
+        frame(TOPIC_TIMELINE, "topic"),
+    )
+    same(incidents, OF_STOPS)
 
 
 # ---- ISR ------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.findings.outage_causes import with_stop_around
 from jobs.findings.outage_ends import with_ends
 from jobs.findings.shrink_storms import to_shrink_storms
 from jobs.findings.stop_effects import SLACK, of_node, replicas_of_stops, term_ends
@@ -86,7 +87,7 @@ def to_incidents(
         _log_dirs(failures),
         outage_facts,
         _deletions(outages),
-        _elections(elections, outage_facts),
+        _elections(elections, outage_facts, stops),
         term_ends(controllers, small_stops),
         _blocked(reassignments, small_stops),
         replicas_of_stops(isr_changes, elections, small_stops),
@@ -209,9 +210,9 @@ def _deletions(outages: DataFrame) -> DataFrame:
     )
 
 
-def _elections(elections: DataFrame, outage_facts: DataFrame) -> DataFrame:
-    """ELECTIONS, facts of outages -> unclean elections, with the outages that they ended, or by themselves; and those
-    that failed in an outage, or right before it."""
+def _elections(elections: DataFrame, outage_facts: DataFrame, stops: DataFrame) -> DataFrame:
+    """ELECTIONS, facts of outages, NODE_STOPS -> unclean elections, with the outages that they ended, else with the
+    stop of the leader that was lost, or by themselves; and those that failed in an outage, or right before it."""
     of_outages = outage_facts.select(
         *INCARNATION, F.col("at").alias("lost_at"), "until", "healed_by", F.col("incident").alias("of_outage")
     )
@@ -242,7 +243,12 @@ def _elections(elections: DataFrame, outage_facts: DataFrame) -> DataFrame:
         .where("kind = 'unclean' OR of_outage IS NOT NULL")
     )
     alone = _together("unclean", ["cluster", F.col("of_outage").isNull()], "at")
-    return joined.withColumn("incident", F.coalesce("of_outage", alone))
+    of_stop = F.when(F.col("stopped").isNotNull(), of_node("node", "stopped"))
+    return (
+        with_stop_around(joined, stops, F.col("node"), "stopped")
+        .withColumn("incident", F.coalesce("of_outage", of_stop, alone))
+        .drop("stopped")
+    )
 
 
 def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:

@@ -110,6 +110,14 @@ def with_latency(elections: DataFrame, stops: DataFrame, failures: DataFrame) ->
     )
 
 
+def with_stop_around(rows: DataFrame, stops: DataFrame, broker: Column, name: str) -> DataFrame:
+    """Rows with `cluster` and `at`, NODE_STOPS -> the former with `name`: when the last stop of a broker began that
+    `at` is in, or right behind; null if it was not away then."""
+    known = _with_stops(rows, _stops(stops), F.col("at"), F.col("at"))
+    stopped_at = _stop_around(broker, F.col("at"))["reason"]["at"]
+    return known.withColumn(name, stopped_at).drop("stops_of_day", "lasting_stops")
+
+
 FAILOVERS = ("offline", "controlled_shutdown")
 """Strategies of elections that the loss of a leader leads to."""
 

@@ -34,10 +34,13 @@ known | 0         | 10:00:05     | 9       | unclean_leader_election         | 2
 known | 0         | 10:00:05.001 | 9       | offline_election_selected       | 2      | 1            |
 kraft | 0         | 10:00:05     | 9       | kraft_partition_changed_unclean | 2      | 3            | leader_recovery_state=RECOVERING
 kraft | 1         | 10:00:05     | 9       | kraft_partition_changed_unclean | 2      | 3            | leader_recovery_state=RECOVERED
+skips | 0         | 10:00:05     | 9       | unclean_leader_election         | 2      |              |
+skips | 0         | 10:00:05.001 | 9       | offline_election_selected       | 2      | 4            |
 """
 EXISTING = """
 topic | incarnation | since
 lost  | 0           | 09:00:00
+skips | 0           | 09:00:00
 kept  | 0           | 09:00:00
 old   | 0           | 09:00:00
 other | 0           | 09:00:00
@@ -47,28 +50,31 @@ known | 0           | 09:00:00
 kraft | 0           | 09:00:00
 """
 COMMITTED = """
-topic | partition | incarnation | leader | leader_epoch | strategy  | unclean | evidence
-lost  | 0         | 0           | 2      | 4            |           |         | 2@s:7
-kept  | 0         | 0           | 3      | 7            |           |         | 2@s:7
-old   | 0         | 0           | 2      | 2            |           |         | 2@s:7
-other | 0         | 0           | 2      | 3            |           |         | 2@s:7
-again | 0         | 0           | 2      | 5            |           |         | 2@s:7
-fails | 0         | 0           | 1      | 6            |           |         | 2@s:7
-known | 0         | 0           | 2      | 1            | reassign  | false   | 2@s:7
-kraft | 0         | 0           | 2      | 3            |           |         | 2@s:7
-kraft | 1         | 0           | 2      | 3            |           |         | 2@s:7
+topic | partition | incarnation | previous_leader | last_leader | leader | leader_epoch | strategy | unclean | evidence
+lost  | 0         | 0           | 1               | 1           | 2      | 4            |          |         | 2@s:7
+# of leader epoch 3 nothing is known: 2, which led in 2, may have lost it to another
+skips | 0         | 0           |                 | 2           | 2      | 4            |          |         | 2@s:7
+kept  | 0         | 0           |                 | 1           | 3      | 7            |          |         | 2@s:7
+old   | 0         | 0           | 1               | 1           | 2      | 2            |          |         | 2@s:7
+other | 0         | 0           | 1               | 1           | 2      | 3            |          |         | 2@s:7
+again | 0         | 0           | 1               | 1           | 2      | 5            |          |         | 2@s:7
+fails | 0         | 0           | 3               | 3           | 1      | 6            |          |         | 2@s:7
+known | 0         | 0           | 1               | 1           | 2      | 1            | reassign | false   | 2@s:7
+kraft | 0         | 0           | 1               | 1           | 2      | 3            |          |         | 2@s:7
+kraft | 1         | 0           | 1               | 1           | 2      | 3            |          |         | 2@s:7
 """
 AS_LOGGED = """
-topic | partition | strategy  | unclean | evidence
-lost  | 0         | offline   | true    | 2@s:7,9@f:1
-kept  | 0         | offline   | false   | 2@s:7
-old   | 0         | offline   | false   | 2@s:7
-other | 0         | offline   | false   | 2@s:7
-again | 0         | offline   | false   | 2@s:7
-fails | 0         |           |         | 2@s:7
-known | 0         | reassign  | false   | 2@s:7
-kraft | 0         |           | true    | 2@s:7
-kraft | 1         |           |         | 2@s:7
+topic | partition | last_leader | strategy | unclean | evidence
+lost  | 0         | 1           | offline  | true    | 2@s:7,9@f:1
+skips | 0         |             | offline  | true    | 2@s:7,9@f:17
+kept  | 0         | 1           | offline  | false   | 2@s:7
+old   | 0         | 1           | offline  | false   | 2@s:7
+other | 0         | 1           | offline  | false   | 2@s:7
+again | 0         | 1           | offline  | false   | 2@s:7
+fails | 0         | 3           |          |         | 2@s:7
+known | 0         | 1           | reassign | false   | 2@s:7
+kraft | 0         | 1           |          | true    | 2@s:7
+kraft | 1         | 1           |          |         | 2@s:7
 """
 
 

@@ -142,6 +142,33 @@ def test_the_leader_stays_only_if_there_is_one(at: str, leader: int | None, tmp_
     assert [step["text"] for step in steps if step["kind"] == "failed_election"] == [PREFERRED[at, leader]]
 
 
+UNSEEN = {  # leader epoch before, its leader, unclean -> what is told of leader epoch 5 of broker 2, with ISR 2
+    (4, 2, False): "broker 2 stays leader in leader epoch 5; ISR 2, before 1,2",
+    (
+        4,
+        1,
+        True,
+    ): "broker 2 became leader, leader epoch 5, after broker 1 (offline election, UNCLEAN): how many records it "
+    "lost is not known; ISR 2, before 1,2",
+    # somebody led in leader epoch 4, with an ISR of which no line tells
+    (3, 2, True): "broker 2 became leader, leader epoch 5 (offline election, UNCLEAN): how many records it lost is not "
+    "known; ISR 2",
+    (3, 1, False): "broker 2 became leader, leader epoch 5 (offline election, clean); ISR 2",
+}
+
+
+@pytest.mark.parametrize(("epoch", "leader", "unclean"), UNSEEN)
+def test_a_leader_epoch_of_which_nothing_is_known(epoch: int, leader: int, unclean: bool, tmp_path: Path) -> None:
+    states = [
+        state(7, 0, leader, epoch, [1, 2], since="10:01", evidence=[]),
+        state(7, 1, 2, 5, [2], since="10:02", evidence=[]),
+    ]
+    election = partition(7, at="10:02", succeeded=True, strategy="offline", leader=2, leader_epoch=5, unclean=unclean)
+    tables_of_it = {"partition_timeline": states, "elections": [{**election, "evidence": []}]}
+    steps = data(night(tmp_path / "w", tables_of_it), "pay-in-7")["steps"]
+    assert UNSEEN[epoch, leader, unclean] in [step["text"] for step in steps]
+
+
 def test_a_leader_that_no_line_shows_is_not_said_to_stay(tmp_path: Path) -> None:
     unknown = partition(7, at="10:02", succeeded=False, strategy="preferred", evidence=[])
     states = [state(7, 0, 1, 0, [1], since="10:02:01", evidence=[])]

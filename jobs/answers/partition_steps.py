@@ -150,23 +150,25 @@ def _is_unseen(outage: Row, rows: PartitionRows) -> bool:
 def _led(before: Row, state: Row, election: Row | None) -> Step:
     """A new leader epoch: who was elected, how."""
     kind = "election"
+    skips = state["leader_epoch"] > before["leader_epoch"] + 1
+    stays = state["leader"] == before["leader"] and not skips
     if state["leader"] is None:
         text = f"leader epoch {state['leader_epoch']}, its leader is not known"
-    elif state["leader"] == before["leader"]:
+    elif stays:
         text = f"broker {state['leader']} stays leader in leader epoch {state['leader_epoch']}"
         kind = "isr"
     else:
         text = f"broker {state['leader']} became leader, leader epoch {state['leader_epoch']}"
-        if before["leader"] is not None and before["leader"] >= 0:
+        if before["leader"] is not None and before["leader"] >= 0 and not skips:
             text += f", after broker {before['leader']}"
-    if election is not None and state["leader"] != before["leader"]:
+    if election is not None and not stays:
         how = [election["strategy"].replace("_", " ")] if election["strategy"] not in (None, "none") else []
         text += f" ({' '.join([*how, 'election'])}{_cleanness(election)}{_latency(election)})"
         if election["unclean"]:
             text += f": {lost_text(election)}"
             kind = "unclean"
     text += f"; ISR {brokers_text(state['isr'])}"
-    if before["isr"] is not None and before["isr"] != state["isr"]:
+    if before["isr"] is not None and before["isr"] != state["isr"] and not skips:
         text += f", before {brokers_text(before['isr'])}"
     evidence = election["evidence"] if election is not None else state["evidence"]
     return Step(state["since"], _marked(text, state), places(evidence), 60, kind, 2)

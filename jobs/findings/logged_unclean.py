@@ -33,11 +33,14 @@ def with_logged_unclean(elections: DataFrame, events: DataFrame, topics: DataFra
         )
     if kinds.have([SELECTED]):
         of_choice = F.when(F.col("unclean").isNull(), F.col("choice_evidence"))
+        # where the leader epoch before is in no line, another broker may have led in it
+        is_unseen = F.col("unclean").isNull() & F.col("chosen_unclean") & F.col("previous_leader").isNull()
         elections = (
             elections.join(_choices(events, topics), [*INCARNATION, "leader_epoch", "leader"], "left")
             .withColumns(
                 {
                     "evidence": F.concat("evidence", F.coalesce(of_choice, F.array().cast(EVIDENCE))),
+                    "last_leader": F.when(~F.coalesce(is_unseen, F.lit(False)), F.col("last_leader")),
                     "strategy": F.coalesce("strategy", F.when(F.col("chosen_unclean").isNotNull(), "offline")),
                     "unclean": F.coalesce("unclean", "chosen_unclean"),
                 }

@@ -14,7 +14,7 @@ demo: java $(SETUP)  ## the main job on the logs in data/
 test: java $(JARS)  ## the suite, but whole runs over clusters
 	@$(BIN)/python -m pytest -m "not runs" --numprocesses 2 --dist loadgroup
 
-runs: java $(JARS)  ## the rest of it: whole runs over clusters, and what reads their tables
+runs: java $(JARS)  ## the rest of it: whole runs over clusters, what reads their tables, several nights of one step
 	@$(BIN)/python -m pytest -m runs
 
 prove: java $(SETUP)  ## longer proofs on all captures in ../shared; prints its figures

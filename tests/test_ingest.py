@@ -81,6 +81,7 @@ FIRST_NIGHT = [
 SECOND_NIGHT = [("default", 2, "isr_updated"), ("default", 6, "broker_set_changed"), ("default", 7, "broker_startup")]
 
 
+@pytest.mark.runs
 def test_nights(spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path) -> None:
     """Read, read again, renamed and compressed, appended to: each record comes once."""
     nights = Nights(spark, tmp_path / "warehouse")
@@ -134,6 +135,7 @@ def test_nights(spark: SparkSession, small: Path, grow: Callable[[Path], None], 
     assert {row["size_bytes"] - sum(row[name] for name in BYTES) for row in appended.values()} == {0}
 
 
+@pytest.mark.runs
 def test_a_file_that_is_as_it_was_is_not_read_again(
     spark: SparkSession, small: Path, grow: Callable[[Path], None], tmp_path: Path
 ) -> None:
@@ -209,6 +211,7 @@ def test_a_record_without_an_end_is_held_back(spark: SparkSession, tmp_path: Pat
     assert row["size_bytes"] == log.stat().st_size == sum(row[name] for name in BYTES)
 
 
+@pytest.mark.runs
 def test_files_that_are_no_logs_leave_nothing(spark: SparkSession, small: Path, tmp_path: Path) -> None:
     nights = Nights(spark, tmp_path / "warehouse")
     notes = tmp_path / "notes.txt"
@@ -225,6 +228,7 @@ def test_files_that_are_no_logs_leave_nothing(spark: SparkSession, small: Path, 
         nights.read(notes)  # a full warehouse makes it no log either
 
 
+@pytest.mark.runs
 def test_what_cannot_be_read_tonight_is_noted_and_read_another_night(
     spark: SparkSession, small: Path, tmp_path: Path
 ) -> None:
@@ -272,6 +276,7 @@ def test_a_bundle_is_read_like_the_folder_in_it(spark: SparkSession, small: Path
     assert nights.events() == FIRST_NIGHT
 
 
+@pytest.mark.runs
 def test_an_overlapping_excerpt_adds_its_new_records(spark: SparkSession, small: Path, tmp_path: Path) -> None:
     """`tail -n 3` of the log that was appended to: two records are there already, and count as duplicates."""
     nights = Nights(spark, tmp_path / "warehouse")
@@ -307,6 +312,7 @@ def test_an_overlapping_excerpt_adds_its_new_records(spark: SparkSession, small:
         assert row["size_bytes"] == sum(row[name] for name in BYTES)
 
 
+@pytest.mark.runs
 def test_zones_are_the_nodes(spark: SparkSession, tmp_path: Path) -> None:
     """Broker 3 is in Berlin, where a time is repeated; its zone set later, its log is read again, none twice."""
     log = tmp_path / "logs" / "state-change.log"
@@ -367,6 +373,7 @@ def test_what_is_there_and_who_wrote_it(spark: SparkSession, small: Path, tmp_pa
     assert event["node_id"] == 2
 
 
+@pytest.mark.runs
 def test_old_rejects_become_events(
     spark: SparkSession, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -211,6 +211,7 @@ def _last_first(streams: list[str]) -> list[list[str]]:
     return [[stream] for stream in reversed(streams)]
 
 
+@pytest.mark.runs
 @pytest.mark.parametrize("plan", [_all_at_once, _one_a_night, _last_first])
 def test_each_record_once(spark: SparkSession, plan: Callable[[list[str]], list[list[str]]]) -> None:
     """Whenever its streams come, a case keeps the same records."""

@@ -41,6 +41,7 @@ def lines_in(spark: SparkSession, table: str) -> list[int]:
     return sorted(row["line"] for row in spark.table(f"{SCHEMA}.{table}").collect())
 
 
+@pytest.mark.runs
 def test_views_show_what_is_published(spark: SparkSession, frame: Frame, schema: str) -> None:
     """What a run writes is in `written_rejects` at once, in the view `rejects` when it is published."""
     warehouse = open_warehouse(spark, schema, create=True)
@@ -68,6 +69,7 @@ def test_views_show_what_is_published(spark: SparkSession, frame: Frame, schema:
     assert comments["raw"] == REJECTS.schema["raw"].metadata["comment"]
 
 
+@pytest.mark.runs
 def test_views_that_a_killed_run_left_behind_follow(
     spark: SparkSession, frame: Frame, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +84,7 @@ def test_views_that_a_killed_run_left_behind_follow(
     assert lines_in(spark, "rejects") == [1]
 
 
+@pytest.mark.runs
 def test_a_run_that_is_killed_while_it_creates_a_table_is_in_nobodys_way(
     spark: SparkSession, frame: Frame, schema: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +110,7 @@ def folder_of(spark: SparkSession, table: str) -> Path:
     return Path(spark.sql(f"DESCRIBE DETAIL {SCHEMA}.{table}").collect()[0]["location"].removeprefix("file:"))
 
 
+@pytest.mark.runs
 def test_a_run_that_is_killed_between_deltas_log_and_the_catalog_is_in_nobodys_way(
     spark: SparkSession, frame: Frame, schema: str
 ) -> None:
@@ -121,6 +125,7 @@ def test_a_run_that_is_killed_between_deltas_log_and_the_catalog_is_in_nobodys_w
     assert [row["topic"] for row in spark.table(f"{SCHEMA}.elections").collect()] == ["a"]
 
 
+@pytest.mark.runs
 def test_files_where_a_table_belongs_are_named(spark: SparkSession, frame: Frame, schema: str) -> None:
     """Nobody knows whose they are."""
     warehouse = open_warehouse(spark, schema, create=True)
@@ -132,6 +137,7 @@ def test_files_where_a_table_belongs_are_named(spark: SparkSession, frame: Frame
         warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
 
 
+@pytest.mark.runs
 def test_the_slower_of_two_runs_is_not_published(spark: SparkSession, frame: Frame, schema: str) -> None:
     """No lease is held in a schema: versions tell."""
     with writing_warehouse(spark, schema, create=True, wait=False, say=print) as one:
@@ -154,6 +160,7 @@ def test_a_catalog_in_memory_is_refused(spark: SparkSession) -> None:
     assert not spark.catalog.databaseExists(SCHEMA)
 
 
+@pytest.mark.runs
 def test_a_schema_that_is_not_there_or_not_reached_is_one_sentence(spark: SparkSession, schema: str) -> None:
     with pytest.raises(BadInput, match=f"^There is no warehouse in {schema}; run `kafka-rewind nightly LOGS"):
         open_warehouse(spark, schema, create=False)

@@ -67,10 +67,9 @@ def to_elections(
         .withColumn("unclean", F.coalesce("unclean", "selected_unclean", is_from_isr))
         .drop("epoch_before", "is_new", "selected_unclean")
     )
-    committed = with_logged_unclean(committed, events, topics, kinds)
-    elections = committed
+    elections = with_logged_unclean(committed, events, topics, kinds)
     if decisions is not None:
-        elections = committed.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
+        elections = elections.unionByName(_failed_elections(decisions, topics, states), allowMissingColumns=True)
     # the lines of the decision first, then those of what it was decided by
     lines = F.array_distinct(F.concat("evidence", *_or_none("state_evidence", "live_evidence")))
     # what follows each asks for some of them again

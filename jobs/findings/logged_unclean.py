@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Window
 from pyspark.sql import functions as F
 
-from jobs.findings.selectors import LONGEST_S, UNCLEAN
+from jobs.findings.selectors import to_choices
 from jobs.timelines.cluster_facts import EvidenceKinds
 from jobs.timelines.observations import SELECTED
 from jobs.timelines.topics import INCARNATION, with_incarnation
@@ -64,19 +63,13 @@ def _choices(events: DataFrame, topics: DataFrame) -> DataFrame:
     """EVENTS, TOPIC_TIMELINE -> INCARNATION, leader_epoch, leader, `chosen_unclean`, `choice_evidence`: whom
     controllers until 1.0 were about to write for partitions without a leader, and whether they had said right before,
     at WARN, that nobody of the ISR is alive."""
-    lines = events.where(F.col("event_type").isin(SELECTED, UNCLEAN) & F.col("topic").isNotNull())
-    order = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "line", "file_id")
-    is_recent = F.lag("at").over(order) >= F.col("at") - F.expr(f"INTERVAL {LONGEST_S} SECONDS")
-    is_unclean = F.lag("event_type").over(order).eqNullSafe(UNCLEAN) & F.coalesce(is_recent, F.lit(False))
-    place = F.struct("node_id", "file_id", "line")
-    chosen = lines.withColumns(
-        {"chosen_unclean": is_unclean, "choice_evidence": F.when(is_unclean, F.lag(place).over(order))}
-    ).where((F.col("event_type") == SELECTED) & F.col("leader_epoch").isNotNull())
+    chosen = to_choices(events).where((F.col("event_type") == SELECTED) & F.col("leader_epoch").isNotNull())
+    line = F.max_by("unclean_line", "at")
     return (
         with_incarnation(chosen, topics)
         .groupBy(*INCARNATION, "leader_epoch", "leader")
         .agg(
-            F.max_by("chosen_unclean", "at").alias("chosen_unclean"),
-            F.array_compact(F.array(F.max_by("choice_evidence", "at"))).cast(EVIDENCE).alias("choice_evidence"),
+            line.isNotNull().alias("chosen_unclean"),
+            F.array_compact(F.array(line)).cast(EVIDENCE).alias("choice_evidence"),
         )
     )

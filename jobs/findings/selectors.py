@@ -28,6 +28,17 @@ LONGEST_S = 10
 """So long a controller may take from the choice to the line that says that it is stored: one write to ZooKeeper."""
 
 
+def to_choices(events: DataFrame) -> DataFrame:
+    """EVENTS -> those of STRATEGIES about a partition, with `unclean_line`: the line by which the same node had said
+    right before that nobody of the ISR is alive; null where it had not, and for selectors that choose of the ISR."""
+    lines = events.where(F.col("event_type").isin(*STRATEGIES, UNCLEAN) & F.col("topic").isNotNull())
+    order = Window.partitionBy("cluster", "node_id", "topic", "partition").orderBy("at", "line", "file_id")
+    is_recent = F.lag("at").over(order) >= F.col("at") - F.expr(f"INTERVAL {LONGEST_S} SECONDS")
+    is_unclean = (F.col("event_type") == SELECTED) & (F.lag("event_type").over(order) == UNCLEAN) & is_recent
+    unclean_line = F.when(is_unclean, F.lag(F.struct("node_id", "file_id", "line")).over(order))
+    return lines.withColumn("unclean_line", unclean_line).where(F.col("event_type") != UNCLEAN)
+
+
 def with_selector(decisions: DataFrame, events: DataFrame) -> DataFrame:
     """Decisions of controllers (rows of `with_activity`), EVENTS -> the same with `selector`, the strategy of the
     selector that spoke right before of the same partition, and `selected_unclean`, whether it chose nobody of the ISR;
@@ -36,16 +47,17 @@ def with_selector(decisions: DataFrame, events: DataFrame) -> DataFrame:
     Only lines of the controller's own node count, and of those only what follows its last decision of the partition:
     what was chosen before that is stored already.
     """
-    chosen = events.where(F.col("event_type").isin(*STRATEGIES, UNCLEAN) & F.col("topic").isNotNull())
+    chosen = to_choices(events).withColumn("says_unclean", F.col("unclean_line").isNotNull())
     partition = ["cluster", "node_id", "topic", "partition"]
     names = [*partition, "at", "file_id", "line", "event_type", "leader"]
     has_selectors = F.broadcast(chosen.select("cluster").distinct())
     own = decisions.select(*names).join(has_selectors, "cluster", "left_semi")
-    lines = own.withColumn("rank", F.lit(1)).unionByName(chosen.select(*names).withColumn("rank", F.lit(0)))
+    chosen = chosen.select(*names, "says_unclean").withColumn("rank", F.lit(0))
+    lines = own.withColumn("rank", F.lit(1)).unionByName(chosen, allowMissingColumns=True)
     order = Window.partitionBy(*partition).orderBy("at", "rank", "line", "file_id")
 
-    def before(name: str, number: int = 1) -> Column:
-        return F.lag(name, number).over(order)
+    def before(name: str) -> Column:
+        return F.lag(name).over(order)
 
     strategy = F.lit(None).cast("string")
     for event_type, name in STRATEGIES.items():
@@ -59,7 +71,7 @@ def with_selector(decisions: DataFrame, events: DataFrame) -> DataFrame:
                 "chosen_by": before("event_type"),
                 "chosen_at": before("at"),
                 "chosen": before("leader"),
-                "said_before": before("event_type", 2),
+                "selected_unclean": before("says_unclean"),
             }
         )
         .where((F.col("rank") == 1) & is_recent & is_same)
@@ -68,7 +80,7 @@ def with_selector(decisions: DataFrame, events: DataFrame) -> DataFrame:
             "file_id",
             "line",
             strategy.alias("selector"),
-            F.when(F.col("chosen_by") == SELECTED, F.col("said_before").eqNullSafe(UNCLEAN)).alias("selected_unclean"),
+            F.when(F.col("chosen_by") == SELECTED, F.col("selected_unclean")).alias("selected_unclean"),
         )
         .where("selector IS NOT NULL")
     )

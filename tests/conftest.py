@@ -31,6 +31,8 @@ DAY = "2026-11-21"
 TEST_SETTINGS = {"spark.master": "local[2]", "spark.driver.memory": "4g", "spark.app.name": "kafka-rewind-tests"}
 
 
+PER_RUN = ("run_id", "disk_state")
+"""Columns whose values differ from run to run, and from folder to folder."""
 RUNS = {"zk", "kraft", "dump", "two_nights"}
 """Fixtures that are whole runs; whoever asks for one belongs to the part of the suite that has them."""
 

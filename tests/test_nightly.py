@@ -32,7 +32,7 @@ from jobs.warehouse.tables import Warehouse, open_warehouse
 from schemas.ingest import EVENTS, LOG_FILES
 from schemas.ledger import STEPS
 from schemas.tables import BY_NAME, SOURCES
-from tests.conftest import DAY, QUIET, append, published_rows
+from tests.conftest import DAY, PER_RUN, QUIET, append, published_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,9 +70,7 @@ def comparable(tables: Rows, logs: Path) -> dict[str, list[str]]:
     ids = {row["file_id"]: Path(row["path"]).name for row in tables["log_files"]}
 
     def plain(row: dict[str, Any]) -> str:
-        text = repr({key: value for key, value in row.items() if key not in ("run_id", "disk_state")}).replace(
-            str(logs), "logs"
-        )
+        text = repr({key: value for key, value in row.items() if key not in PER_RUN}).replace(str(logs), "logs")
         for file_id, name in ids.items():
             text = text.replace(file_id, name)
         return text

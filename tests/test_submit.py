@@ -24,7 +24,7 @@ import pytest
 
 from jobs.session import check_delta, warn_without_executors
 from schemas.tables import BY_NAME
-from tests.conftest import published_rows
+from tests.conftest import PER_RUN, published_rows
 from udfs.errors import NoSpark
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def job(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def of_the_content(row: dict[str, Any]) -> dict[str, Any]:
     """A row without what differs between runs: when, by which build, with how many commits."""
-    others = ("started_at", "finished_at", "version", "run_id", "table_versions", "disk_state")
+    others = ("started_at", "finished_at", "version", "table_versions", *PER_RUN)
     return {name: value for name, value in row.items() if name not in others}
 
 

@@ -58,18 +58,18 @@ def plan_reading(
     by_cluster: defaultdict[str, list[str]] = defaultdict(list)
     for source in sources:
         by_cluster[settings.cluster_of(source.path, cluster)].append(source.path)
+    of_cluster = defaultdict[str, list[LogFileRow]](list)
+    for row in published.values():
+        of_cluster[row["cluster"]].append(row)
     known = {
-        name: known_streams(
-            [(r["size_bytes"], r["prefix_hash"], r["file_id"]) for r in published.values() if r["cluster"] == name]
-        )
+        name: known_streams([(row["size_bytes"], row["prefix_hash"], row["file_id"]) for row in of_cluster[name]])
         for name in by_cluster
     }
     # the state of a file before it is surveyed: what is written meanwhile makes it another one
     states = {source.path: disk_state(source.path, settings) for source in sources}
     plan = ReadPlan(dict(published), run_id, disk_states=states)
     for name, paths in by_cluster.items():
-        rows = (row for row in published.values() if row["cluster"] == name)
-        same = unchanged({path: states[path] for path in paths}, rows)
+        same = unchanged({path: states[path] for path in paths}, of_cluster[name])
         for row in same.values():
             plan.add_unchanged(row)
         by_cluster[name] = [path for path in paths if path not in same]

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.conftest import MORE, SMALL, append, published_rows
+from tests.conftest import MORE, PER_RUN, SMALL, append, published_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -98,9 +98,6 @@ def start(number: int, moment: str, logs: Path, root: Path) -> subprocess.Popen[
 
 
 # ---- what it is compared with ----------------------------------------------------------------------------------------
-PER_RUN = ("run_id", "disk_state")
-
-
 def hashes(root: Path) -> dict[str, str]:
     """By published table the hash of its sorted rows, run ids and where files were on disk aside."""
     digests: dict[str, str] = {}

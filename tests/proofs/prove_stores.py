@@ -28,11 +28,9 @@ sys.path.insert(0, str(ROOT))
 from jobs.read.views import open_views  # noqa: E402
 from jobs.session import session  # noqa: E402
 from schemas.tables import BY_NAME  # noqa: E402
-from tests.conftest import MORE, QUIET, SMALL, append  # noqa: E402
+from tests.conftest import MORE, PER_RUN, QUIET, SMALL, append  # noqa: E402
 from tests.proofs.running_stores import RUNNING, Store, stores, what_is_missing  # noqa: E402
 
-PER_RUN = ("run_id", "disk_state")
-"""Columns that differ from run to run."""
 KILLS = (9, 2, 16)
 """Commits after which a night is killed; with `--short` the first one only."""
 STEPS = ("first night", "killed, again", "second night", "sql")

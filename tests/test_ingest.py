@@ -165,6 +165,21 @@ def test_a_file_that_is_as_it_was_is_not_read_again(
     grow(small)
     nights.read(small)
     assert states() == [first, disk_state(str(log), nights.settings)]
+    # the same length, another time of change
+    log.write_text(log.read_text().replace("2026-11-22 10:", "2026-11-23 10:"))
+    assert nights.read(small).clusters == ("default",)
+    assert len(states()) == 3
+
+
+def test_a_damaged_file_is_named_in_each_run(spark: SparkSession, small: Path, tmp_path: Path) -> None:
+    """It is as it was, and still nobody knows what stood behind the damage."""
+    nights = Nights(spark, tmp_path / "warehouse")
+    whole = gzip.compress((small / "broker-1" / "controller.log").read_bytes())
+    (small / "broker-1" / "controller.log").unlink()
+    (small / "broker-1" / "controller.log.1.gz").write_bytes(whole[:-9])
+    for _ in range(2):
+        nights.read(small)
+        assert [line for line in nights.progress if "controller.log.1.gz" in line and "damaged" in line] != []
 
 
 def test_clusters_are_named_by_the_settings(spark: SparkSession, small: Path, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def _setup(root: Path) -> ConfigParser:
 
 
 def _stem(setup: ConfigParser) -> str:
-    """Name and version as a wheel spells them: `kafka_rewind-0.1.0`."""
+    """Name and version as a wheel spells them: `kafka_rewind-0.2.0`."""
     return f"{setup['metadata']['name'].replace('-', '_')}-{setup['metadata']['version']}"
 
 

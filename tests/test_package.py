@@ -63,7 +63,7 @@ sys.exit(jobs.submit.run(["nightly", "/no/such/folder"]))
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(zipped)}, capture_output=True, text=True
     )
-    assert (done.stdout, done.returncode) == ("True 0.1.0\n", 2), done.stderr
+    assert (done.stdout, done.returncode) == ("True 0.2.0\n", 2), done.stderr
     assert done.stderr.startswith("kafka-rewind: This file or folder does not exist: /no/such/folder;")
 
 
@@ -72,7 +72,7 @@ def test_same_sources_same_bytes(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
     with ZipFile(one) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0] for name in names} == {"jobs", "schemas", "udfs", "kafka_rewind-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"jobs", "schemas", "udfs", "kafka_rewind-0.2.0.dist-info"}
     assert not [name for name in names if "__pycache__" in name]
 
 
@@ -102,7 +102,7 @@ def requirements(extras: set[str]) -> set[str]:
     from packaging.requirements import Requirement
 
     with ZipFile(build(Path(tempfile.mkdtemp()))) as archive:
-        metadata = archive.read("kafka_rewind-0.1.0.dist-info/METADATA").decode()
+        metadata = archive.read("kafka_rewind-0.2.0.dist-info/METADATA").decode()
     message = message_from_string(metadata)
     assert set(message.get_all("Provides-Extra") or ()) >= {"read", "spark", "hdfs"}
     assert str(message.get_payload()).strip().startswith("# Kafka Rewind")

@@ -222,7 +222,7 @@ def test_a_cluster_writes_the_tables_of_a_local_run(
     for name in ours:
         assert [*map(of_the_content, theirs[name])] == [*map(of_the_content, ours[name])], name
     assert [len(theirs[name]) for name in ("events", "partition_timeline")] == [12, 5]
-    assert theirs["runs"][0]["version"] == "0.1.0"  # by the zip's own metadata
+    assert theirs["runs"][0]["version"] == "0.2.0"  # by the zip's own metadata
 
 
 def test_bad_input_is_one_sentence_and_its_exit_code_comes_through(

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from tests.test_survey import FORMS, ONE, TWO, at, plain, records, survey, write
+from tests.test_survey import FORMS, ONE, TWO, in_a_zip, records, survey, write
 from udfs.errors import BadInput, FileChanged
 from udfs.logs import ranges as ranges_module
 from udfs.logs import sources
 from udfs.logs import survey as survey_module
 from udfs.logs.limits import Limits
-from udfs.logs.ranges import RANGE_COLUMNS, Range, groups, open_range, open_ranges, ranges
+from udfs.logs.ranges import Range, groups, open_range, open_ranges, ranges
 
 
 def set_segment(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
@@ -62,7 +66,7 @@ def test_ranges_of_bundles(
     set_read_bytes(monkeypatch, 64)
     data = (ONE + TWO) * 30
     tasks = ranges(survey(write(tmp_path / "x", pack(data))), "f")
-    assert (len(tasks) > 1) == (pack is plain and segment == 256)
+    assert len(tasks) == -(-len(data) // segment)
     places = [place for task, stream in open_ranges(tasks[0].path, tasks[::-1]) for place in records(task, stream)[0]]
     assert [line for line, _ in places] == list(range(1, 61))
 
@@ -107,7 +111,8 @@ def test_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     set_segment(monkeypatch, 100)
 
     def task(path: str, member: str, start: int, end: int | None, limit: int, direct: bool) -> Range:
-        return Range("f", path, member, "apache", "UTC", start, end, limit, 1, limit, 0, (), (), direct)
+        is_plain = path == "big.log"
+        return Range("f", path, member, "apache", "UTC", start, end, limit, 1, limit, 0, (), (), direct, is_plain)
 
     big = [task("big.log", "", 0, 100, 150, True), task("big.log", "", 100, None, 150, True)]
     tgz = [task("x.tgz", str(i), 0, None, 90, False) for i in range(3)]
@@ -116,19 +121,67 @@ def test_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     assert groups([]) == []
 
 
-def test_ranges_travel_as_rows(tmp_path: Path) -> None:
-    import pyarrow as pa
+def tar_gz(sizes: Sequence[int]) -> bytes:
+    """A bundle with so many records in each member."""
+    sink = io.BytesIO()
+    with tarfile.open(fileobj=sink, mode="w:gz") as archive:
+        for i, count in enumerate(sizes):
+            entry = tarfile.TarInfo(f"broker-{9 - i}/a.log")  # not in the order of names
+            entry.size = len(ONE) * count
+            archive.addfile(entry, io.BytesIO(ONE * count))
+    return sink.getvalue()
 
-    file_survey = survey(write(tmp_path / "a.log", b"".join(map(at, ("02:30:00", "02:59:00", "02:00:00", "02:40:00")))))
-    (task,) = ranges(file_survey, "f")
-    for one in (task, Range(**{**task.__dict__, "end": 7, "clock_changes": ((3, 1), (9, 2))})):
-        schema = pa.schema(
-            [(name, pa.type_for_alias(type_)) for name, type_ in RANGE_COLUMNS.items() if "<" not in type_]
-            + [(name, pa.list_(pa.int64())) for name, type_ in RANGE_COLUMNS.items() if "<" in type_]
-        )
-        table = pa.Table.from_pylist([one.to_row()], schema)
-        assert Range.from_row(table.to_pylist()[0]) == one
-        assert set(one.to_row()) == set(RANGE_COLUMNS)
+
+PACKED: dict[
+    str, tuple[bytes, list[int]]
+] = {  # a file of 48 records -> how many of them each of at most four tasks reads
+    "a .gz": (gzip.compress(ONE * 48), [12, 12, 12, 12]),
+    "a .zst": (pa.compress(ONE * 48, codec="zstd", asbytes=True), [12, 12, 12, 12]),
+    "one large member of a .tar.gz": (tar_gz([48]), [12, 12, 12, 12]),
+    "members of a .tar.gz": (tar_gz([7] * 6), [14, 14, 14]),
+    "a large and small members of a .tar.gz": (tar_gz([4, 40, 4]), [12, 12, 12, 12]),
+    "a .tar.gz of little": (tar_gz([4, 4]), [8]),
+    "a large member of a .zip": (in_a_zip(ONE * 48), [12, 12, 12, 12]),
+    "a .bz2, which takes longer to decompress than to parse": (bz2.compress(ONE * 48), [48]),
+    "a .xz": (lzma.compress(ONE * 48), [48]),
+    "a .gz in UTF-16, which is read in one piece": (gzip.compress((ONE * 48).decode().encode("utf-16")), [48]),
+}
+
+
+@pytest.mark.parametrize("case", PACKED)
+def test_what_is_decompressed_is_read_by_several_tasks(
+    case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_segment(monkeypatch, len(ONE) * 4)
+    set_read_bytes(monkeypatch, len(ONE))
+    monkeypatch.setattr(ranges_module, "LEAST_PIECE", 3)
+    data, records_of_tasks = PACKED[case]
+    path = write(tmp_path / "x", data)
+    tasks = [task for i, one in enumerate(survey_module.survey(path, {})) for task in ranges(one, f"f{i}")]
+    divided = groups(tasks[::-1], 4)
+    read = [[(task.file_id, *records(task, stream)) for task, stream in open_ranges(path, group)] for group in divided]
+    assert sorted(sum(len(places) for _, places, _ in of_group) for of_group in read) == sorted(records_of_tasks)
+    places = [(file_id, place) for of_group in read for file_id, in_stream, _ in of_group for place in in_stream]
+    (whole,) = groups(tasks)
+    assert sorted(places) == sorted(
+        (task.file_id, place) for task, stream in open_ranges(path, whole) for place in records(task, stream)[0]
+    )
+    assert len(places) == sum(records_of_tasks)
+
+
+def test_each_task_notices_that_what_it_decompresses_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_segment(monkeypatch, len(ONE) * 4)
+    set_read_bytes(monkeypatch, len(ONE))
+    monkeypatch.setattr(ranges_module, "LEAST_PIECE", 3)
+    path = write(tmp_path / "x.gz", gzip.compress(ONE * 48))
+    divided = groups([task for one in survey_module.survey(path, {}) for task in ranges(one, "f")], 4)
+    write(tmp_path / "x.gz", gzip.compress(b"#" + ONE * 48))
+    assert len(divided) == 4
+    for group in divided:
+        with pytest.raises(FileChanged):
+            read_all(path, group)
 
 
 def test_a_range_closes_its_file(tmp_path: Path) -> None:

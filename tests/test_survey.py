@@ -70,6 +70,7 @@ def test_survey(tmp_path: Path) -> None:
         digest=digest(data),
         format="apache",
         splittable=True,
+        seekable=True,
         line_counts=(0,),
         checks=file_survey.checks,
         node=3,

@@ -157,7 +157,8 @@ def read_ranges(spark: SparkSession, tasks: list[Range], bytes_read: BytesRead =
 
     if not tasks:
         return spark.createDataFrame([], PARSED)
-    table = pa.table({"group": pa.array([pickle.dumps(group) for group in groups(tasks)], pa.binary())})
+    to_read = groups(tasks, cores_at_most(spark))
+    table = pa.table({"group": pa.array([pickle.dumps(group) for group in to_read], pa.binary())})
     return _spread(spark, table, table.num_rows).mapInArrow(work, PARSED)
 
 

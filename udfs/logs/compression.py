@@ -117,6 +117,11 @@ _CODECS: tuple[tuple[re.Pattern[bytes], Callable[[BinaryIO], Iterator[bytes]]], 
 )
 
 
+def is_fast(codec: Callable[[BinaryIO], Iterator[bytes]]) -> bool:
+    """Whether what it decompresses takes longer to parse by far: gzip and zstd; not bzip2 and xz."""
+    return codec in (_inflate, _zstd)
+
+
 def codec_of(head: bytes) -> Callable[[BinaryIO], Iterator[bytes]] | None:
     """How a stream is decompressed, by its first bytes; None if it is not compressed."""
     return next((unpack for magic, unpack in _CODECS if magic.match(head)), None)
@@ -147,6 +152,8 @@ def _zip_lzma(packed: BinaryIO) -> Iterator[bytes]:
         raise Damaged(str(error)) from None
 
 
+SLOW_ZIP_METHODS = {12, 14}
+"""Those of ZIP_METHODS that decompress slower than records are parsed."""
 ZIP_METHODS: dict[int, Callable[[BinaryIO], Iterator[bytes]]] = {  # by their numbers in zips
     0: _stored,
     8: lambda packed: _inflate(packed, -15),

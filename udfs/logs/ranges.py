@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, BinaryIO, Self, cast
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO, cast
 
 from udfs.errors import FileChanged
 from udfs.logs.limits import VETTED, Limits
@@ -15,6 +16,10 @@ from udfs.logs.paths import Source
 from udfs.logs.sources import Refusal, open_source, walk_bundle
 from udfs.logs.survey import READ_BYTES, SEGMENT, Survey, identity_on_disk
 from udfs.logs.timestamps import ClockChanges
+
+LEAST_PIECE, MOST_PIECES = 4, 8
+"""Of what is decompressed from its begin: SEGMENTs that a group has at least, and groups at most. To decompress takes a
+fifth of the time that parsing takes, so more groups cost more than they save."""
 
 
 @dataclass(frozen=True)
@@ -35,35 +40,14 @@ class Range:
     checks: tuple[int, ...]  # CRC-32 of each SEGMENT from `start` to `end`, of what is not cut: to `size`
     clock_changes: ClockChanges
     direct: bool
+    seekable: bool
+    before: int = 0  # decompressed bytes of the file's streams that stand before this one
     checked_from: int | None = None  # byte at which the first of `checks` begins; None: at `start`
 
     @property
-    def source(self) -> Source:
-        """Where the stream is."""
-        return Source(self.path, self.member)
-
-    def to_row(self) -> dict[str, Any]:
-        """Values that an Arrow table can hold, see RANGE_COLUMNS."""
-        return {
-            **asdict(self),
-            "checks": list(self.checks),
-            "clock_changes": [part for turn in self.clock_changes for part in turn],
-        }
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """The inverse of `to_row`."""
-        clock_changes = row["clock_changes"]
-        pairs = tuple(zip(clock_changes[::2], clock_changes[1::2], strict=True))
-        return cls(**{**row, "checks": tuple(row["checks"]), "clock_changes": pairs})
-
-
-RANGE_COLUMNS = {  # name -> Arrow's type
-    **dict.fromkeys(("file_id", "path", "member", "format", "zone"), "string"),
-    **dict.fromkeys(("start", "end", "limit", "first_line", "size", "inode", "checked_from"), "int64"),
-    **dict.fromkeys(("checks", "clock_changes"), "list<int64>"),
-    "direct": "bool",
-}
+    def is_part(self) -> bool:
+        """Whether other ranges of the stream may be read by others."""
+        return self.start > 0 or self.end is not None
 
 
 def ranges(surveyed: Survey, file_id: str, zone: str | None = None, start: int = 0, first_line: int = 1) -> list[Range]:
@@ -94,6 +78,8 @@ def ranges(surveyed: Survey, file_id: str, zone: str | None = None, start: int =
             surveyed.checks[i : i + 1] if apart else surveyed.checks,
             surveyed.clock_changes,
             surveyed.direct,
+            surveyed.seekable,
+            surveyed.before,
             None if begin > start else skipped * SEGMENT,
         )
         for i, (begin, end) in enumerate(zip(starts, ends, strict=True), skipped)
@@ -101,19 +87,50 @@ def ranges(surveyed: Survey, file_id: str, zone: str | None = None, start: int =
     ]
 
 
-def groups(tasks: Sequence[Range]) -> list[list[Range]]:
-    """Ranges to be read together by one `open_ranges`, the largest groups first.
+def groups(tasks: Sequence[Range], parts: int = 1) -> list[list[Range]]:
+    """Ranges to be read together by one `open_ranges`, the largest groups first; `parts`: tasks that run at once.
 
-    All of a bundle that has to be read from its begin are one group, for it is decompressed once for each; others are
-    put together up to a SEGMENT, for opening a bundle costs as much as its list of members is long.
+    What has to be decompressed from its begin, a large compressed stream or all of a .tar.gz, is one group, or as many
+    as pay: each decompresses what stands before it, too. Others are put together up to a SEGMENT, for opening a bundle
+    costs as much as its list of members is long.
     """
-    by_path: dict[tuple[str, bool], list[list[Range]]] = {}
-    for task in sorted(tasks, key=lambda task: (task.path, task.direct)):  # stable: else as given
-        of_path = by_path.setdefault((task.path, task.direct), [])
-        if not of_path or (task.direct and _weight(of_path[-1]) + _weight([task]) > SEGMENT):
+    packed: dict[tuple[str, str], list[Range]] = defaultdict(list)
+    by_path: dict[str, list[list[Range]]] = {}
+    for task in sorted(tasks, key=lambda task: task.path):  # stable: else as given
+        if not task.direct or (task.is_part and not task.seekable):
+            packed[task.path, task.member if task.direct else ""].append(task)
+            continue
+        of_path = by_path.setdefault(task.path, [[]])
+        if _weight(of_path[-1]) + _weight([task]) > SEGMENT:
             of_path.append([])
         of_path[-1].append(task)
-    return sorted((group for of_path in by_path.values() for group in of_path), key=lambda group: -_weight(group))
+    together = [group for of_path in by_path.values() for group in of_path]
+    together += [piece for unpacked in packed.values() for piece in _pieces(unpacked, parts)]
+    return sorted(filter(None, together), key=lambda group: -_weight(group))
+
+
+def _pieces(tasks: Sequence[Range], parts: int) -> list[list[Range]]:
+    """What is decompressed from one begin, in its order, cut into groups of about one size; some may be empty."""
+    ordered = sorted(tasks, key=lambda task: (task.before, task.start))
+    total = max(_weight(ordered), 1)
+    count = max(min(parts, MOST_PIECES, total // (LEAST_PIECE * SEGMENT)), 1)
+    pieces: list[list[Range]] = [[] for _ in range(count)]
+    done = 0
+    for task in ordered:
+        pieces[min(done * count // total, count - 1)].append(task)
+        done += _weight([task])
+    return pieces
+
+
+def _joined(tasks: Sequence[Range]) -> list[Range]:
+    """Ranges of one stream in their order; where it is read from its begin, those that meet are one."""
+    joined: list[Range] = []
+    for task in sorted(tasks, key=lambda task: task.start):
+        if joined and not task.seekable and joined[-1].end == task.start:
+            joined[-1] = replace(joined[-1], end=task.end, checks=joined[-1].checks + task.checks)
+        else:
+            joined.append(task)
+    return joined
 
 
 def _weight(tasks: Sequence[Range]) -> int:
@@ -131,8 +148,11 @@ class RangeStream(io.RawIOBase):
         self._stream, self._task, self._closes = stream, task, closes
         self._checked_from = task.start if task.checked_from is None else task.checked_from
         self._at = max(self._checked_from - 1, 0)
-        if self._at:
+        if self._at and stream.seekable():
             stream.seek(self._at)
+        left = 0 if stream.seekable() else self._at
+        while left and (data := stream.read(min(left, READ_BYTES))):
+            left -= len(data)
         self._checks: list[int] = []
         self._pass_over(max(task.start - 1, 0))
 
@@ -192,8 +212,9 @@ def open_range(task: Range) -> BinaryIO:
 def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> Iterator[tuple[Range, BinaryIO]]:
     """The streams of several ranges of one file, in one pass over it up to the last, in the order of its members.
 
-    Each is to be read before the next one is asked for. Raises FileChanged when the file is not what the survey saw;
-    one that was renamed since then is found in its folder.
+    Ranges that meet, of a stream that is read from its begin, are one. Each is to be read before the next one is asked
+    for. Raises FileChanged when the file is not what the survey saw; one that was renamed since then is found in its
+    folder.
     """
     waiting: dict[str, list[Range]] = {}
     for task in tasks:
@@ -202,7 +223,7 @@ def open_ranges(path: str, tasks: Sequence[Range], limits: Limits = VETTED) -> I
     for opened in walk_bundle(_path_now(tasks[0]), waiting.keys(), limits) if tasks else ():
         if isinstance(opened, Refusal):
             continue
-        for task in sorted(waiting.pop(opened.source.member), key=lambda task: task.start):
+        for task in _joined(waiting.pop(opened.source.member)):
             stream = RangeStream(opened.stream, task, False)
             yield task, cast(BinaryIO, stream)
             if stream.changed():

@@ -16,7 +16,7 @@ import stat
 import struct
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from udfs.errors import BadInput
@@ -29,7 +29,7 @@ from udfs.logs.byte_streams import (
     tar_member_bytes,
     zip_entry_bytes,
 )
-from udfs.logs.compression import ZIP_METHODS, codec_of
+from udfs.logs.compression import SLOW_ZIP_METHODS, ZIP_METHODS, codec_of, is_fast
 from udfs.logs.limits import LIMITS, Limits, TooLarge, UnpackedMeter
 from udfs.logs.paths import INSIDE, Source, name_on_disk, printable, unreadable
 from udfs.logs.stores import SEE, is_url, open_in_store
@@ -57,6 +57,20 @@ class Opened:
     stream: BinaryIO
     seekable: bool  # bytes on disk as they are, so that ranges can be read by themselves
     direct: bool  # can be opened without reading what stands before it in its bundle
+    is_fast: bool  # to decompress it takes less by far than to parse it
+
+
+@dataclass(frozen=True)
+class _Access:
+    """How the bytes of a stream are reached, see Opened."""
+
+    on_disk: bool = True
+    direct: bool = True
+    is_fast: bool = True
+
+    def unpacked(self, is_fast: bool) -> _Access:
+        """To what a stream decompresses to."""
+        return replace(self, on_disk=False, is_fast=self.is_fast and is_fast)
 
 
 _FOREIGN = {
@@ -92,7 +106,7 @@ def walk_bundle(
         with file:
             meter = UnpackedMeter(path, size, limits)
             walk = _Walk(source, wanted if wanted is None else frozenset(wanted), limits, meter)
-            yield from walk.open("", file, 0, True, True)
+            yield from walk.open("", file, 0, _Access())
     except TooLarge as error:
         yield Refusal(source, str(error))
     except BadInput as error:
@@ -120,10 +134,8 @@ class _Walk:
     meter: UnpackedMeter
     names: Counter[str] = field(default_factory=Counter)
 
-    def open(
-        self, member: str, stream: BinaryIO, depth: int, on_disk: bool, direct: bool
-    ) -> Iterator[Opened | Refusal]:
-        """What is in a stream. `on_disk`: it is bytes of the file as they are; `direct`: see Opened."""
+    def open(self, member: str, stream: BinaryIO, depth: int, access: _Access) -> Iterator[Opened | Refusal]:
+        """What is in a stream."""
         source = Source(self.source.path, member)
         head = _peek(stream)
         foreign = next((name for magic, name in _FOREIGN.items() if head.startswith(magic)), None)
@@ -134,21 +146,21 @@ class _Walk:
             yield Refusal(source, f"This is packed more than {self.limits.depth} times: {source.name}; unpack it.")
         elif codec:
             unpacked = buffered(PieceStream(codec(stream), self.meter, stream))
-            yield from self.open(member, unpacked, depth + 1, False, direct)
+            yield from self.open(member, unpacked, depth + 1, access.unpacked(is_fast(codec)))
         elif head.startswith(_ZIP):
-            yield from self._zip(member, stream, depth, direct)
+            yield from self._zip(member, stream, depth, access)
         elif _is_tar(head):
-            yield from self._tar(member, stream, depth, on_disk, direct and on_disk)
+            yield from self._tar(member, stream, depth, replace(access, direct=access.direct and access.on_disk))
         elif self.wanted is None or member in self.wanted:
-            yield Opened(source, stream, on_disk, direct)
+            yield Opened(source, stream, access.on_disk, access.direct, access.is_fast)
 
     def _inside(
-        self, bundle: str, name: str, stream: Callable[[], BinaryIO], depth: int, on_disk: bool, direct: bool
+        self, bundle: str, name: str, stream: Callable[[], BinaryIO], depth: int, access: _Access
     ) -> Iterator[Opened | Refusal]:
         """What is in a member of a bundle, unless nobody wants it."""
         member = self._member(bundle, name)
         if self.wanted is None or any(w == member or w.startswith(member + INSIDE) for w in self.wanted):
-            yield from self.open(member, stream(), depth + 1, on_disk, direct)
+            yield from self.open(member, stream(), depth + 1, access)
 
     def _member(self, bundle: str, name: str) -> str:
         """The name of a member; a bundle may hold one name several times."""
@@ -165,9 +177,7 @@ class _Walk:
         source = Source(self.source.path, bundle)
         return Refusal(source, f"This bundle is damaged: {source.name} ({why}); {read} read, replace it.")
 
-    def _tar(
-        self, bundle: str, stream: BinaryIO, depth: int, on_disk: bool, direct: bool
-    ) -> Iterator[Opened | Refusal]:
+    def _tar(self, bundle: str, stream: BinaryIO, depth: int, access: _Access) -> Iterator[Opened | Refusal]:
         """The members of a tar; concatenated tars are one, behind a damaged header the next good one is looked for."""
         from tarfile import TarError
 
@@ -175,7 +185,7 @@ class _Walk:
 
         count = 0
         try:
-            tar = Tar.of(stream, on_disk)
+            tar = Tar.of(stream, access.on_disk)
             while (info := tar.next()) is not None:
                 cast(Any, tar).members = []  # it would keep all
                 count += 1
@@ -191,11 +201,13 @@ class _Walk:
                 sparse = bool(info.issparse())
 
                 def data(info: TarInfo = info, sparse: bool = sparse, tar: Tar = tar) -> BinaryIO:
-                    if on_disk and not sparse:
+                    if access.on_disk and not sparse:
                         return buffered(SliceStream(stream, info.offset_data, info.size))
                     return buffered(PieceStream(tar_member_bytes(tar.fileobj, info), self.meter if sparse else None))
 
-                yield from self._inside(bundle, name, data, depth, on_disk and not sparse, direct)
+                yield from self._inside(
+                    bundle, name, data, depth, replace(access, on_disk=access.on_disk and not sparse)
+                )
             odd = [f"{tar.odd_blocks} blocks of it are no members"] if tar.odd_blocks else []
             early = [] if tar.ended else [damage_of(stream) or "it ends early"]
             if why := "; ".join(odd + early):
@@ -203,7 +215,7 @@ class _Walk:
         except (TarError, ValueError, OverflowError) as error:
             yield self._broken(bundle, damage_of(stream) or str(error))
 
-    def _zip(self, bundle: str, stream: BinaryIO, depth: int, direct: bool) -> Iterator[Opened | Refusal]:
+    def _zip(self, bundle: str, stream: BinaryIO, depth: int, access: _Access) -> Iterator[Opened | Refusal]:
         """The members of a zip, copied to a temporary file where its bytes are not on disk."""
         import tempfile
         import zipfile
@@ -237,8 +249,9 @@ class _Walk:
             if any(info.filename in _NO_BUNDLES for info in infos):
                 file.seek(0)
                 if self.wanted is None or bundle in self.wanted:
-                    yield Opened(Source(self.source.path, bundle), file, False, direct)
+                    yield Opened(Source(self.source.path, bundle), file, False, access.direct, access.is_fast)
                 return
+            inside = replace(access, direct=access.direct and on_disk)
             for info in infos:
                 name = printable(info.filename).removeprefix("./")
                 if info.is_dir() or _is_hidden(name):
@@ -251,7 +264,9 @@ class _Walk:
                     packed = zip_entry_bytes(file, info)
                     return buffered(PieceStream(ZIP_METHODS[info.compress_type](packed), self.meter, packed, info.CRC))
 
-                yield from self._inside(bundle, name, data_of, depth, False, direct and on_disk)
+                yield from self._inside(
+                    bundle, name, data_of, depth, inside.unpacked(info.compress_type not in SLOW_ZIP_METHODS)
+                )
 
 
 def _peek(stream: BinaryIO) -> bytes:

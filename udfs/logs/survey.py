@@ -66,7 +66,7 @@ class Survey:
     known_size: int = 0  # its length
     format: str | None = None  # name
     splittable: bool = False  # ranges of it can be read by themselves
-    line_counts: tuple[int, ...] = ()  # line ends before each SEGMENT; 0 where ranges cannot be read by themselves
+    line_counts: tuple[int, ...] = ()  # line ends before each SEGMENT
     checks: tuple[int, ...] = ()  # CRC-32 of each SEGMENT
     held_back: int = 0  # bytes of an unterminated last line that is no whole record
     node: int | None = None  # that most of the first records name, else the path
@@ -74,6 +74,8 @@ class Survey:
     clock_changes: ClockChanges = ()  # from which byte on a repeated local time is of which pass
     has_repeats: bool = False  # there are repeated local times, so that later records may tell of which pass they are
     direct: bool = True  # can be read without what stands before it in its bundle
+    seekable: bool = False  # bytes on disk as they are: a range is read without what stands before it in the stream
+    before: int = 0  # decompressed bytes of the file's streams that stand before this one
     inode: int = 0  # `identity_on_disk` of the file, to find it again when it is renamed before it is read
     status: str = "ok"
     error: str | None = None  # one sentence
@@ -89,11 +91,14 @@ def survey(path: str, known: KnownStreams, zone_of: ZoneOf = utc, limits: Limits
 
     Never raises for what is in the file.
     """
+    before = 0
     for opened in walk_bundle(path, None, limits):
         if isinstance(opened, Refusal):
             yield Survey(opened.source, status="refused", error=opened.sentence)
         else:
-            yield _survey(opened, known, zone_of)
+            surveyed = _survey(opened, known, zone_of, before)
+            before += surveyed.size
+            yield surveyed
 
 
 def begins_as_log(path: str, limits: Limits = LIMITS) -> bool:
@@ -115,7 +120,7 @@ def begins_as_log(path: str, limits: Limits = LIMITS) -> bool:
     return False
 
 
-def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
+def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf, before: int) -> Survey:
     """Read a stream once, to the size that it has now: what is written meanwhile waits for the next run."""
     source, stream = opened.source, opened.stream
     hasher, reader = _Hasher(known), _Reader(source, zone_of)
@@ -139,8 +144,7 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
             hasher.update(block)
             checks[-1] = zlib.crc32(block, checks[-1])
             reader.feed(buffer, count)
-            if opened.seekable:
-                lines += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
+            lines += int(np.count_nonzero(np.frombuffer(block, np.uint8) == 10))
             size += count
         damage = damage_of(stream)
     except BadInput as error:
@@ -161,7 +165,7 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         hasher.known_as,
         hasher.known_size,
         reader.format.name if reader.format else None,
-        opened.seekable and (reader.format is None or splittable(reader.format)),
+        opened.is_fast and (reader.format is None or splittable(reader.format)),
         tuple(line_counts),
         tuple(checks),
         reader.held_back,
@@ -170,6 +174,8 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf) -> Survey:
         reader.clock_changes,
         reader.has_repeats,
         opened.direct,
+        opened.seekable,
+        before,
         identity_on_disk(os.fstat(stream.fileno())) if opened.seekable and _is_on_disk(source) else 0,
         "truncated" if damage else "ok" if reader.format else "no_records",
         damage,

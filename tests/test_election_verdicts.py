@@ -148,6 +148,29 @@ def test_who_goes_as_somebody_is_elected(changes: dict[str, Any], verdict: str, 
     assert (judged.verdict, judged.missing) == (verdict, missing)
 
 
+ELIGIBLE = {
+    "previous_leader": 2, "leader": 1, "isr_before": [2], "isr": [1], "elr_before": [1],
+    "replicas_before": [3, 1, 2], "replicas": [3, 1, 2], "certainly_online": [1, 3], "possibly_online": [1, 3],
+}  # fmt: skip
+"""2 is alone in sync and goes; 1 is eligible."""
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        ({}, "holds"),
+        ({"replicas_before": [1, 2, 3], "replicas": [1, 2, 3]}, "holds"),
+        ({"possibly_online": [1, 2, 3]}, "holds"),
+        ({"certainly_online": [1, 2, 3], "possibly_online": [1, 2, 3]}, "violated"),  # 2 is there
+        ({"elr_before": [1, 3]}, "violated"),  # 3 is the first replica, and eligible, too
+    ],
+)
+def test_an_eligible_replica_leads_as_the_last_member_leaves_the_isr(changes: dict[str, Any], verdict: str) -> None:
+    """One record takes 2 out of the ISR and elects (PartitionChangeBuilder, 3.7 on)."""
+    judged = judge_election({**KRAFT, **ELIGIBLE, **changes}, Release(4, 1), is_kraft=True, elr_enabled=True)
+    assert judged.verdict == verdict
+
+
 def test_words_on_who_was_eligible_and_who_led_last() -> None:
     """The ISR is empty: the replicas before 0 are not in the ELR, and without any the last known leader leads."""
     eligible = {**KRAFT, **LAST_KNOWN, "elr_before": [0], "last_known_before": [], "leader": 0, "isr": [0]}

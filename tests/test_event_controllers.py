@@ -447,10 +447,25 @@ def test_answers_of_zookeeper_controllers_to_a_request_for_another_isr() -> None
         values = {"sender": 1, "leader_epoch": 5, "partition_epoch": 9, "isr": (1, 2, 4), "sender_broker_epoch": 10}
         return zk_alter_partition(release, OWNER, IsrRequest(**{**values, **differs}))
 
-    # it asks neither who leads nor what is assigned, but from 3.3 on whether who joins is there (KIP-841)
+    # it asks neither who leads nor what is assigned, but from 3.3 on whether all members are there (KIP-841)
     assert answer(Release(3, 2)) == ("NONE", True)
     assert answer(Release(3, 3)) == ("INELIGIBLE_REPLICA", False)
-    assert answer(Release(2, 8), isr=(2, 1)) == ("NONE", False)
+    gone = replace(OWNER, eligible={1})
+    assert zk_alter_partition(Release(3, 3), gone, IsrRequest(1, 5, 9, (1,))) == ("NONE", True)
+    assert zk_alter_partition(Release(3, 3), replace(gone, isr=(1, 2, 3)), IsrRequest(1, 5, 9, (1, 2))) == (
+        "INELIGIBLE_REPLICA",
+        False,
+    )
+    # what is stored is asked for again: the same list, from its leader
+    assert answer(Release(2, 8), isr=(1, 2)) == ("NONE", False)
+    assert answer(Release(2, 8), isr=(2, 1)) == ("NONE", True)
+    assert answer(Release(2, 8), isr=(2, 1), partition_epoch=8) == ("INVALID_UPDATE_VERSION", False)
+    assert answer(Release(2, 8), isr=(1, 2), sender=2, sender_broker_epoch=20) == ("NONE", True)
+    # 3.2 asks first whether a leader that recovers is alone, and nobody whether he knows more
+    assert answer(Release(3, 2), leader_epoch=6) == ("NONE", True)
+    assert answer(Release(3, 2), partition_epoch=10) == ("INVALID_UPDATE_VERSION", False)
+    assert answer(Release(3, 2), leader_epoch=4, recovery="RECOVERING") == ("INVALID_REQUEST", False)
+    assert answer(Release(3, 3), leader_epoch=4, recovery="RECOVERING") == ("FENCED_LEADER_EPOCH", False)
     assert answer(Release(2, 8), partition_epoch=8) == ("INVALID_UPDATE_VERSION", False)
     assert answer(Release(2, 8), leader_epoch=6) == ("NONE", True)
     assert answer(Release(3, 9), leader_epoch=6) == ("NOT_CONTROLLER", False)

@@ -252,11 +252,15 @@ def test_request(case: str) -> None:
 
 
 # release, unfenced, in controlled shutdown, manual -> ISR or error, for assignment [2, 1]
-BIRTHS: dict[str, tuple[str, Ids, Ids, bool, IdTuple | str]] = {
-    "2.8 takes all": ("2.8", [], [], True, (2, 1)),
-    "the fenced left out": ("3.0", [1], [], False, (1,)),
-    "shutting down left out from 3.3": ("3.2", [1, 2], [2], False, (2, 1)),
-    "so": ("3.3", [1, 2], [2], False, (1,)),
+BIRTHS: dict[str, tuple[str, Ids, Ids, bool | None, IdTuple | str]] = {
+    "2.8 takes all that it places": ("2.8", [1], [], False, (2, 1)),
+    "but nobody who is fenced": ("2.8", [1], [], True, "INVALID_REPLICA_ASSIGNMENT"),
+    "3.2 takes all that it places, too": ("3.2", [1], [], False, (2, 1)),
+    "the fenced left out": ("3.0", [1], [], True, (1,)),
+    "whoever placed them, from 3.3": ("3.3", [1], [], False, (1,)),
+    "shutting down left out from 3.3": ("3.2", [1, 2], [2], True, (2, 1)),
+    "so": ("3.3", [1, 2], [2], True, (1,)),
+    "not known who placed them": ("3.2", [1], [], None, (1,)),
     "nobody, placed by Kafka": ("4.1", [], [], False, "INVALID_REPLICATION_FACTOR"),
     "nobody, placed by hand": ("4.1", [], [], True, "INVALID_REPLICA_ASSIGNMENT"),
 }

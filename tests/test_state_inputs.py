@@ -149,6 +149,43 @@ def test_the_last_known_leader_leads_again_uncleanly_and_may() -> None:
     assert verdict(2, "RECOVERING") == "unknown"
 
 
+@pytest.mark.parametrize(
+    ("release", "kraft", "trigger", "expected"),
+    [
+        ("3.7", True, None, ("unknown", ("trigger",))),
+        ("2.4", False, None, ("unknown", ("trigger",))),
+        ("2.4", False, "offline", ("violated", ())),
+        ("2.3", False, None, ("violated", ())),  # nobody could ask for it
+    ],
+)
+def test_an_administrator_may_have_asked_for_an_unclean_leader(
+    release: str, kraft: bool, trigger: str | None, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    """Requests go without the switch from 2.4 on (KIP-460); KRaft's controller logs none."""
+    before = state(-1, (5, 9), [1], recovery="RECOVERED")
+    after = state(2, (6, 10), [2], recovery="RECOVERING", trigger=trigger, unclean_enabled=False)
+    judged = judge_states(Cluster(Release.parse(release), kraft=kraft), [before, after])
+    assert [(v.verdict, v.missing) for _, v in judged if v.rule == "unclean_leader_alone"] == [expected]
+    not_alone = {**after, "isr": [2, 3]}
+    judged = judge_states(Cluster(Release.parse(release), kraft=kraft), [before, not_alone])
+    assert [v.verdict for _, v in judged if v.rule == "unclean_leader_alone"] == ["violated"]
+
+
+def test_an_eligible_replica_may_be_none_any_more_as_it_comes_back() -> None:
+    """3 registers after an unclean shutdown, so 1, which led last, leads by the same record (KIP-966)."""
+    cluster = Cluster(Release(4, 1), kraft=True, elr_enabled=True)
+    online = {"certainly_online": [1, 3], "possibly_online": [1, 3]}
+    after = state(1, (6, 10), [1], elr=[], last_known_elr=[], recovery="RECOVERING", unclean_enabled=False, **online)
+
+    def verdicts(isr: list[int]) -> dict[str, tuple[str, tuple[str, ...]]]:
+        before = state(-1, (5, 9), isr, elr=[3], last_known_elr=[1])
+        return {v.rule: (v.verdict, v.missing) for _, v in judge_states(cluster, [before, after])}
+
+    assert verdicts([])["clean_candidate_first"] == ("unknown", ("unclean_shutdown",))
+    assert verdicts([])["unclean_leader_alone"] == ("unknown", ("trigger",))
+    assert verdicts([3])["clean_candidate_first"] == ("violated", ())  # 3 was in sync, and there
+
+
 def test_who_is_eligible_and_not_assigned_accuses_only_where_all_assignments_are_known() -> None:
     """4.1 leaves in the ELR whom a reassignment removed (kraft-4.1.0-chaos, `a-1-0`): logs that begin later show no
     reassignment. One id twice is wrong whatever was assigned before."""

@@ -114,7 +114,7 @@ def kraft_new_partition(release: Release, inputs: Fields) -> Fields:
         inputs["assignment"],
         inputs["unfenced"],
         inputs["in_controlled_shutdown"],
-        manual=inputs.get("manual", False),
+        manual=inputs.get("manual"),
     )
     return {"result": "error" if isinstance(created, Refused) else "created", **vars(created)}
 

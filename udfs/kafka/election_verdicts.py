@@ -216,9 +216,10 @@ def _kraft(
 ) -> Outcome:
     """What the KRaft controller decides if just these brokers are acceptable.
 
-    The ISR that a change asked for is not logged; it is taken to be what was written, or for an unclean outcome
-    what was there. Neither is which replicas a reassignment added: as it ended, all of them were in sync then, so it is
-    taken to be all targets that were. That can excuse a wrong decision, never accuse a right one.
+    The ISR that a change asked for is not logged; it is taken to be what was written, for an unclean outcome what was
+    there, and for an eligible leader replica who of it was online. Neither is which replicas a reassignment added: as
+    it ended, all of them were in sync then, so it is taken to be all targets that were. That can excuse a wrong
+    decision, never accuse a right one.
 
     `is_cancelled`: replicas leave because their reassignment was cancelled; those that stay need not be in sync.
     """
@@ -234,9 +235,11 @@ def _kraft(
         last_known_elr=tuple(row.get("last_known_before") or ()),
     )
     from_outside = not leaving and after == (row["leader"],) and row["leader"] not in isr_before
+    is_eligible = elr_enabled and row["leader"] in before.elr  # it leads only as the last members leave the ISR
+    kept = tuple(broker for broker in isr_before if broker in online) if is_eligible else None
     config = ControllerConfig(release, ProtocolVersion.parse(str(release)), elr_enabled=elr_enabled)
     requested = RequestedChange(
-        isr=None if from_outside else (*after, *(r for r in leaving if r in isr_before)),
+        isr=kept if from_outside else (*after, *(r for r in leaving if r in isr_before)),
         unclean_shutdown=tuple(row.get("unclean_shutdown") or ()),
     )
     if is_cancelled:

@@ -48,40 +48,50 @@ def zk_alter_partition(
 ) -> tuple[str, bool]:
     """Error and whether something is written, by a ZooKeeper controller (2.7 on with KIP-497).
 
-    2.7-3.1 knows fewer checks: a partition epoch is compared as it is written. A state that is there already is a
-    success without a write. Neither the sender's leadership nor the assignment is checked.
+    A state that is there already, members in their stored order and from its own leader, is a success without a write.
+    A partition epoch is compared as it is written; that a broker knows more than the controller, and whether members
+    live, is asked from 3.3 on. Neither the sender's leadership nor the assignment is checked.
     """
     if not is_controller:
         return "NOT_CONTROLLER", False
     if _is_stale(owner, request):
         return "STALE_BROKER_EPOCH", False
-    is_checked = release >= Release(3, 2)
-    if is_checked and (request.leader_epoch > owner.leader_epoch or request.partition_epoch > owner.partition_epoch):
+    asks_more = release >= Release(3, 3)
+    if asks_more and (request.leader_epoch > owner.leader_epoch or request.partition_epoch > owner.partition_epoch):
         return "NOT_CONTROLLER", False
+    if Release(3, 2) <= release < Release(3, 3) and _breaks_recovery(owner, request):
+        return "INVALID_REQUEST", False
     if request.leader_epoch < owner.leader_epoch:
         return "FENCED_LEADER_EPOCH", False
-    if set(request.isr) == set(owner.isr) and request.recovery == owner.recovery:
+    if _is_stored(owner, request):
         return NONE, False
     if request.partition_epoch != owner.partition_epoch:
         return "INVALID_UPDATE_VERSION", False
-    if is_checked and _breaks_recovery(owner, request):
+    if asks_more and _breaks_recovery(owner, request):
         return "INVALID_REQUEST", False
-    joined = set(request.isr) - set(owner.isr)
-    if release >= Release(3, 3) and not joined <= set(owner.eligible):
+    if asks_more and not set(request.isr) <= set(owner.eligible):
         return "INELIGIBLE_REPLICA", False
     return NONE, True
+
+
+def _is_stored(owner: IsrOwner, request: IsrRequest) -> bool:
+    """Whether the state that is asked for is the one that is there (kafka.api.LeaderAndIsr.equalsIgnoreZk)."""
+    asked = request.sender, request.leader_epoch, request.isr, request.recovery
+    return asked == (owner.leader, owner.leader_epoch, owner.isr, owner.recovery)
 
 
 def kraft_alter_partition(release: Release, owner: IsrOwner | None, request: IsrRequest) -> tuple[str, bool]:
     """Error and whether a record is written, by the KRaft controller; `owner` None: there is no such partition.
 
-    Releases before 3.3 answer FENCED_LEADER_EPOCH to any other leader epoch. From 3.3 on (KIP-841) all members must
-    be active, from 3.5 on (KIP-903) with the broker epoch that the leader knows.
+    Releases before 3.3 answer FENCED_LEADER_EPOCH to any other leader epoch, 2.8 only to the leader. From 3.3 on
+    (KIP-841) all members must be active, from 3.5 on (KIP-903) with the broker epoch that the leader knows.
     """
     if owner is None:
         return "UNKNOWN_TOPIC_OR_PARTITION", False
     if _is_stale(owner, request):
         return "STALE_BROKER_EPOCH", False
+    if release < Release(3) and request.sender != owner.leader:
+        return "INVALID_REQUEST", False
     newer = "NOT_CONTROLLER" if release >= Release(3, 3) else "FENCED_LEADER_EPOCH"
     if request.leader_epoch > owner.leader_epoch:
         return newer, False

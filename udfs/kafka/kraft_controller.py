@@ -19,10 +19,12 @@ from udfs.kafka.kraft_elections import (
     kraft_elect_request,
     kraft_new_partition,
     partition_change,
+    requested_election,
 )
 from udfs.kafka.kraft_partition import (
     NOTHING_REQUESTED,
     ControllerConfig,
+    ElectionKind,
     PartitionChangeRecord,
     PartitionRegistration,
     RequestedChange,
@@ -112,11 +114,13 @@ class KraftController:
         """An administrator asks for elections."""
         records = Records()
         for name in names:
-            answer = kraft_elect_request(self.config, self.partitions[name], self._acceptable(), election_type)
+            asked = self.config, self.partitions[name], self._acceptable(), ElectionKind(election_type)
+            allowed = self._allows_unclean(name)
+            answer = kraft_elect_request(*asked, topic_allows_unclean=allowed)
             if answer.error != NONE:
                 records.errors.append((name, answer.error))
             else:
-                self._change(name, election_type.lower(), records)
+                self._write(name, requested_election(*asked, topic_allows_unclean=allowed), records)
         return records
 
     def reassign(self, name: str, target: Sequence[int]) -> Records:
@@ -180,6 +184,10 @@ class KraftController:
         acceptable = self._acceptable(removing=removing, adding=adding)
         kind = election_kind(cause, topic_allows_unclean=allowed)
         record = partition_change(self.config, partition, acceptable, kind, requested, topic_allows_unclean=allowed)
+        self._write(name, record, records)
+
+    def _write(self, name: str, record: PartitionChangeRecord | None, records: Records) -> None:
+        """A record, if there is one."""
         if record is not None:
-            self.partitions[name] = apply_change(partition, record)
+            self.partitions[name] = apply_change(self.partitions[name], record)
             records.changes.append((name, record, self.partitions[name]))

@@ -300,6 +300,22 @@ def unfence_2_8(partition: PartitionRegistration, broker: int) -> PartitionChang
     return PartitionChangeRecord(leader=broker) if leads else None
 
 
+def requested_election(
+    settings: ControllerConfig,
+    partition: PartitionRegistration,
+    acceptable: Collection[int],
+    kind: ElectionKind,
+    *,
+    topic_allows_unclean: bool = False,
+) -> PartitionChangeRecord | None:
+    """The record of an election that is asked for, 3.0 on; None if it changes nothing. What 3.0 does: see
+    `kraft_elect_request`."""
+    if settings.release >= Release(3, 1):
+        return partition_change(settings, partition, acceptable, kind)
+    unclean = topic_allows_unclean or kind == ElectionKind.UNCLEAN
+    return partition_change(settings, partition, acceptable, ElectionKind.PREFERRED, topic_allows_unclean=unclean)
+
+
 def kraft_elect_request(
     settings: ControllerConfig,
     partition: PartitionRegistration,
@@ -316,15 +332,13 @@ def kraft_elect_request(
     kind = ElectionKind(election_type)
     if kind == ElectionKind.ONLINE:
         raise ValueError("Nobody can ask for an ONLINE election; expected PREFERRED or UNCLEAN")
+    change = requested_election(settings, partition, acceptable, kind, topic_allows_unclean=topic_allows_unclean)
     if settings.release < Release(3, 1):
-        unclean = topic_allows_unclean or kind == ElectionKind.UNCLEAN
-        change = partition_change(settings, partition, acceptable, ElectionKind.PREFERRED, topic_allows_unclean=unclean)
         refusal = "LEADER_NOT_AVAILABLE" if partition.leader == NO_LEADER else "NONE"
     else:
         led_as_asked = partition.replicas[0] if kind == ElectionKind.PREFERRED else partition.leader
         if partition.leader != NO_LEADER and partition.leader == led_as_asked:
             return ElectionAnswer("ELECTION_NOT_NEEDED", partition.leader, partition.isr, 0)
-        change = partition_change(settings, partition, acceptable, kind)
         refusal = f"{'PREFERRED_LEADER' if kind == ElectionKind.PREFERRED else 'ELIGIBLE_LEADERS'}_NOT_AVAILABLE"
     after = apply_change(partition, change)
     error = refusal if change is None else "NONE"
@@ -337,13 +351,17 @@ def kraft_new_partition(
     unfenced: Collection[int],
     in_controlled_shutdown: Collection[int] = (),
     *,
-    manual: bool = False,
+    manual: bool | None = None,
 ) -> PartitionRegistration | Refused:
     """The birth state: the active replicas in order, led by the first, all epochs 0.
 
-    2.8 takes the whole assignment as the ISR (KAFKA-13083). `manual`: the request named the replicas.
+    `manual`: the request named the replicas; None unknown, taken for manual from 3.0 on. Until 3.2 all that the
+    controller places itself are in the ISR (`createTopic`); 2.8 refuses a manual assignment with a fenced broker.
     """
-    active = assigned if release < Release(3) else acceptable_brokers(release, unfenced, in_controlled_shutdown)
+    if manual and release < Release(3) and not set(assigned) <= set(unfenced):
+        return Refused("INVALID_REPLICA_ASSIGNMENT")
+    takes_all = release < (Release(3, 3) if manual is False else Release(3))
+    active = assigned if takes_all else acceptable_brokers(release, unfenced, in_controlled_shutdown)
     isr = tuple(broker for broker in assigned if broker in active)
     if not isr:
         return Refused("INVALID_REPLICA_ASSIGNMENT" if manual else "INVALID_REPLICATION_FACTOR")

@@ -35,18 +35,19 @@ def rebalance_triggered(ratios: dict[int, float], percentage: int = 10) -> list[
 def preferred_imbalance_count(release: Release, partitions: Iterable[LedPartition]) -> int:
     """PreferredReplicaImbalanceCount. A leaderless partition counts; from 0.10 not one being deleted.
 
-    From 2.4 a preferred replica still being added counts only once it is in the ISR.
+    From 2.4 one whose preferred replica is still being added counts once that is in the ISR, whoever leads.
     """
     return sum(
-        partition.leader != partition.replicas[0]
-        and not (partition.topic_deleting and release >= Release(0, 10))
-        and not (release >= Release(2, 4) and _is_joining(partition))
+        _is_imbalanced(release, partition) and not (partition.topic_deleting and release >= Release(0, 10))
         for partition in partitions
     )
 
 
-def _is_joining(partition: LedPartition) -> bool:
-    return partition.replicas[0] in partition.adding and partition.replicas[0] not in partition.isr
+def _is_imbalanced(release: Release, partition: LedPartition) -> bool:
+    preferred = partition.replicas[0]
+    if release >= Release(2, 4) and preferred in partition.adding:
+        return preferred in partition.isr
+    return partition.leader != preferred
 
 
 def offline_partitions_count(

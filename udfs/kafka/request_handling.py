@@ -53,7 +53,8 @@ def leader_and_isr(
     """One partition of a LeaderAndIsr request; the local leader epoch starts at -1.
 
     `topic_id_matches` None: the broker has no topic id yet, which from 3.0 lets an equal epoch through.
-    `from_migrating_kraft`: sent by a KRaft controller while it migrates from ZooKeeper (3.4-3.9), likewise.
+    `from_migrating_kraft`: sent by a KRaft controller while it migrates from ZooKeeper, likewise from 3.6.2 on
+    (KAFKA-16180), if the broker is assigned.
     """
     known = known_controller_epoch
     refused = _refusal(release, known, request_controller_epoch, own_broker_epoch, request_broker_epoch)
@@ -68,7 +69,8 @@ def leader_and_isr(
         obeyed = in_replicas or release < Release(0, 8, 1)  # 0.8.0 did not look into the replica list
     else:
         takes_id = release >= Release(3) and topic_id_matches is None
-        obeyed = request_leader_epoch == current_leader_epoch and (takes_id or from_migrating_kraft)
+        takes_again = from_migrating_kraft and in_replicas and release >= Release(3, 6, 2)
+        obeyed = request_leader_epoch == current_leader_epoch and (takes_id or takes_again)
     return Answer(obeyed, "NONE" if obeyed else None, "partition", known)
 
 

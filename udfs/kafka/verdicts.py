@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from udfs.kafka.election_invariants import clean_candidate_first, unclean_leader_alone
 from udfs.kafka.invariants import check_sequence
 from udfs.kafka.judgements import UNKNOWN, VIOLATED, Finding, explain, lacking
 from udfs.kafka.releases import Release
@@ -101,7 +102,28 @@ def judge_states(cluster: Cluster, rows: Sequence[Row]) -> Iterator[tuple[int, V
             verdict = verdict_of(replace(finding, verdict=UNKNOWN, actual="", missing=("elr",)))
         elif finding.rule == elr_disjoint_from_isr.__name__ and finding.at >= known_from_creation:
             verdict = _with_unknown_assignments(verdict, cluster, states[finding.at])
+        elif finding.verdict == VIOLATED and finding.at > 0:
+            excuse = _possible_excuse(finding.rule, cluster, states[finding.at - 1], states[finding.at])
+            verdict = verdict if excuse is None else without_input(verdict, excuse)
         yield finding.at, verdict
+
+
+def _possible_excuse(rule: str, cluster: Cluster, before: StoredState, state: StoredState) -> str | None:
+    """What no line tells by which an unclean leader may have been right: that an administrator asked for it (2.4 on,
+    KIP-460), or that an eligible leader replica came back from an unclean shutdown, and so was none any more (KIP-966).
+    """
+    if rule == unclean_leader_alone.__name__ and state.trigger is None and _knows_requests(cluster):
+        asked_for = unclean_leader_alone(cluster, before, replace(state, trigger="unclean_request"))
+        return "trigger" if asked_for is not None and asked_for.verdict != VIOLATED else None
+    if rule == clean_candidate_first.__name__ and before.elr:
+        without_elr = clean_candidate_first(cluster, replace(before, elr=()), state)
+        return "unclean_shutdown" if without_elr is not None and without_elr.verdict != VIOLATED else None
+    return None
+
+
+def _knows_requests(cluster: Cluster) -> bool:
+    """Whether an administrator can ask for an unclean election."""
+    return cluster.kraft or cluster.release >= Release(2, 4)
 
 
 def _with_unknown_assignments(verdict: Verdict, cluster: Cluster, state: StoredState) -> Verdict:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from jobs.findings.decision_inputs import on_failed_directories
 from jobs.findings.registered_brokers import registered, with_earliest
 from jobs.timelines.known_spans import CONTROLLER_LOGS, to_known_spans
 from schemas.findings import ELECTIONS
-from schemas.ingest import LOG_COVERAGE
+from schemas.ingest import EVENTS, LOG_COVERAGE
 from schemas.spark import EVIDENCE_COLUMN, FLAG, IDS, LONG, PARTITION_KEY, TEXT, TIME, struct
 from schemas.timelines import BROKER_TIMELINE, PARTITION_TIMELINE
 
@@ -139,5 +140,46 @@ since | 10:00:01
 first | 10:00:03
 none  | 10:00:03
 kraft | 10:00:03
+""",
+    )
+
+
+# ---- whose replica was in a failed log directory ---------------------------------------------------------------------
+FAILED_DIRECTORIES = """
+cluster | event_type                 | at       | broker_id | fields   | partitions
+zk      | replicas_marked_offline    | 10:00:00 | 1         |          | pay-in:0
+kraft   | log_dir_failure_partitions | 10:00:00 | 2         |          | pay-in:0
+kraft   | kraft_directories_offline  | 10:00:01 |           | broker=2 |
+kraft   | kraft_directories_offline  | 10:00:01 |           | broker=3 |
+"""
+WITH_FAILED = """
+cluster | topic  | partition | incarnation | at       | decision
+zk      | pay-in | 0         | 0           | 09:59:50 | 1
+zk      | pay-in | 0         | 0           | 10:00:00 | 2
+zk      | pay-in | 1         | 0           | 10:00:00 | 2
+kraft   | pay-in | 0         | 0           | 10:00:02 | 1
+kraft   | pay-in | 1         | 0           | 10:00:02 | 1
+"""
+
+
+def test_replicas_in_failed_log_directories(frame: Frame, same: Same) -> None:
+    """2 lists what was in its directory; of 3 only the controller tells that one failed, so it may be any replica."""
+    partitions = F.transform(
+        F.split("partitions_text", ","),
+        lambda p: F.struct(F.split(p, ":")[0].alias("topic"), F.split(p, ":")[1].cast("int").alias("partition")),
+    )
+    schema = T.StructType([*(f for f in EVENTS.schema if f.name != "partitions"), *struct(partitions_text=TEXT)])
+    events = frame(schema, FAILED_DIRECTORIES.replace(" partitions\n", " partitions_text\n")).withColumn(
+        "partitions", partitions
+    )
+    decisions = frame(T.StructType([*PARTITION_KEY, *struct(at=TIME, decision=LONG)]), WITH_FAILED)
+    rows = on_failed_directories(decisions, events).withColumn("on_failed_dir", F.array_sort("on_failed_dir"))
+    same(
+        rows,
+        """
+cluster | topic  | partition | decision | on_failed_dir
+zk      | pay-in | 0         | 2        | 1
+kraft   | pay-in | 0         | 1        | 2,3
+kraft   | pay-in | 1         | 1        | 3
 """,
     )

@@ -30,6 +30,7 @@ _ASSIGNMENT_EVENTS = (
     "kraft_partition_assignment_changed", "kraft_partition_created", "metadata_partition", "metadata_partition_change",
 )  # fmt: skip
 """Events by which controllers log each assignment of a partition, but those that KRaft only takes replicas out of."""
+_FAILED_DIRECTORIES = ("replicas_marked_offline", "log_dir_failure_partitions", "kraft_directories_offline")
 
 
 def to_election_inputs(
@@ -76,7 +77,7 @@ def to_election_inputs(
         registered(dated, brokers, known_spans, kraft_clusters),
         DECISION,
         "left",
-    ).join(_on_failed_directories(decisions, events), DECISION, "left")
+    ).join(on_failed_directories(decisions, events), DECISION, "left")
     return joined.withColumns(
         {
             "lists_live": F.col("live_brokers").isNotNull(),
@@ -210,21 +211,28 @@ def _assignments(states: DataFrame, events: DataFrame, topics: DataFrame) -> Dat
     return with_incarnation(lines, topics).select(*INCARNATION, "at", "replicas").unionByName(in_states)
 
 
-def _on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame:
-    """Elections, EVENTS -> DECISION, `on_failed_dir`: brokers on which the replica had been marked offline by then."""
-    marked = (
-        events.where("event_type = 'replicas_marked_offline' AND partitions IS NOT NULL")
-        .select(
-            "cluster",
-            F.explode("partitions").alias("p"),
-            F.coalesce("broker_id", number_of("broker")).alias("b"),
-            F.col("at").alias("marked_at"),
-        )
-        .select("cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at")
+def on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame:
+    """Elections, EVENTS -> DECISION, `on_failed_dir`: brokers whose replica was, or may have been, in a log directory
+    that had failed by then.
+
+    A ZooKeeper controller lists the replicas, and so does the broker. Where no line does, KRaft's controller tells
+    (3.7 on) that a directory of the broker failed, which may have had any of them.
+    """
+    lines = events.where(F.col("event_type").isin(*_FAILED_DIRECTORIES)).select(
+        "cluster", "partitions", F.coalesce("broker_id", number_of("broker")).alias("b"), F.col("at").alias("marked_at")
     )
+    listed = lines.where("size(partitions) > 0")
+    by_partition = listed.withColumn("p", F.explode("partitions")).select(
+        "cluster", F.col("p.topic").alias("topic"), F.col("p.partition").alias("partition"), "b", "marked_at"
+    )
+    by_broker = lines.join(listed.select("cluster", "b").distinct(), ["cluster", "b"], "left_anti")
+    of_partition = decisions.join(by_partition, ["cluster", "topic", "partition"])
+    of_broker = decisions.join(F.broadcast(by_broker.select("cluster", "b", "marked_at")), "cluster")
+    kept = (*DECISION, "b", "marked_at", "at")
     return (
-        decisions.join(marked, ["cluster", "topic", "partition"])
-        .where("marked_at <= at")
+        of_partition.select(*dict.fromkeys(kept))
+        .unionByName(of_broker.select(*dict.fromkeys(kept)))
+        .where(F.col("marked_at") <= F.col("at") + doubt())
         .groupBy(*DECISION)
         .agg(F.collect_set("b").alias("on_failed_dir"))
     )

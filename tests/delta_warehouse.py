@@ -59,9 +59,12 @@ def write_table(root: Path, name: str, rows: Rows, without: Sequence[str] = ()) 
     return version
 
 
-def write_run(root: Path, number: int, versions: Mapping[str, int], status: str = "published") -> None:
+def write_run(
+    root: Path, number: int, versions: Mapping[str, int], status: str = "published", release: str | None = None
+) -> None:
     """Add a run to `runs`."""
-    row = {"run_id": str(number), "started_at": DAY, "status": status, "table_versions": list(versions.items())}
+    row = {"run_id": str(number), "started_at": DAY, "status": status, "version": release}
+    row["table_versions"] = list(versions.items())
     write_deltalake(str(root / "runs"), arrow_table("runs", [row]), mode="append")
 
 

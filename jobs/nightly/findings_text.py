@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
-from jobs.nightly.unknown_zeros import ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN, untold_text
+from jobs.nightly.unknown_zeros import INCIDENTS, ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN, untold_text
 from jobs.nightly.wording import Names, duration, ids, labelled, outage_length, plural
 from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of, single_point_text
 from schemas.incidents import SEVERITIES
@@ -50,6 +50,8 @@ def _why_shut_down(summary: ClusterSummary) -> str:
 
 def _what_happened(summary: ClusterSummary, names: Names) -> str:
     """How many incidents there were, how many older ones are open, and the worst of them."""
+    if INCIDENTS in summary.cannot_be_told:
+        return f"Whether there were incidents {summary.cannot_be_told[INCIDENTS]}."
     since = f" since the last run ({names.time(summary.known_until)})" if summary.known_until else ""
     new, older = _incidents_by_severity(summary)
     planned = new.pop("info", 0)

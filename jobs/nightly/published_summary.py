@@ -26,6 +26,7 @@ from jobs.nightly.summary_facts import (
     summaries_of,
 )
 from jobs.nightly.summary_text import summaries_as_json, summary_text
+from jobs.nightly.unknown_zeros import INCIDENTS as INCIDENTS_TOLD
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
 from jobs.read.views import REGISTERED_BROKERS, open_views
@@ -208,11 +209,28 @@ def summaries_in(
         return summaries(views, settings, known_until, named, with_events=True)
 
 
+_LAST_RUN = """
+    SELECT version, map_keys(table_versions) AS names FROM runs WHERE status = 'published'
+    ORDER BY run_id::BIGINT DESC LIMIT 1"""
+
+
+def _lacks_incidents(run: Row) -> bool:
+    """Whether a run is of the first release, which did not know incidents."""
+    return (run["version"] or "").startswith("0.1.") and "incidents" not in run["names"]
+
+
 def print_summary(root: str, cluster: str | None, settings: Settings, form: str, engine: str = "duckdb") -> None:
     """Print the facts of all clusters or of one, in words or as JSON. Raises BadInput for an unknown cluster."""
     with_events = engine != "spark"  # which would copy them first
-    tables = (*READ_TABLES, "events") if with_events else READ_TABLES
+    tables = (*READ_TABLES, "runs", "events") if with_events else (*READ_TABLES, "runs")
     with open_views(root, cluster=cluster, only=tables, naive=True, engine=engine) as views:
         facts = summaries(views, settings, with_events=with_events)
+        last = rows(views, _LAST_RUN)
+    if last and _lacks_incidents(last[0]):
+        for summary in facts:
+            summary.cannot_be_told[INCIDENTS_TOLD] = (
+                f"cannot be told: these tables are of Kafka Rewind {last[0]['version']}; "
+                "`kafka-rewind nightly LOGS --rebuild` makes them anew"
+            )
     text = summaries_as_json(facts) if form == "json" else printable_lines(summary_text(facts, root))
     write_text([f"{text}\n"], None)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 from udfs.kafka.releases import Release, lowest_release
 
 ELECTED, FAILED, UNCLEAN = "elections.succeeded", "elections.failed", "elections.unclean"
-OUTAGES, ISR_CHANGES, REASSIGNMENTS = "outages", "isr_changes", "reassignments"
+OUTAGES, ISR_CHANGES, REASSIGNMENTS, INCIDENTS = "outages", "isr_changes", "reassignments", "incidents"
 TRACE = "state-change.log at TRACE"
 """Up to 2.5 it has each change of a leader at this level only."""
 DUMP = "a metadata dump"

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 EVIDENCE = "evidence"
 """The view that names the lines which prove derived rows."""
 VIEWS = (*BY_NAME, EVIDENCE)
+_BEFORE = {
+    "offline_partitions": {
+        "began_after": '"since"',
+        "ended_before": '"until"',
+        "at_least_ms": '"duration_ms"',
+        "at_most_ms": 'CASE WHEN "until" IS NOT NULL THEN "duration_ms" END',
+    }
+}
+"""Table -> column that 0.1.0 did not write -> what that release had in its place."""
 _SCALARS = {
     "int": "INTEGER",
     "bigint": "BIGINT",
@@ -37,7 +46,8 @@ def create_view(
 ) -> list[str]:
     """A view of a table in today's columns; the files that it reads.
 
-    A column that an older release did not write is null; a table of which nothing was published has no rows.
+    A column that an older release did not write is null, or what it had in its place; a table of which nothing was
+    published has no rows.
     """
     import duckdb
 
@@ -50,7 +60,7 @@ def create_view(
         source = f"_{table.name}"
     else:
         source = f"read_parquet([{', '.join(map(literal, stored.files))}], union_by_name = true)"
-    rows = f"SELECT {', '.join(_column(field, columns, naive) for field in table.fields)} FROM {source}"
+    rows = f"SELECT {', '.join(_column(table, field, columns, naive) for field in table.fields)} FROM {source}"
     if cluster is not None and "cluster" in table.columns and stored is not None:
         rows += f" WHERE cluster = {literal(cluster)}"
     try:
@@ -60,13 +70,15 @@ def create_view(
     return [*stored.files] if stored is not None else []
 
 
-def _column(field: Field, columns: Collection[str], naive: bool) -> str:
+def _column(table: Table, field: Field, columns: Collection[str], naive: bool) -> str:
     """A column as the view has it: its times are instants, which Spark's files do not say."""
-    value = identifier(field.name) if field.name in columns else "NULL"
-    type_ = duckdb_type(field.type)
+    name, type_ = identifier(field.name), duckdb_type(field.type)
+    value = name
+    if field.name not in columns:
+        value = _BEFORE.get(table.name, {}).get(field.name, "NULL") if columns else "NULL"
     if naive:
         type_ = type_.replace("TIMESTAMPTZ", "TIMESTAMP")
-    return f"{value}::{type_} AS {identifier(field.name)}" if value == "NULL" or "TIMESTAMP" in type_ else value
+    return f"({value})::{type_} AS {name}" if value != name or "TIMESTAMP" in type_ else value
 
 
 def create_evidence(connection: DuckDBPyConnection) -> None:

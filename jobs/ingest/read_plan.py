@@ -151,7 +151,7 @@ class ReadPlan:
             **dict.fromkeys(LOG_FILES.columns),
             "drift": {},
             **{name: [] for name in ("node_ids", "also_seen_as", "channels", "spans")},
-            "findings": [surveyed.error] if surveyed.error else [],
+            "findings": [sentence for sentence in (surveyed.error, surveyed.doubt) if sentence],
             **dict.fromkeys([*COUNTED, "duplicate_bytes"], 0),
             "cluster": cluster,
             "file_id": file_id,

@@ -26,6 +26,7 @@ from udfs.logs.byte_streams import damage_of
 from udfs.logs.dst import AmbiguousTimeFinder
 from udfs.logs.formats import Format, format_of, is_complete, splittable, why_unread
 from udfs.logs.framing import OtherBytes, frames
+from udfs.logs.later_forms import WINDOW, later_form
 from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
 from udfs.logs.sources import Opened, Refusal, walk_bundle
@@ -79,6 +80,7 @@ class Survey:
     inode: int = 0  # `identity_on_disk` of the file, to find it again when it is renamed before it is read
     status: str = "ok"
     error: str | None = None  # one sentence
+    doubt: str | None = None  # one sentence about what is in it, and not read
 
 
 def utc(node: int | None, name: str) -> str:
@@ -179,6 +181,7 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf, before: int) -
         identity_on_disk(os.fstat(stream.fileno())) if opened.seekable and _is_on_disk(source) else 0,
         "truncated" if damage else "ok" if reader.format else "no_records",
         damage,
+        reader.doubt,
     )
 
 
@@ -236,6 +239,8 @@ class _Reader:
         self._begun = False  # a byte other than NUL has been there
         self._tail, self._tail_size = b"", 0  # behind the last line end; the middle of a long one is left out
         self._folds: AmbiguousTimeFinder | None = None
+        self._last = b""  # the last WINDOW bytes
+        self._later: tuple[int, Format] | None = None  # at which byte lines of another form begin
         self.format: Format | None = None
         self.unread: str | None = None  # why there is none, of what looks as if there should be one
         self.node = node_of_path(self._name)
@@ -248,6 +253,9 @@ class _Reader:
         if self._folds is not None:
             self._folds.feed(bytes(buffer[:count]), self._size)
         cut = _line_end(self.format, buffer, count, self._size)
+        if count > WINDOW:
+            self._look_for_later(bytes(buffer[:WINDOW]), self._size)
+        self._last = (self._last + bytes(buffer[max(count - WINDOW, 0) : count]))[-WINDOW:]
         self._size += count
         if cut:
             self._tail, self._tail_size = b"", 0
@@ -281,6 +289,20 @@ class _Reader:
             self.zone = self._zone_of(self.node, self._name)
             if self.zone != "UTC":
                 self._folds = AmbiguousTimeFinder(self.zone, self.format.encoding)
+
+    def _look_for_later(self, window: bytes, offset: int) -> None:
+        """Whether lines of another form are in a part of the stream."""
+        if self.format is not None and self._later is None and (later := later_form(window, self.format)):
+            self._later = offset + later[0], later[1]
+
+    @property
+    def doubt(self) -> str | None:
+        """See Survey."""
+        self._look_for_later(self._last, self._size - len(self._last))
+        if self._later is None:
+            return None
+        offset, form = self._later
+        return f"lines from byte {offset:,} on are in another form ({form.layout.name}), and are not read as records"
 
     @property
     def held_back(self) -> int:

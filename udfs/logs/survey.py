@@ -153,10 +153,7 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf, before: int) -
         return Survey(source, status="refused", error=str(error))
     except OSError as error:
         damage = error.strerror or str(error)
-    if reader.format is None and reader.unread and not damage:
-        return Survey(source, status="refused", error=unread_sentence(source.name, reader.unread))
-    if damage and not size:
-        why = f"This file cannot be read: {source.name} ({damage}); replace it or leave it out."
+    if why := _why_refused(source, reader, size, damage):
         return Survey(source, status="refused", error=why)
     if damage:
         damage = f"This file is damaged: {source.name} ({damage}); the {size} bytes before that are read, replace it."
@@ -183,6 +180,15 @@ def _survey(opened: Opened, known: KnownStreams, zone_of: ZoneOf, before: int) -
         damage,
         reader.doubt,
     )
+
+
+def _why_refused(source: Source, reader: _Reader, size: int, damage: str | None) -> str | None:
+    """Why nothing of a stream is read, in a sentence; None if it is."""
+    if reader.format is None and reader.unread and not damage:
+        return unread_sentence(source.name, reader.unread)
+    if damage and not size:
+        return f"This file cannot be read: {source.name} ({damage}); replace it or leave it out."
+    return None
 
 
 def _is_on_disk(source: Source) -> bool:

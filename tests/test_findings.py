@@ -354,6 +354,9 @@ late    | 0         | 0           | 1      | 3            | 3               | 1 
 lasting | 0         | 0           | 1      | 1            | 1               | 1   | 10:00:05 | 10:03:00 | 9@f:49
 lasting | 0         | 0           | -1     | 2            | 2               | 1   | 10:03:00 | 10:03:16 | 9@f:50
 lasting | 0         | 0           | 1      | 3            | 3               | 1   | 10:03:16 |          | 9@f:51
+# the controller failed to send it while broker 9 was away; it was over as that came back
+retried | 0         | 0           | -1     | 2            | 2               | 1   | 10:03:00 | 10:03:00.4 | 9@f:56
+retried | 0         | 0           | 1      | 3            | 3               | 1   | 10:03:00.4 |        | 9@f:57
 # KRaft let 5 and then 1 return, who was in sync: it led again, which no line says
 granted | 0         | 0           | 1      | 1            | 1               | 1   | 10:05:00 | 10:06:00 | 9@f:54
 granted | 0         | 0           | -1     | 2            | 2               | 1   | 10:06:00 |          | 9@f:55
@@ -362,6 +365,7 @@ LED_EVENTS = """
 line | node_id | file_id | at       | event_type             | leader | correlation_id | fields
 47   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0              |
 50   | 9       | f       | 10:03:00 | metadata_cache_updated | -1     | 0              |
+56   | 9       | f       | 10:03:00 | controller_request_retry | |                |
 # of a later request, when it came
 14   | 9       | f       | 10:00:01 | metadata_cache_updated | -1     | 3              |
 61   | 9       | f       | 10:05:30 | kraft_broker_unfence_granted | |                | broker=1
@@ -389,6 +393,7 @@ once    | 10:00:05 | 10:00:08 |             | 1           | 1        |          
 anew    | 10:00:20 | 10:00:30 | 10000       | 1           | 1        |                  |   | 0                | 9@f:53
 late    | 10:00:05 |          |             | 1           | 1        |                  | 1 | 0                | 9@f:47
 lasting | 10:03:00 | 10:03:16 | 16000       | 1           | 1        |                  | 1 | 0                | 9@f:50
+retried | 10:03:00 |          |             |             | 1        |                  | 1 | 0                | 9@f:56
 granted | 10:06:00 |          |             | 1           | 1        |                  |   | 0                | 9@f:55
 """
 BOUNDS = """
@@ -411,6 +416,7 @@ once    | 10:00:05 | 1000        | 3000       | 10:00:05    | 10:00:08
 anew    | 10:00:20 | 10000       | 10000      | 10:00:20    | 10:00:30
 late    | 10:00:05 | 0           | 175200     | 10:00:05    | 10:03:00.2
 lasting | 10:03:00 | 16000       | 16000      | 10:03:00    | 10:03:16
+retried | 10:03:00 | 0           |            |             | 10:03:00.4
 granted | 10:06:00 | 60000       |            | 10:06:00    |
 """
 AS_LOST = """

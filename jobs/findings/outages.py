@@ -51,7 +51,7 @@ def to_outages(
     """
     states = with_dead_leaders(states, elections, brokers, takeovers, last_brokers)
     open_until = _returns(states, events)
-    outages = checkpointed(_outages(states, known_spans, _first_requests(events), open_until))
+    outages = checkpointed(_outages(states, known_spans, _late_lines(events), open_until))
     ended_by = elections.where("succeeded").select(
         *INCARNATION, "leader_epoch", "unclean", "strategy", "replicas", "replicas_before"
     )
@@ -93,10 +93,14 @@ def _ends_with_life(life_starts: LifeStarts) -> Column:
     return F.coalesce(reduce(or_, starts, F.lit(False)), F.lit(False))
 
 
-def _first_requests(events: DataFrame) -> DataFrame:
-    """EVENTS -> lines by which a broker learned, newly connected to a controller, that a partition has no leader:
-    cluster, `first_line`."""
-    late = events.where(f"leader = -1 AND correlation_id <= {LAST_OF_FIRST_REQUESTS}")
+def _late_lines(events: DataFrame) -> DataFrame:
+    """EVENTS -> lines that show late that a partition has no leader, for they print what a request has that waited for
+    its broker: cluster, `first_line`.
+
+    The broker logs it as it is newly connected, the controller as it fails to send it (`RequestSendThread.doWork`).
+    """
+    is_first = f"leader = -1 AND correlation_id <= {LAST_OF_FIRST_REQUESTS}"
+    late = events.where(f"{is_first} OR event_type = 'controller_request_retry'")
     return late.select("cluster", F.struct("node_id", "file_id", "line").alias("first_line")).distinct()
 
 
@@ -120,15 +124,15 @@ def _returns(states: DataFrame, events: DataFrame) -> DataFrame:
     )
 
 
-def _outages(states: DataFrame, known_spans: DataFrame, first_requests: DataFrame, open_until: DataFrame) -> DataFrame:
-    """Timed rows of `to_states`, spans, lines of `_first_requests`, rows of `_returns` -> OUTAGE, times and lengths of
+def _outages(states: DataFrame, known_spans: DataFrame, late_lines: DataFrame, open_until: DataFrame) -> DataFrame:
+    """Timed rows of `to_states`, spans, lines of `_late_lines`, rows of `_returns` -> OUTAGE, times and lengths of
     OFFLINE_PARTITIONS, last_leader, last_isr, next_leader, leader_epoch, evidence.
 
     Successive states without a leader are one outage, unless logs and leader epochs between them are missing: then
     there may have been a leader. One that was over when the first line about it was logged is left out: nobody knows
     when it was.
     """
-    runs = _runs(_offline_states(states, known_spans, first_requests, open_until))
+    runs = _runs(_offline_states(states, known_spans, late_lines, open_until))
     is_exact = F.col("sure_until") == F.col("ended_before")
     is_whole = is_exact & (F.col("began_after") == F.col("since")) & (F.col("runs") == 1)
     return (
@@ -192,9 +196,9 @@ def _runs(offline: DataFrame) -> DataFrame:
 
 
 def _offline_states(
-    states: DataFrame, known_spans: DataFrame, first_requests: DataFrame, open_until: DataFrame
+    states: DataFrame, known_spans: DataFrame, late_lines: DataFrame, open_until: DataFrame
 ) -> DataFrame:
-    """Timed rows of `to_states`, spans, lines of `_first_requests`, rows of `_returns` -> those without a leader, with
+    """Timed rows of `to_states`, spans, lines of `_late_lines`, rows of `_returns` -> those without a leader, with
     what is known of the time around them.
 
     `began_after`: when the partition had a leader last, `since` itself if the change was logged when it came; null
@@ -211,7 +215,7 @@ def _offline_states(
     }
     last_isr = F.coalesce(F.last("isr", ignorenulls=True).over(before), F.col("isr"))
     offline = states.withColumns({**around, "last_isr": last_isr}).where("leader = -1")
-    late = first_requests.withColumn("is_late", F.lit(True))
+    late = late_lines.withColumn("is_late", F.lit(True))
     with_spans = (
         offline.withColumn("first_line", F.try_element_at("evidence", F.lit(1)))
         .join(F.broadcast(late), ["cluster", "first_line"], "left")

@@ -76,6 +76,43 @@ def test_outages_of_one_cause_are_told_once_and_deletions_last(tmp_path: Path) -
     ]
 
 
+CRASH_OF_TWO = [
+    partition(
+        0, since="10:05", until="10:05:20", duration_ms=20_000, at_least_ms=20_000, at_most_ms=20_000, began_after="10:05",
+        ended_before="10:05:20", healed_by="clean_election", cause="broker_crash", cause_broker=1, last_leader=1,
+        last_isr=[1, 2], failed_elections=0, evidence=[],
+    ),
+    partition(
+        1, since="10:05:01", at_least_ms=299_000, began_after="10:05:01", cause="broker_crash", cause_broker=1,
+        last_leader=1, last_isr=[1], failed_elections=0, evidence=[],
+    ),
+]  # fmt: skip
+"""Broker 1 crashes: pay-in-0 is led again after 20 s, pay-in-1 has no leader at the end of the logs."""
+
+
+def test_what_has_a_leader_again_is_not_told_with_what_is_still_offline(tmp_path: Path) -> None:
+    text = run(night(tmp_path / "w", {"offline_partitions": CRASH_OF_TWO}), "outages").stdout
+    assert text.splitlines()[-5:] == [
+        "",
+        "2026-11-21 10:05:01.000  STILL OFFLINE  at least 4 min 59 s, broker 1 crashed",
+        "                         pay-in-1  (no line)",
+        "2026-11-21 10:05:00.000  offline        20.0 s, broker 1 crashed; ended by a clean election",
+        "                         pay-in-0  (no line)",
+    ]
+
+
+def test_brokers_of_which_a_shutdown_is_the_cause(tmp_path: Path) -> None:
+    """Of one it says `was`, of two `were`."""
+    shut_down = {**CRASH_OF_TWO[1], "cause": "controlled_shutdown"}
+    other = {**shut_down, "partition": 2, "cause_broker": 3}
+    one, two = (
+        data(night(tmp_path / str(len(rows)), {"offline_partitions": rows}), "outages")["answer"]
+        for rows in ([shut_down], [shut_down, other])
+    )
+    assert one.startswith("1 partition had no leader when the logs end, because broker 1 was shut down: ")
+    assert two.startswith("2 partitions had no leader when the logs end, because brokers 1, 3 were shut down: ")
+
+
 NARROWED = {  # options -> partitions of the outages, how many unclean elections, where the answer says that it looked
     "": ([1, 0], 1, "from 2026-11-21 10:00:00.000 to 10:10:00.000 UTC"),
     "--until 10:05:10": ([0], 0, "from 2026-11-21 10:00:00.000 to 10:05:10.000 UTC"),
@@ -682,6 +719,15 @@ def test_what_is_open_is_critical(warehouse: Path) -> None:
     assert "[kafka-rewind why pay-in-1 --cluster c --warehouse" in rest[0]
     # without a time `why` would tell of another outage of the partition
     assert "[kafka-rewind why pay-in-0 --at 2026-11-21T10:05:00.020Z --cluster c --warehouse" in rest[2]
+
+
+def test_of_one_crash_only_what_has_no_leader_yet_is_critical(tmp_path: Path) -> None:
+    root = night(tmp_path / "w", {**HEALTHY, "offline_partitions": CRASH_OF_TWO})
+    findings = json.loads(run(root, "check", "--format", "json").stdout)["findings"]
+    assert [(one["kind"], one["count"], one["text"]) for one in findings] == [
+        ("offline", 1, "pay-in-1 has had no leader since 2026-11-21 10:05:01.000 UTC, broker 1 crashed"),
+        ("outage", 1, "pay-in-0 had no leader for 20.0 s from 2026-11-21 10:05:00.000 UTC, broker 1 crashed"),
+    ]
 
 
 def test_what_is_history_does_not_count(warehouse: Path) -> None:

@@ -10,7 +10,7 @@ from jobs.answers.first_leaders import FIRST_LEADER_TABLES, first_leader_waits, 
 from jobs.answers.listing import Listing
 from jobs.answers.narrowing import ALL, Narrowing
 from jobs.answers.opened import OpenedCluster
-from jobs.answers.words import brokers_in_words, span_text
+from jobs.answers.words import brokers_in_words, span_text, was_or_were
 from jobs.nightly.summary_facts import DELETION, Row
 from jobs.nightly.unknown_zeros import OUTAGES, cannot_be_told, missing_logs_by_fact, untold_text
 from jobs.nightly.wording import date_time, duration, outage_length, plural
@@ -25,18 +25,18 @@ TOGETHER = timedelta(seconds=5)
 
 @dataclass(frozen=True)
 class OutageGroup:
-    """Outages of one cause that began together, in the order of their begins."""
+    """Outages of one cause that began together, all of them open or none, in the order of their begins."""
 
     outages: Sequence[Row]
 
     @property
     def worst(self) -> Row:
-        """The longest of those that are still open, else of all."""
-        return longest([row for row in self.outages if is_open(row)] or self.outages)
+        """The longest."""
+        return longest(self.outages)
 
     @property
     def is_open(self) -> bool:
-        return any(map(is_open, self.outages))
+        return is_open(self.outages[0])
 
     @property
     def is_deletion(self) -> bool:
@@ -72,10 +72,11 @@ def outage_groups(outages: Iterable[Row]) -> list[OutageGroup]:
 
 
 def _cause_key(row: Row) -> tuple[object, ...]:
-    """Outages that share it may have one cause: a topic's deletion, a broker's loss, else the last leader's loss."""
+    """Outages that share it may have one cause: a topic's deletion, a broker's loss, else the last leader's loss; and
+    are all open, or all over."""
     if is_deletion(row):
-        return "deletion", row["topic"]
-    return row["cause"], row["cause_broker"], row["last_leader"] if row["cause"] is None else None
+        return is_open(row), "deletion", row["topic"]
+    return is_open(row), row["cause"], row["cause_broker"], row["last_leader"] if row["cause"] is None else None
 
 
 def longest(outages: Iterable[Row]) -> Row:
@@ -144,7 +145,8 @@ def _sentence(span: str, groups: Sequence[OutageGroup], is_unknown: bool) -> str
         f"{plural(len(still_open), 'partition')} had no leader when the logs end" if still_open else "All have ended"
     )
     if still_open and all(row["cause"] == "controlled_shutdown" for row in still_open):
-        begin += f", because {brokers_in_words(sorted({row['cause_broker'] for row in still_open}))} were shut down"
+        brokers = sorted({row["cause_broker"] for row in still_open})
+        begin += f", because {brokers_in_words(brokers)} {was_or_were(brokers)} shut down"
     total = duration(sum(row["at_least_ms"] or 0 for row in rows))
     return (
         f"{begin}: {plural(len(rows), 'outage')} of {plural(len({name_of(row) for row in rows}), 'partition')} "
@@ -163,7 +165,7 @@ def group_lines(opened: OpenedCluster, group: OutageGroup, *, all_rows: bool) ->
         else "cause unknown"
     )
     healers = list(dict.fromkeys(filter(None, (healer_text(row) for row in group.outages))))
-    healed = f"; ended by {listed(healers)}" if healers and not group.is_open else ""
+    healed = f"; ended by {listed(healers)}" if healers else ""
     count = f"{plural(len(names), 'partition')}: " if len(names) > 1 else ""
     yield f"{date_time(group.since)}  {state:<13}  {group_length(group)}, {cause}{healed}"
     yield f"{'':<25}{count}{listed(names, 8)}  ({opened.names.proof(worst)})"

@@ -712,8 +712,8 @@ def test_what_is_open_is_critical(warehouse: Path) -> None:
     first, *rest = result.stdout.splitlines()
     assert first == (
         "CRITICAL: 1 offline partition, 1 unclean election, 1 violation, 1 ended outage, 1 under-replicated partition; "
-        "first: pay-in-1 has had no leader since 2026-11-21 10:08:00.000 UTC | offline=1 unclean=1 stale=0 violated=1 "
-        "outage=1 under_replicated=1 silent=0 unknown=0"
+        "first: pay-in-1 has had no leader since 2026-11-21 10:08:00.000 UTC | offline=1 unclean=1 waiting=0 stale=0 "
+        "violated=1 outage=1 under_replicated=1 silent=0 unknown=0"
     )
     assert [line.split()[0] for line in rest] == ["CRITICAL", "CRITICAL", "WARNING", "WARNING", "WARNING"]
     assert "[kafka-rewind why pay-in-1 --cluster c --warehouse" in rest[0]
@@ -730,6 +730,39 @@ def test_of_one_crash_only_what_has_no_leader_yet_is_critical(tmp_path: Path) ->
     ]
 
 
+def test_a_new_partition_that_has_no_leader_yet_is_a_warning(tmp_path: Path) -> None:
+    """Of four whose first elections failed pay-in-2 and pay-in-3 still wait; pay-in-0 has been led since, and nobody
+    misses the one whose topic is to be deleted. In its first life pay-in-3 was led."""
+    failed = [
+        partition(number, at=at, succeeded=False, strategy="new", evidence=[])
+        for number, at in ((3, "10:09"), (2, "10:08:30"), (2, "10:08"), (0, "10:00"))
+    ]
+    failed.append({**failed[0], "topic": "gone"})
+    failed[0]["incarnation"] = 1
+    topics = [
+        row(topic="pay-in", incarnation=0, since="10:00", partitions=4),
+        row(topic="gone", incarnation=0, since="10:00", partitions=4) | {"deletion_started": moment("10:09:30")},
+    ]
+    led = state(3, 0, 1, 0, [1, 2], replicas=[1, 2], since="10:00:01", availability="FullyInSync", evidence=[])
+    states = [*HEALTHY["partition_timeline"], led]
+    changes = {**HEALTHY, "elections": failed, "topic_timeline": topics, "partition_timeline": states}
+    root = night(tmp_path / "w", changes)
+    result = run(root, "check")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("WARNING: 2 leaderless new partitions; first: pay-in-2, pay-in-3 wait for ")
+    assert "outage=0 under_replicated=0" in result.stdout
+    (finding,) = json.loads(run(root, "check", "--format", "json").stdout)["findings"]
+    text = "pay-in-2, pay-in-3 wait for their first leader: elections have failed since 2026-11-21 10:08:00.000 UTC"
+    assert (finding["kind"], finding["count"], finding["text"]) == ("waiting", 2, text)
+    assert finding["command"].startswith("kafka-rewind why pay-in-2 --cluster c ")
+    summary = run(root, "summary").stdout
+    assert summary.startswith("WARNING: 2 new partitions without their first leader\n")
+    assert (
+        "  Each of 2 partitions has a leader at the end of the logs; 2 new partitions wait for their first leader: "
+        "pay-in-2, pay-in-3.\n"
+    ) in summary
+
+
 def test_what_is_history_does_not_count(warehouse: Path) -> None:
     """Of the last minute only what is still open is left."""
     answer = json.loads(run(warehouse, "check", "--since", "-1m", "--format", "json").stdout)
@@ -740,8 +773,8 @@ def test_nothing_wrong(tmp_path: Path) -> None:
     result = run(night(tmp_path / "w", HEALTHY), "check")
     assert result.exit_code == 0
     assert result.stdout == (
-        "OK: nothing wrong in 1 cluster, logs until 2026-11-21 10:10:00.000 UTC | offline=0 unclean=0 stale=0 violated=0 "
-        "outage=0 under_replicated=0 silent=0 unknown=0\n"
+        "OK: nothing wrong in 1 cluster, logs until 2026-11-21 10:10:00.000 UTC | offline=0 unclean=0 waiting=0 stale=0 "
+        "violated=0 outage=0 under_replicated=0 silent=0 unknown=0\n"
     )
 
 

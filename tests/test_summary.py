@@ -13,14 +13,18 @@ from click.testing import CliRunner
 from jobs.cli import main
 from jobs.nightly.news import named_since
 from jobs.nightly.published_summary import READ_TABLES, summaries, summaries_in
-from jobs.nightly.summary_facts import NAMED, Named
+from jobs.nightly.summary_facts import NAMED, ClusterSummary, Named
 from jobs.nightly.summary_queries import summarize
 from jobs.nightly.summary_text import summary_text
 from jobs.read.views import open_views
 from jobs.settings import Settings
+from jobs.warehouse.tables import Warehouse
+from schemas.tables import BY_NAME
 from tests.delta_warehouse import DAY, publish
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from tests.conftest import Run
 
 STREAM = {
@@ -131,6 +135,70 @@ def test_of_late_logs_only_what_no_run_has_named_is_new(tmp_path: Path) -> None:
     assert [row["subject"] for row in facts.violations] == ["new"]
     assert (facts.new_outages, facts.outage_count, facts.new_unclean, facts.elections["unclean"]) == (1, 2, 1, 2)
     assert (facts.incident_counts, facts.new_violations) == ({"major": 2}, 1)
+
+
+LIFE = {"cluster": "c", "topic": "t", "partition": 0, "evidence": []}
+
+
+def a_night_of_waits(root: Path) -> str:
+    """t-0 waits for its first leader in its second life, t-1 since before; t-2 is led. Of t-3, which has no leader,
+    the topic's deletion goes on. Broker 1 flapped once an hour in two lives of t-0."""
+
+    def of(number: int, life: int, **values: object) -> dict[str, object]:
+        return {**LIFE, "partition": number, "incarnation": life, **values}
+
+    at = [DAY + timedelta(hours=hour) for hour in range(4)]
+    new = {"succeeded": False, "strategy": "new"}
+    elections = [
+        of(0, 1, at=at[2], **new),
+        of(1, 1, at=at[1], **new),
+        of(1, 1, at=at[3], **new),
+        of(2, 1, at=at[1], **new),
+    ]
+    states = [of(0, 0, until=at[1], leader=1), of(2, 1, leader=1), of(3, 1, leader=-1)]
+    outage = of(3, 1, since=at[2], cause="topic_deletion", failed_elections=0, at_least_ms=0)
+    churn = {"follower": 1, "flaps": 1, "shrinks": 1, "expands": 1, "churning": False}
+    return str(
+        publish(
+            root,
+            log_files=[{"cluster": "c", **STREAM}],
+            elections=[*elections, of(1, 1, at=at[1], succeeded=False, strategy="offline")],
+            partition_timeline=[{"ordinal": 0, "since": DAY, "leader_epoch": 0, **one} for one in states],
+            topic_timeline=[
+                {"cluster": "c", "topic": "t", "incarnation": life, "since": DAY, "until": until, "evidence": []}
+                for life, until in ((0, at[1]), (1, None))
+            ],
+            offline_partitions=[outage],
+            isr_churn=[of(0, life, hour=hour, **churn) for life, hour in ((1, at[2]), (0, at[1]), (0, at[0]))],
+        )
+    )
+
+
+def facts_of_waits(facts: ClusterSummary) -> list[object]:
+    waits = [(row["partition"], row["since"]) for row in facts.first_leader_waits]
+    churn = [(row["incarnation"], row["hour"]) for row in facts.churn]
+    return [waits, facts.waiting_partitions, facts.open_deletions, facts.current_partitions, churn]
+
+
+WAITS: list[object] = [
+    [(1, DAY + timedelta(hours=1)), (0, DAY + timedelta(hours=2))], 2, 1, 2,
+    [(0, DAY), (0, DAY + timedelta(hours=1)), (1, DAY + timedelta(hours=2))],
+]  # fmt: skip
+
+
+@pytest.mark.usefixtures("no_jvm")
+def test_new_partitions_that_wait_deletions_that_go_on_and_the_order_of_churn(tmp_path: Path) -> None:
+    [facts] = summaries_in(a_night_of_waits(tmp_path), Settings(), {})
+    assert facts_of_waits(facts) == WAITS
+
+
+def test_the_same_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    root = a_night_of_waits(tmp_path)
+    warehouse = Warehouse(
+        spark, root, versions={table.name: 0 for table in Path(root).iterdir() if table.name in BY_NAME}
+    )
+    [facts] = summarize(warehouse, ["detect", "timelines"])
+    assert facts_of_waits(facts) == WAITS
 
 
 def test_facts_are_equal_by_both_engines(zk: Run, kraft: Run, two_nights: Run) -> None:

@@ -368,6 +368,7 @@ def test_an_incident_that_is_open_since_before_the_last_run_is_not_new(case: str
 SHUTDOWNS = {  # open outages, those by a shutdown, of which brokers -> the end of the first sentence
     "the whole cluster": (28, 28, [0, 1, 2], " All of them lost their leaders because brokers 0, 1, 2 were shut down."),
     "some": (28, 3, [1], " 3 of them lost their leaders because broker 1 was shut down."),
+    "one of several": (28, 1, [1], " 1 of them lost its leader because broker 1 was shut down."),
     "one": (1, 1, [1], " It lost its leader because broker 1 was shut down."),
     "none": (28, 0, [], ""),
 }
@@ -381,9 +382,55 @@ def test_partitions_of_brokers_that_were_shut_down(case: str) -> None:
     assert first.endswith(f"2 partitions under-replicated.{end}")
 
 
+LEADERS: dict[str, tuple[dict[str, Any], str]] = {  # what differs from three partitions that are led -> the sentence
+    "all are led": ({}, "Each of 3 partitions has a leader at the end of the logs."),
+    "one waits for its topic's deletion": (
+        {"open_deletions": 1},
+        "2 of 3 partitions have a leader at the end of the logs; 1 waits for its topic's deletion.",
+    ),
+    "two do": (
+        {"open_deletions": 2, "under_replicated": 1},
+        "1 of 3 partitions has a leader at the end of the logs; 2 wait for their topic's deletion; 1 partition "
+        "under-replicated.",
+    ),
+    "new ones were never led": (
+        {"first_leader_waits": [{"topic": "t", "partition": n} for n in range(5)], "waiting_partitions": 7},
+        "Each of 3 partitions has a leader at the end of the logs; 7 new partitions wait for their first leader: t-0, "
+        "t-1, t-2, t-3, t-4 and 2 more.",
+    ),
+    "there is no other than a new one": (
+        {"current_partitions": 0, "first_leader_waits": [{"topic": "t", "partition": 0}], "waiting_partitions": 1},
+        "No state of a partition is in the logs; 1 new partition waits for its first leader: t-0.",
+    ),
+    "one is offline, another one waits": (
+        {"outages": [{**OUTAGE, "cause": None, "healed_by": None}], "open_outages": 1, "open_deletions": 1},
+        "1 partition of 3 has no leader at the end of the logs: t-0; 1 waits for its topic's deletion.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LEADERS)
+def test_who_has_a_leader_at_the_end_of_the_logs(case: str) -> None:
+    fields, sentence = LEADERS[case]
+    summary = ClusterSummary("pay", **{"streams": [STREAM], "current_partitions": 3, **fields})
+    assert summary_text([summary], "/w").splitlines()[3] == f"  {sentence}"
+
+
+def test_deletions_are_no_outages_and_yet_without_a_leader() -> None:
+    summary = ClusterSummary("pay", streams=[STREAM], deletion_outages=1)
+    text = summary_text([summary], "/w")
+    assert (
+        "\n  outages      no partition was without a leader, deletions apart\n  deletions    1 partition waited" in text
+    )
+
+
 STATUSES: dict[str, tuple[dict[str, Any], str]] = {  # what differs from a cluster with nothing wrong -> the first line
     "nothing": ({}, "OK: nothing is wrong in 1 cluster"),
     "an open outage": ({"open_outages": 2, "new_outages": 2}, "CRITICAL: 2 partitions without a leader"),
+    "a new partition that was never led": (
+        {"waiting_partitions": 1},
+        "WARNING: 1 new partition without its first leader",
+    ),
     "one that ended": ({"new_outages": 1}, "WARNING: 1 ended outage"),
     "an unclean election": ({"new_unclean": 1}, "CRITICAL: 1 unclean election"),
     "a stuck reassignment": ({"reassignments": {"stuck": 1, "completed": 4}}, "WARNING: 1 stuck reassignment"),

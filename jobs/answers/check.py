@@ -14,9 +14,9 @@ from jobs.answers.outages import OutageGroup, group_length, outage_groups
 from jobs.describe.describe import moment_of
 from jobs.nightly.published_summary import LED_AT_END, READ_TABLES, summaries
 from jobs.nightly.status import CRITICAL, OK, UNKNOWN, WARNING, WORDS, open_questions
-from jobs.nightly.summary_facts import ClusterSummary
+from jobs.nightly.summary_facts import ClusterSummary, Row
 from jobs.nightly.wording import date_time, duration, plural
-from jobs.nightly.words import cause_text, listed, lost_text, name_of
+from jobs.nightly.words import cause_text, first_of, listed, lost_text, name_of
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
 from jobs.read.views import REGISTERED_BROKERS, open_views
@@ -42,7 +42,7 @@ class CheckFinding:
     severity: int
     cluster: str
     kind: str
-    """`offline`, `unclean`, `violated`, `outage`, `under_replicated`, `silent`, `stale`, `unknown`."""
+    """`offline`, `unclean`, `waiting`, `violated`, `outage`, `under_replicated`, `silent`, `stale`, `unknown`."""
     text: str
     look: str = ""
     """The command that tells more."""
@@ -98,6 +98,7 @@ def as_text(findings: Sequence[CheckFinding], severity: int, clusters: int, last
 COUNTED = {
     "offline": "offline partition",
     "unclean": "unclean election",
+    "waiting": "leaderless new partition",
     "stale": "stale cluster",
     "violated": "violation",
     "outage": "ended outage",
@@ -145,6 +146,8 @@ def _findings(
     outages = rows(views, f"FROM offline_partitions WHERE {own} AND coalesce(ended_before >= {since}, true)")
     for group in outage_groups(outages):
         yield from _outages(group, cluster, where)
+    if waits := summary.first_leader_waits:
+        yield _waiting(waits, summary.waiting_partitions, cluster, where)
     for row in rows(views, f'FROM elections WHERE unclean AND {lately} ORDER BY "at", topic, partition'):
         election = f"unclean election of broker {row['leader']} at {date_time(row['at'])} UTC"
         text = f"{name_of(row)}: {election}, {lost_text(row)}"
@@ -187,6 +190,16 @@ def _outages(group: OutageGroup, cluster: str, where: str) -> Iterator[CheckFind
     elif not group.is_deletion:
         text = f"{listed(names)} had no leader for {group_length(group)} from {date_time(group.since)} UTC{because}"
         yield CheckFinding(WARNING, cluster, "outage", text, look, len(group.outages))
+
+
+def _waiting(waits: Sequence[Row], count: int, cluster: str, where: str) -> CheckFinding:
+    """New partitions that have no leader yet; `waits` names some of them, those that have waited longest first."""
+    first = waits[0]
+    names = first_of([*map(name_of, waits)], count)
+    verb = "waits for its first leader" if count == 1 else "wait for their first leader"
+    text = f"{names} {verb}: elections have failed since {date_time(first['since'])} UTC"
+    look = f"kafka-rewind why {shlex.quote(name_of(first))}{where}"
+    return CheckFinding(WARNING, cluster, "waiting", text, look, count)
 
 
 def _silences(

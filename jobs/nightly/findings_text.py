@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jobs.nightly.summary_facts import MOST, ClusterSummary, Row
 from jobs.nightly.unknown_zeros import INCIDENTS, ISR_CHANGES, OUTAGES, REASSIGNMENTS, UNCLEAN, untold_text
 from jobs.nightly.wording import Names, duration, ids, labelled, outage_length, plural
-from jobs.nightly.words import cause_text, healer_text, listed, lost_text, name_of, single_point_text
+from jobs.nightly.words import cause_text, first_of, healer_text, listed, lost_text, name_of, single_point_text
 from schemas.incidents import SEVERITIES
 
 
@@ -19,21 +19,38 @@ def first_sentences(summary: ClusterSummary, names: Names) -> list[str]:
 
 def _leaders_now(summary: ClusterSummary) -> str:
     """Which partitions have no leader at the end of the logs."""
-    under = f"{plural(summary.under_replicated, 'partition')} under-replicated"
-    besides = f"; {under}" if summary.under_replicated else ""
+    besides = _besides(summary)
     without = [row for row in summary.outages if row["ended_before"] is None]
     if without:
         verb = "has" if summary.open_outages == 1 else "have"
-        more = f" and {summary.open_outages - len(without):,} more" if summary.open_outages > len(without) else ""
-        which = f"{', '.join(map(name_of, without))}{more}"
+        which = first_of([*map(name_of, without)], summary.open_outages)
         partitions = plural(summary.open_outages, "partition")
         have = f"{verb} no leader at the end of the logs"
         return f"{partitions} of {summary.current_partitions:,} {have}: {which}{besides}.{_why_shut_down(summary)}"
     if OUTAGES in summary.cannot_be_told:
         return f"Whether partitions are without a leader {summary.cannot_be_told[OUTAGES]}{besides}."
     if not summary.current_partitions:
-        return "No state of a partition is in the logs."
+        return f"No state of a partition is in the logs{besides}."
+    if summary.open_deletions:
+        led = summary.current_partitions - summary.open_deletions
+        have = "has" if led == 1 else "have"
+        partitions = plural(summary.current_partitions, "partition")
+        return f"{led:,} of {partitions} {have} a leader at the end of the logs{besides}."
     return f"Each of {plural(summary.current_partitions, 'partition')} has a leader at the end of the logs{besides}."
+
+
+def _besides(summary: ClusterSummary) -> str:
+    """Which partitions have no leader and are no outage, and which have one and too few replicas in sync."""
+    parts = []
+    if count := summary.open_deletions:
+        parts.append(f"{count:,} {'waits for its topic' if count == 1 else 'wait for their topic'}'s deletion")
+    if count := summary.waiting_partitions:
+        waits = "waits for its first leader" if count == 1 else "wait for their first leader"
+        names = [*map(name_of, summary.first_leader_waits)]
+        parts.append(f"{plural(count, 'new partition')} {waits}: {first_of(names, count)}")
+    if summary.under_replicated:
+        parts.append(f"{plural(summary.under_replicated, 'partition')} under-replicated")
+    return "".join(f"; {part}" for part in parts)
 
 
 def _why_shut_down(summary: ClusterSummary) -> str:
@@ -44,6 +61,8 @@ def _why_shut_down(summary: ClusterSummary) -> str:
     because = f"because {brokers} {ids(summary.shut_down)} {were} shut down."
     if summary.open_outages == 1:
         return f" It lost its leader {because}"
+    if summary.open_by_shutdown == 1:
+        return f" 1 of them lost its leader {because}"
     which = "All" if summary.open_by_shutdown == summary.open_outages else f"{summary.open_by_shutdown:,}"
     return f" {which} of them lost their leaders {because}"
 
@@ -202,8 +221,9 @@ def _outages_text(summary: ClusterSummary) -> str:
             return f"{untold_text(OUTAGES, summary.open_outages)} {reason}"
         if summary.known_until:
             return f"{'no others' if summary.open_outages else 'none'} since the last run{besides}"
+        apart = ", deletions apart" if summary.deletion_outages else ""
         gaps = " while logs are there (see missing)" if summary.missing_logs else ""
-        return f"no {'other ' if summary.open_outages else ''}partition was without a leader{gaps}"
+        return f"no {'other ' if summary.open_outages else ''}partition was without a leader{apart}{gaps}"
     rest = f"; others {reason}" if reason else ""
     listed = "the longest first" if ended <= MOST else f"the {MOST} longest"
     return f"{ended:,} that ended{besides}{rest}, {listed}:"

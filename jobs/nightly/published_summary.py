@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jobs.nightly.summary_facts import (
+    CHURN_ORDER,
     INCIDENT_ORDER,
     IS_ALONE,
     IS_DELETION,
@@ -20,6 +21,7 @@ from jobs.nightly.summary_facts import (
     NOTHING_NAMED,
     STREAM_COLUMNS,
     UNCLEAN_ORDER,
+    WAIT_ORDER,
     ClusterSummary,
     Named,
     Row,
@@ -123,8 +125,17 @@ QUERIES: Mapping[str, str] = {
             list_sort(list(DISTINCT cause_broker) FILTER (
                 NOT is_deletion AND ended_before IS NULL AND cause = 'controlled_shutdown' AND cause_broker IS NOT NULL
             )) AS shutdown_brokers,
-            count_if(NOT is_deletion AND is_new) AS new_total, count_if(is_deletion AND is_new) AS deletion_total
+            count_if(NOT is_deletion AND is_new) AS new_total, count_if(is_deletion AND is_new) AS deletion_total,
+            count_if(is_deletion AND ended_before IS NULL) AS deleting_total
         FROM outages GROUP BY cluster""",
+    "first_leader_waits": f"""
+        WITH waits AS (
+            SELECT cluster, topic, partition, incarnation, min("at") AS since FROM elections
+            ANTI JOIN partition_timeline USING (cluster, topic, partition, incarnation)
+            ANTI JOIN (FROM topic_timeline WHERE coalesce(deletion_started, until) IS NOT NULL)
+                USING (cluster, topic, incarnation)
+            WHERE strategy = 'new' AND NOT succeeded GROUP BY ALL
+        ) {_first("waits", WAIT_ORDER)}""",
     "incidents": f"""
         WITH news AS (
             SELECT *, until IS NULL AND (coalesce(since <= {KNOWN_UNTIL}, false) OR {IS_NAMED}) AS is_older
@@ -132,7 +143,7 @@ QUERIES: Mapping[str, str] = {
         ) FROM ({_first(INCIDENTS, WORST_INCIDENTS)}) UNION ALL BY NAME
         SELECT cluster, severity, count(*) AS total, count_if(is_older) AS older_total FROM news GROUP BY ALL""",
     "isr_churn": f"""
-        SELECT * FROM ({_first("isr_churn", "flaps DESC, shrinks DESC, topic, partition, follower", 3)})
+        SELECT * FROM ({_first("isr_churn", CHURN_ORDER, 3)})
         JOIN (SELECT cluster, sum(churning::INTEGER) AS churning_total, sum(shrinks + expands) AS changes
             FROM isr_churn GROUP BY cluster) USING (cluster)""",
     "reassignments": "SELECT cluster, state, count(*) AS total FROM reassignments GROUP BY ALL",
@@ -155,7 +166,7 @@ QUERIES: Mapping[str, str] = {
     "registered_brokers": REGISTERED_BROKERS,
 }  # fmt: skip
 """By table, or by what is asked of several, what is read."""
-READ_TABLES = (*QUERIES, "broker_timeline")
+READ_TABLES = (*QUERIES, "broker_timeline", "topic_timeline")
 """Tables that the queries read."""
 PRINTED_RELEASES = """
     SELECT DISTINCT cluster, fields['kafka_version'] AS release FROM events

@@ -27,10 +27,12 @@ def status_of(summary: ClusterSummary) -> Status:
     that is wrong still, or that the logs cannot tell."""
     ended = (summary.new_outages or 0) - summary.open_outages
     stuck = (summary.reassignments or {}).get("stuck", 0)
+    waiting_words = ("new partition without its first leader", "new partitions without their first leader")
     open_words = ("partition without a leader", "partitions without a leader")
     reasons = [
         (CRITICAL, summary.open_outages, open_words),
         (CRITICAL, summary.new_unclean, ("unclean election", "unclean elections")),
+        (WARNING, summary.waiting_partitions, waiting_words),
         (WARNING, ended, ("ended outage", "ended outages")),
         (WARNING, summary.new_violations, ("violation of Kafka's rules", "violations of Kafka's rules")),
         (WARNING, summary.under_replicated, ("under-replicated partition", "under-replicated partitions")),

@@ -24,6 +24,10 @@ IS_ALONE = "{size}(isr) = 1 AND {size}(replicas) >= 1"
 """Of PARTITION_TIMELINE, in SQL: only the leader is in sync, if there is one. `size` is the engine's function."""
 UNCLEAN_ORDER = "coalesce(lost_records_min, 0) DESC, coalesce(leader = last_leader, false), {at}, topic, partition"
 """Of unclean elections, in SQL: those that surely lost most records first, those of the last leader itself last."""
+CHURN_ORDER = "flaps DESC, shrinks DESC, topic, partition, incarnation, follower, hour"
+"""Of ISR_CHURN, in SQL: the follower that flapped most first."""
+WAIT_ORDER = "since, topic, partition, incarnation"
+"""Of new partitions that wait for their first leader, in SQL."""
 INCIDENT_ORDER = "{rank}, coalesce(leaderless_partition_minutes, 0) DESC, since, incident_id"
 """Of INCIDENTS, in SQL: the worst first, `rank` is how the engine ranks severities; then those that cost most time."""
 DELETION = "topic_deletion"
@@ -102,6 +106,13 @@ class ClusterSummary:
     open_by_shutdown: int = 0
     """Those of them whose leader was shut down, and `shut_down` the brokers."""
     shut_down: list[int] = field(default_factory=list)
+    open_deletions: int = 0
+    """Partitions that wait for their topic's deletion without a leader, at the end of the logs."""
+    first_leader_waits: list[Row] = field(default_factory=list)
+    """Of new partitions whose elections failed, and which have no state at the end of the logs, those that have waited
+    longest: `topic`, `partition`, and when the first of its elections failed, `since`."""
+    waiting_partitions: int = 0
+    """How many they are."""
     new_outages: int = 0
     """Those that are open or ended after `known_until`."""
     deletion_outages: int = 0
@@ -136,8 +147,9 @@ FACTS_OF_STEP: Mapping[str, tuple[str, ...]] = {
     "detect": (
         "elections", "incidents", "incident_counts", "older_incidents", "unclean_elections", "new_unclean",
         "new_led_on", "lost_records", "lost_to_others", "outages", "outage_count", "open_outages", "open_by_shutdown",
-        "shut_down", "new_outages", "deletion_outages", "churn", "churning_followers", "isr_changes", "reassignments",
-        "cannot_be_told", "current_partitions", "under_replicated", "single_points",
+        "shut_down", "open_deletions", "first_leader_waits", "waiting_partitions", "new_outages", "deletion_outages",
+        "churn", "churning_followers", "isr_changes", "reassignments", "cannot_be_told", "current_partitions",
+        "under_replicated", "single_points",
     ),
     "replay": ("verdicts", "violations", "new_violations"),
 }  # fmt: skip
@@ -196,6 +208,8 @@ def _summary(
         older_incidents={row["severity"]: row["older_total"] for row in rows["incidents"] if row["older_total"]},
         unclean_elections=_in_order(rows["elections"]),
         outages=sorted(_in_order(rows["offline_partitions"]), key=lambda row: row["ended_before"] is not None),
+        first_leader_waits=_in_order(rows["first_leader_waits"]),
+        waiting_partitions=sum(r["total"] for r in rows["first_leader_waits"] if r["nth"] == 1),
         churn=_in_order(rows["isr_churn"]),
         reassignments={r["state"]: r["total"] for r in rows["reassignments"]},
         verdicts=_by_kind(r for r in rows["verdicts"] if r["nth"] is None),
@@ -223,11 +237,7 @@ def _summary(
         summary.states, summary.partitions, summary.topics = row["states"], row["partitions"], row["topics"]
         summary.inferred_states, summary.missing_states = row["inferred"] or 0, row["missing"] or 0
         summary.current_partitions = row["current"] or 0
-    for row in rows["offline_partitions"]:
-        if row["nth"] is None:
-            summary.outage_count, summary.open_outages = row["total"] or 0, row["open_total"] or 0
-            summary.new_outages, summary.deletion_outages = row["new_total"] or 0, row["deletion_total"] or 0
-            summary.open_by_shutdown, summary.shut_down = row["shutdown_total"] or 0, row["shutdown_brokers"] or []
+    _count_outages(summary, [row for row in rows["offline_partitions"] if row["nth"] is None])
     for row in summary.churn[:1]:
         summary.churning_followers, summary.isr_changes = int(row["churning_total"] or 0), int(row["changes"] or 0)
     unjudged = sum(r["total"] for r in counts if r["succeeded"] and r["unclean"] is None)
@@ -250,6 +260,15 @@ def _count_elections(summary: ClusterSummary, counts: Sequence[Row]) -> None:
     summary.lost_records = least, None if unbounded else most
     # of those that led on the least is 0, and the most is unknown
     summary.lost_to_others = least, None if unbounded > summary.new_led_on else most
+
+
+def _count_outages(summary: ClusterSummary, counts: Sequence[Row]) -> None:
+    """The numbers of times without a leader, of at most one row."""
+    for row in counts:
+        summary.outage_count, summary.open_outages = row["total"] or 0, row["open_total"] or 0
+        summary.new_outages, summary.deletion_outages = row["new_total"] or 0, row["deletion_total"] or 0
+        summary.open_deletions = row["deleting_total"] or 0
+        summary.open_by_shutdown, summary.shut_down = row["shutdown_total"] or 0, row["shutdown_brokers"] or []
 
 
 def _mark_unknown_zeros(summary: ClusterSummary, kinds: Collection[str], unjudged_elections: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from jobs.nightly.summary_facts import (
+    CHURN_ORDER,
     INCIDENT_ORDER,
     IS_ALONE,
     IS_DELETION,
@@ -21,6 +22,7 @@ from jobs.nightly.summary_facts import (
     NOTHING_NAMED,
     STREAM_COLUMNS,
     UNCLEAN_ORDER,
+    WAIT_ORDER,
     ClusterSummary,
     Named,
     Row,
@@ -47,22 +49,15 @@ def summarize(
 ) -> list[ClusterSummary]:
     """The facts of every cluster in the published tables that some steps write, a bounded number of rows of each."""
     tables = [name for name, (writers, _) in _QUERIES.items() if {*writers} & {*steps}]
-    tables += ["leaders_at_end"] if "detect" in steps else []
-    tables += ["printed_releases"] if "ingest" in steps else []
-    tables += ["registered_brokers"] if "timelines" in steps else []
+    tables += [name for name, (step, _, _) in _OF_SEVERAL.items() if step in steps]
     known = F.lit(None).cast("timestamp_ntz")
     for cluster, until in sorted(known_until.items()):
         known = F.when(F.col("cluster") == cluster, F.lit(until).cast("timestamp_ntz")).otherwise(known)
 
     def collect(name: str) -> list[Row]:
-        if name == "leaders_at_end":
-            pair = _leaders_at_end(warehouse.read("partition_timeline"), warehouse.read("offline_partitions"))
-            return [row.asDict() for row in pair.collect()]
-        if name == "printed_releases":
-            return [row.asDict() for row in _printed_releases(warehouse.read("events")).collect()]
-        if name == "registered_brokers":
-            brokers = _registered_brokers(warehouse.read("broker_timeline"), warehouse.read("partition_timeline"))
-            return [row.asDict() for row in brokers.collect()]
+        if name in _OF_SEVERAL:
+            _, read, query = _OF_SEVERAL[name]
+            return [row.asDict() for row in query(*map(warehouse.read, read)).collect()]
         rows = warehouse.read(name)
         rows = with_named(rows.withColumn("known_until", known), name, named) if name in NAMED else rows
         return [row.asDict(recursive=True) for row in _QUERIES[name][1](rows).drop(*_OF_NEWS).collect()]
@@ -146,6 +141,17 @@ def _leaders_at_end(partition_timeline: DataFrame, offline_partitions: DataFrame
     )
 
 
+def _first_leader_waits(elections: DataFrame, partition_timeline: DataFrame, topic_timeline: DataFrame) -> DataFrame:
+    """New partitions that have no state at the end, though elections for a first leader failed, and are not to be
+    deleted."""
+    topic = ["cluster", "topic", "incarnation"]
+    failed = elections.where("strategy = 'new' AND NOT succeeded")
+    waiting = failed.join(partition_timeline, [*topic, "partition"], "left_anti")
+    deleted = topic_timeline.where("coalesce(deletion_started, until) IS NOT NULL")
+    waits = waiting.join(deleted, topic, "left_anti").groupBy(*topic, "partition").agg(F.min("at").alias("since"))
+    return _first(waits, WAIT_ORDER)
+
+
 def _printed_releases(events: DataFrame) -> DataFrame:
     """What nodes printed as they started."""
     release = F.col("fields")["kafka_version"].alias("release")
@@ -218,6 +224,7 @@ def _outages(offline_partitions: DataFrame) -> DataFrame:
         F.array_sort(F.collect_set(F.when(is_shutdown, F.col("cause_broker")))).alias("shutdown_brokers"),
         _sum(is_counted & F.col("is_new")).alias("new_total"),
         _sum(~is_counted & F.col("is_new")).alias("deletion_total"),
+        _sum(~is_counted & F.col("ended_before").isNull()).alias("deleting_total"),
     )
     order = "at_least_ms DESC NULLS LAST, since, topic, partition"
     first = _first(rows.where("is_new AND NOT is_deletion"), order, by="cluster, ended_before IS NULL")
@@ -240,7 +247,7 @@ def _churn(isr_churn: DataFrame) -> DataFrame:
     totals = isr_churn.groupBy("cluster").agg(
         _sum(F.col("churning")).alias("churning_total"), F.sum(F.col("shrinks") + F.col("expands")).alias("changes")
     )
-    return _first(isr_churn, "flaps DESC, shrinks DESC, topic, partition, follower", 3).join(totals, "cluster")
+    return _first(isr_churn, CHURN_ORDER, 3).join(totals, "cluster")
 
 
 def _reassignments(reassignments: DataFrame) -> DataFrame:
@@ -286,6 +293,13 @@ _QUERIES: Mapping[str, tuple[Sequence[str], Callable[[DataFrame], DataFrame]]] =
     "log_coverage": (("ingest",), _coverage),
 }
 """By table the steps whose summary reads it, and what it reads."""
+_OF_SEVERAL: Mapping[str, tuple[str, Sequence[str], Callable[..., DataFrame]]] = {
+    "leaders_at_end": ("detect", ("partition_timeline", "offline_partitions"), _leaders_at_end),
+    "first_leader_waits": ("detect", ("elections", "partition_timeline", "topic_timeline"), _first_leader_waits),
+    "printed_releases": ("ingest", ("events",), _printed_releases),
+    "registered_brokers": ("timelines", ("broker_timeline", "partition_timeline"), _registered_brokers),
+}
+"""By what is asked of several tables, or of one once more, the step whose summary tells it, the tables, the query."""
 
 
 def frequent_rejects(warehouse: Warehouse, clusters: Sequence[str]) -> list[Row]:

@@ -81,6 +81,11 @@ def listed(values: Iterable[Any], most: int = 5) -> str:
     return f"{', '.join(texts[:most])} and {rest:,} more" if rest > 0 else ", ".join(texts)
 
 
+def first_of(names: Sequence[str], count: int) -> str:
+    """`a-0, a-1 and 12 more`: the first names of so many."""
+    return ", ".join(names) + (f" and {count - len(names):,} more" if count > len(names) else "")
+
+
 def name_of(row: Row) -> str:
     """`orders-3`"""
     return f"{row['topic']}-{row['partition']}"
@@ -89,7 +94,6 @@ def name_of(row: Row) -> str:
 def single_point_text(broker: int, count: int, names: Sequence[str]) -> str:
     """`14 partitions live on broker 3 alone, their other replicas are not in sync: a-0, a-1 and 12 more`."""
     live, other = ("partition lives", "its") if count == 1 else ("partitions live", "their")
-    more = f" and {count - len(names):,} more" if count > len(names) else ""
     return (
-        f"{count:,} {live} on broker {broker} alone, {other} other replicas are not in sync: {', '.join(names)}{more}"
+        f"{count:,} {live} on broker {broker} alone, {other} other replicas are not in sync: {first_of(names, count)}"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -601,8 +602,8 @@ def test_a_plan_over_a_reassignment_of_which_the_logs_do_not_tell_what_it_adds(t
     assert "a reassignment was pending, and no line has what it added and removed" in answer["cannot_be_told"][0]
 
 
-def kraft_night(root: Path, elr: list[int] | None) -> Path:
-    """4.1: pay-in-0 has lost its leader, and 2 is eligible. Broker 1 is fenced, broker 9 was unregistered, 5 came."""
+def kraft_night(root: Path, elr: list[int] | None, leader: int = -1, isr: Sequence[int] = ()) -> Path:
+    """4.1: pay-in-0 has lost its leader, if no other is given, and `elr` are eligible. Broker 1 is fenced, broker 9 was unregistered, 5 came."""
     lines = [("kraft_broker_registered", 5), ("kraft_broker_registered", 9), ("kraft_broker_unregistered", 9)]
     events = [
         row(file_id=CONTROLLER, line=line, byte_offset=line, node_id=3, at=f"10:00:0{line}", level="INFO",
@@ -610,7 +611,7 @@ def kraft_night(root: Path, elr: list[int] | None) -> Path:
             fields=[])
         for line, (kind, broker) in enumerate(lines)
     ]  # fmt: skip
-    lost = state(0, 0, -1, 4, [], replicas=[1, 3, 2], since="10:00:01", elr=elr, last_known_elr=[], evidence=[])
+    lost = state(0, 0, leader, 4, [*isr], replicas=[1, 3, 2], since="10:00:01", elr=elr, last_known_elr=[], evidence=[])
     files = [{**one, "kafka_versions": "4.1.0.."} for one in tables()["log_files"]]
     left = [
         *tables()["broker_timeline"],
@@ -628,6 +629,33 @@ def kraft_night(root: Path, elr: list[int] | None) -> Path:
 def test_an_eligible_leader_replica_is_elected(tmp_path: Path) -> None:
     answer = data(kraft_night(tmp_path / "w", [2]), "elect", "unclean", "--at", "10:07")
     assert [(one["leader"], one["isr"], one["error"]) for one in answer["partitions"]] == [(2, [2], "NONE")]
+
+
+WITH_ELIGIBLE: dict[str, tuple[list[int] | None, str, list[str], dict[str, list[str]], list[str]]] = {
+    # the ELR, brokers that are lost -> partitions without a leader, new leaders, what is unknown
+    "one is eligible": ([2], "3", [], {"2": ["pay-in-0"]}, []),
+    "it is lost, too": ([2], "2,3", ["pay-in-0"], {}, []),
+    "nobody is": ([], "3", ["pay-in-0"], {}, []),
+    "no line tells": (None, "3", [], {}, ["pay-in-0"]),
+    "no line tells, and nobody else is left": (None, "2,3", ["pay-in-0"], {}, []),
+}
+
+
+@pytest.mark.parametrize("case", WITH_ELIGIBLE)
+def test_who_is_eligible_takes_over_from_the_last_one_in_sync(case: str, tmp_path: Path) -> None:
+    """KRaft 4.1: 3 alone is in sync of 1, 3, 2, and broker 1 is gone."""
+    elr, lost, offline, moved, unknown = WITH_ELIGIBLE[case]
+    answer = data(
+        kraft_night(tmp_path / "w", elr, leader=3, isr=[3]), "what-if", "--lose-broker", lost, "--at", "10:07"
+    )
+    assert (answer["offline"], answer["new_leaders"], answer["unknown"]) == (offline, moved, unknown)
+    why = "What would become of pay-in-0: leader, ISR (if too few are in sync, the ELR) or assignment is in no line."
+    assert (why in answer["cannot_be_told"]) == bool(unknown)
+
+
+def test_what_an_eligible_replica_would_take_over_lives_on_no_broker_alone(tmp_path: Path) -> None:
+    answer = data(kraft_night(tmp_path / "w", [2], leader=3, isr=[3]), "what-if", "--at", "10:07")["answer"]
+    assert answer == "At 2026-11-21 10:07:00.000 UTC no partition lived on one broker alone."
 
 
 def test_who_is_elected_is_unknown_where_no_line_has_the_eligible_leader_replicas(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def controller_of(snapshot: Snapshot) -> Controller:
     state = snapshot.state
     gone = {broker.broker for broker in state.brokers if broker.state == "gone"}
     named = {broker.broker for broker in state.brokers}
-    named |= {b for topic in state.topics for p in topic.partitions for b in p.replicas or ()}
+    named |= {b for topic in state.topics for p in topic.partitions for b in (*(p.replicas or ()), *(p.isr or ()))}
     leaving = {broker.broker for broker in state.brokers if broker.state == "shutting_down"}
     registered = named | {broker for broker, is_registered in state.registrations.items() if is_registered}
     registered -= {broker for broker in gone if not state.registrations.get(broker, True)}

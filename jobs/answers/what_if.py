@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
+from jobs.answers.admin import controller_of
 from jobs.answers.listing import Listing, in_columns
 from jobs.answers.words import brokers_in_words, was_or_were
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import listed
+from schemas.kafka_values import NO_LEADER
 from udfs.describe.kafka_topics import DescribedPartition, DescribedTopic
 from udfs.describe.snapshot import Snapshot, iso
 from udfs.errors import BadInput
-from udfs.kafka.elections import Choice, elect_offline
+from udfs.kafka.admin_requests import Controller, Partition, lose
 
 ALIVE = ("alive", "shutting_down")
 
@@ -31,7 +33,7 @@ class Losses:
     moved: dict[int, list[str]] = field(default_factory=dict)
     """By broker the partitions that it would take over."""
     unknown: list[str] = field(default_factory=list)
-    """Their leader, ISR or assignment is in no line."""
+    """Their leader, ISR or assignment is in no line, or whether others are eligible to lead."""
     untouched: int = 0
 
 
@@ -44,15 +46,15 @@ def losses_of(snapshot: Snapshot, lost: Collection[int]) -> Losses:
     """What becomes of each partition if brokers are lost at once. Unclean elections do not count."""
     losses = Losses()
     state = snapshot.state
-    gone = gone_brokers(snapshot)
+    gone, controller = gone_brokers(snapshot), controller_of(snapshot)
     for topic in state.topics:
         for partition in topic.partitions:
-            _judge(snapshot, topic, partition, {*lost}, gone, losses)
+            _judge(controller, topic, partition, {*lost}, gone, losses)
     return losses
 
 
 def _judge(
-    snapshot: Snapshot,
+    controller: Controller,
     topic: DescribedTopic,
     partition: DescribedPartition,
     lost: set[int],
@@ -71,24 +73,37 @@ def _judge(
         losses.untouched += 1
         return
     left = [broker for broker in partition.isr if broker not in lost]
+    elr, minimum = partition.elr or (), topic.min_insync_replicas
     # of replicas that no line names only those in sync can be elected, in an order that matters if several are left
-    replicas = partition.isr if partition.replicas is None else partition.replicas
+    replicas = (*partition.isr, *elr) if partition.replicas is None else partition.replicas
     if partition.leader in lost:
         if partition.replicas is None and len({*left} - gone) > 1:
             losses.unknown.append(name)
             return
-        online = {*replicas} - lost - gone
-        choice = elect_offline(snapshot.state.tool.release, replicas, partition.isr, online, False)
-        if not isinstance(choice, Choice) or choice.unclean:
-            losses.offline.append(name)
+        whole = Partition(
+            topic.name, partition.partition, replicas, partition.isr, partition.leader, 0, partition.adding,
+            partition.removing, elr, min_isr=minimum or 1,
+        )  # fmt: skip
+        leader, isr = lose(controller, whole, lost)
+        if leader == NO_LEADER:
+            others = {*replicas} - {*partition.isr} - lost - gone
+            is_unknown = others and _lacks_eligible(controller, partition, minimum)
+            (losses.unknown if is_unknown else losses.offline).append(name)
             return
-        losses.moved.setdefault(choice.leader, []).append(name)
-        left = list(choice.isr)
-    minimum = topic.min_insync_replicas
+        losses.moved.setdefault(leader, []).append(name)
+        left = list(isr)
     if minimum is not None and len(left) < minimum:
         losses.under_min_isr.append(name)
     elif len(left) == 1 and len(replicas) > 1:
         losses.last_replica.append(name)
+
+
+def _lacks_eligible(controller: Controller, partition: DescribedPartition, minimum: int | None) -> bool:
+    """Whether replicas may be eligible to lead of which no line tells: with enough of them in sync there are none."""
+    if not controller.elr_enabled or partition.elr is not None:
+        return False
+    in_sync, replicas = len(partition.isr or ()), partition.replicas
+    return minimum is None or in_sync < (minimum if replicas is None else min(minimum, len(replicas)))
 
 
 def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
@@ -175,7 +190,8 @@ def _lines(losses: Losses) -> list[str]:
 def _unknown(snapshot: Snapshot, losses: Losses) -> list[str]:
     unknown = list(snapshot.notes)
     if losses.unknown:
-        unknown.append(f"What would become of {listed(losses.unknown)}: leader, ISR or assignment is in no line.")
+        elr = " (if too few are in sync, the ELR)" if controller_of(snapshot).elr_enabled else ""
+        unknown.append(f"What would become of {listed(losses.unknown)}: leader, ISR{elr} or assignment is in no line.")
     topics = snapshot.state.topics
     if any(topic.min_insync_replicas is None for topic in topics):
         names = listed((topic.name for topic in topics if topic.min_insync_replicas is None), 3)

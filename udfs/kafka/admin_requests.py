@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from udfs.kafka.elections import Choice, ElectionAnswer, elect_preferred, zk_elect_request
+from schemas.kafka_values import NO_LEADER
+from udfs.kafka.elections import Choice, ElectionAnswer, elect_offline, elect_preferred, zk_elect_request
 from udfs.kafka.kraft_elections import acceptable_brokers, kraft_elect_request, partition_change
 from udfs.kafka.kraft_partition import ControllerConfig, PartitionRegistration, RequestedChange, apply_change
 from udfs.kafka.placement import place_rack_unaware
@@ -96,6 +97,26 @@ def elect(controller: Controller, partition: Partition, election_type: str) -> E
         controller.release, election_type, assigned=partition.replicas, leader=partition.leader, isr=partition.isr,
         alive=controller.alive, shutting_down=controller.shutting_down,
     )  # fmt: skip
+
+
+def lose(controller: Controller, partition: Partition, lost: Collection[int]) -> tuple[int, tuple[int, ...]]:
+    """Who leads a partition once brokers are lost at once, its leader among them, and who is in sync; -1: nobody leads.
+    No election is unclean.
+
+    KRaft takes them out of the ISR, and elects of the rest; if there is none, of the eligible leader replicas
+    (ReplicationControlManager.handleBrokerFenced, 3.0 on).
+    """
+    if controller.kraft and controller.release >= Release(3):
+        asked = RequestedChange(isr=tuple(broker for broker in partition.isr if broker not in lost))
+        before, acceptable = partition.registration, controller.acceptable - {*lost}
+        config = controller.config(partition.min_isr)
+        after = apply_change(before, partition_change(config, before, acceptable, "ONLINE", asked))
+        return after.leader, after.isr
+    online = controller.live - {*lost}
+    choice = elect_offline(controller.release, partition.replicas, partition.isr, online, unclean_enabled=False)
+    if not isinstance(choice, Choice) or choice.unclean:
+        return NO_LEADER, partition.isr
+    return choice.leader, choice.isr
 
 
 def _need_kraft_3(controller: Controller, requests: str) -> None:

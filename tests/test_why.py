@@ -101,6 +101,48 @@ def test_a_time_without_an_outage(warehouse: Path) -> None:
     )
 
 
+GAPS = {  # moment -> the answer, and what cannot be told; three states between 10:01 and 10:09 are in no line
+    "10:04": (
+        "How pay-in-7 stood at 2026-11-21 10:04:00.000 UTC is not known: it had leader 1, ISR 1,2 of replicas 1,2 at "
+        "2026-11-21 10:01:00.000, and 3 states between 2026-11-21 10:01:00.000 and 2026-11-21 10:09:00.000 are in no "
+        "line.",
+        ["How it stood then: 3 states between 2026-11-21 10:01:00.000 and 2026-11-21 10:09:00.000 are in no line."],
+    ),
+    "10:09": (
+        "At 2026-11-21 10:09:00.000 UTC pay-in-7 had leader 2, ISR 1,2 of replicas 1,2, since 2026-11-21 10:09:00.000; "
+        "no outage of it is in the logs.",
+        ["3 states between those above: no line shows them."],
+    ),
+}
+
+
+@pytest.mark.parametrize("at", GAPS)
+def test_a_time_of_which_no_line_tells(at: str, tmp_path: Path) -> None:
+    answer, unknown = GAPS[at]
+    one = {"replicas": [1, 2], "availability": "FullyInSync", "evidence": []}
+    states = [
+        state(7, 5, 1, 3, [1, 2], since="10:01", until="10:09", **one),
+        state(7, 9, 2, 4, [1, 2], since="10:09", missing_before=3, **one),
+    ]
+    story = data(night(tmp_path / "w", {"partition_timeline": states}), "pay-in-7", "--at", at)
+    assert (story["answer"], story["cannot_be_told"]) == (answer, unknown)
+
+
+def test_several_brokers_that_leave_and_join_the_isr(tmp_path: Path) -> None:
+    isrs = ([1, 2, 3], [1], [1, 2, 3], [1, 2])
+    times = ("10:01", "10:02", "10:03", "10:04")
+    states = [
+        state(7, number, 1, 1, isr, since=since, availability="UnderReplicated", evidence=[])
+        for number, (isr, since) in enumerate(zip(isrs, times, strict=True))
+    ]
+    story = data(night(tmp_path / "w", {"partition_timeline": states}), "pay-in-7")
+    assert [step["text"] for step in story["steps"] if step["kind"] == "isr"] == [
+        "brokers 2, 3 left the ISR; ISR 1",
+        "brokers 2, 3 joined the ISR; ISR 1,2,3",
+        "broker 3 left the ISR; ISR 1,2",
+    ]
+
+
 def test_who_is_out_of_sync_and_who_of_them_is_gone(tmp_path: Path) -> None:
     """At the end of the logs; broker 1 was lost at 10:05."""
     replicas = {"replicas": [1, 2, 3], "since": "10:06:00", "evidence": []}
@@ -140,6 +182,33 @@ def test_the_leader_stays_only_if_there_is_one(at: str, leader: int | None, tmp_
     root = night(tmp_path / "w", {"elections": [{**known, "at": moment(at), "previous_leader": leader}]})
     steps = data(root, "pay-in-0", "--at", "10:05:30")["steps"]
     assert [step["text"] for step in steps if step["kind"] == "failed_election"] == [PREFERRED[at, leader]]
+
+
+BEGINS = {  # incarnation, leader epoch, partition epoch, strategy of its election -> how the last state is told
+    (0, 0, 0, None): "created with",
+    (0, 0, 7, None): "first seen with",
+    (0, 0, None, None): "first seen with",
+    (0, 0, None, "new"): "created with",
+    (0, 3, 9, None): "first seen with",
+    (1, 0, 0, None): "created anew with",
+    (1, 2, 4, None): "first seen after it was created anew, with",
+}
+
+
+@pytest.mark.parametrize("begin", BEGINS, ids=str)
+def test_what_is_only_first_seen_is_not_said_to_be_created(
+    begin: tuple[int, int, int | None, str | None], tmp_path: Path
+) -> None:
+    incarnation, epoch, partition_epoch, strategy = begin
+    last = state(7, 0, 1, epoch, [1, 2], replicas=[1, 2], partition_epoch=partition_epoch, since="10:02", evidence=[])
+    first = state(7, 0, 1, 0, [1], since="10:01", until="10:01:30", evidence=[])
+    election = partition(7, at="10:02", succeeded=True, strategy=strategy, leader=1, leader_epoch=epoch, evidence=[])
+    tables_of_it = {
+        "partition_timeline": [*[first][:incarnation], {**last, "incarnation": incarnation}],
+        "elections": [{**election, "incarnation": incarnation}],
+    }
+    steps = data(night(tmp_path / "w", tables_of_it), "pay-in-7")["steps"]
+    assert f"{BEGINS[begin]} leader 1, ISR 1,2, replicas 1,2" in [step["text"] for step in steps]
 
 
 UNSEEN = {  # leader epoch before, its leader, unclean -> what is told of leader epoch 5 of broker 2, with ISR 2

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 from jobs.answers.controller_steps import controller_steps
 from jobs.answers.first_leaders import FirstLeaderWait, wait_steps
 from jobs.answers.opened import places
 from jobs.answers.story import Step
-from jobs.answers.words import ENDS, brokers_text, failed_election_text
+from jobs.answers.words import ENDS, brokers_in_words, brokers_text, failed_election_text
 from jobs.nightly.summary_facts import Row
 from jobs.nightly.wording import duration, plural
 from jobs.nightly.words import cause_text, lost_text
@@ -68,17 +67,11 @@ def _state_steps(rows: PartitionRows) -> Iterator[Step]:
     elections = {(row["incarnation"], row["leader_epoch"]): row for row in rows.elections if row["succeeded"]}
     changes = {(row["incarnation"], row["ordinal"], row["kind"]): row for row in rows.isr_changes}
     outages = {(row["incarnation"], row["since"]): row for row in rows.outages}
-    first = rows.states[0] if rows.states else None
-    if first is not None:
-        yield _first_state(
-            first, _begin(first, rows.waits) or ("created" if first["leader_epoch"] == 0 else "first seen")
-        )
-    for before, state in pairwise(rows.states):
-        if before["incarnation"] != state["incarnation"]:
-            yield _first_state(state, _begin(state, rows.waits) or "created anew")
-            continue
+    for before, state in zip([None, *rows.states], rows.states, strict=False):
         election = elections.get((state["incarnation"], state["leader_epoch"]))
-        if state["leader"] == -1:
+        if before is None or before["incarnation"] != state["incarnation"]:
+            yield _first_state(state, _begin(state, election, rows.waits, is_anew=before is not None))
+        elif state["leader"] == -1:
             yield _leaderless(before, state, outages.get((state["incarnation"], state["since"])))
         elif state["leader_epoch"] != before["leader_epoch"]:
             yield _led(before, state, election)
@@ -86,10 +79,17 @@ def _state_steps(rows: PartitionRows) -> Iterator[Step]:
             yield _isr_step(before, state, changes)
 
 
-def _begin(state: Row, waits: Iterable[FirstLeaderWait]) -> str | None:
-    """How a first state is told that a partition had to wait for."""
-    was_awaited = any(wait.until == state["since"] and wait.incarnation == state["incarnation"] for wait in waits)
-    return "led for the first time," if was_awaited else None
+def _begin(state: Row, election: Row | None, waits: Iterable[FirstLeaderWait], *, is_anew: bool) -> str:
+    """How a first state is told: whether the partition had to wait for it, was created with it, or is only seen then.
+
+    `is_anew`: the partition was there before, and was deleted.
+    """
+    if any(wait.until == state["since"] and wait.incarnation == state["incarnation"] for wait in waits):
+        return "led for the first time,"
+    is_new = election is not None and election["strategy"] == "new"
+    if state["partition_epoch"] == 0 or (state["partition_epoch"] is None and is_new):
+        return "created anew" if is_anew else "created"
+    return "first seen after it was created anew," if is_anew else "first seen"
 
 
 def _first_state(state: Row, verb: str) -> Step:
@@ -193,12 +193,12 @@ def _isr_step(before: Row, state: Row, changes: Mapping[tuple[int, int, str], Ro
     left = sorted({*(before["isr"] or ())} - {*(state["isr"] or ())}) if state["isr"] is not None else []
     joined = sorted({*(state["isr"] or ())} - {*(before["isr"] or ())}) if before["isr"] is not None else []
     if left:
-        parts.append(f"broker {brokers_text(left)} left the ISR")
+        parts.append(f"{brokers_in_words(left)} left the ISR")
         change = changes.get((state["incarnation"], state["ordinal"], "shrink"))
         if change is not None and change["lag"] is not None:
             parts[-1] += f", {plural(change['lag'], 'record')} behind"
     if joined:
-        parts.append(f"broker {brokers_text(joined)} joined the ISR")
+        parts.append(f"{brokers_in_words(joined)} joined the ISR")
     if not parts:
         parts.append(f"leader {_id(state['leader'])} goes on")
     if state["replicas"] is not None and before["replicas"] not in (None, state["replicas"]):

@@ -272,10 +272,13 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
         return f"{name} was not there at {date_time(at)} UTC: the topic was deleted at {date_time(state['until'])}."
     when = f"At {date_time(at)} UTC" if at is not None else f"At the end of the logs ({date_time(opened.last)} UTC)"
     leader = {None: "an unknown leader", -1: "no leader"}.get(state["leader"], f"leader {state['leader']}")
-    text = f"{when} {name} had {leader}, ISR {brokers_text(state['isr'])}"
+    stood = f"{leader}, ISR {brokers_text(state['isr'])}"
     if state["replicas"] is not None:
-        text += f" of replicas {brokers_text(state['replicas'])}"
-    text += f", since {date_time(state['since'])}"
+        stood += f" of replicas {brokers_text(state['replicas'])}"
+    if at is not None and (gap := _gap_around(rows.states, at)) is not None:
+        known = f"it had {stood} at {date_time(state['since'])}"
+        return f"How {name} stood at {date_time(at)} UTC is not known: {known}, and {_in_no_line(*gap)}."
+    text = f"{when} {name} had {stood}, since {date_time(state['since'])}"
     missing = sorted({*(state["replicas"] or ())} - {*(state["isr"] or ())}) if state["isr"] is not None else []
     if missing:
         gone = [broker for broker in missing if _was_away(rows.brokers, broker, at or opened.last)]
@@ -285,6 +288,22 @@ def _state_answer(name: str, state: Row | None, rows: PartitionRows, at: datetim
     if not rows.outages and not rows.waits:
         text += "; no outage of it is in the logs"
     return f"{text}."
+
+
+def _gap_around(states: Sequence[Row], at: datetime) -> tuple[Row, Row] | None:
+    """The known states before and after a moment if there were others between them."""
+    for before, after in pairwise(states):
+        is_around = before["since"] <= at < after["since"] and before["incarnation"] == after["incarnation"]
+        if is_around and after["missing_before"]:
+            return before, after
+    return None
+
+
+def _in_no_line(before: Row, after: Row) -> str:
+    """That states between two known ones are not known."""
+    are = "is" if after["missing_before"] == 1 else "are"
+    between = f"between {date_time(before['since'])} and {date_time(after['since'])}"
+    return f"{plural(after['missing_before'], 'state')} {between} {are} in no line"
 
 
 def _was_away(registrations: Sequence[Row], broker: int, at: datetime) -> bool:
@@ -325,6 +344,8 @@ def _unknown(
         yield f"{plural(inferred, 'state')} of this time: no line prints it in full, it follows from its neighbours."
     if missing := sum(row["missing_before"] or 0 for row in states):
         yield f"{plural(missing, 'state')} between those above: no line shows them."
+    if (gap := _gap_around(rows.states, at)) is not None and gap[1] not in states:
+        yield f"How it stood then: {_in_no_line(*gap)}."
     for before, state in pairwise(rows.states):
         if state in states and before["leader"] is None:
             yield f"Who led from {date_time(before['since'])}."

@@ -108,8 +108,8 @@ def _query(opened: OpenedCluster) -> str:
 
 
 def _part(known_ms: int, lost_ms: int) -> float:
-    """The part of the known time that was not lost, 0 to 1."""
-    return round(max(0.0, 1 - lost_ms / known_ms), 6) if known_ms > 0 else 1.0
+    """The part of the known time that was not lost, 0 to 1; not rounded, so that 1 is all of it."""
+    return max(0.0, 1 - lost_ms / known_ms) if known_ms > 0 else 1.0
 
 
 def _percents(row: Row) -> str:
@@ -129,8 +129,9 @@ def _sentence(opened: OpenedCluster, topics: Sequence[Row]) -> str:
         return f"No partition is in the logs {span}."
     lost = [row for row in topics if row["outages"]]
     if not lost:
-        return f"All {plural(len(topics), 'topic')} had leaders {span}, as far as the logs go."
-    worst = topics[0]
+        which = "The only topic" if len(topics) == 1 else f"All {plural(len(topics), 'topic')}"
+        return f"{which} had leaders {span}, as far as the logs go."
+    worst = lost[0]
     lost_time = duration(worst["leaderless_at_least_ms"])
     return (
         f"{plural(len(lost), 'topic')} of {len(topics):,} had partitions without a leader {span}, the worst of them "

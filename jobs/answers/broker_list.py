@@ -17,11 +17,19 @@ from jobs.nightly.words import name_of
 
 BROKER_LIST_TABLES = (
     *ABSENCE_TABLES, "offline_partitions", "isr_changes", "isr_churn", "log_dir_failures", "partition_timeline",
+    "reassignments",
 )  # fmt: skip
+IS_REASSIGNED = """EXISTS (FROM reassignments r
+    WHERE (r.topic, r.partition, r.incarnation) = (change.topic, change.partition, change.incarnation)
+    AND r.state = 'completed' AND list_contains(r.removing_replicas, change.b)
+    AND change."at" BETWEEN r.since AND r.until + INTERVAL 5 SECONDS)"""
+"""Of a broker `b` and a change of an ISR, in SQL: a reassignment took the replica away. Nodes' lines of its end are up
+to five seconds apart."""
 
 
 def brokers_answer(opened: OpenedCluster) -> Listing:
-    """All brokers: by the time that partitions were without a leader for them, then absences, then ISRs they left."""
+    """All brokers: by the time that partitions were without a leader for them, then log directories that failed, then
+    absences, then ISRs that they left, but for those that a reassignment took them out of."""
     brokers = _brokers(opened)
     unknown = []
     if not opened.has("broker_timeline") or not any(row["registrations"] for row in brokers):
@@ -59,12 +67,13 @@ def _sentence(brokers: Sequence[Row]) -> str:
             f"{duration(worst['leaderless_ms'])} of partition time, "
             f"the longest of {worst['worst_partition']} for {worst['worst_length']}"
         )
+    if worst["log_dir_failures"]:
+        parts.append(plural(worst["log_dir_failures"], "failure") + " of its log directories")
     if worst["left_isr"]:
         parts.append(f"out of an ISR {plural(worst['left_isr'], 'time')}")
     if not parts:
-        return (
-            f"No broker stands out: none of {len(brokers):,} was away, caused an outage or left an ISR in these logs."
-        )
+        did = "was away, lost a log directory, caused an outage or left an ISR"
+        return f"No broker stands out: none of {len(brokers):,} {did} in these logs."
     gone = sorted(row["broker"] for row in brokers if row["state"] == "gone")
     still = f" At the end of the logs {brokers_in_words(gone)} {was_or_were(gone)} gone." if gone else ""
     most = ", by the time that partitions had no leader because of it" if worst["leaderless_ms"] else ""
@@ -75,9 +84,9 @@ def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     """All brokers with their counts, worst first."""
     spans = _by(registrations(opened), "broker")
     outages = _by(opened.table("offline_partitions", "cause_broker IS NOT NULL", "since"), "cause_broker")
-    left = _counts(
-        opened, "isr_changes", "SELECT b, count(*) AS n FROM (SELECT unnest(removed) AS b FROM isr_changes) GROUP BY b"
-    )
+    fell_out = f"NOT {IS_REASSIGNED}" if opened.has("reassignments") else "true"
+    changes = "(SELECT *, unnest(removed) AS b FROM isr_changes) AS change"
+    left = _counts(opened, "isr_changes", f"SELECT b, count(*) AS n FROM {changes} WHERE {fell_out} GROUP BY b")
     flaps = _counts(opened, "isr_churn", "SELECT follower AS b, sum(flaps)::INTEGER AS n FROM isr_churn GROUP BY b")
     dirs = _counts(opened, "log_dir_failures", "SELECT broker AS b, count(*) AS n FROM log_dir_failures GROUP BY b")
     replicas = opened.rows(
@@ -91,7 +100,10 @@ def _brokers(opened: OpenedCluster) -> list[dict[str, Any]]:
     return sorted(
         brokers,
         key=lambda row: (
-            *(-row[name] for name in ("leaderless_ms", "outages", "log_dir_failures", "away_ms", "left_isr")),
+            *(
+                -row[name]
+                for name in ("leaderless_ms", "outages", "log_dir_failures", "away_ms", "absences", "left_isr")
+            ),
             row["broker"],
         ),
     )

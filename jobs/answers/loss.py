@@ -121,8 +121,8 @@ def _sentence(span: str, total: int, unclean: Sequence[Row], is_unknown: bool) -
         return f"Perhaps: {elections} {span}; the last leader itself led on, and lost records only if its disk did."
     of_last = f"; in {len(unclean) - len(others):,} of them the last leader itself led on" if others != unclean else ""
     if least:
-        lost = f"at least {least:,}" if most != least else f"{least:,}"
-        return f"Yes: {elections} lost {lost} records {span}{of_last}."
+        lost = f"{'at least ' if most != least else ''}{plural(least, 'record')}"
+        return f"Yes: {elections} lost {lost} {span}{of_last}."
     if most == 0 and of_last:
         had = "leader had" if len(others) == 1 else "leaders had"
         return f"Perhaps: {elections} {span}{of_last}, the other new {had} all records."

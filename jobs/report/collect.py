@@ -20,7 +20,7 @@ from schemas.kafka_values import UNDER_REPLICATED_STATES
 TABLES = (
     "events", "partition_timeline", "offline_partitions", "elections", "isr_changes", "isr_churn", "verdicts",
     "broker_timeline", "controller_timeline", "control_requests", "contradictions", "rejects", "incidents",
-    "log_dir_failures", "topic_timeline",
+    "log_dir_failures", "topic_timeline", "reassignments",
 )  # fmt: skip
 EPOCH = datetime(1970, 1, 1)
 MILLISECOND = timedelta(milliseconds=1)

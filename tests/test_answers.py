@@ -389,13 +389,20 @@ def test_loss_says_why_the_end_of_a_reassignment_is_not_unclean(tmp_path: Path) 
     clean = {**tables()["elections"][1], "unclean": False}
     line = {
         "event_type": "kraft_partition_changed_unclean", "topic": "pay-in", "partition": 0, "leader_epoch": 2,
-        "message": REASSIGNED,
+        "message": REASSIGNED, "at": moment("10:06:00"),
     }  # fmt: skip
     why = "1 change that the controller's log calls UNCLEAN lost nothing: the new leader had"
     assert why in run(night(tmp_path / "clean", {"elections": [clean], "events": [line]}), "loss").stdout
     assert why not in run(tmp_path / "clean", "loss", "--until", "10:01").stdout  # the change came later
     unclean = {**clean, "unclean": True}
     assert why not in run(night(tmp_path / "unclean", {"elections": [unclean], "events": [line]}), "loss").stdout
+    lives = [
+        row(topic="pay-in", incarnation=life, since=since, until=until, partitions=1)
+        for life, since, until in ((0, "10:00:01", "10:07"), (1, "10:08", None))
+    ]
+    anew = {**clean, "incarnation": 1, "at": moment("10:09")}  # it is as clean, but not what the line is about
+    changes: dict[str, Rows] = {"elections": [unclean, anew], "events": [line], "topic_timeline": lives}
+    assert why not in run(night(tmp_path / "lives", changes), "loss").stdout
     other = {**line, "message": REASSIGNED.replace("[4] -> []", "[] -> []").replace("[1, 2] -> []", "[] -> []")}
     assert why not in run(night(tmp_path / "other", {"elections": [clean], "events": [other]}), "loss").stdout
 

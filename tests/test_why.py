@@ -326,6 +326,19 @@ def test_a_broker(warehouse: Path) -> None:
     assert data(warehouse, "broker", "2")["answer"] == "Broker 2 was never seen away in these logs."
 
 
+def test_a_broker_that_was_lost_while_no_controller_was_there(tmp_path: Path) -> None:
+    """The outage is one of the leader, 1, and of the controller, 3, without which nobody else was elected."""
+    outage = {**tables()["offline_partitions"][0], "cause": "no_controller", "cause_broker": 3, "last_leader": 1}
+    brokers = [
+        row(broker=broker, since="10:00:00", until="10:05:00", ended_by="session_expired", evidence=[])
+        for broker in (1, 2, 3)
+    ]
+    root = night(tmp_path / "w", {"offline_partitions": [outage], "broker_timeline": brokers})
+    lost, nothing = "1 partition had no leader, pay-in-0 for 60.0 s", "no partition lost its leader for it"
+    for broker, cost in (("1", lost), ("2", nothing), ("3", lost)):
+        assert data(root, "broker", broker)["answer"].endswith(f": {cost}.")
+
+
 def test_of_the_outages_of_a_broker_the_first_of_the_longest_is_named(tmp_path: Path) -> None:
     """Of 5 s each, but of the last only that is sure, and the names and rows are in another order than the times."""
 

@@ -42,7 +42,10 @@ def broker_story(opened: OpenedCluster, broker: int, at: datetime | None, most: 
     if not registered and not _is_replica(opened, broker):
         known = [row["broker"] for row in opened.rows("SELECT DISTINCT broker FROM broker_timeline ORDER BY 1")]
         raise BadInput(f"There is no broker {broker} in the logs; there are {listed(known, 12) or 'none'}.")
-    outages = opened.table("offline_partitions", f"coalesce(cause_broker, last_leader) = {broker}", "since, topic")
+    # of those without a controller the broker that caused it is the controller; the leader was lost, too
+    is_lost_leader = f"(cause = 'no_controller' AND last_leader = {broker})"
+    lost_by_it = f"coalesce(cause_broker, last_leader) = {broker} OR {is_lost_leader}"
+    outages = opened.table("offline_partitions", lost_by_it, "since, topic")
     absences = list(_absences(registered, opened.last))
     absence = _absence_at(absences, outages, at)
     if absence is not None:

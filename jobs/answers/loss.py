@@ -14,7 +14,7 @@ from jobs.nightly.unknown_zeros import UNCLEAN, cannot_be_told
 from jobs.nightly.wording import date_time, plural
 from jobs.nightly.words import led_on, listed, lost_text, name_of
 
-LOSS_TABLES = ("elections", "events", "offline_partitions", *MISSING_FACTS_TABLES)
+LOSS_TABLES = ("elections", "events", "offline_partitions", "topic_timeline", *MISSING_FACTS_TABLES)
 CALLED_UNCLEAN = "kraft_partition_changed_unclean"
 """Type of KRaft's line `UNCLEAN partition change`: the new leader was not in the ISR before."""
 ENDS_REASSIGNMENT = r"(?:adding|removing)Replicas: \[\d[^\]]*\] -> \[\]"
@@ -81,8 +81,11 @@ def _only_called_unclean(opened: OpenedCluster, asked: Narrowing) -> list[str]:
     if not opened.has("events"):
         return []
     changes = opened.rows(
-        "SELECT DISTINCT topic, partition, leader_epoch FROM events"
-        f" SEMI JOIN (FROM elections WHERE NOT unclean AND {asked.within()}) USING (topic, partition, leader_epoch)"
+        "SELECT DISTINCT topic, partition, incarnation, leader_epoch"
+        " FROM (SELECT e.*, incarnation FROM events e JOIN topic_timeline t"
+        ' ON e.topic = t.topic AND e."at" BETWEEN t.since AND coalesce(t.until, e."at"))'
+        f" SEMI JOIN (FROM elections WHERE NOT unclean AND {asked.within()})"
+        " USING (topic, partition, incarnation, leader_epoch)"
         f" WHERE event_type = '{CALLED_UNCLEAN}' AND regexp_matches(message, '{ENDS_REASSIGNMENT}') ORDER BY ALL"
     )
     if not changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from udfs.logs.time_texts import ZoneOfLines
+from udfs.logs.time_texts import ZoneOfLines, stamp
 
 LINE = b"[2026-11-21 11:44:16,212] INFO x"
 OFFSETS = {  # why -> when the wrapper wrote it, offset
@@ -27,3 +27,24 @@ def test_a_line_that_was_written_late_has_the_offset_of_the_one_before() -> None
     zone = ZoneOfLines()
     zone.with_offset(LINE, "2026-11-21T10:44:16.3Z")
     assert zone.with_offset(LINE, "2026-11-21T10:54:16.3Z") == LINE.replace(b",212]", b",212+0100]")
+
+
+NUMBERS = {  # a number as an export has it -> the moment that it is, None: it is none
+    "1709251199": "2024-02-29 23:59:59,000Z",
+    "1709251199.999": "2024-02-29 23:59:59,999Z",
+    "1709251199999": "2024-02-29 23:59:59,999Z",
+    "1709251199999999": "2024-02-29 23:59:59,999Z",
+    "1709251199999999999": "2024-02-29 23:59:59,999Z",
+    "1.709251199999e12": "2024-02-29 23:59:59,999Z",
+    "12e4567": None,  # hexadecimal ids
+    "41e8073620": None,
+    "8e5512345678": None,
+    "17e45": None,
+    "9223372036854775807": None,  # the longest period there is, as nanoseconds a day in 2262
+    "999999999": None,
+}
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_number_is_a_moment_of_this_century_or_none(text: str) -> None:
+    assert stamp(text) == NUMBERS[text]

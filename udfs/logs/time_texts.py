@@ -35,6 +35,8 @@ _PARTS = late(
 )
 _COUNTED = late(_COUNTS + r"|\d{10}|-?\d{1,18}(?:\.\d+)?(?:e[+-]?\d+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST = 1e20  # nanoseconds of what has fewer seconds than 12 digits
+_CENTURY = (1e9, 4_102_444_800)  # seconds: from 2001 to 2099
 
 
 def stamp(text: str) -> str | None:
@@ -67,12 +69,14 @@ def _counted(text: str) -> str | None:
     """Seconds, milliseconds, microseconds or nanoseconds since 1970, by how many there are; this century's only."""
     try:
         number = float(text) if not text.isdigit() else int(text)
+        if not abs(number) < _MOST:  # an id such as `12e4567` is infinite
+            return None
         while abs(number) >= 1e11:
             number = number // 1000 if isinstance(number, int) and number >= 10**14 else number / 1000
         at = _EPOCH + timedelta(milliseconds=round(number * 1000, 3) // 1)
     except (ValueError, OverflowError):
         return None
-    return at.strftime("%Y-%m-%d %H:%M:%S,%f")[:-3] + "Z" if number > 1e9 else None
+    return at.strftime("%Y-%m-%d %H:%M:%S,%f")[:-3] + "Z" if _CENTURY[0] < number < _CENTURY[1] else None
 
 
 _INNER = late(rb"(?<!\d)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?P<zone> ?(?:Z|UTC|GMT|[+-]\d\d))?")

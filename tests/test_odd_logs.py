@@ -1,0 +1,64 @@
+"""Logs with something odd in them: an odd value, a list in a row, a time that misleads. Read right, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.test_log_forms import read
+from udfs.arrow.parse import read_range
+from udfs.logs.formats import format_named
+from udfs.logs.ranges import open_range, ranges
+from udfs.logs.survey import survey
+from udfs.merge.times import as_text
+
+NAME = "kafka.controller.KafkaController"
+MESSAGE = "[Controller id=1] Starting"
+
+
+def line(clock: str, message: str = MESSAGE, day: str = "2024-01-15") -> str:
+    """A line as Kafka writes it."""
+    return f"[{day} {clock},000] INFO {message} ({NAME})"
+
+
+def written(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "broker-1" / "server.log"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def records(tmp_path: Path, text: str | bytes) -> list[str]:
+    """Time (UTC), logger and message of each record as the plain reader gives them; the columnar one must agree."""
+    path = written(tmp_path, text)
+    _, some, _ = read(path)
+    plain = [(at, logger, message) for at, _, logger, message, _ in some]
+    assert sorted(stored(path)) == sorted((at, name) for at, name, _ in plain if name == NAME)
+    return [f"{as_text(at)} {logger.rpartition('.')[2]} {message}" for at, logger, message in plain]
+
+
+def stored(path: Path) -> list[tuple[int, str]]:
+    """Times and loggers of the events and rejects that the columnar reader gives."""
+    rows: list[tuple[int, str]] = []
+    for surveyed in survey(str(path), {}):
+        for task in ranges(surveyed, "f"):
+            with open_range(task) as stream:
+                parts = (stream, format_named(task.format), task.zone, "f", task.start, task.end, task.first_line)
+                for batch in read_range(*parts, task.clock_changes):
+                    rows += [
+                        (int(row["at"].timestamp() * 1_000_000), row["logger"])
+                        for row in batch.select(["record", "at", "logger"]).to_pylist()
+                        if row["record"] == "event"
+                    ]
+    return rows
+
+
+def test_an_id_column_that_looks_like_a_number_is_no_time(tmp_path: Path) -> None:
+    rows = "".join(f'"2024-01-15T10:00:0{i}Z","12e456{i}","{line(f"10:00:0{i}")}"\n' for i in range(3))
+    assert records(tmp_path, "time,id,line\n" + rows) == [
+        f"2024-01-15 10:00:00,000 KafkaController {MESSAGE}",
+        f"2024-01-15 10:00:01,000 KafkaController {MESSAGE}",
+        f"2024-01-15 10:00:02,000 KafkaController {MESSAGE}",
+    ]

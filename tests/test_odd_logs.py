@@ -62,3 +62,41 @@ def test_an_id_column_that_looks_like_a_number_is_no_time(tmp_path: Path) -> Non
         f"2024-01-15 10:00:01,000 KafkaController {MESSAGE}",
         f"2024-01-15 10:00:02,000 KafkaController {MESSAGE}",
     ]
+
+
+# ---- odd values in JSON ---------------------------------------------------------------------------------------------
+def structured(second: int, **more: object) -> str:
+    values = {"ts": 1705312800.0 + second, "level": "INFO", "logger": NAME, "message": MESSAGE, **more}
+    return json.dumps(values) + "\n"
+
+
+GOOD = f"2024-01-15 10:00:00,000 KafkaController {MESSAGE}"
+
+
+@pytest.mark.parametrize("time", ["1e999", "-1e999", "NaN", "1e300", "9" * 4000])
+def test_a_time_that_is_no_number_of_seconds_costs_no_other_record(time: str, tmp_path: Path) -> None:
+    odd = structured(1).replace("1705312801.0", time)
+    assert records(tmp_path, structured(0) + odd + structured(0)) == [GOOD, GOOD]
+
+
+def test_a_key_that_json_does_not_know_ends_its_document_only(tmp_path: Path) -> None:
+    document = json.dumps({"a": 1, "logEvents": [{"message": line("10:00:00")}]}) + "\n"
+    odd = '{"C:\\kafka":1,"logEvents":[]}\n'
+    assert records(tmp_path, document * 2 + odd + document) == [GOOD, GOOD, GOOD]
+
+
+def test_half_a_surrogate_pair_in_a_name_of_an_output_is_escaped(tmp_path: Path) -> None:
+    rows = [{"message": line("10:00:00"), "source": "/var/log/\ud83d/server.log"}] * 3
+    path = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))
+    assert records(tmp_path, path.read_bytes()) == [GOOD] * 3
+    (surveyed,) = survey(str(path), {})
+    (task,) = ranges(surveyed, "f")
+    with open_range(task) as stream:
+        batch = next(iter(read_range(stream, format_named(task.format), "UTC", "f", 0, None, 1)))
+    assert {*batch["channel"].to_pylist()} == {"/var/log/\\ud83d/server.log"}
+
+
+def test_a_hash_of_ruby_that_is_too_deep_is_a_line(tmp_path: Path) -> None:
+    good = f'{{\n    "message" => "{line("10:00:00")}"\n}}\n'
+    deep = '{ "a" => ' * 100_000 + "1" + "}" * 100_000 + "\n"
+    assert records(tmp_path, good * 3 + deep + good) == [GOOD] * 4

@@ -214,6 +214,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _time(event: Mapping[str, Any]) -> str:
     """The time that an event gives; numbers are seconds or milliseconds since 1970. Empty if it gives none."""
+    millis: int | float
     seconds = _first(event, "instant.epochSecond")
     nanos = _first(event, "instant.nanoOfSecond")
     if isinstance(seconds, int):
@@ -224,8 +225,8 @@ def _time(event: Mapping[str, Any]) -> str:
             return at.strip() if _STAMPED(at.strip()) else ""
         if isinstance(at, bool) or not isinstance(at, int | float):
             return ""
-        millis = int(at * 1000) if abs(at) < 1e11 else int(at)
+        millis = at * 1000 if abs(at) < 1e11 else at
     try:
-        return (_EPOCH + timedelta(milliseconds=millis)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        return (_EPOCH + timedelta(milliseconds=int(millis))).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
     except (OverflowError, ValueError):
         return ""

@@ -173,7 +173,10 @@ class JsonRows:
             m = _KEY.match(data, at)
             if m is None:
                 return self._broken(data, at) if _is_whole_line(data, at) else None
-            self._open[-1] = (b"{", json.loads(m[1].decode("utf-8", "surrogateescape")))
+            try:
+                self._open[-1] = (b"{", json.loads(m[1].decode("utf-8", "surrogateescape")))
+            except ValueError:  # an escape that JSON does not have
+                return self._broken(data, at)
             at = m.end()
             if at == len(data):
                 return None
@@ -273,7 +276,7 @@ class RubyHashes:
             return None if not last and at >= len(data) - 64 else RowStep(line_end(data, position), is_line=True)
         try:
             row = dict(flattened(json.loads(b"".join(parts).decode("utf-8", "surrogateescape"), strict=False)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return RowStep(line_end(data, position), is_line=True)
         end = line_end(data, at)
         return RowStep(end if not data[at:end].strip(b" \t\r\n],") else at, row)

@@ -205,7 +205,8 @@ class _Layer:
             yield channel, text
             text = ChannelText(b"", NO_POSITIONS)
         for name, some in inner.feed(text, last):
-            yield "/".join(filter(None, (channel, name))), some
+            whole = "/".join(filter(None, (channel, name)))
+            yield whole.encode("utf-8", "backslashreplace").decode(), some  # JSON may have half of a surrogate pair
 
 
 def unwrapped(stream: BinaryIO, encoding: str, wrapper: str, block: int) -> Iterator[tuple[str, ChannelText]]:

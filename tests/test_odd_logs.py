@@ -50,7 +50,7 @@ def stored(path: Path) -> list[tuple[int, str]]:
                     rows += [
                         (int(row["at"].timestamp() * 1_000_000), row["logger"])
                         for row in batch.select(["record", "at", "logger"]).to_pylist()
-                        if row["record"] == "event"
+                        if row["record"] != "account"
                     ]
     return rows
 
@@ -83,6 +83,23 @@ def test_a_key_that_json_does_not_know_ends_its_document_only(tmp_path: Path) ->
     document = json.dumps({"a": 1, "logEvents": [{"message": line("10:00:00")}]}) + "\n"
     odd = '{"C:\\kafka":1,"logEvents":[]}\n'
     assert records(tmp_path, document * 2 + odd + document) == [GOOD, GOOD, GOOD]
+
+
+@pytest.mark.parametrize("key", ["category", "logger", "class"])
+def test_a_message_that_is_a_whole_line_is_that_line_whatever_is_beside_it(key: str, tmp_path: Path) -> None:
+    shipper = {"time": "2024-01-15T10:00:07Z", "level": "INFO", key: "kafka"}
+    rows = [{**shipper, "message": line(f"10:00:0{i}")} for i in range(2)]
+    assert records(tmp_path, "".join(json.dumps(row) + "\n" for row in rows)) == [
+        f"2024-01-15 10:00:00,000 KafkaController {MESSAGE}",
+        f"2024-01-15 10:00:01,000 KafkaController {MESSAGE}",
+    ]
+
+
+def test_a_message_that_only_begins_with_a_time_is_no_line(tmp_path: Path) -> None:
+    odd = structured(1, message="2024-01-01 00:00:00 is when it began")
+    assert records(tmp_path, structured(0) + odd + structured(0))[1] == (
+        "2024-01-15 10:00:01,000 KafkaController 2024-01-01 00:00:00 is when it began"
+    )
 
 
 def test_half_a_surrogate_pair_in_a_name_of_an_output_is_escaped(tmp_path: Path) -> None:

@@ -186,7 +186,8 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
         return name, _utf8(text if text.endswith("\n") else text + "\n")
     logger = _first(event, "logger", "logger_name", "loggerName", "log.logger", "loggerFqcn", "category", "class")
     at = _time(event)
-    if isinstance(level, str) and level.strip().isalpha() and at and (isinstance(logger, str) or not _STAMPED(text)):
+    is_line = _LINE(text) if isinstance(logger, str) else _STAMPED(text)
+    if isinstance(level, str) and level.strip().isalpha() and at and not is_line:
         first, *more = text.rstrip("\r\n").split("\n")
         named = f" ({_full(logger, first)})" if isinstance(logger, str) else ""
         traces = ("stack_trace", "thrown.extendedStackTrace", "thrown", "throwable", "exception.stacktrace",
@@ -208,7 +209,9 @@ def _full(logger: str, message: str) -> str:
     return full_logger(_utf8(logger), _utf8(message)).decode("utf-8", "surrogateescape")
 
 
-_STAMPED = re.compile(r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d").match
+_STAMP = r"\[?\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d"
+_STAMPED = re.compile(_STAMP).match
+_LINE = re.compile(_STAMP + r".{0,150}?\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b").match
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

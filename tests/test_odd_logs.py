@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from jobs.cli import main
 from tests.test_log_forms import read
 from udfs.arrow.parse import read_range
 from udfs.logs.formats import format_named
@@ -37,6 +39,13 @@ def records(tmp_path: Path, text: str | bytes) -> list[str]:
     plain = [(at, logger, message) for at, _, logger, message, _ in some]
     assert sorted(stored(path)) == sorted((at, name) for at, name, _ in plain if name == NAME)
     return [f"{as_text(at)} {logger.rpartition('.')[2]} {message}" for at, logger, message in plain]
+
+
+def merged(tmp_path: Path, *options: str) -> list[str]:
+    """The lines that `merge` prints of what was written last."""
+    result = CliRunner().invoke(main, ["merge", *options, str(tmp_path)])
+    assert result.exit_code == 0, result.stderr
+    return result.stdout.splitlines()
 
 
 def stored(path: Path) -> list[tuple[int, str]]:
@@ -117,3 +126,29 @@ def test_a_hash_of_ruby_that_is_too_deep_is_a_line(tmp_path: Path) -> None:
     good = f'{{\n    "message" => "{line("10:00:00")}"\n}}\n'
     deep = '{ "a" => ' * 100_000 + "1" + "}" * 100_000 + "\n"
     assert records(tmp_path, good * 3 + deep + good) == [GOOD] * 4
+
+
+# ---- line ends and times that no layout spells out ------------------------------------------------------------------
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r\r\n", "\r\r\r\n"])
+def test_lines_may_end_in_any_number_of_carriage_returns(end: str, tmp_path: Path) -> None:
+    cloudera = f"2024-01-15 10:00:00,000 INFO {NAME}: {MESSAGE}"
+    threads = f"[2024-01-15 10:00:00,000] [main] INFO {MESSAGE} ({NAME})"
+    for text in (line("10:00:00"), cloudera, threads):
+        assert records(tmp_path, f"{text}{end}" * 3) == [GOOD] * 3
+
+
+def test_milliseconds_may_stand_behind_a_colon(tmp_path: Path) -> None:
+    text = "".join(line(f"10:00:0{i}").replace(",000]", ":007]") + "\n" for i in (2, 0))
+    assert records(tmp_path, text) == [
+        f"2024-01-15 10:00:02,007 KafkaController {MESSAGE}",
+        f"2024-01-15 10:00:00,007 KafkaController {MESSAGE}",
+    ]
+    assert merged(tmp_path, "--since", "2024-01-15 10:00:01") == text.splitlines()[:1]
+
+
+def test_what_has_no_time_that_can_be_read_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, (line("10:00:00", day="2024-99-99") + "\n") * 3)
+    (surveyed,) = survey(str(path), {})
+    assert surveyed.format is None
+    assert surveyed.error is not None
+    assert str(path) in surveyed.error

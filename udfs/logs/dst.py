@@ -41,7 +41,7 @@ _TWENTY_YEARS = 20 * 8766 * _HOUR
 _LONGEST_LINE = 1 << 20  # of a longer one a time in the midst may count as its first
 _END = 8 << 10
 _NO_ZONE = (
-    rb"(?!(?:[.,]\d{1,9}+)? ?(?:Z|UTC|GMT|[+-]\d\d))(?:[.,]\d{1,9})?"  # a stamp that names its zone is never ambiguous
+    rb"(?!(?:[.,:]\d{1,9}+)? ?(?:Z|UTC|GMT|[+-]\d\d))(?:[.,:]\d{1,9})?"  # a stamp that names its zone is unambiguous
 )
 _STAMP = re.compile(rb"(?P<at>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)" + _NO_ZONE)
 _BEHIND = re.compile(_NO_ZONE)

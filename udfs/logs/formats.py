@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from udfs.logs.encodings import decoded, encoding_of
 from udfs.logs.json_scan import is_cut_document
-from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts
+from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts, read_head
 from udfs.logs.line_order import is_wrapped_at_blanks
 from udfs.logs.line_patterns import lacks_dates
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
+from udfs.logs.timestamps import NO_TIME, micros_of
 from udfs.logs.unknown_wrappers import LOOKED_AT, name_of_wrap, names_for
 from udfs.logs.wrappers import WRAPPERS, make_unwrapper, texts_by_channel
 from udfs.rules.regex import late
@@ -71,7 +72,16 @@ def format_of(sample: bytes) -> Format | None:
         _, layout = count_starts(text)
     if layout is None or (2 * count < expected and is_wrapped_at_blanks(text)):
         return None
+    if layout.time == "local" and not any(_has_times(inside, layout) for inside in _inside(text, wrapper)):
+        return None
     return Format(encoding, with_order(text, wrapper, layout), layout)
+
+
+def _has_times(text: bytes, layout: Layout) -> bool:
+    """Whether a record starts of which the layout reads the time."""
+    lines = ((m.start(), text.find(b"\n", m.start()) + 1 or len(text)) for m in layout.start.finditer(text))
+    stamps = (read_head(layout, text, start, end, end)[0] for start, end in lines)
+    return any(micros_of([stamp]).micros[0] != NO_TIME for stamp in stamps)
 
 
 def why_unread(sample: bytes) -> str | None:

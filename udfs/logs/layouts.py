@@ -40,7 +40,7 @@ _KNOWN = rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)"
 _GLUE = rb"[\0\xef\xbb\xbf]*+"
 _TEXT = rb"(?P<message>(?P<prefix>" + SPLIT + rb")(?P<word>[^ \r\n]*+)[^\n]*)"
 _LOGGER = rb"\((?P<logger>[\w.$-]+)(?::\d+)?\)"
-_CLOSED = rb"\0*\r?$"  # behind a bracket
+_CLOSED = rb"\0*\r*$"  # behind a bracket; text that was carried between systems twice may end in several
 _END = rb"(?<![\r\0])" + _CLOSED
 
 

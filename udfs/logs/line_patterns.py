@@ -77,7 +77,7 @@ def _regex(pattern: str) -> str:
     else:
         threads = r"(?:[ ]*\[[^\]\n]*\])?" if "%t" in tail else ""
         behind = rf"(?P<m>[^\r\n]*?)(?:[ ]\((?P<c>[\w.$-]+)(?::\d+)?\){threads}[ ]*|)"
-    return "".join(parts).replace(r"%p)[ ]*[ \t]+", "%p)[ ]+") + behind + r"(?P<end>\0*\r?\n?)\Z"
+    return "".join(parts).replace(r"%p)[ ]*[ \t]+", "%p)[ ]+") + behind + r"(?P<end>\0*\r*\n?)\Z"
 
 
 def pattern_of(text: bytes) -> list[str]:

@@ -91,7 +91,7 @@ def _zoned_names(wrapper: str) -> list[str]:
 def _is_zoned(text: bytes, wrapper: str, layout: Layout) -> bool:
     """Whether the wrappers give nearly all records an offset from UTC that is not nought."""
     zones = [
-        m["at"][19:].lstrip(b",.0123456789").strip()
+        m["at"][19:].lstrip(b",.:0123456789").strip()
         for lines in _lines_by_channel(text, wrapper)
         for line in lines
         if (m := layout.head.match(line)) and m["at"]

@@ -79,7 +79,7 @@ def _counted(text: str) -> str | None:
     return at.strftime("%Y-%m-%d %H:%M:%S,%f")[:-3] + "Z" if _CENTURY[0] < number < _CENTURY[1] else None
 
 
-_INNER = late(rb"(?<!\d)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?P<zone> ?(?:Z|UTC|GMT|[+-]\d\d))?")
+_INNER = late(rb"(?<!\d)\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?P<zone> ?(?:Z|UTC|GMT|[+-]\d\d))?")
 _REACH = 200  # bytes of a line in which its own time begins
 _MINUTE = 60_000_000
 _QUARTER = 15 * _MINUTE

@@ -146,6 +146,43 @@ def test_milliseconds_may_stand_behind_a_colon(tmp_path: Path) -> None:
     assert merged(tmp_path, "--since", "2024-01-15 10:00:01") == text.splitlines()[:1]
 
 
+ZONES = {  # zone, local time of the same moment, on a day in July
+    "GMT+02:00": "12:00:00", "UTC+02:00": "12:00:00", "GMT+2": "12:00:00", "PDT": "03:00:00", "CEST": "12:00:00",
+    "EDT": "06:00:00", "UTC": "10:00:00",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_a_zone_behind_the_time_is_read(zone: str, tmp_path: Path) -> None:
+    stamp = f"2024-07-15 {ZONES[zone]},000 {zone}"
+    for text in (
+        f"[{stamp}] INFO {MESSAGE} ({NAME})",
+        f"[{stamp}] [main] INFO {MESSAGE} ({NAME})",
+        f"{stamp} INFO {MESSAGE} ({NAME})",
+        f"{stamp} INFO {NAME}: {MESSAGE}",
+        f"{stamp} INFO {MESSAGE} ({NAME}) [main]",
+        f"{stamp} INFO [main] {NAME} - {MESSAGE}",
+    ):
+        assert records(tmp_path, f"{text}\n" * 3) == [f"2024-07-15 10:00:00,000 KafkaController {MESSAGE}"] * 3, text
+
+
+@pytest.mark.parametrize("zone", ["CST", "IST", "BST", "Europe/Berlin", "WIB"])
+def test_a_zone_that_means_several_offsets_is_refused(zone: str, tmp_path: Path) -> None:
+    texts = [f"[2024-07-15 03:00:00,000 {zone}] INFO {MESSAGE} ({NAME})\n"]
+    if zone in ("CST", "IST", "BST"):  # elsewhere any word may be a thread
+        texts.append(f"2024-07-15 03:00:00,000 {zone} INFO {NAME}: {MESSAGE}\n")
+    for text in texts:
+        (surveyed,) = survey(str(written(tmp_path, text * 3)), {})
+        assert surveyed.format is None
+        assert surveyed.error is not None
+        assert "zone" in surveyed.error
+
+
+def test_a_level_in_the_brackets_of_the_time_is_no_zone(tmp_path: Path) -> None:
+    text = f"[2024-01-15 10:00:00,000 INFO] [main] {NAME} - {MESSAGE}\n"
+    assert records(tmp_path, text * 3) == [GOOD] * 3
+
+
 def test_what_has_no_time_that_can_be_read_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, (line("10:00:00", day="2024-99-99") + "\n") * 3)
     (surveyed,) = survey(str(path), {})

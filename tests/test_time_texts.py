@@ -48,3 +48,30 @@ NUMBERS = {  # a number as an export has it -> the moment that it is, None: it i
 @pytest.mark.parametrize("text", NUMBERS)
 def test_a_number_is_a_moment_of_this_century_or_none(text: str) -> None:
     assert stamp(text) == NUMBERS[text]
+
+
+ZONES = {  # a zone as it stands behind a time -> its offset as Kafka's own stamps have it
+    "": "",
+    " UTC": "Z",
+    "Z": "Z",
+    "+02": "+0200",
+    "+02:00": "+0200",
+    " GMT+02:00": "+0200",
+    " UTC-0330": "-0330",
+    " GMT+8": "+0800",
+    " PDT": "-0700",
+    " PST": "-0800",
+    " CET": "+0100",
+    " CEST": "+0200",
+}
+
+
+@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("time", ["2024-07-15 12:00:00,000", "15 Jul 2024 12:00:00,000", "15/Jul/2024:12:00:00.000"])
+def test_a_zone_may_be_written_in_many_ways(zone: str, time: str) -> None:
+    assert stamp(time + zone) == "2024-07-15 12:00:00,000" + ZONES[zone]
+
+
+@pytest.mark.parametrize("zone", [" CST", " IST", " BST", " Europe/Berlin", " GMT+02:0"])
+def test_a_name_that_means_several_offsets_is_no_zone(zone: str) -> None:
+    assert stamp("2024-07-15 12:00:00,000" + zone) is None

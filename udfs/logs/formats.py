@@ -9,7 +9,7 @@ from udfs.logs.encodings import decoded, encoding_of
 from udfs.logs.json_scan import is_cut_document
 from udfs.logs.layouts import APACHE, LAYOUTS, Layout, count_heads, count_starts, read_head
 from udfs.logs.line_order import is_wrapped_at_blanks
-from udfs.logs.line_patterns import lacks_dates
+from udfs.logs.line_patterns import lacks_dates, names_unknown_zone
 from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.orders import pattern_of_thread, with_order
 from udfs.logs.timestamps import NO_TIME, micros_of
@@ -95,6 +95,8 @@ def why_unread(sample: bytes) -> str | None:
         return "its lines are broken between words, and the blanks are lost"
     if lacks_dates(text):
         return "its lines have a time, but no date"
+    if names_unknown_zone(text):
+        return "its times name a zone that does not mean one offset from UTC alone"
     if text.lstrip()[:1] == b"<":
         return "XML or HTML is not read"
     return "where in it time, level and message stand was not found"

@@ -105,9 +105,10 @@ BRACKETED = Layout(  # [%d] [%-5p] [%t] [%c] - %m%n
     ends_in_logger=False,
 )
 _DIGITS = b"0123456789"
+_OPEN_LEVEL = rb"(?P<level>" + _KNOWN + rb"(?![A-Z])|[A-Z]++(?! +" + _KNOWN + rb" ))"  # not a zone before the level
 _OPEN = _pattern(_STAMP, rb" {1,5}[A-Z]")
 _OPEN_TORN = _pattern(rb"2\d{3}", _REST, rb" {1,5}", _KNOWN, rb" ")
-_OPEN_BARE = _pattern(_GLUE, _AT, rb" +", _LEVEL, rb" *", _TEXT, _END)
+_OPEN_BARE = _pattern(_GLUE, _AT, rb" +", _OPEN_LEVEL, rb" *", _TEXT, _END)
 CLOUDERA = Layout(  # %d{ISO8601} %p %c: %m%n
     "cloudera",
     b"2024-02-29 23:59:59,999 INFO kafka.controller.KafkaController: [Controller 3]: Broker 3 resigned as the leader",
@@ -115,7 +116,7 @@ CLOUDERA = Layout(  # %d{ISO8601} %p %c: %m%n
     b"2000-00-",
     b"0000-00-00 00:00:00,000 A",
     _OPEN,
-    _pattern(_GLUE, _AT, rb" +", _LEVEL, rb" +(?P<logger>[\w$-]+\.[\w.$-]*[\w$]): ", _TEXT, _END),
+    _pattern(_GLUE, _AT, rb" +", _OPEN_LEVEL, rb" +(?P<logger>[\w$-]+\.[\w.$-]*[\w$]): ", _TEXT, _END),
     _OPEN_BARE,
     _OPEN_TORN,
     ends_in_logger=False,
@@ -128,7 +129,7 @@ CONSOLE = Layout(  # %d{yyyy-MM-dd HH:mm:ss} %p %m (%c)%n
     b"2000-00-",
     b"0000-00-00 00:00:00 A",
     _OPEN,
-    _pattern(_GLUE, _AT, rb" +", _LEVEL, rb" +", _TEXT, rb" ", _LOGGER, _CLOSED),
+    _pattern(_GLUE, _AT, rb" +", _OPEN_LEVEL, rb" +", _TEXT, rb" ", _LOGGER, _CLOSED),
     _OPEN_BARE,
     _OPEN_TORN,
 )
@@ -140,7 +141,7 @@ STRIMZI = Layout(  # %d{ISO8601} %p %m (%c) [%t]%n: Strimzi's up to 3.x
     b"2000-00-",
     b"0000-00-00 00:00:00,000 A",
     _OPEN,
-    _pattern(_GLUE, _AT, rb" +", _LEVEL, rb" +", _TEXT, rb" ", _LOGGER, rb" \[[^\]\n]*\]", _CLOSED),
+    _pattern(_GLUE, _AT, rb" +", _OPEN_LEVEL, rb" +", _TEXT, rb" ", _LOGGER, rb" \[[^\]\n]*\]", _CLOSED),
     _OPEN_BARE,
     _OPEN_TORN,
 )
@@ -152,7 +153,7 @@ STRIMZI_4 = Layout(  # %d{yyyy-MM-dd HH:mm:ss} %-5p [%t] %c{1}:%L - %m%n: Strimz
     b"2000-00-",
     b"0000-00-00 00:00:00 A",
     _OPEN,
-    _pattern(_GLUE, _AT, rb" +", _LEVEL, rb" +\[[^\]\n]*\] (?P<logger>[\w.$-]+):[\d?]+ - ", _TEXT, _END),
+    _pattern(_GLUE, _AT, rb" +", _OPEN_LEVEL, rb" +\[[^\]\n]*\] (?P<logger>[\w.$-]+):[\d?]+ - ", _TEXT, _END),
     _OPEN_BARE,
     _OPEN_TORN,
     short_loggers=True,
@@ -166,7 +167,9 @@ SPRING = Layout(  # Spring Boot's console default
     b"2000-00-",
     b"0000-00-00T00:00:00.000Z  A",
     _OPEN,
-    _pattern(_GLUE, _AT, rb" +", _LEVEL, rb" +\d+ --- (?:\[[^\]\n]*\] )+(?P<logger>[\w.$\[\]/-]+) *: ", _TEXT, _END),
+    _pattern(
+        _GLUE, _AT, rb" +", _OPEN_LEVEL, rb" +\d+ --- (?:\[[^\]\n]*\] )+(?P<logger>[\w.$\[\]/-]+) *: ", _TEXT, _END
+    ),
     _OPEN_BARE,
     _OPEN_TORN,
     short_loggers=True,

@@ -14,7 +14,7 @@ from itertools import pairwise
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
 from udfs.logs.loggers import LOGGER_NAME
 from udfs.logs.row_fields import LEVELS, spelled_out
-from udfs.logs.time_texts import DATED, stamp
+from udfs.logs.time_texts import DATED, ZONES, stamp
 from udfs.rules.prefixes import read_prefix
 from udfs.rules.regex import late
 
@@ -24,6 +24,8 @@ _AT = late(DATED)
 _GAP = 80  # and as many between them
 _HEAD = 220  # characters of a line in which time and level stand
 _TIME_ONLY = late(rf"^\W{{0,3}}\d\d:\d\d:\d\d(?:[.,]\d{{1,9}})?\W.{{0,100}}\b(?:{_NAMES})\b", re.MULTILINE)
+_KNOWN = "|".join((_NAMES, *ZONES))
+_UNKNOWN_ZONE = late(rf"(?:{DATED}) ?(?:(?!(?:{_KNOWN})\])(?:[A-Z]{{3,5}}|[A-Z]\w+/\w+)\]|(?:AST|BST|CST|IST)\b)")
 
 
 class PatternLines:
@@ -98,7 +100,7 @@ def _pattern_of_line(line: str) -> str | None:
     at = _AT.search(line, 0, _HEAD)
     level = _LEVEL.search(line, 0, _HEAD)
     logger = LOGGER_NAME.search(line)
-    if at is None or level is None:
+    if at is None or level is None or _UNKNOWN_ZONE.search(line, 0, _HEAD):
         return None
     spans = [(*at.span(), "%d"), (*level.span(), "%p")]
     tail = ""
@@ -141,6 +143,11 @@ def _between(text: str) -> str:
 
 def _is_prefix(bracket: str) -> bool:
     return read_prefix(bracket.encode("utf-8", "surrogateescape")) is not None
+
+
+def names_unknown_zone(text: bytes) -> bool:
+    """Whether times of lines name a zone of which it is not known that it means one offset from UTC."""
+    return _UNKNOWN_ZONE.search(text.decode("utf-8", "surrogateescape")) is not None
 
 
 def lacks_dates(text: bytes) -> bool:

@@ -12,13 +12,21 @@ from udfs.rules.regex import late
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = "(?:" + "|".join(_MONTHS) + ")[a-z]*"
 _CLOCK = r"\d{1,2}:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?[ap]m\b)?"
-_ZONE = r"(?: ?(?:z|utc|gmt|[+-]\d\d:?\d\d|[+-]\d\d(?!\d))(?![a-z0-9]))?"
+ZONES = {
+    "Z": 0, "UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "EST": -5,
+    "EDT": -4, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7, "JST": 9, "KST": 9, "AEST": 10, "AEDT": 11,
+    "NZST": 12, "NZDT": 13,
+}  # fmt: skip
+"""Names of zones that Java prints for one offset from UTC alone, hours; `CST`, `IST` and `BST` have several."""
+_NAMES = "|".join(sorted(ZONES, key=len, reverse=True)).lower()
+_ZONED = rf"(?:(?:utc|gmt)?[+-]\d\d(?::?\d\d)?|(?:utc|gmt)[+-]\d|{_NAMES})(?![a-z0-9]|[+-]\d)"
+_ZONE = rf"(?: ?{_ZONED})?"
 _FORMS = (
     rf"\d{{4}}[-/.]\d\d[-/.]\d\d(?:t| +|_){_CLOCK}{_ZONE}",
     rf"\d{{1,2}}/{_MONTH}/\d{{4}}[: ]{_CLOCK}{_ZONE}",  # common log format
     rf"\d{{1,2}}[ -]{_MONTH}[ -]\d{{4}},? {_CLOCK}{_ZONE}",
     rf"(?:[a-z]{{3}},? )?{_MONTH} +\d{{1,2}},? \d{{4}},?(?: @)? {_CLOCK}{_ZONE}",  # Kibana
-    rf"[a-z]{{3}} {_MONTH} +\d{{1,2}} {_CLOCK} (?:utc|gmt) \d{{4}}",  # date(1)
+    rf"[a-z]{{3}} {_MONTH} +\d{{1,2}} {_CLOCK} {_ZONED} \d{{4}}",  # date(1)
     r"\d{1,2}/\d{1,2}/\d{4},? \d{1,2}:\d\d:\d\d(?:[.,]\d{1,9})? ?[ap]m\b(?: ?(?:utc|gmt))?",  # Azure
 )
 _COUNTS = r"\d{10}\.\d{1,9}|\d{13}(?:\d{3}(?:\d{3})?)?"
@@ -30,7 +38,7 @@ _PARTS = late(
     rf"|(?:[a-z]{{3}},? )?(?P<mo3>{_MONTH}) +(?P<d3>\d{{1,2}})(?:,? (?P<y3>\d{{4}}))?"
     r"|(?P<mo4>\d{1,2})/(?P<d4>\d{1,2})/(?P<y4>\d{4}))"
     r"(?:[t:,_ ]| @)+(?P<h>\d{1,2}):(?P<mi>\d\d):(?P<s>\d\d)(?:[.,:](?P<f>\d{1,9}))?(?: ?(?P<half>[ap])m)?"
-    r" ?(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d|[+-]\d\d)?(?: (?P<y5>\d{4}))?",
+    rf" ?(?P<zone>{_ZONED})?(?: (?P<y5>\d{{4}}))?",
     re.IGNORECASE,
 )
 _COUNTED = late(_COUNTS + r"|\d{10}|-?\d{1,18}(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -59,10 +67,17 @@ def stamp(text: str) -> str | None:
         return None
     number = int(month) if month.isdigit() else _MONTHS.index(month[:3].lower()) + 1
     hour = int(part["h"]) % 12 + 12 * (part["half"] in ("p", "P")) if part["half"] else int(part["h"])
-    zone = (part["zone"] or "").upper()
-    zone = "Z" if zone in ("UTC", "GMT") else zone + "00" if len(zone) == 3 else zone
     millis = (part["f"] or "").ljust(3, "0")[:3]
-    return f"{year}-{number:02}-{int(day):02} {hour:02}:{part['mi']}:{part['s']},{millis}{zone}"
+    return f"{year}-{number:02}-{int(day):02} {hour:02}:{part['mi']}:{part['s']},{millis}{_offset(part['zone'] or '')}"
+
+
+def _offset(zone: str) -> str:
+    """`+0200` for each way to write a zone; `Z` for UTC, empty if none is written."""
+    zone = zone.upper()
+    if zone in ZONES:
+        return f"{ZONES[zone]:+03}00" if ZONES[zone] else "Z"
+    sign, digits = zone.lstrip("UTCGM")[:1], zone.lstrip("UTCGM+-").replace(":", "")
+    return sign + digits.zfill(2).ljust(4, "0") if zone else ""
 
 
 def _counted(text: str) -> str | None:

@@ -55,9 +55,9 @@ class Stamps(NamedTuple):
 def micros_of(stamps: Sequence[bytes]) -> Stamps:
     """Time stamps in any of these forms, mixed as they come; NO_TIME for others and for times that do not exist.
 
-    `2018-12-09 02:21:49`, a `T` for the blank, a fraction of 1 to 9 digits behind a comma, a point or a colon; behind that,
-    maybe after a blank, `Z`, `UTC`, `GMT`, `+02`, `+0200` or `+02:00`. Digits only are milliseconds since 1970, digits
-    with a point seconds.
+    `2018-12-09 02:21:49`, a `T` for the blank, a fraction of 1 to 9 digits behind a comma, a point or a colon; behind
+    that, maybe after a blank, `Z`, `UTC`, `GMT`, `+02`, `+0200` or `+02:00`. Digits only are milliseconds since 1970,
+    digits with a point seconds.
     """
     n = len(stamps)
     if n == 0:
@@ -96,7 +96,8 @@ def local_micros(stamps: Sequence[bytes]) -> Micros:
 _SHAPE = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else byte for byte in range(256))
 _USUAL = [place for place, char in enumerate("0000-00-00 00:00:00,000") if char == "0"]
 _DATED = late(
-    rb"0000-00-00[ T]00:00:00(?:[.,:](?P<fraction>0{1,9}))?(?: ?(?P<zone>Z|UTC|GMT|(?P<sign>[+-])00(?P<minutes>:?00)?))?"
+    rb"0000-00-00[ T]00:00:00(?:[.,:](?P<fraction>0{1,9}))?"
+    rb"(?: ?(?P<zone>Z|UTC|GMT|(?P<sign>[+-])00(?P<minutes>:?00)?))?"
 )
 _COUNTED = late(rb"(?P<whole>0{1,15})(?:[.](?P<fraction>0{1,9}))?")
 

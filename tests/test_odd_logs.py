@@ -25,7 +25,7 @@ def line(clock: str, message: str = MESSAGE, day: str = "2024-01-15") -> str:
     return f"[{day} {clock},000] INFO {message} ({NAME})"
 
 
-def written(tmp_path: Path, text: str | bytes) -> Path:
+def log_file(tmp_path: Path, text: str | bytes) -> Path:
     path = tmp_path / "broker-1" / "server.log"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -34,21 +34,21 @@ def written(tmp_path: Path, text: str | bytes) -> Path:
 
 def records(tmp_path: Path, text: str | bytes) -> list[str]:
     """Time (UTC), logger and message of each record as the plain reader gives them; the columnar one must agree."""
-    path = written(tmp_path, text)
+    path = log_file(tmp_path, text)
     _, some, _ = read(path)
     plain = [(at, logger, message) for at, _, logger, message, _ in some]
-    assert sorted(stored(path)) == sorted((at, name) for at, name, _ in plain if name == NAME)
+    assert sorted(columnar_rows(path)) == sorted((at, name) for at, name, _ in plain if name == NAME)
     return [f"{as_text(at)} {logger.rpartition('.')[2]} {message}" for at, logger, message in plain]
 
 
-def merged(tmp_path: Path, *options: str) -> list[str]:
-    """The lines that `merge` prints of what was written last."""
+def merge_lines(tmp_path: Path, *options: str) -> list[str]:
+    """The lines that `merge` prints of the log file."""
     result = CliRunner().invoke(main, ["merge", *options, str(tmp_path)])
     assert result.exit_code == 0, result.stderr
     return result.stdout.splitlines()
 
 
-def stored(path: Path) -> list[tuple[int, str]]:
+def columnar_rows(path: Path) -> list[tuple[int, str]]:
     """Times and loggers of the events and rejects that the columnar reader gives."""
     rows: list[tuple[int, str]] = []
     for surveyed in survey(str(path), {}):
@@ -74,7 +74,7 @@ def test_an_id_column_that_looks_like_a_number_is_no_time(tmp_path: Path) -> Non
 
 
 # ---- odd values in JSON ---------------------------------------------------------------------------------------------
-def structured(second: int, **more: object) -> str:
+def json_event(second: int, **more: object) -> str:
     values = {"ts": 1705312800.0 + second, "level": "INFO", "logger": NAME, "message": MESSAGE, **more}
     return json.dumps(values) + "\n"
 
@@ -84,8 +84,8 @@ GOOD = f"2024-01-15 10:00:00,000 KafkaController {MESSAGE}"
 
 @pytest.mark.parametrize("time", ["1e999", "-1e999", "NaN", "1e300", "9" * 4000])
 def test_a_time_that_is_no_number_of_seconds_costs_no_other_record(time: str, tmp_path: Path) -> None:
-    odd = structured(1).replace("1705312801.0", time)
-    assert records(tmp_path, structured(0) + odd + structured(0)) == [GOOD, GOOD]
+    odd = json_event(1).replace("1705312801.0", time)
+    assert records(tmp_path, json_event(0) + odd + json_event(0)) == [GOOD, GOOD]
 
 
 def test_a_key_that_json_does_not_know_ends_its_document_only(tmp_path: Path) -> None:
@@ -105,15 +105,15 @@ def test_a_message_that_is_a_whole_line_is_that_line_whatever_is_beside_it(key: 
 
 
 def test_a_message_that_only_begins_with_a_time_is_no_line(tmp_path: Path) -> None:
-    odd = structured(1, message="2024-01-01 00:00:00 is when it began")
-    assert records(tmp_path, structured(0) + odd + structured(0))[1] == (
+    odd = json_event(1, message="2024-01-01 00:00:00 is when it began")
+    assert records(tmp_path, json_event(0) + odd + json_event(0))[1] == (
         "2024-01-15 10:00:01,000 KafkaController 2024-01-01 00:00:00 is when it began"
     )
 
 
 def test_half_a_surrogate_pair_in_a_name_of_an_output_is_escaped(tmp_path: Path) -> None:
     rows = [{"message": line("10:00:00"), "source": "/var/log/\ud83d/server.log"}] * 3
-    path = written(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))
+    path = log_file(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))
     assert records(tmp_path, path.read_bytes()) == [GOOD] * 3
     (surveyed,) = survey(str(path), {})
     (task,) = ranges(surveyed, "f")
@@ -143,7 +143,7 @@ def test_milliseconds_may_stand_behind_a_colon(tmp_path: Path) -> None:
         f"2024-01-15 10:00:02,007 KafkaController {MESSAGE}",
         f"2024-01-15 10:00:00,007 KafkaController {MESSAGE}",
     ]
-    assert merged(tmp_path, "--since", "2024-01-15 10:00:01") == text.splitlines()[:1]
+    assert merge_lines(tmp_path, "--since", "2024-01-15 10:00:01") == text.splitlines()[:1]
 
 
 ZONES = {  # zone, local time of the same moment, on a day in July
@@ -172,7 +172,7 @@ def test_a_zone_that_means_several_offsets_is_refused(zone: str, tmp_path: Path)
     if zone in ("CST", "IST", "BST"):  # elsewhere any word may be a thread
         texts.append(f"2024-07-15 03:00:00,000 {zone} INFO {NAME}: {MESSAGE}\n")
     for text in texts:
-        (surveyed,) = survey(str(written(tmp_path, text * 3)), {})
+        (surveyed,) = survey(str(log_file(tmp_path, text * 3)), {})
         assert surveyed.format is None
         assert surveyed.error is not None
         assert "zone" in surveyed.error
@@ -184,8 +184,38 @@ def test_a_level_in_the_brackets_of_the_time_is_no_zone(tmp_path: Path) -> None:
 
 
 def test_what_has_no_time_that_can_be_read_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path, (line("10:00:00", day="2024-99-99") + "\n") * 3)
+    path = log_file(tmp_path, (line("10:00:00", day="2024-99-99") + "\n") * 3)
     (surveyed,) = survey(str(path), {})
     assert surveyed.format is None
     assert surveyed.error is not None
     assert str(path) in surveyed.error
+
+
+# ---- zones that a wrapper tells -------------------------------------------------------------------------------------
+def shipper_line(at: str, text: str) -> str:
+    return json.dumps({"@timestamp": at, "message": text, "source": "/x/kafka-1/server.log"}) + "\n"
+
+
+def test_lines_that_were_read_much_later_at_once_tell_no_zone(tmp_path: Path) -> None:
+    """By chance one was written one hour before all were read."""
+    lines = [line(f"09:{minute:02}:00") for minute in range(0, 60, 5)]
+    assert records(tmp_path, "".join(shipper_line("2024-01-15T10:00:30.000Z", text) for text in lines)) == [
+        f"2024-01-15 09:{minute:02}:00,000 KafkaController {MESSAGE}" for minute in range(0, 60, 5)
+    ]
+
+
+def test_lines_of_a_zone_some_of_which_were_read_late_are_of_that_zone(tmp_path: Path) -> None:
+    """Of 11:00 to 11:04 in Berlin; the third line was read ten minutes late."""
+    late = [0, 0, 10, 0, 0]
+    text = "".join(shipper_line(f"2024-01-15T10:{i + late[i]:02}:01Z", line(f"11:{i:02}:00")) for i in range(5))
+    assert records(tmp_path, text) == [f"2024-01-15 10:0{i}:00,000 KafkaController {MESSAGE}" for i in range(5)]
+
+
+def test_a_zone_that_is_utc_in_winter_shows_once_clocks_are_put_forward(tmp_path: Path) -> None:
+    """London on March 31, 2024: 00:58 is 00:58 UTC, and 02:00, two minutes later, 01:00 UTC."""
+    winter = shipper_line("2024-03-31T00:58:00.000Z", line("00:58:00", day="2024-03-31"))
+    summer = [shipper_line(f"2024-03-31T01:0{i}:00.000Z", line(f"02:0{i}:00", day="2024-03-31")) for i in range(5)]
+    assert records(tmp_path, winter + "".join(summer)) == [
+        f"2024-03-31 {clock}:00,000 KafkaController {MESSAGE}"
+        for clock in ("00:58", "01:00", "01:01", "01:02", "01:03", "01:04")
+    ]

@@ -8,7 +8,7 @@ from udfs.logs.time_texts import ZoneOfLines, stamp
 
 LINE = b"[2026-11-21 11:44:16,212] INFO x"
 OFFSETS = {  # why -> when the wrapper wrote it, offset
-    "the same time": ("2026-11-21T11:44:16.3Z", b""),
+    "the same time": ("2026-11-21T11:44:16.3Z", b"+0000"),
     "an hour ahead, written at once": ("2026-11-21T10:44:16.3Z", b"+0100"),
     "India's zone, a minute late": ("2026-11-21T06:15:10.0Z", b"+0530"),
     "behind UTC": ("2026-11-21T16:44:17Z", b"-0500"),
@@ -27,6 +27,12 @@ def test_a_line_that_was_written_late_has_the_offset_of_the_one_before() -> None
     zone = ZoneOfLines()
     zone.with_offset(LINE, "2026-11-21T10:44:16.3Z")
     assert zone.with_offset(LINE, "2026-11-21T10:54:16.3Z") == LINE.replace(b",212]", b",212+0100]")
+
+
+def test_alone_a_line_that_was_written_late_has_none() -> None:
+    zone = ZoneOfLines(alone=True)
+    zone.with_offset(LINE, "2026-11-21T10:44:16.3Z")
+    assert zone.with_offset(LINE, "2026-11-21T10:54:16.3Z") == LINE
 
 
 NUMBERS = {  # a number as an export has it -> the moment that it is, None: it is none

@@ -99,12 +99,12 @@ def _utf8(text: str) -> bytes:
 class JsonObjects:
     """JSON objects, one or several a line or over several lines: log events, or envelopes around lines.
 
-    `zoned`: lines have local times of their own, and the objects tell in which zone.
+    `zone`: lines have local times of their own, and the objects tell in which zone.
     """
 
-    def __init__(self, zoned: bool = False) -> None:
+    def __init__(self, zone: ZoneOfLines | None = None) -> None:
         self._rest = ChannelText(b"", NO_POSITIONS)
-        self._zone = ZoneOfLines() if zoned else None
+        self._zone = zone
 
     def feed(self, text: ChannelText, last: bool) -> Iterator[tuple[str, ChannelText]]:
         """Each object's text, by the file that it names. What is no object stays as it is."""

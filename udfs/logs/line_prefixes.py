@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
 from udfs.logs.layouts import LAYOUTS
@@ -23,13 +23,16 @@ class Prefixed:
     """Takes off what a pattern matches at the begin of lines; its groups `c0`, `c1`, … say whose output a line is.
 
     A line without prefix is the output's of the line above. `is_quoted`: the line is in quotes, as JSON has them, and
-    what is behind it belongs to the prefix. `zoned`: group `at` is a time with zone, by which local ones are written.
+    what is behind it belongs to the prefix. `zones`: what makes the zone of each output's lines from group `at`, a time
+    with zone.
     """
 
-    def __init__(self, pattern: re.Pattern[bytes], is_quoted: bool = False, zoned: bool = False) -> None:
+    def __init__(
+        self, pattern: re.Pattern[bytes], is_quoted: bool = False, zones: Callable[[], ZoneOfLines] | None = None
+    ) -> None:
         self._pattern, self._is_quoted = pattern, is_quoted
         self._groups = sorted(name for name in pattern.groupindex if name[0] == "c")
-        self._zones: dict[str, ZoneOfLines] | None = {} if zoned else None
+        self._zones = None if zones is None else defaultdict[str, ZoneOfLines](zones)
         self._has_parts = "part" in pattern.groupindex
         self._channel = ""
 
@@ -55,7 +58,7 @@ class Prefixed:
             if self._has_parts and m["part"] == b"P":
                 line = line.rstrip(b"\r\n")
             if self._zones is not None and m["at"]:
-                line = self._zones.setdefault(channel, ZoneOfLines()).with_offset(line, m["at"].decode())
+                line = self._zones[channel].with_offset(line, m["at"].decode())
             units.append((begin, channel, line))
         self._channel = channel
         yield from texts_of_units(units, text.places, len(data))

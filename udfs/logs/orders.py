@@ -13,6 +13,7 @@ from udfs.rules.regex import late
 
 _LINES = 2000
 _THREAD = late(rb"\[[^=\]]*\]")
+_ZONED = late(r"(?<=[(&])zoned\)$")
 _ROWS = ("csv", "json-rows", "ruby", "export", "json")
 """Wrappers whose pieces are rows, in the order in which they were sorted."""
 
@@ -89,12 +90,17 @@ def _zoned_names(wrapper: str) -> list[str]:
 
 
 def _is_zoned(text: bytes, wrapper: str, layout: Layout) -> bool:
-    """Whether the wrappers give nearly all records an offset from UTC that is not nought."""
+    """Whether the wrappers show that lines are of a zone that is not always UTC.
+
+    Each line shows it for itself: by its wrapper's time it has an offset, or it was noted whenever. Where more were
+    noted whenever than have an offset that is not nought, these have it by chance.
+    """
+    alone = "/".join(_ZONED.sub("zoned&alone)", part) for part in wrapper.split("/"))
     zones = [
         m["at"][19:].lstrip(b",.:0123456789").strip()
-        for lines in _lines_by_channel(text, wrapper)
+        for lines in _lines_by_channel(text, alone)
         for line in lines
         if (m := layout.head.match(line)) and m["at"]
     ]
-    local = [zone for zone in zones if zone[:1] in (b"+", b"-")]
-    return len(local) >= 3 and len(local) * 10 >= 9 * len(zones)
+    ahead = sum(1 for zone in zones if zone[:1] in (b"+", b"-") and zone.strip(b"+-0:"))
+    return ahead >= 3 and ahead > zones.count(b"")

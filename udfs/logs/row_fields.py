@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -64,7 +65,7 @@ class RowFields:
     """Which fields of a row are what; None: there is none. `line` has all of it, else the others are put together.
 
     `channels`: fields that say whose output the row is. `parts`: lines may be in parts, and bring their own line ends.
-    `zoned`: the line's own time is local, and `at` says in which zone.
+    `zoned`: the line's own time is local, and `at` says in which zone; `alone`: each line for itself.
     """
 
     line: str | None = None
@@ -76,7 +77,11 @@ class RowFields:
     channels: tuple[str, ...] = ()
     parts: bool = False
     zoned: bool = False
-    _zone: ZoneOfLines = field(default_factory=ZoneOfLines, compare=False, repr=False)
+    alone: bool = False
+
+    @cached_property
+    def _zone(self) -> ZoneOfLines:
+        return ZoneOfLines(self.alone)
 
     @property
     def name(self) -> str:
@@ -84,7 +89,7 @@ class RowFields:
         one = (("line", self.line), ("at", self.at), ("level", self.level), ("logger", self.logger),
                ("message", self.message), ("trace", self.trace))  # fmt: skip
         pairs = [(name, path) for name, path in one if path is not None] + [("from", path) for path in self.channels]
-        flags = [name for name in ("parts", "zoned") if getattr(self, name)]
+        flags = [name for name in ("parts", "zoned", "alone") if getattr(self, name)]
         return "&".join([*(f"{name}={quote(path, safe=_SAFE)}" for name, path in pairs), *flags])
 
     @classmethod
@@ -98,7 +103,7 @@ class RowFields:
                 channels.append(unquote(path))
             elif key in ("line", "at", "level", "logger", "message", "trace") and equals:
                 paths[key] = unquote(path)
-            elif key in ("parts", "zoned") and not equals:
+            elif key in ("parts", "zoned", "alone") and not equals:
                 paths[key] = True
             else:
                 raise ValueError(f"{part!r} is no field of a row; expected one such as 'line=message'")

@@ -108,23 +108,25 @@ class ZoneOfLines:
     """Finds out by which zone a line's own time is written, from the time that its wrapper tells with a zone.
 
     A wrapper notes a line within two minutes, and a zone is one of `_OFFSETS` from UTC; a line that was noted later, or
-    by a clock that is no zone's, has the offset of the line before it.
+    by a clock that is no zone's, has the offset of the line before it, but if each is to stand `alone`.
     """
 
-    def __init__(self) -> None:
-        self._offset = 0  # quarters of an hour
+    def __init__(self, alone: bool = False) -> None:
+        self._alone = alone
+        self._offset: int | None = None  # quarters of an hour
 
     def with_offset(self, line: bytes, outer: str) -> bytes:
-        """The line, its offset from UTC written behind its time unless that is none."""
+        """The line, its offset from UTC written behind its time if one is known."""
         m = _INNER.search(line, 0, _REACH)
         if m is None or m["zone"]:
             return line
         quarters = _quarters(m[0], outer)
-        self._offset = self._offset if quarters is None else quarters
-        if not self._offset:
+        if quarters is not None or self._alone:
+            self._offset = quarters
+        if self._offset is None:
             return line
         hours, rest = divmod(abs(self._offset), 4)
-        return line[: m.end()] + b"%c%02d%02d" % (b"-+"[self._offset > 0], hours, rest * 15) + line[m.end() :]
+        return line[: m.end()] + b"%c%02d%02d" % (b"-+"[self._offset >= 0], hours, rest * 15) + line[m.end() :]
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import BinaryIO, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from udfs.logs.channel_text import NO_POSITIONS, ChannelText, channel_text, join
 from udfs.logs.encodings import source_texts
 from udfs.logs.json_lines import DockerJson, JsonObjects
 from udfs.logs.line_prefixes import Prefixed
+from udfs.logs.time_texts import ZoneOfLines
 from udfs.rules.regex import late
 
 
@@ -161,11 +163,12 @@ def make_unwrapper(name: str) -> Unwrapper:
     m = _NAMED.fullmatch(name)
     if m is None:
         raise ValueError(f"{name!r} is no wrapper; expected a name that a format gave, such as 'compose'")
-    if m["parameters"] == "zoned":
+    if m["parameters"] in ("zoned", "zoned&alone"):
+        zones = partial(ZoneOfLines, alone=m["parameters"] != "zoned")
         if m["kind"] == "json":
-            return JsonObjects(zoned=True)
+            return JsonObjects(zones())
         if m["kind"] in _ZONED_PREFIXES:
-            return Prefixed(_ZONED_PREFIXES[m["kind"]], zoned=True)
+            return Prefixed(_ZONED_PREFIXES[m["kind"]], zones=zones)
     from udfs.logs.unknown_wrappers import unwrapper
 
     return unwrapper(m["kind"], m["parameters"])

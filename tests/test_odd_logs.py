@@ -219,3 +219,20 @@ def test_a_zone_that_is_utc_in_winter_shows_once_clocks_are_put_forward(tmp_path
         f"2024-03-31 {clock}:00,000 KafkaController {MESSAGE}"
         for clock in ("00:58", "01:00", "01:01", "01:02", "01:03", "01:04")
     ]
+
+
+# ---- numbers in messages --------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("number", [9223372036854775807, 1705312800000])
+def test_a_number_in_one_message_is_not_the_time_of_all_lines(number: int, tmp_path: Path) -> None:
+    """Docker's json-file around a pattern without time."""
+    messages = [f"{MESSAGE} ({NAME})"] * 5 + [
+        f"Starting log cleanup with a period of {number} ms. (kafka.log.LogManager)"
+    ]
+    rows = [
+        {"log": f"INFO {message}\n", "stream": "stdout", "time": f"2024-01-15T10:00:0{i}.000Z"}
+        for i, message in enumerate(messages)
+    ]
+    (surveyed,) = survey(str(log_file(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))), {})
+    assert surveyed.format is None
+    assert surveyed.error is not None
+    assert "time, level and message" in surveyed.error

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from udfs.logs.channel_text import ChannelText, Unit, line_begins, texts_of_units
-from udfs.logs.loggers import LOGGER_NAME
+from udfs.logs.loggers import LOGGER_NAME, is_known_logger
 from udfs.logs.row_fields import LEVELS, spelled_out
 from udfs.logs.time_texts import DATED, ZONES, stamp
 from udfs.rules.prefixes import read_prefix
@@ -83,16 +83,20 @@ def _regex(pattern: str) -> str:
 
 
 def pattern_of(text: bytes) -> list[str]:
-    """The patterns of most of the lines of a text that name a logger, the most frequent first."""
+    """The patterns of most of the lines of a text that name a logger, the most frequent first; else none."""
     patterns: Counter[str] = Counter()
+    lines = 0  # that have one
     for line in text.decode("utf-8", "surrogateescape").split("\n")[:2000]:
         pattern = _pattern_of_line(line.rstrip("\r"))
+        logger = LOGGER_NAME.search(line)
+        lines += pattern is not None or (logger is not None and is_known_logger(logger[0]))
         if pattern:
             patterns[pattern] += 1
             if patterns[pattern] == 100:
                 break
     most = patterns.most_common(3)
-    return [pattern for pattern, count in most if count * 5 > most[0][1]]
+    is_of_most = patterns.total() * 2 > lines
+    return [pattern for pattern, count in most if is_of_most and count * 5 > most[0][1]]
 
 
 def _pattern_of_line(line: str) -> str | None:
@@ -100,7 +104,7 @@ def _pattern_of_line(line: str) -> str | None:
     at = _AT.search(line, 0, _HEAD)
     level = _LEVEL.search(line, 0, _HEAD)
     logger = LOGGER_NAME.search(line)
-    if at is None or level is None or _UNKNOWN_ZONE.search(line, 0, _HEAD):
+    if at is None or level is None or stamp(at[0]) is None or _UNKNOWN_ZONE.search(line, 0, _HEAD):
         return None
     spans = [(*at.span(), "%d"), (*level.span(), "%p")]
     tail = ""

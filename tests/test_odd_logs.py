@@ -236,3 +236,34 @@ def test_a_number_in_one_message_is_not_the_time_of_all_lines(number: int, tmp_p
     assert surveyed.format is None
     assert surveyed.error is not None
     assert "time, level and message" in surveyed.error
+
+
+# ---- rows that hold lists -------------------------------------------------------------------------------------------
+def scope(*minutes: int, level: str | int = "INFO") -> dict[str, object]:
+    """OpenTelemetry's JSON of one logger: a record in each of some minutes."""
+    begin = 1705312800  # 2024-01-15 10:00:00 UTC
+    log_records = [
+        {"timeUnixNano": str((begin + 60 * minute) * 10**9), "severityText": level, "body": {"stringValue": MESSAGE}}
+        for minute in minutes
+    ]
+    return {"scope": {"name": NAME}, "logRecords": log_records}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_each_record_in_a_list_below_its_logger_is_read(indent: int | None, tmp_path: Path) -> None:
+    documents = [
+        {"resourceLogs": [{"scopeLogs": [scope(0, 1), scope(2)]}]},
+        {"resourceLogs": [{"scopeLogs": [scope(3)]}]},
+    ]
+    assert records(tmp_path, "".join(json.dumps(document, indent=indent) + "\n" for document in documents)) == [
+        f"2024-01-15 10:0{minute}:00,000 KafkaController {MESSAGE}" for minute in range(4)
+    ]
+
+
+def test_a_list_of_records_that_have_no_level_is_refused(tmp_path: Path) -> None:
+    """Nothing is read, rather than the first record of each list."""
+    document = {"resourceLogs": [{"scopeLogs": [scope(0, 1, level=9)]}]}
+    rows = [{**document, "level": "INFO"}] * 2
+    (surveyed,) = survey(str(log_file(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))), {})
+    assert surveyed.format is None
+    assert surveyed.error is not None

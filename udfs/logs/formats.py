@@ -21,7 +21,7 @@ DEPTH = 3
 """Wrappers that are looked for one inside of the other."""
 _ENOUGH = 100
 _NEAR = 300  # characters
-_TIME_NEARBY = late(r"\d\d:\d\d:\d\d|(?<![\w.])1\d{12}(?!\d)")
+_TIME_NEARBY = late(r"\d\d:\d\d:\d\d|(?<![\w.])1\d{12}(?:\d{3}){0,2}(?!\d)")
 _DOCUMENTS = ("csv(", "json-rows(", "ruby(", "export(", "newest-first(")
 _ENCODINGS = ("utf-16-le", "utf-16-be")
 

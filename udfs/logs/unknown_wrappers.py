@@ -16,7 +16,7 @@ from udfs.logs.line_order import HardWrapped, NewestFirst, wrap_of
 from udfs.logs.line_patterns import PatternLines, pattern_of
 from udfs.logs.line_prefixes import Prefixed, Suffixed, prefix_of, suffix_of
 from udfs.logs.loggers import LOGGER_NAME
-from udfs.logs.row_fields import Row, RowFields, fields_of
+from udfs.logs.row_fields import LEVELS, Row, RowFields, fields_of
 from udfs.logs.rows import Delimited, JournalExport, JsonRows, RowReader, Rows, RubyHashes, rows_in
 
 LOOKED_AT = 64 << 10
@@ -91,7 +91,12 @@ def name_of_wrap(text: bytes) -> str | None:
 
 def _of_rows(kind: str, reader: str, rows: Sequence[Row]) -> Iterator[str]:
     for fields in fields_of(rows):
-        yield f"{kind}({reader}&&{fields.name})"
+        parts = (fields.at, fields.level, fields.logger, fields.message) if fields.line is None else ()
+        if not any(_IN_LIST.search(path) for path in parts if path):  # of several records it would be the first
+            yield f"{kind}({reader}&&{fields.name})"
+
+
+_IN_LIST = re.compile(r"\.\d+(?:\.|$)")
 
 
 def _json(text: bytes) -> Iterator[str]:
@@ -99,13 +104,18 @@ def _json(text: bytes) -> Iterator[str]:
     if not re.match(rb"[\s\x1e]*[\[{]", text):
         return
     paths: Counter[tuple[str, ...]] = Counter()
+    of_levels: Counter[tuple[str, ...]] = Counter()
     for path, string in json_strings(text.decode("utf-8", "surrogateescape")):
         if LOGGER_NAME.search(string):
             paths[_row_path(path)] += 1
-    for row_path, _ in paths.most_common(2):
-        rows = rows_in(JsonRows(row_path), text, _ROWS)
-        reader = ">".join(quote(key, safe=_SAFE.replace(">", "")) for key in row_path)
-        yield from _of_rows("json-rows", reader, rows)
+        elif string.upper() in LEVELS:
+            of_levels[_row_path(path)] += 1
+    for outer, _ in paths.most_common(2):
+        records = [path for path, _ in of_levels.most_common(2) if path != outer and path[: len(outer)] == outer]
+        for row_path in (*records, outer):  # a logger may stand before a list of its records
+            rows = rows_in(JsonRows(row_path), text, _ROWS)
+            reader = ">".join(quote(key, safe=_SAFE.replace(">", "")) for key in row_path)
+            yield from _of_rows("json-rows", reader, rows)
 
 
 def _row_path(path: Path) -> tuple[str, ...]:

@@ -267,3 +267,34 @@ def test_a_list_of_records_that_have_no_level_is_refused(tmp_path: Path) -> None
     (surveyed,) = survey(str(log_file(tmp_path, "".join(json.dumps(row) + "\n" for row in rows))), {})
     assert surveyed.format is None
     assert surveyed.error is not None
+
+
+# ---- loggers in short -----------------------------------------------------------------------------------------------
+SHORT_LOGGERS = [  # of %c{1}, %c{2} and %logger{30}
+    "KafkaController", "controller.KafkaController", "k.controller.KafkaController", "k.c.KafkaController"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("logger", SHORT_LOGGERS)
+def test_a_logger_in_short_is_spelled_out_in_each_layout(logger: str, tmp_path: Path) -> None:
+    layouts = [
+        f"[2024-01-15 10:00:00,000] INFO {MESSAGE} ({logger})",
+        f"[2024-01-15 10:00:00,000] [INFO ] [main] [{logger}] - {MESSAGE}",
+        f"2024-01-15 10:00:00 INFO {MESSAGE} ({logger})",
+        f"2024-01-15 10:00:00,000 INFO {MESSAGE} ({logger}) [main]",
+        f"2024-01-15 10:00:00 INFO [main] {logger}:450 - {MESSAGE}",
+        json.dumps({"ts": 1705312800.0, "level": "INFO", "logger": logger, "message": MESSAGE}),
+    ]
+    if "." in logger:  # a word before a colon is often no logger
+        layouts.append(f"2024-01-15 10:00:00,000 INFO {logger}: {MESSAGE}")
+    for text in layouts:
+        path = log_file(tmp_path, f"{text}\n" * 3)
+        assert columnar_rows(path) == [(1705312800_000000, NAME)] * 3, text
+        assert records(tmp_path, path.read_bytes()) == [GOOD] * 3, text
+
+
+def test_a_logger_that_only_ends_as_one_of_kafkas_does_is_another_programs(tmp_path: Path) -> None:
+    loggers = [("com.a.KafkaController", MESSAGE), ("logger", "Starting"), (NAME, MESSAGE)]
+    text = "".join(f"[2024-01-15 10:00:00,000] INFO {message} ({logger})\n" for logger, message in loggers)
+    path = log_file(tmp_path, text)
+    assert columnar_rows(path) == [(1705312800_000000, NAME)]

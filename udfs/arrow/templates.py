@@ -216,8 +216,7 @@ def _head(layout: Layout, data: bytes, start: int, head_end: int, end: int) -> _
     else:
         level, message, prefix, logger = (m[name] or b"" for name in ("level", "message", "prefix", "logger"))
         spans = m.span("at") if m["at"] else (start, start), m.span("message") if message else (start, start)
-        if layout.short_loggers:
-            logger = full_logger(logger, message)
+        logger = full_logger(logger, message)
     at_span, message_span = ((first - start, last - start) for first, last in spans)
     return _Head(at_span, message_span, prefix, level, logger or layout.logger.encode(), m is not None)
 

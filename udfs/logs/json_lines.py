@@ -203,9 +203,7 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
 
 
 def _full(logger: str, message: str) -> str:
-    """A logger as it is named in the code; some layouts write its class alone."""
-    if "." in logger and not re.match(r"\w\.\w\.", logger):
-        return logger
+    """A logger as it is named in the code, see `full_logger`."""
     return full_logger(_utf8(logger), _utf8(message)).decode("utf-8", "surrogateescape")
 
 

@@ -68,7 +68,6 @@ class Layout:
     torn: re.Pattern[bytes] | None = None
     time: str = "local"
     logger: str = ""  # where lines do not name one
-    short_loggers: bool = False  # written in short, see `full_logger`
     apart: re.Pattern[bytes] | None = None  # starts of lines that end the record above, but are none
     whole: re.Pattern[bytes] | None = None  # ends of lines that show that nothing is missing; None: the logger does
     ends_in_logger: bool = True  # or in something else behind it
@@ -156,7 +155,6 @@ STRIMZI_4 = Layout(  # %d{yyyy-MM-dd HH:mm:ss} %-5p [%t] %c{1}:%L - %m%n: Strimz
     _pattern(_GLUE, _AT, rb" +", _OPEN_LEVEL, rb" +\[[^\]\n]*\] (?P<logger>[\w.$-]+):[\d?]+ - ", _TEXT, _END),
     _OPEN_BARE,
     _OPEN_TORN,
-    short_loggers=True,
     ends_in_logger=False,
 )
 SPRING = Layout(  # Spring Boot's console default
@@ -172,7 +170,6 @@ SPRING = Layout(  # Spring Boot's console default
     ),
     _OPEN_BARE,
     _OPEN_TORN,
-    short_loggers=True,
     ends_in_logger=False,
 )
 LOGGER_FIRST = Layout(  # [%c] %p %m (%c)%n
@@ -275,12 +272,10 @@ def read_head(layout: Layout, data: bytes, start: int, head_end: int, end: int) 
             return (b"", b"", data[start:head_end].lstrip(GLUE).rstrip(b"\r\n"), b"", b"", b"")
         parts = m.groupdict(b"")
         if not layout.logger and "logger" not in parts:
-            parts["logger"] = _last_logger(data, head_end, end)
+            parts["logger"] = full_logger(_last_logger(data, head_end, end), parts["message"])
         return tuple(parts.get(name, b"") for name in HEAD)  # type: ignore[return-value]  # six, as HEAD has
     at, level, message, prefix, word, logger = m.group(*_order(layout.head))
-    if layout.short_loggers:
-        logger = full_logger(logger, message)
-    return at or b"", level, message, prefix, word, logger
+    return at or b"", level, message, prefix, word, full_logger(logger, message)
 
 
 @lru_cache(maxsize=64)

@@ -31,30 +31,33 @@ _ZOOKEEPER = (  # of whole packages, so that no rule names them
     "kafka.controller.ZkPartitionStateMachine",
     "kafka.controller.ZkReplicaStateMachine",
 )
+_STATE_CHANGE = "state.change.logger"
 _LOGGER_NAMED_LOGGER = {  # begin of its messages -> which of the three
-    b"Principal = ": b"kafka.authorizer.logger",
-    b"Completed request:": b"kafka.request.logger",
-    b"Handling request:": b"kafka.request.logger",
+    late(rb"Principal = "): b"kafka.authorizer.logger",
+    late(rb"Completed request:|Handling request:"): b"kafka.request.logger",
+    late(rb"\[?(?:Broker|Controller) (?:id=)?\d"): b"state.change.logger",
 }
 
 
 def full_logger(name: bytes, message: bytes) -> bytes:
-    """A logger that a layout writes as its class alone or with its packages cut short; as it is if it is unknown.
+    """A logger written as its class alone, or with packages cut short or off, in full; as it is if none of Kafka's is.
 
     >>> full_logger(b"o.a.k.c.QuorumController", b"x"), full_logger(b"ReplicationControlManager", b"x")
     (b'org.apache.kafka.controller.QuorumController', b'org.apache.kafka.controller.ReplicationControlManager')
     """
+    if name.startswith(_FULL):
+        return name
     if name == b"logger":
-        return next((full for begin, full in _LOGGER_NAMED_LOGGER.items() if message.startswith(begin)), _STATE_CHANGE)
+        return next((full for begin, full in _LOGGER_NAMED_LOGGER.items() if begin.match(message)), name)
     return _spelled_out(name)
 
 
-_STATE_CHANGE = b"state.change.logger"
+_FULL = (b"kafka.", b"org.apache.", b"state.change.logger")
 
 
 def is_known_logger(name: str) -> bool:
     """Whether rules know messages of this logger."""
-    return name in _by_class().get(name.rpartition(".")[2], ()) or name == _STATE_CHANGE.decode()
+    return name in _by_class().get(name.rpartition(".")[2], ()) or name == _STATE_CHANGE
 
 
 @lru_cache(maxsize=4096)
@@ -72,7 +75,10 @@ def _spelled_out(name: bytes) -> bytes:
 
 
 def _abbreviates(short: list[str], full: list[str]) -> bool:
-    return len(short) == len(full) and all(b.startswith(a) for a, b in zip(short, full, strict=True))
+    """Whether the outer packages are cut off (log4j's `%c{2}`), or each is cut short (logback's `%logger{30}`)."""
+    if len(short) == len(full):
+        return all(b.startswith(a) for a, b in zip(short, full, strict=True))
+    return short == full[-len(short) :]
 
 
 @cache
@@ -81,7 +87,7 @@ def _by_class() -> Mapping[str, tuple[str, ...]]:
     from udfs.rules.rulebook import RULES
 
     names = {name for rule in RULES for name in rule.loggers if name[-1] != "."}
-    names |= {name.removesuffix("$") for name in names} | {*_ZOOKEEPER, _STATE_CHANGE.decode()}
+    names |= {name.removesuffix("$") for name in names} | {*_ZOOKEEPER, _STATE_CHANGE}
     by_class: dict[str, tuple[str, ...]] = {}
     for name in sorted(names):
         simple = name.rpartition(".")[2]

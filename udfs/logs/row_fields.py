@@ -137,9 +137,7 @@ class RowFields:
 
 
 def spelled_out(logger: str, message: str) -> str:
-    """A logger as it is named in the code; some layouts write its class alone."""
-    if "." in logger and not re.match(r"\w\.\w\.", logger):
-        return logger
+    """A logger as it is named in the code, see `full_logger`."""
     return full_logger(_encoded(logger), _encoded(message)).decode("utf-8", "surrogateescape")
 
 

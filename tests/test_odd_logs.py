@@ -298,3 +298,42 @@ def test_a_logger_that_only_ends_as_one_of_kafkas_does_is_another_programs(tmp_p
     text = "".join(f"[2024-01-15 10:00:00,000] INFO {message} ({logger})\n" for logger, message in loggers)
     path = log_file(tmp_path, text)
     assert columnar_rows(path) == [(1705312800_000000, NAME)]
+
+
+# ---- the hour that comes twice --------------------------------------------------------------------------------------
+def clocks(path: Path) -> list[str | None]:
+    """How the times of records became UTC, in Berlin."""
+    some: list[str | None] = []
+    for surveyed in survey(str(path), {}, zone_of=lambda node, name: "Europe/Berlin"):
+        (task,) = ranges(surveyed, "f")
+        with open_range(task) as stream:
+            for batch in read_range(stream, format_named(task.format), task.zone, "f", 0, None, 1, task.clock_changes):
+                some += [row["clock"] for row in batch.to_pylist() if row["record"] == "event"]
+    return some
+
+
+BERLIN = ("01:50:00", "02:50:00", "02:10:00", "03:10:00")  # on October 27, 2024, clocks went from 03:00 back to 02:00
+PASSES = {  # a log's text -> how its times were read
+    "dashes": (
+        "".join(f"2024-10-27 {at},000 INFO [main] {NAME} - {MESSAGE}\n" for at in BERLIN),
+        [None, "first_pass", "second_pass", None],
+    ),
+    "slashes": (
+        "".join(f"2024/10/27 {at},000 INFO [main] {NAME} - {MESSAGE}\n" for at in BERLIN),
+        [None, "ambiguous", "ambiguous", None],
+    ),
+    "names of months": (
+        "".join(f"27 Oct 2024 {at},000 INFO [main] {NAME} - {MESSAGE}\n" for at in BERLIN),
+        [None, "ambiguous", "ambiguous", None],
+    ),
+    "a list in one line": (
+        json.dumps([{"message": line(at, day="2024-10-27")} for at in (BERLIN[1], *BERLIN * 3)]) + "\n",
+        ["ambiguous", *(None, "ambiguous", "ambiguous", None) * 3],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", PASSES)
+def test_a_pass_is_told_only_where_the_order_of_times_was_looked_at(case: str, tmp_path: Path) -> None:
+    text, passes = PASSES[case]
+    assert clocks(log_file(tmp_path, text)) == passes

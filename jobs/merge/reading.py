@@ -118,17 +118,14 @@ class LogReader:
 
     def _clock_changes(self, log: Log, zone: str) -> ClockChanges:
         """Which pass of repeated local times the records of a log are of."""
-        from udfs.logs.dst import AmbiguousTimeFinder
-        from udfs.logs.timestamps import AMBIGUOUS
+        from udfs.logs.dst import AmbiguousTimeFinder, passes_in_stream
 
-        if log.format is not None and log.format.is_newest_first:
-            return ((0, AMBIGUOUS),)
         finder, offset = AmbiguousTimeFinder(zone, "" if log.is_usual or log.format is None else log.format.encoding), 0
         with self.inputs.guarded(log), self._opened(log) as stream:
             while data := stream.read(1 << 20):
                 finder.feed(data, offset)
                 offset += len(data)
-        return finder.clock_changes
+        return passes_in_stream(finder, log.format is not None and log.format.is_newest_first)
 
     def _find_ranges(self) -> None:
         """The parts of plain files that can hold records of the window.

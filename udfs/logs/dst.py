@@ -33,6 +33,9 @@ the clock just went on."""
 MOST_RUNS = 100_000
 """Time that jumps to and fro more often within repeated hours is nothing to decide by; bounds memory."""
 
+MOST_STAMPS = 10
+"""A line with more of them holds several records, whose order does not show by the first stamp of each line."""
+
 _SILENCE = 1.0  # how unlikely a silence is
 _LATE = 2.0  # and that a record is late by some seconds
 _BACK = 1000.0  # and that time steps back
@@ -75,6 +78,7 @@ class AmbiguousTimeFinder:
         self._rest_at = 0
         self._seen = -1  # position of the last stamp
         self._runs: list[Run] = []
+        self._is_undecided = False
 
     def feed(self, data: bytes, offset: int) -> None:
         """The next bytes of the stream; `offset` is the position of the first."""
@@ -100,7 +104,7 @@ class AmbiguousTimeFinder:
         if self._rest:
             self._look(self._rest, self._rest_at)
             self._rest = b""
-        if len(self._runs) > MOST_RUNS:
+        if len(self._runs) > MOST_RUNS or self._is_undecided:
             return ((0, AMBIGUOUS),)
         clock_changes: list[tuple[int, int]] = []
         for run, pass_ in zip(self._runs, passes(self._runs), strict=True):
@@ -138,6 +142,7 @@ class AmbiguousTimeFinder:
         line = np.searchsorted(newlines, positions)
         is_first = np.append(True, line[1:] != line[:-1])  # a record's time comes first in its line
         is_first &= local != NO_TIME
+        self._is_undecided |= np.bincount(line).max(initial=0) > MOST_STAMPS
         positions, local = positions[is_first] + offset, local[is_first]
         if not len(local):
             return
@@ -161,6 +166,15 @@ class AmbiguousTimeFinder:
                 self._runs[-1] = before._replace(until=run.until)
                 runs = runs[1:]
         self._runs += runs
+
+
+def passes_in_stream(finder: AmbiguousTimeFinder, is_newest_first: bool) -> ClockChanges:
+    """The clock changes of a whole stream; ambiguous where its order tells nothing, or no repeated time was seen.
+
+    Then there is none, or times are of a form that the finder does not look for.
+    """
+    clock_changes = finder.clock_changes
+    return clock_changes if finder.has_repeats and not is_newest_first else ((0, AMBIGUOUS),)
 
 
 def _stamps(lines: bytes) -> npt.NDArray[np.int64]:

@@ -23,7 +23,7 @@ import numpy as np
 
 from udfs.errors import BadInput
 from udfs.logs.byte_streams import damage_of
-from udfs.logs.dst import AmbiguousTimeFinder
+from udfs.logs.dst import AmbiguousTimeFinder, passes_in_stream
 from udfs.logs.formats import Format, format_of, is_complete, splittable, why_unread
 from udfs.logs.framing import OtherBytes, frames
 from udfs.logs.later_forms import WINDOW, later_form
@@ -31,7 +31,7 @@ from udfs.logs.limits import LIMITS, Limits
 from udfs.logs.paths import Source, node_of_path
 from udfs.logs.sources import Opened, Refusal, walk_bundle
 from udfs.logs.stores import is_url
-from udfs.logs.timestamps import AMBIGUOUS, ClockChanges
+from udfs.logs.timestamps import ClockChanges
 from udfs.rules.prefixes import read_prefix
 
 SEGMENT = 32 << 20
@@ -320,9 +320,9 @@ class _Reader:
     @property
     def clock_changes(self) -> ClockChanges:
         """See Survey."""
-        if self._folds and self.format and self.format.is_newest_first:
-            return ((0, AMBIGUOUS),)  # the order in the file is another
-        return self._folds.clock_changes if self._folds else ()
+        if self._folds is None or self.format is None:
+            return ()
+        return passes_in_stream(self._folds, self.format.is_newest_first)
 
     @property
     def has_repeats(self) -> bool:

@@ -156,6 +156,9 @@ _FILE = late(  # `server-1.log` and `controller.1.log` may be rotated ones, `bro
     rf"(?:(?:.*[-_.])?(?:broker|node)[-_]?|(?:{_WORDS})|[a-z].*-(?:{_WORDS})-)(\d{{1,9}})(?:\.(?:log|out|txt)\b.*)?",
     re.IGNORECASE,
 )
+_NO_NODE = late(  # a year, a port, or an issue of Kafka's
+    r"(?:.*[-_.])?(?:(?i:kafka)[-_.]?(?:20[1-4]\d|[1-4]?909\d)|KAFKA-\d{4,6})"
+)
 _OTHERS = late(r"zookeeper|connect|exporter|mirror|registry", re.IGNORECASE)
 _POD = late(r"(?P<first>[a-z0-9.-]+)_(?P<second>[a-z0-9.-]+)_[0-9a-f-]{32,36}")
 _CONTAINER = late(r"(?P<pod>[a-z0-9.-]+)_[a-z0-9-]+_[a-z0-9-]+-[0-9a-f]{64}\.log")
@@ -166,7 +169,8 @@ def node_of_path(path: str) -> int | None:
     """The node that a file or one of its folders names, the innermost that does: `broker-3/`, `my-cluster-kafka-3/`, a
     pod's folder `kafka_my-cluster-kafka-3_<uid>/`, `kafka3.log`, `broker-3.tar.gz!/server.log`. None if none does.
 
-    A number that may as well be a rotated file's (`server-1.log`), a release (`kafka-3.9.1`) or a date is no node.
+    A number that may as well be a rotated file's (`server-1.log`), a release (`kafka-3.9.1`), a date, a year, a port or
+    an issue's (`KAFKA-16234`) is no node.
     """
     *folders, file = [part for part in path.split("/") if part not in ("", ".")] or ("",)
     container = _CONTAINER.fullmatch(file)
@@ -187,6 +191,8 @@ def _node_of_folder(name: str) -> int | None:
 
 def _number(form: re.Pattern[str], name: str) -> int | None:
     m = form.fullmatch(name)
-    if m is None or _OTHERS.search(name) or re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{2,3}", m[1]):
+    if m is None or _OTHERS.search(name) or _NO_NODE.fullmatch(name, 0, m.end(1)):
+        return None
+    if re.fullmatch(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])\d{2,3}", m[1]):
         return None
     return int(m[1])

@@ -337,3 +337,22 @@ PASSES = {  # a log's text -> how its times were read
 def test_a_pass_is_told_only_where_the_order_of_times_was_looked_at(case: str, tmp_path: Path) -> None:
     text, passes = PASSES[case]
     assert clocks(log_file(tmp_path, text)) == passes
+
+
+# ---- what shippers add ----------------------------------------------------------------------------------------------
+def test_the_time_of_the_event_goes_before_that_of_its_shipper(tmp_path: Path) -> None:
+    event = {"timeMillis": 1705312800000, "level": "INFO", "loggerName": NAME, "message": MESSAGE}
+    text = json.dumps({"@timestamp": "2024-01-15T11:30:00Z", **event}) + "\n"
+    assert records(tmp_path, text * 3) == [GOOD] * 3
+
+
+def test_the_same_file_on_two_hosts_is_two_outputs(tmp_path: Path) -> None:
+    """An exception's lines, each an object of its own, belong to their host's record."""
+    lines = [("kafka-1", line("10:00:00")), ("kafka-2", line("10:00:00")), ("kafka-1", "java.io.IOException: one"),
+             ("kafka-2", "java.io.IOException: two")]  # fmt: skip
+    events = [
+        {"host": {"name": host}, "log": {"file": {"path": "/kafka/server.log"}}, "message": text}
+        for host, text in lines
+    ]
+    path = log_file(tmp_path, "".join(json.dumps(event) + "\n" for event in events))
+    assert [more for *_, more in read(path)[1]] == ["java.io.IOException: one", "java.io.IOException: two"]

@@ -176,7 +176,8 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
     ('', b'[2024-02-29 23:59:59] INFO x (a.B)\\n y\\n')
     """
     channel = _first(event, "log.file.path", "source", "kubernetes.pod.name", "kubernetes.pod_name", "container_name")
-    name = channel if isinstance(channel, str) else ""
+    host = _first(event, "host.name")
+    name = "/".join(text for text in (host, channel) if isinstance(text, str))
     message = _first(event, "message", "log", "msg", "MESSAGE", "text", "log.message")
     if isinstance(message, list) and all(type(part) is int and -128 <= part < 256 for part in message):
         message = bytes(part & 255 for part in message).decode("utf-8", "surrogateescape")  # as journald writes tabs
@@ -221,7 +222,7 @@ def _time(event: Mapping[str, Any]) -> str:
     if isinstance(seconds, int):
         millis = seconds * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0)
     else:
-        at = _first(event, "timestamp", "@timestamp", "timeMillis", "epochMillis", "time", "ts", "asctime", "datetime")
+        at = _first(event, "timeMillis", "epochMillis", "timestamp", "@timestamp", "time", "ts", "asctime", "datetime")
         if isinstance(at, str):
             return at.strip() if _STAMPED(at.strip()) else ""
         if isinstance(at, bool) or not isinstance(at, int | float):

@@ -69,7 +69,8 @@ INCIDENTS = table(
     column(
         "until",
         TIME,
-        "When it was over, UTC: the node was back, and no partition without a leader because of it.",
+        "When it was over, UTC: the node was back, or it stopped once more and was not back by the end of the logs, "
+        "and no partition was without a leader because of it.",
         null="not over at the end of the logs",
     ),
     column(

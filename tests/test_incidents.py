@@ -71,7 +71,16 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
     ),
     "frozen, and crashed before it was registered again": (
         [("gone fenced", 19, 10, 25), ("broker_starting", 40, 35), ("back", 42)],
-        ["cut_off 19 None 19 None 10", "crashed 40 42 None 40 35"],
+        ["cut_off 19 42 19 None 10 followed 40", "crashed 40 42 None 40 35"],
+    ),
+    "cut off, shut down before it was registered again, and started": (
+        [("gone session_expired", 19, 10, 20), ("process_signalled", 300), ("broker_starting", 310, 305),
+         ("back", 325)],
+        ["cut_off 19 325 19 None 10 followed 300", "shut_down 300 325 None 310 None"],
+    ),
+    "cut off, and shut down for good": (
+        [("gone session_expired", 19, 10, 20), ("process_signalled", 300)],
+        ["cut_off 19 None 19 None 10 followed 300", "shut_down 300 None None None None"],
     ),
     "nothing of its own after the session ended": ([("gone fenced", 19, 10)], ["None 19 None 19 None 10"]),
     "without lines of its own the controller's word counts": (
@@ -118,7 +127,9 @@ def test_how_a_broker_went(case: str) -> None:
 
     times = ("since", "until", "noticed_at", "started_at", "began_after")
     stops = list(node_stops(rows))
-    assert [" ".join([str(stop["how"]), *(seconds(stop[name]) for name in times)]) for stop in stops] == expected
+    texts = [" ".join([str(stop["how"]), *(seconds(stop[name]) for name in times)]) for stop in stops]
+    followed = [f" followed {seconds(stop['followed_at'])}" if stop["followed_at"] else "" for stop in stops]
+    assert [text + next_stop for text, next_stop in zip(texts, followed, strict=True)] == expected
     assert all(stop["role"] == "broker" and stop["evidence"] for stop in stops)
 
 
@@ -145,7 +156,8 @@ def test_a_controller_of_a_migration_has_sessions_with_zookeeper() -> None:
 def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, **values: Any) -> dict[str, Any]:
     """A fact of an incident; what is not given is null."""
     names = (
-        "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "topic", "partition",
+        "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "followed_at", "topic",
+        "partition",
         "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others",
         "end_evidence",
     )  # fmt: skip
@@ -432,6 +444,15 @@ def test_replicas_that_never_joined_again() -> None:
         "Broker 3 was not back by the end of the logs; its replicas of 1 partition had dropped out of the ISR [1]."
     )
     assert gone["title"] == "Broker 3 was shut down, not back when the logs end"
+
+
+def test_a_stop_is_over_when_the_next_one_of_its_node_begins() -> None:
+    """Its session ended at 12:00:19, it was shut down at 12:05:00, and was back at 12:05:25 or not at all."""
+    cut_off = {**CRASH, "how": "cut_off", "started_at": None, "followed_at": at(300)}
+    back, gone = incident_with({**cut_off, "until": at(325)}), incident_with({**cut_off, "until": None})
+    assert (back["title"], back["until"]) == ("Broker 3 lost its session, back after 5 min 6 s", at(325))
+    assert (gone["title"], gone["until"]) == ("Broker 3 lost its session, not back before it stopped", at(300))
+    assert gone["story"].endswith("Broker 3 was not back before its process stopped, too, at 12:05:00.000.")
 
 
 def test_a_controller_that_stood_by() -> None:

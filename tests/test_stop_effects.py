@@ -79,6 +79,35 @@ def test_leaders_that_moved_because_a_broker_stopped(frame: Frame, same: Same) -
     same(rows.withColumn("node", F.split("incident", " ")[1].cast("int")), MOVED)
 
 
+CUT_OFF_AND_SHUT_DOWN = """
+node_id | role   | since    | how       | noticed_at | followed_at | until
+4       | broker | 10:03:00 | cut_off   | 10:03:00   | 10:08:00    | 10:08:25
+4       | broker | 10:08:00 | shut_down |            |             | 10:08:25
+"""
+ISR_MOVES = """
+topic | partition | at       | kind   | removed | added | evidence
+# dropped as it is cut off, and as it shuts down
+s     | 0         | 10:03:10 | shrink | 4       |       | 9@f:1
+s     | 1         | 10:08:05 | shrink | 4       |       | 9@f:2
+s     | 0         | 10:08:30 | expand |         | 4     | 9@f:3
+s     | 1         | 10:08:31 | expand |         | 4     | 9@f:4
+"""
+OF_BOTH = """
+since    | kind       | count | at       | evidence
+10:03:00 | out_of_isr | 1     | 10:03:10 | 9@f:1
+10:03:00 | rejoined   | 1     | 10:08:30 | 9@f:3
+10:08:00 | out_of_isr | 1     | 10:08:05 | 9@f:2
+10:08:00 | rejoined   | 1     | 10:08:31 | 9@f:4
+"""
+
+
+def test_a_broker_that_is_shut_down_before_it_is_back_joins_isrs_after_both(frame: Frame, same: Same) -> None:
+    stops = frame(NODE_STOPS, CUT_OFF_AND_SHUT_DOWN)
+    rows = replicas_of_stops(frame(ISR_CHANGES, ISR_MOVES), frame(ELECTIONS, "topic | partition"), stops)
+    begin = F.timestamp_micros(F.split("incident", " ")[2].cast("long"))
+    same(rows.withColumn("since", begin), OF_BOTH)
+
+
 LOST = """
 topic | partition | incarnation | since    | ended_before | healed_by      | evidence
 back  | 0         | 0           | 10:00:00 | 10:00:05     | broker_return  | 9@f:1

@@ -46,6 +46,7 @@ FACTS = T.StructType(
         column("began_after", TIME, "Its last line before."),
         column("noticed_at", TIME, "When the controller noticed."),
         column("started_at", TIME, "When a new process started; of a term's end when the next term began."),
+        column("followed_at", TIME, "When the node's next stop began, if it was not back before."),
         column("topic", TEXT, "Topic."),
         column("partition", INT, "Partition."),
         column("ms", LONG, "How long it surely was, ms."),
@@ -122,7 +123,8 @@ def _together(prefix: str, by: Sequence[Column | str], at: str) -> Column:
 
 def _stops(stops: DataFrame) -> DataFrame:
     before = Window.partitionBy("cluster").orderBy("since", "node_id").rowsBetween(-MOST_BEFORE, -1)
-    earlier = F.collect_list(F.struct(F.col("node_id").alias("node"), "since", "until", "role")).over(before)
+    until = F.least("until", "followed_at").alias("until")
+    earlier = F.collect_list(F.struct(F.col("node_id").alias("node"), "since", until, "role")).over(before)
     return stops.select(
         "cluster",
         of_node("node_id", "since").alias("incident"),
@@ -131,7 +133,7 @@ def _stops(stops: DataFrame) -> DataFrame:
         "until",
         F.col("node_id").alias("node"),
         F.when(F.col("role") == "broker", _away(earlier)).alias("others"),
-        *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "evidence"),
+        *("role", "how", "ended_by", "began_after", "noticed_at", "started_at", "followed_at", "evidence"),
     )
 
 
@@ -261,7 +263,7 @@ def _blocked(reassignments: DataFrame, stops: DataFrame) -> DataFrame:
         "cluster",
         F.col("node_id").alias("broker"),
         F.col("since").alias("stopped"),
-        F.col("until").alias("back_at"),
+        F.least("until", "followed_at").alias("back_at"),
         of_node("node_id", "since").alias("of_stop"),
     )
     begin = F.greatest("since", "stopped")

@@ -29,6 +29,7 @@ NODE_STOPS = T.StructType(
         column("noticed_at", TIME, "When the controller noticed; null: it did not."),
         column("started_at", TIME, "When a new process started; null: none did."),
         column("until", TIME, "When it was registered again, or at least ready; null: never, or unknown."),
+        column("followed_at", TIME, "When its next stop began; null: it was back before, or there is none."),
         EVIDENCE_COLUMN,
     ]
 )

@@ -97,6 +97,7 @@ def replicas_of_stops(isr_changes: DataFrame, elections: DataFrame, stops: DataF
     those in whose ISR it was again before its next stop, and of those that others led at once; with the first of each
     kind, and when it was again in the last ISR.
 
+    One that was not back before its next stop joins ISRs after both, and what it drops out of then is of the next one.
     Followers may have missed a broker since its last line. Its leaders are elected anew once it begins to shut down, or
     a controller finds it gone; and by an election that it led to it leaves the ISR, as by a preferred one it does not.
     """
@@ -116,8 +117,11 @@ def replicas_of_stops(isr_changes: DataFrame, elections: DataFrame, stops: DataF
     )
     of_broker = Window.partitionBy("cluster", "node_id").orderBy("since")
     of_brokers = stops.where("role = 'broker'").select(
-        *("cluster", "node_id", "since", "began_after", "until", "how", "noticed_at"),
-        F.lead("since").over(of_broker).alias("next_since"),
+        *("cluster", "node_id", "since", "began_after", "how", "noticed_at"),
+        F.least("until", "followed_at").alias("until"),
+        F.when(F.col("followed_at").isNull(), F.lead("since").over(of_broker))
+        .otherwise(F.lead("since", 2).over(of_broker))
+        .alias("next_since"),
     )
     is_back, is_moved = F.col("kind") == "rejoined", F.col("kind") == "moved"
     # a crash that only the next start shows may have been at any time since its last line

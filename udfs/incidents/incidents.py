@@ -135,17 +135,17 @@ def began_after(symptoms: Symptoms, since: int) -> int | None:
 
 
 def end(symptoms: Symptoms) -> int | None:
-    """When the node was back and all partitions had leaders; None if that is not so."""
-    if symptoms.open_outages or (symptoms.stop is not None and symptoms.stop["until"] is None):
+    """When the node was back, or its next stop began, and all partitions had leaders; None if that is not so."""
+    stop = symptoms.stop
+    stop_over = None if stop is None else stop["until"] or stop["followed_at"]
+    if symptoms.open_outages or (stop is not None and stop_over is None):
         return None
     storms = [symptoms.storm] if symptoms.storm is not None else []
     if any(fact["until"] is None for fact in (*symptoms.log_dirs, *symptoms.reassignments, *storms)):
         return None
     roots = [*symptoms.log_dirs, *symptoms.reassignments, *symptoms.terms, *symptoms.unclean, *storms]
-    if symptoms.stop is not None:
-        roots.append(symptoms.stop)
     times: list[int] = [fact["until"] or fact["at"] for fact in roots]
-    return max([*times, symptoms.outages_until or 0]) or None
+    return max([*times, stop_over or 0, symptoms.outages_until or 0]) or None
 
 
 def severity(symptoms: Symptoms, cause: str | None) -> str:

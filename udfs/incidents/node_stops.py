@@ -87,6 +87,8 @@ class NodeStop:
     """When a new process started."""
     until: int | None = None
     """When it was registered or unfenced again, or at least ready."""
+    followed_at: int | None = None
+    """When its next stop began, if that was before it was back: then both end with one return."""
     evidence: list[dict[str, Any]] = field(default_factory=list)
 
     def prove(self, row: Row) -> None:
@@ -101,6 +103,8 @@ class _Node:
 
     def __init__(self) -> None:
         self.stop: NodeStop | None = None
+        self.followed: NodeStop | None = None
+        """The stop before, if the node was not back in between."""
         self.is_broker = False
         self.is_starting = False
         self.first_line: tuple[str, int] | None = None
@@ -122,17 +126,17 @@ class _Node:
         if kind == START and self._goes_on_starting(row):
             return
         if self.ready_at is not None and kind in (STOP, GONE, HALT, HALT_LOG_DIR, START):
-            yield self._end(self.ready_at)
+            yield from self._end(self.ready_at)
         match kind:
             case "start":
-                yield from self._start(row)
+                self._start(row)
             case "stop" | "halt" | "halt_log_dir":
-                yield from self._leave(row)
+                self._leave(row)
             case "gone":
                 self._lose(row)
             case "back":
                 if self.stop is not None and not self._is_leaving(row):
-                    yield self._return(row)
+                    yield from self._return(row)
                 self.is_starting = False
             case "started":
                 self.is_starting = False
@@ -147,7 +151,7 @@ class _Node:
         if self.stop is not None:
             if self.stop.how is None and self.logged_after is not None:
                 self.stop.how = CUT_OFF
-            yield self._end(self.ready_at)
+            yield from self._end(self.ready_at)
 
     def _goes_on_starting(self, row: Row) -> bool:
         """Whether it is a later line of a start after which the node was there already: a broker that migrates from
@@ -167,26 +171,32 @@ class _Node:
             return False
         return bool(row["at"] - self.leaves_since <= LEAVING_US)
 
-    def _end(self, until: int | None) -> NodeStop:
+    def _end(self, until: int | None) -> Iterator[NodeStop]:
+        for stop in (self.followed, self.stop):
+            if stop is not None:
+                stop.until, stop.role = until, "broker" if self.is_broker else "controller"
+                yield stop
+        self.followed, self.stop, self.ready_at, self.logged_after, self.leaves_since = None, None, None, None, None
+        self.is_starting = self.has_shut_down_again = False
+
+    def _follow(self, row: Row) -> None:
+        """Its process lived on after its session had ended, and goes now: what comes is of its next stop."""
         stop = self.stop
         assert stop is not None
-        stop.until, stop.role = until, "broker" if self.is_broker else "controller"
-        self.stop, self.ready_at, self.logged_after, self.leaves_since = None, None, None, None
-        self.is_starting = self.has_shut_down_again = False
-        return stop
+        stop.how, stop.followed_at = CUT_OFF, row["at"]
+        self.followed, self.stop, self.logged_after, self.leaves_since = stop, None, None, None
 
     def _open(self, row: Row, how: str | None) -> NodeStop:
         self.stop = NodeStop(row["cluster"], row["node_id"], "", row["at"], row["last_before"], how)
         self.stop.prove(row)
         return self.stop
 
-    def _start(self, row: Row) -> Iterator[NodeStop]:
+    def _start(self, row: Row) -> None:
         stop, last = self.stop, row["last_before"]
         if (stop is not None and stop.started_at is not None) or (stop is None and self.is_starting):
             return  # another line of the same start, or the next one
         if stop is not None and stop.how in (None, CUT_OFF) and last is not None and last > stop.since + SLACK_US:
-            stop.how = CUT_OFF  # it went on logging after its session had ended, and then went without a word
-            yield self._end(None)
+            self._follow(row)  # it went on logging after its session had ended, and then went without a word
             stop = None
         self.is_starting = True
         if stop is not None:
@@ -196,13 +206,12 @@ class _Node:
         elif self.was_there and last is not None:
             self._open(row, CRASHED).started_at = row["at"]
 
-    def _leave(self, row: Row) -> Iterator[NodeStop]:
+    def _leave(self, row: Row) -> None:
         how = {STOP: SHUT_DOWN, HALT: HALTED, HALT_LOG_DIR: LOG_DIR_FAILED}[row["kind"]]
         stop = self.stop
         self.is_starting = False
         if stop is not None and stop.how in (None, CUT_OFF) and stop.started_at is None:
-            stop.how = CUT_OFF  # who shuts down lives
-            yield self._end(None)
+            self._follow(row)  # who shuts down lives
             stop = None
         if row["line_node_id"] == row["node_id"] and self.leaves_since is None:
             self.leaves_since = row["at"]
@@ -227,13 +236,13 @@ class _Node:
         stop.ended_by = stop.ended_by or row["ended_by"]
         stop.prove(row)
 
-    def _return(self, row: Row) -> NodeStop:
+    def _return(self, row: Row) -> Iterator[NodeStop]:
         stop = self.stop
         assert stop is not None
         stop.prove(row)
         if stop.how is None and self.logged_after is not None and self.logged_after <= row["at"] + SLACK_US:
             stop.how = CUT_OFF
-        return self._end(row["at"])
+        yield from self._end(row["at"])
 
     def _learn(self, row: Row) -> None:
         """Lines about the process that lived on, and what the next start finds on its disks."""

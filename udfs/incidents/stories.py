@@ -368,7 +368,10 @@ def _tell_end(telling: Telling, symptoms: Symptoms, since: int) -> None:
     out, again = symptoms.out_of_isr, symptoms.rejoined
     if stop["until"] is None:
         left = f"; {_left_isr(telling, out)}" if out is not None else ""
-        telling.say(f"{name_of(stop)} was not back by the end of the logs{left}")
+        when = "by the end of the logs"
+        if stop["followed_at"] is not None:
+            when = f"before its process stopped, too, at {telling.time(stop['followed_at'])}"
+        telling.say(f"{name_of(stop)} was not back {when}{left}")
         return
     last = len(stop["evidence"]) - 1
     back = f"{name_of(stop)} was back at {telling.time(stop['until'])}, after {away_text(stop, since)}"

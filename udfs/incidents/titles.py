@@ -41,15 +41,20 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     else:
         title = _TITLES.get(cause, cause).format(name=name_of(stop) if stop is not None else "")
     if stop is not None:
-        title += (
-            f", back after {away_text(stop, since)}" if stop["until"] is not None else ", not back when the logs end"
-        )
+        title += f", {_return_of(stop, since)}"
     if symptoms.partitions:
         reach = "still" if symptoms.open_outages else f"for up to {length_text(symptoms.longest_ms)}"
         title += f"; {count_text(len(symptoms.partitions), 'partition')} without a leader {reach}"
     if symptoms.unclean:
         title += f"; {count_text(len(symptoms.unclean), 'unclean election')}"
     return title[0].upper() + title[1:]
+
+
+def _return_of(stop: Fact, since: int) -> str:
+    """That the node was back, or not: a stop that another one followed is over then."""
+    if stop["until"] is not None:
+        return f"back after {away_text(stop, since)}"
+    return "not back when the logs end" if stop["followed_at"] is None else "not back before it stopped"
 
 
 def _change_of(symptoms: Symptoms) -> str:

@@ -94,6 +94,14 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
         [("log_dir_failure_broker_halt", 10), ("gone session_expired", 19, 10)],
         ["log_dir_failed 10 None 19 None None"],
     ),
+    "halted after a fatal fault, and started anew": (
+        [("kraft_fatal_fault", 10), ("gone fenced", 19, 10), ("broker_starting", 30, 10), ("back", 32)],
+        ["halted 10 32 19 30 None"],
+    ),
+    "its fatal fault was that its log directories failed": (
+        [("kraft_fatal_fault", 10), ("log_dir_failure_broker_halt", 10.1), ("gone fenced", 19, 10)],
+        ["log_dir_failed 10 None 19 None None"],
+    ),
     # broker 0 of a migration, as it begins to write to ZooKeeper and KRaft
     "shut down, and its Raft starts after it was registered": (
         [("process_signalled", 10), ("broker_stopping", 10.1), ("gone controlled_shutdown", 11, 11.5, 11.2),

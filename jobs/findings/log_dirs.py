@@ -15,12 +15,13 @@ from schemas.incidents import LOG_DIR_FAILURES
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+HALT = "log_dir_failure_broker_halt"
 _EVENTS = (
     "log_dir_failure_started",
     "log_dir_failure_partitions",
     "log_dir_failure_logs_offline",
     "log_dir_failure_completed",
-    "log_dir_failure_broker_halt",
+    HALT,
 )
 ONE_FAILURE = "INTERVAL 1 MINUTE"
 """Lines about one directory that are no further apart are about one failure."""
@@ -31,10 +32,10 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
     """EVENTS, NODE_STOPS -> LOG_DIR_FAILURES. A failed directory stays so until its broker starts anew."""
     if not kinds.have(_EVENTS):
         return no_rows(events.sparkSession, LOG_DIR_FAILURES.schema)
-    lines = (
+    lines = _with_log_dirs(
         events.where(F.col("event_type").isin(*_EVENTS))
-        .withColumns({"broker": F.coalesce("node_id", "broker_id"), "log_dir": F.col("fields")["dir"]})
-        .where("broker IS NOT NULL AND log_dir IS NOT NULL AND at IS NOT NULL")
+        .withColumn("broker", F.coalesce("node_id", "broker_id"))
+        .where("broker IS NOT NULL AND at IS NOT NULL")
     )
     order = Window.partitionBy(*_DIR).orderBy("at", "line", "file_id")
     is_first = F.coalesce(F.col("at") > F.lag("at").over(order) + F.expr(ONE_FAILURE), F.lit(True))
@@ -50,7 +51,7 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
         .agg(
             F.min("at").alias("at"),
             F.array_sort(F.array_distinct(F.flatten(F.collect_list("names")))).alias("partitions"),
-            F.max(F.col("event_type") == "log_dir_failure_broker_halt").alias("broker_halted"),
+            F.max(F.col("event_type") == HALT).alias("broker_halted"),
             evidence().alias("evidence"),
         )
     )
@@ -61,4 +62,22 @@ def to_log_dir_failures(events: DataFrame, stops: DataFrame, kinds: EvidenceKind
         .agg(F.min(F.when(F.col("started_at") > F.col("at"), F.col("started_at"))).alias("until"))
         .withColumn("partitions_offline", F.size("partitions"))
         .select(*LOG_DIR_FAILURES.columns)
+    )
+
+
+def _with_log_dirs(lines: DataFrame) -> DataFrame:
+    """Lines of brokers about failures -> each with its `log_dir`.
+
+    A halt that names none, or all directories of the broker, is because of the last that failed just before, which
+    Kafka logs first (`LogManager.handleLogDirFailure`); where no line shows that, of all that it names.
+    """
+    so_far = Window.partitionBy("cluster", "broker").orderBy("at", "line", "file_id")
+    dir_at = F.when(F.col("fields")["dir"].isNotNull(), F.struct(F.col("fields")["dir"].alias("dir"), "at"))
+    last = F.last("dir_at", ignorenulls=True).over(so_far)
+    just_failed = F.when(F.col("last.at") + F.expr(ONE_FAILURE) >= F.col("at"), F.array("last.dir"))
+    return (
+        lines.withColumn("dir_at", dir_at)
+        .withColumn("last", last)
+        .where(F.col("dir_at").isNotNull() | (F.col("event_type") == HALT))
+        .withColumn("log_dir", F.explode(F.coalesce(just_failed, F.split(F.col("fields")["dirs"], ", "))))
     )

@@ -28,6 +28,7 @@ LIFE_SIGNS: Mapping[str, str] = {
     "controlled_shutdown_requested": STOP,
     "process_halting": HALT,
     "process_exiting": HALT,
+    "kraft_fatal_fault": HALT,
     "log_dir_failure_broker_halt": HALT_LOG_DIR,
     "clean_shutdown_found": CLEAN,
     "unclean_shutdown_found": UNCLEAN,
@@ -46,7 +47,7 @@ _OF_ANY_PROCESS = frozenset(
     (
         "raft_log_snapshots_initialized", "raft_thread_starting", "kraft_server_started", "process_signalled",
         "process_exiting", "controller_server_starting", "controller_server_stopping", "process_halting",
-        "zk_session_timed_out", "zk_session_expired",
+        "kraft_fatal_fault", "zk_session_timed_out", "zk_session_expired",
     )
 )  # fmt: skip
 """Lines that do not show that a node is a broker; controllers of a migration have sessions with ZooKeeper, too."""

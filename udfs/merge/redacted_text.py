@@ -61,7 +61,7 @@ _UNKNOWNS = late(r"\bw[0-9a-f]{12}(?: w[0-9a-f]{12})+\b")
 _LETTERS: Mapping[str, str] = {  # name of a value -> kind of what is in it, if it is not known better
     **dict.fromkeys(("user", "owner", "principal", "requester"), "p"),
     **dict.fromkeys(("host", "server", "endpoints", "listeners"), "h"),
-    **dict.fromkeys(("dir", "log_dir", "path", "file", "destination", "source"), "d"),
+    **dict.fromkeys(("dir", "dirs", "log_dir", "path", "file", "destination", "source"), "d"),
 }
 _FIXED = frozenset(
     {

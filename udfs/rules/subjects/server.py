@@ -425,6 +425,17 @@ RULES: tuple[Rule, ...] = (
         since="1.0.0",
     ),
     Rule(
+        "log_dir_failure_broker_halt",
+        LOG_MANAGER,
+        text=(
+            "Shutdown broker because <?all log dirs in <dirs:text> have failed?><?none of the specified log dirs from "
+            "<dirs:text> can be created or validated?>"
+        ),
+        sample="Shutdown broker because all log dirs in /srv/kafka/a, /srv/kafka/b have failed",
+        reads={"dirs": "/srv/kafka/a, /srv/kafka/b"},
+        since="1.0.0",
+    ),
+    Rule(
         "log_dir_failure_logs_offline",
         LOG_MANAGER,
         text="Stopping serving logs in dir <dir:rest>",

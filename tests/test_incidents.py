@@ -454,6 +454,27 @@ def test_replicas_that_never_joined_again() -> None:
     assert gone["title"] == "Broker 3 was shut down, not back when the logs end"
 
 
+def test_a_broker_that_halts_as_its_directory_fails() -> None:
+    """The directory failed at 12:00:10, and the broker halted 100 ms later."""
+    halt = {**CRASH, "at": at(10.1), "how": "log_dir_failed", "began_after": None}
+    failure = fact("log_dir", 10, 30, node=3, count=2, text="/a", line=5)
+    incident = incident_with(failure, halt, outage("t", 10.2, 32, "broker_return"))
+    title = (
+        "Broker 3 halted as its log directory failed, back after 22.0 s; 1 partition without a leader for up to 21.8 s"
+    )
+    assert (incident["title"], incident["since"], incident["until"]) == (title, at(10), at(32))
+    assert incident["incident_id"] == "log_dir_failure-3-20261121T120010000"
+    assert incident["story"].startswith(
+        "Broker 3 halted at 2026-11-21 12:00:10.100 because its log directory failed [1]. "
+        "Log directory /a of broker 3 failed with 2 replicas at 12:00:10.000 [2]. "
+        "Partition t-0 was without a leader from 12:00:10.200 on [3]. "
+    )
+    assert [step["what"] for step in incident["steps"]].count("broker 3 started anew") == 1
+    assert incident_with({**halt, "until": None})["title"] == (
+        "Broker 3 halted as its log directory failed, not back when the logs end"
+    )
+
+
 def test_a_stop_is_over_when_the_next_one_of_its_node_begins() -> None:
     """Its session ended at 12:00:19, it was shut down at 12:05:00, and was back at 12:05:25 or not at all."""
     cut_off = {**CRASH, "how": "cut_off", "started_at": None, "followed_at": at(300)}

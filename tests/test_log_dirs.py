@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobs.findings.incidents import to_incidents
 from jobs.findings.log_dirs import to_log_dir_failures
 from jobs.findings.node_stops import NODE_STOPS
 from jobs.timelines.cluster_facts import EvidenceKinds
+from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS, REASSIGNMENTS
+from schemas.incidents import LOG_DIR_FAILURES
 from schemas.ingest import EVENTS
+from schemas.timelines import CONTROLLER_TIMELINE, TOPIC_TIMELINE
 
 if TYPE_CHECKING:
     from tests.conftest import Frame, Same
@@ -48,3 +52,64 @@ broker | log_dir | at       | until    | broker_halted | evidence
 
 def test_which_directory_halted_its_broker(frame: Frame, same: Same) -> None:
     same(to_log_dir_failures(frame(EVENTS, LINES), frame(NODE_STOPS, STARTED), EvidenceKinds()), FAILURES)
+
+
+FAILED = """
+broker | log_dir | at       | until    | partitions_offline | broker_halted
+# the halt is the only line about it
+1      | /a      | 10:00:00 | 10:05:00 | 0                  | true
+# the metadata directory fails, which halts the broker; /b had failed half an hour before
+2      | /a      | 10:00:00 |          | 1                  | true
+2      | /b      | 09:30:00 |          | 1                  | false
+# both fail within a millisecond
+3      | /a      | 10:00:00 |          | 1                  | false
+3      | /b      | 10:00:00 |          | 1                  | true
+# it goes on with another one
+4      | /a      | 10:00:00 | 10:05:00 | 1                  | false
+"""
+HALTED = """
+node_id | role   | since      | how            | started_at | until    | evidence
+1       | broker | 10:00:00   | log_dir_failed | 10:05:00   | 10:05:10 | 9@f:1
+1       | broker | 11:00:00   | log_dir_failed |            |          | 9@f:2
+2       | broker | 10:00:01   | log_dir_failed |            |          | 9@f:3
+3       | broker | 10:00:00   | log_dir_failed |            |          | 9@f:4
+4       | broker | 10:05:00   | crashed        | 10:05:00   | 10:05:10 | 9@f:5
+"""
+LEADERLESS = """
+topic | partition | incarnation | since    | cause           | cause_broker | cause_at | at_least_ms | failed_elections
+t     | 0         | 0           | 10:00:00 | log_dir_failure | 2            | 10:00:00 | 5000        | 0
+t     | 1         | 0           | 09:30:00 | log_dir_failure | 2            | 09:30:00 | 5000        | 0
+t     | 2         | 0           | 10:00:00 | log_dir_failure | 3            | 10:00:00 | 5000        | 0
+t     | 3         | 0           | 10:00:00 | log_dir_failure | 3            | 10:00:00 | 5000        | 0
+t     | 4         | 0           | 10:00:00 | log_dir_failure | 4            | 10:00:00 | 5000        | 0
+# of 2's other directories: it is the halt that takes their leader
+u     | 0         | 0           | 10:00:01 | log_dir_failure | 2            | 10:00:01 | 5000        | 0
+u     | 1         | 0           | 10:00:01 | log_dir_failure | 2            | 10:00:01 | 5000        | 0
+"""
+HALTS = "halted as its log directory failed"
+FOR_GOOD = f"{HALTS}, not back when the logs end"
+OF_FAILURES = f"""
+root_cause      | root_broker | since    | partitions_affected | title
+log_dir_failure | 1           | 10:00:00 | 0 | Broker 1 {HALTS}, back after 5 min 10 s
+log_dir_failure | 1           | 11:00:00 | 0 | Broker 1 {FOR_GOOD}
+log_dir_failure | 2           | 10:00:00 | 3 | Broker 2 {FOR_GOOD}; 3 partitions without a leader still
+log_dir_failure | 2           | 09:30:00 | 1 | A log directory of broker 2 failed; 1 partition without a leader still
+log_dir_failure | 3           | 10:00:00 | 2 | Broker 3 {FOR_GOOD}; 2 partitions without a leader still
+log_dir_failure | 4           | 10:00:00 | 1 | A log directory of broker 4 failed; 1 partition without a leader still
+broker_crash    | 4           | 10:05:00 | 0 | Broker 4 crashed, back after 10.0 s
+"""
+
+
+def test_a_halt_and_the_failure_that_it_followed_from_are_one_incident(frame: Frame, same: Same) -> None:
+    incidents = to_incidents(
+        frame(NODE_STOPS, HALTED),
+        frame(LOG_DIR_FAILURES, FAILED),
+        frame(OFFLINE_PARTITIONS, LEADERLESS),
+        frame(ELECTIONS, "topic"),
+        frame(REASSIGNMENTS, "topic"),
+        frame(ISR_CHANGES, "topic"),
+        frame(CONTROLLER_TIMELINE, "until"),
+        frame(TOPIC_TIMELINE, "topic"),
+    ).persist()
+    same(incidents, OF_FAILURES)
+    assert incidents.select("incident_id").distinct().count() == 7

@@ -23,6 +23,7 @@ from jobs.timelines.topics import INCARNATION
 from schemas.incidents import INCIDENTS
 from schemas.spark import CLUSTER, EVIDENCE, EVIDENCE_COLUMN, IDS, INT, LONG, TEXT, TIME, column
 from udfs.incidents.incidents import incidents_of
+from udfs.incidents.node_stops import LOG_DIR_FAILED
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -82,10 +83,11 @@ def to_incidents(
     """NODE_STOPS, LOG_DIR_FAILURES, OFFLINE_PARTITIONS with causes, ELECTIONS, REASSIGNMENTS, ISR_CHANGES,
     CONTROLLER_TIMELINE, TOPIC_TIMELINE -> INCIDENTS; all of whole clusters."""
     small_stops = F.broadcast(stops)
-    outage_facts = _outages(with_ends(outages, elections, topics))
+    dir_keys = F.broadcast(_dir_keys(failures, stops))
+    outage_facts = _outages(with_ends(outages, elections, topics), dir_keys)
     kinds = [
         _stops(stops),
-        _log_dirs(failures),
+        _log_dirs(failures, dir_keys),
         outage_facts,
         _deletions(outages),
         _elections(elections, outage_facts, stops),
@@ -151,10 +153,35 @@ def _away(earlier: Column) -> Column:
     return F.transform(F.filter(earlier, is_away), lambda stop: F.struct(stop["node"], F.unix_micros(stop["since"])))
 
 
-def _log_dirs(failures: DataFrame) -> DataFrame:
-    return failures.select(
+def _dir_keys(failures: DataFrame, stops: DataFrame) -> DataFrame:
+    """LOG_DIR_FAILURES, NODE_STOPS -> cluster, broker, at, and the key of what failed at a time, `dir_key`: the stop of
+    its broker that it led to, which ends with the same start, or else a key of its own."""
+    of_halts = stops.where(F.col("how") == LOG_DIR_FAILED).select(
+        "cluster", F.col("node_id").alias("broker"), F.col("since").alias("at"), F.col("started_at").alias("until")
+    )
+    key = ["cluster", "broker", "at"]
+    times = failures.select(*key, "until", "broker_halted").union(of_halts.withColumn("broker_halted", F.lit(True)))
+    known = times.groupBy(*key).agg(F.min("until").alias("until"), F.max("broker_halted").alias("broker_halted"))
+    halts = of_halts.withColumnRenamed("at", "halted_at")
+    led_to = [*(F.col(f"k.{name}") == F.col(f"h.{name}") for name in key[:2]), F.expr("broker_halted")]
+    apart = F.abs(F.unix_micros("halted_at") - F.unix_micros("at"))
+    alone = F.concat_ws(" ", F.lit("dir"), "broker", F.unix_micros("at"))
+    return (
+        known.alias("k")
+        .join(halts.alias("h"), [*led_to, F.col("k.until").eqNullSafe(F.col("h.until"))], "left")
+        .select(*(f"k.{name}" for name in key), "halted_at")
+        .groupBy(*key)
+        .agg(F.min_by("halted_at", apart).alias("halted_at"))
+        .select(
+            *key, F.when(F.col("halted_at").isNull(), alone).otherwise(of_node("broker", "halted_at")).alias("dir_key")
+        )
+    )
+
+
+def _log_dirs(failures: DataFrame, dir_keys: DataFrame) -> DataFrame:
+    return failures.join(dir_keys, ["cluster", "broker", "at"]).select(
         "cluster",
-        F.concat_ws(" ", F.lit("dir"), "broker", F.unix_micros("at")).alias("incident"),
+        F.col("dir_key").alias("incident"),
         F.lit("log_dir").alias("kind"),
         *("at", "until", "evidence"),
         F.col("broker").alias("node"),
@@ -163,20 +190,17 @@ def _log_dirs(failures: DataFrame) -> DataFrame:
     )
 
 
-def _outages(outages: DataFrame) -> DataFrame:
-    """OFFLINE_PARTITIONS with `end_evidence` -> facts with `incarnation`, each with the key of its cause."""
+def _outages(outages: DataFrame, dir_keys: DataFrame) -> DataFrame:
+    """OFFLINE_PARTITIONS with `end_evidence`, rows of `_dir_keys` -> facts with `incarnation` and their cause's key."""
     key = (
         F.when(F.col("cause") == "topic_deletion", F.concat_ws(" ", F.lit("topic"), "topic", F.unix_micros("cause_at")))
         .when(F.col("cause") == "log_dir_failure", F.col("dir_key"))
         .when(F.col("cause").isNotNull(), of_node("cause_broker", "cause_at"))
         .otherwise(F.col("together"))
     )
-    keyed = outages.withColumns(
-        {
-            "dir_key": F.concat_ws(" ", F.lit("dir"), "cause_broker", F.unix_micros("cause_at")),
-            "together": _together("lost", ["cluster", F.col("cause").isNull()], "since"),
-        }
-    )
+    of_cause = dir_keys.withColumnsRenamed({"broker": "cause_broker", "at": "cause_at"})
+    together = _together("lost", ["cluster", F.col("cause").isNull()], "since")
+    keyed = outages.withColumn("together", together).join(of_cause, ["cluster", "cause_broker", "cause_at"], "left")
     return keyed.select(
         *INCARNATION,
         key.alias("incident"),

@@ -109,15 +109,15 @@ def root_node(symptoms: Symptoms) -> int | None:
 
 
 def begin(symptoms: Symptoms) -> int | None:
-    """When it surely had begun. A controller's crash that the next start shows had begun when another took over."""
+    """When it surely had begun: a halt with the failure of a directory, a controller's crash that the next start shows
+    when another took over."""
     stop = symptoms.stop
     if stop is not None:
         after = stop["began_after"] or stop["at"]
         ends: list[int] = [
             term["at"] for term in symptoms.terms if stop["how"] == CRASHED and after <= term["at"] <= stop["at"]
         ]
-        noticed: int = stop["at"]
-        return min([*ends, noticed])
+        return min([*ends, stop["at"], *(failure["at"] for failure in symptoms.log_dirs)])
     roots = (*symptoms.log_dirs, *symptoms.terms, *symptoms.unclean, *symptoms.reassignments)
     times: list[int] = [fact["at"] for fact in roots]
     times += [fact["at"] for fact in (symptoms.deletion, symptoms.first, symptoms.storm) if fact is not None]

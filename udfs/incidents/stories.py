@@ -66,8 +66,8 @@ def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
     elif how == CRASHED:
         _tell_crash(telling, stop, on, f"{starts} with nothing of a shutdown logged before", others)
     elif how in (HALTED, LOG_DIR_FAILED):
-        reason = "its log directories failed" if how == LOG_DIR_FAILED else "of an error"
-        telling.say(f"{name} halted at {on} because {reason}{line}{others}")
+        reason = "its log directory failed" if how == LOG_DIR_FAILED else "of an error"
+        telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{others}")
         telling.step(stop["at"], f"{name} halted", stop)
     else:
         lived = "its process went on logging, so it was frozen or cut off" if how == CUT_OFF else ""
@@ -106,11 +106,12 @@ def _tell_log_dirs(telling: Telling, symptoms: Symptoms) -> None:
     failures = symptoms.log_dirs
     texts = []
     for failure in failures[:MOST_LISTED]:
-        replicas = count_text(failure["count"], "replica")
-        text = f"log directory {failure['text']} of broker {failure['node']} failed with {replicas}"
+        replicas = f" with {count_text(failure['count'], 'replica')}" if failure["count"] else ""
+        text = f"log directory {failure['text']} of broker {failure['node']} failed{replicas}"
         texts.append(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}")
         telling.step(failure["at"], text, failure)
-        telling.step(failure["until"], f"broker {failure['node']} started anew", None)
+        if symptoms.stop is None:
+            telling.step(failure["until"], f"broker {failure['node']} started anew", None)
     if len(failures) > MOST_LISTED:
         texts.append(f"in all {len(failures):,} failed")
     telling.say("; ".join(texts))

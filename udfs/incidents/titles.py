@@ -13,6 +13,7 @@ _TITLES = {
     "controlled_shutdown": "{name} was shut down",
     "controller_shutdown": "{name} was shut down",
     "broker_halted": "{name} halted",
+    "log_dir_failure": "{name} halted as its log directory failed",
     "session_expired": "{name} lost its session",
     "fenced": "{name} was fenced",
     "unclean_election": "unclean election",
@@ -32,7 +33,7 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
         title = f"topic {symptoms.deletion['topic']} waited for its deletion"
     elif symptoms.storm is not None:
         title = storm_text(symptoms.storm)
-    elif symptoms.log_dirs:
+    elif symptoms.log_dirs and stop is None:
         title = f"a log directory of broker {symptoms.log_dirs[0]['node']} failed"
     elif cause is None:
         title = "partitions lost their leaders"

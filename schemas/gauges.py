@@ -61,7 +61,7 @@ CLUSTER_MINUTELY = table(
     "cluster, minute",
     CLUSTER,
     column("minute", TIME, "Start of the minute, UTC."),
-    column("offline_partitions_count", INT, "Partitions without a leader at its end (OfflinePartitionsCount)."),
+    column("offline_partitions_count", INT, "Partitions surely without a leader at its end (OfflinePartitionsCount)."),
     column("offline_partitions_seen", INT, "Partitions that were without a leader at any time in it."),
     column(
         "under_replicated_partitions",

@@ -48,9 +48,9 @@ INCIDENTS = table(
         "severity",
         TEXT,
         "`critical`: an unclean election, or partitions that are without a leader still because something failed; "
-        "`major`: they were for 1 s or more because something failed; `minor`: something failed, and every partition "
-        "kept its leader or got another one at once, or a shutdown left partitions without a leader for 1 s or more, "
-        "or still; "
+        "`major`: they surely were for 1 s or more because something failed; `minor`: something failed, and no "
+        "partition is known to have been without a leader so long, or a shutdown left some so for 1 s or more, or "
+        "still; "
         "`info`: done on purpose, with nothing of that.",
     ),
     column("title", TEXT, "The incident in one line."),
@@ -70,7 +70,7 @@ INCIDENTS = table(
         "until",
         TIME,
         "When it was over, UTC: the node was back, or it stopped once more and was not back by the end of the logs, "
-        "and no partition was without a leader because of it.",
+        "and no partition was without a leader because of it; where the end of an outage is not known, by when it was.",
         null="not over at the end of the logs",
     ),
     column(

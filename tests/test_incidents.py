@@ -165,9 +165,8 @@ def fact(kind: str, seconds: float, until: float | None = None, line: int = 1, *
     """A fact of an incident; what is not given is null."""
     names = (
         "node", "other", "role", "how", "ended_by", "began_after", "noticed_at", "started_at", "followed_at", "topic",
-        "partition",
-        "ms", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker", "text", "ids", "others",
-        "end_evidence",
+        "partition", "ms", "most_ms", "ended_at", "count", "lost_min", "lost_max", "healed_by", "healed_by_broker",
+        "text", "ids", "others", "end_evidence",
     )  # fmt: skip
     evidence = [{"node_id": 1, "file_id": "f", "line": line}]
     common = {"cluster": "c", "incident": "i", "kind": kind, "at": at(seconds), "until": at(until)}
@@ -184,6 +183,7 @@ def outage(topic: str, since: float, until: float | None, healed_by: str | None,
     sure = (until if until is not None else 60) - since
     return fact(
         "outage", since, until, line, topic=topic, partition=0, ms=round(sure * 1000), count=1, healed_by=healed_by,
+        most_ms=None if until is None else round(sure * 1000), ended_at=at(until),
         healed_by_broker=None if healed_by is None else 3,
         end_evidence=None if until is None else [{"node_id": 1, "file_id": "f", "line": line + 100}],
     )  # fmt: skip
@@ -301,6 +301,48 @@ def test_what_is_open_is_said_once(case: str) -> None:
     )["story"]
     assert expected in story
     assert story.count("at the end of the logs") == 1
+
+
+HOLE = {"ms": 240_000, "most_ms": 352_450_000, "ended_at": None, "end_evidence": None}
+BOUNDS: dict[str, tuple[list[dict[str, Any]], str, str]] = {  # outages until 12:01:00 -> title, sentences about them
+    "at least and at most": (
+        [HOLE],
+        "for at least 4 min 0 s, at most 97 h 54 min",
+        "That had ended by 12:01:00.000, after at least 4 min 0 s, at most 97 h 54 min.",
+    ),
+    "at most": ([{**HOLE, "ms": 0, "most_ms": 6000}], "for at most 6.0 s", "after at most 6.0 s."),
+    "at least": ([{**HOLE, "most_ms": None}], "for at least 4 min 0 s", "after at least 4 min 0 s."),
+    "nothing": ([{**HOLE, "ms": 0, "most_ms": None}], "for an unknown time", "after an unknown time."),
+    "only the begin is unknown": (
+        [{"ms": 2000, "most_ms": 3000}],
+        "for at least 2.0 s, at most 3.0 s",
+        "That ended at 12:01:00.000, after at least 2.0 s, at most 3.0 s [102].",
+    ),
+    "the longest is known": (
+        [{"ms": 41_000, "most_ms": 41_000}, {"ms": 0, "most_ms": 6000, "healed_by": "clean_election"}],
+        "for up to 41.0 s",
+        "at least 41.0 s summed over them. The longest, of t-0, ended at 12:01:00.000, after 41.0 s [102]; the "
+        "others: 1 by a clean election.",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BOUNDS)
+def test_bounds_are_told_as_such(case: str) -> None:
+    changes, length, sentence = BOUNDS[case]
+    lost = [{**outage("t", 19, 60, None), "partition": n, "count": 0, **one} for n, one in enumerate(changes)]
+    incident = incident_with(CRASH, *lost)
+    assert incident["title"].endswith(f"without a leader {length}")
+    assert sentence.replace("[102]", "[3]") in incident["story"]
+
+
+def test_an_outage_of_unknown_cause_is_an_incident_unless_it_surely_was_short() -> None:
+    unsure = {**outage("a", 0, 6, None), "ms": 0, "most_ms": 6000, "ended_at": None}
+    assert (
+        incident_with(unsure)["title"]
+        == "Partitions lost their leaders; 1 partition without a leader for at most 6.0 s"
+    )
+    assert incident_of(symptoms_of("c", [{**unsure, "most_ms": 999}])) is None
 
 
 def test_how_long_a_crash_lasted_that_nobody_noticed_has_bounds() -> None:

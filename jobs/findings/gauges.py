@@ -18,7 +18,7 @@ from schemas.gauges import CLUSTER_MINUTELY, PREFERRED_REPLICA_IMBALANCE, TOPIC_
 from schemas.kafka_values import IS_MIN_ISR_OF_TOPIC
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
     from jobs.settings import Settings
 
@@ -51,8 +51,7 @@ def to_topic_availability(
 
     `ends`: cluster, end_of_logs. `config_changes` is None where no line has a setting of a topic.
     """
-    sure_until = F.timestamp_micros(F.unix_micros("since") + F.col("at_least_ms") * 1000)
-    leaderless = outages.select("cluster", "topic", "since", sure_until.alias("until"), F.lit(1).alias("leaderless"))
+    leaderless = outages.select("cluster", "topic", "since", _sure_end().alias("until"), F.lit(1).alias("leaderless"))
     under = (
         partitions.where("availability = 'UnderMinIsr'")
         .join(F.broadcast(ends), "cluster")
@@ -157,7 +156,7 @@ def to_cluster_minutely(
     """OFFLINE_PARTITIONS, rows of `with_assignments`, CONTROLLER_TIMELINE, ELECTIONS, ISR_CHANGES, LOG_COVERAGE ->
     CLUSTER_MINUTELY."""
     gauges = {
-        "offline_partitions_count": outages.select("cluster", "since", F.col("ended_before").alias("until")),
+        "offline_partitions_count": outages.select("cluster", "since", _surely_until().alias("until")),
         "under_replicated_partitions": assigned.where("leader >= 0 AND size(isr) < size(replicas)"),
         "active_controller_count": controllers.where("active_since IS NOT NULL").select(
             "cluster", F.col("active_since").alias("since"), "until"
@@ -190,6 +189,16 @@ def to_cluster_minutely(
     sums = {name: F.sum(name).over(so_far).cast("int") for name in gauges}
     seen = (before + F.col("offline_begins")).cast("int")
     return by_minute.withColumns({"offline_partitions_seen": seen, **sums}).select(*CLUSTER_MINUTELY.columns)
+
+
+def _sure_end() -> Column:
+    """Until when a row of OFFLINE_PARTITIONS surely had no leader."""
+    return F.timestamp_micros(F.unix_micros("since") + F.col("at_least_ms") * 1000)
+
+
+def _surely_until() -> Column:
+    """The end of an outage; where only some later time is known by which it was over, the end of what is sure."""
+    return F.coalesce("until", F.when(F.col("ended_before").isNotNull(), _sure_end()))
 
 
 def _minutes(coverage: DataFrame) -> DataFrame:

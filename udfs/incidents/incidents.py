@@ -70,7 +70,8 @@ def is_none(symptoms: Symptoms) -> bool:
     if symptoms.deletion is not None:
         return symptoms.longest_ms < SHORTEST_DELETION_MS
     is_outage_only = not (symptoms.stop or symptoms.log_dirs or symptoms.terms or symptoms.unclean or symptoms.storm)
-    return is_outage_only and not symptoms.reassignments and symptoms.longest_ms < AT_ONCE_MS
+    most_ms = symptoms.outages.most_ms
+    return is_outage_only and not symptoms.reassignments and most_ms is not None and most_ms < AT_ONCE_MS
 
 
 def root_cause(symptoms: Symptoms) -> str | None:

@@ -14,7 +14,7 @@ from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
 from udfs.incidents.telling import Step, Telling, partition_of
 from udfs.incidents.titles import away_text, name_of
-from udfs.incidents.wording import at_text, brokers_text, count_text, length_text, listed_text, names_text
+from udfs.incidents.wording import at_text, bounds_text, brokers_text, count_text, length_text, listed_text, names_text
 
 MOST_LISTED = 5
 """Steps of one kind that are listed."""
@@ -182,7 +182,8 @@ def _tell_outages(telling: Telling, symptoms: Symptoms) -> None:
             f" of {count_text(topics, 'topic') if topics > 1 else 'topic ' + first['topic']}" if topics < count else ""
         )
         which += f" ({names}) were"
-    total = f", {length_text(symptoms.outages.ms)} summed over them" if count > 1 else ""
+    least = "at least " if symptoms.outages.unsure else ""
+    total = f", {least}{length_text(symptoms.outages.ms)} summed over them" if count > 1 else ""
     total += f", {count_text(symptoms.outages.count, 'time')}" if symptoms.outages.count > count else ""
     since = f"from {telling.time(first['at'])} on{telling.line(first)}"
     also = _still_open(symptoms) + _others_led(telling, symptoms.moved)
@@ -270,9 +271,11 @@ def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
         by = _HEALED.get(longest["healed_by"] or "", ("",))[0]
         ended = f" with {by.format(longest['healed_by_broker'])}" if by else ""
         which = "that" if symptoms.outages.count == 1 else f"the longest, of {partition_of(longest)},"
-        at = f"{telling.time(longest['until'])}, after {length_text(longest['ms'])}"
+        is_exact = longest["ended_at"] is not None
+        at = f"{'at' if is_exact else 'by'} {telling.time(longest['until'])}"
+        length = bounds_text(longest["ms"], longest["most_ms"])
         end = {"evidence": longest["end_evidence"]}
-        parts.append(f"{which} ended{ended} at {at}{telling.line(end)}")
+        parts.append(f"{which} {'' if is_exact else 'had '}ended{ended} {at}, after {length}{telling.line(end)}")
         telling.step(longest["until"], f"{partition_of(longest)} was no longer without a leader", end)
     others = [text for kind in _HEALED if (text := _others_healed(symptoms, kind))]
     if others:
@@ -281,13 +284,15 @@ def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
 
 
 def _others_healed(symptoms: Symptoms, kind: str) -> str:
-    """`3 by unclean elections within 2.3 s`, without the longest one; empty if that was all."""
+    """`3 by unclean elections within 2.3 s`, without the longest one; empty if that was all. Of some that are not
+    known to have been exactly so long no time is told."""
     outages, longest = symptoms.healed.get(kind, Outages()), symptoms.longest
     others = [fact for fact in outages.longest if fact is not longest]
     count = outages.count - (len(outages.longest) - len(others))
     if not count:
         return ""
-    return f"{count:,} by {_HEALED[kind][1 if count == 1 else 2]} within {length_text(others[0]['ms'])}"
+    within = "" if outages.unsure else f" within {length_text(others[0]['ms'])}"
+    return f"{count:,} by {_HEALED[kind][1 if count == 1 else 2]}{within}"
 
 
 def _tell_losses(telling: Telling, symptoms: Symptoms) -> None:

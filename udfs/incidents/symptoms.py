@@ -26,6 +26,11 @@ class Outages:
 
     count: int = 0
     ms: int = 0
+    """How long they surely were, summed up."""
+    most_ms: int | None = 0
+    """How long the longest of them can have been, of those that are open what is sure; None: no bound is known."""
+    unsure: int = 0
+    """Those that are over of which the length is not known."""
     partitions: set[tuple[str, int]] = field(default_factory=set)
     longest: list[Fact] = field(default_factory=list)
     """The longest ones, at most MOST_NAMED, the longest first, then the earliest."""
@@ -34,6 +39,9 @@ class Outages:
         """Count one in."""
         self.count += 1
         self.ms += outage["ms"]
+        most = outage["ms"] if outage["until"] is None else outage["most_ms"]
+        self.most_ms = None if most is None or self.most_ms is None else max(self.most_ms, most)
+        self.unsure += most != outage["ms"]
         self.partitions.add((outage["topic"], outage["partition"]))
         self.longest = sorted([*self.longest, outage], key=_length, reverse=True)[:MOST_NAMED]
 

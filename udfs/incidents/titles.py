@@ -5,7 +5,7 @@ from __future__ import annotations
 from udfs.incidents.node_stops import CRASHED
 from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import Fact, Symptoms
-from udfs.incidents.wording import count_text, length_text
+from udfs.incidents.wording import bounds_text, count_text, length_text
 
 _TITLES = {
     "broker_crash": "{name} crashed",
@@ -44,7 +44,9 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
     if stop is not None:
         title += f", {_return_of(stop, since)}"
     if symptoms.partitions:
-        reach = "still" if symptoms.open_outages else f"for up to {length_text(symptoms.longest_ms)}"
+        most = symptoms.outages.most_ms
+        length, is_exact = bounds_text(symptoms.longest_ms, most), symptoms.longest_ms == most
+        reach = "still" if symptoms.open_outages else f"for {'up to ' if is_exact else ''}{length}"
         title += f"; {count_text(len(symptoms.partitions), 'partition')} without a leader {reach}"
     if symptoms.unclean:
         title += f"; {count_text(len(symptoms.unclean), 'unclean election')}"
@@ -76,7 +78,7 @@ def away_text(stop: Fact, since: int) -> str:
 
     Such a node had gone at some time after its last line.
     """
-    least = length_text((stop["until"] - since) / 1000)
+    least_ms = (stop["until"] - since) / 1000
     if stop["how"] != CRASHED or stop["began_after"] is None or since < (stop["started_at"] or since):
-        return least
-    return f"at least {least}, at most {length_text((stop['until'] - stop['began_after']) / 1000)}"
+        return length_text(least_ms)
+    return bounds_text(least_ms, (stop["until"] - stop["began_after"]) / 1000)

@@ -30,6 +30,15 @@ def length_text(ms: float) -> str:
     return f"{minutes} min {int(seconds % 60)} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
+def bounds_text(least_ms: float, most_ms: float | None) -> str:
+    """`17.8 s`; where it is not known, what is sure: `at least 2.0 s, at most 17.4 s`, `an unknown time`."""
+    if least_ms == most_ms:
+        return length_text(least_ms)
+    bounds = [f"at least {length_text(least_ms)}"] if least_ms else []
+    bounds += [f"at most {length_text(most_ms)}"] if most_ms is not None else []
+    return ", ".join(bounds) or "an unknown time"
+
+
 def count_text(count: int, noun: str) -> str:
     """`1 partition`, `1,200 partitions`."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")

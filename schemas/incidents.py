@@ -79,9 +79,9 @@ INCIDENTS = table(
         "`broker_crash`, `session_expired` (ZooKeeper) or `fenced` (KRaft): the broker's session ended, it was frozen "
         "or cut off where its own lines show that it lived on; `controlled_shutdown`, `broker_halted`, "
         "`log_dir_failure`, `controller_crash`, `controller_shutdown`, `controller_changed` (another controller took "
-        "over, though its process went on), `isr_shrink_storm` (leaders took it out of five ISRs or more in a minute, "
-        "or it took its followers out, though it was not stopped, and its session lived on), `reassignment_stuck`, "
-        "`unclean_election`, `topic_deletion`.",
+        "over, and no line shows that the process of the one before ended), `isr_shrink_storm` (leaders took it out "
+        "of five ISRs or more in a minute, or it took its followers out, though it was not stopped, and its session "
+        "lived on), `reassignment_stuck`, `unclean_election`, `topic_deletion`.",
         null="partitions lost their leaders, and the logs do not tell why",
     ),
     column("root_broker", INT, "Broker or controller that it began with.", null="none, or unknown"),

@@ -743,6 +743,7 @@ def test_an_unclean_election_is_of_the_incident_that_took_the_leader(frame: Fram
         frame(ISR_CHANGES, "topic"),
         frame(CONTROLLER_TIMELINE, "until"),
         frame(TOPIC_TIMELINE, "topic"),
+        frame(EVENTS, "at"),
     )
     same(incidents, OF_STOPS)
 

@@ -465,12 +465,19 @@ TERMS: dict[str, tuple[list[tuple[int, int | None, int | None]], str, str]] = {
 def test_controllers_that_changed(case: str) -> None:
     terms, title, story = TERMS[case]
     facts = [
-        fact("controller", 5, None if ms is None else 5 + ms / 1000, node=node, other=other, count=n + 1)
+        fact(
+            "controller", 5, None if ms is None else 5 + ms / 1000, node=node, other=other, count=n + 1, how="lived_on"
+        )
         for n, (node, other, ms) in enumerate(terms)
     ]
     incident = incident_with(*facts)
     assert incident["title"] == title
     assert story in incident["story"]
+
+
+def test_why_a_term_ended_is_told_only_where_its_node_is_known_to_have_lived_on() -> None:
+    unknown = incident_with(fact("controller", 5, node=1, other=2, count=1))["story"]
+    assert unknown.startswith("Node 1 was no longer controller, why is not known (epoch 1): node 2 took over at")
 
 
 def test_a_controller_takes_over_when_it_is_elected() -> None:

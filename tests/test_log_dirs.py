@@ -110,6 +110,7 @@ def test_a_halt_and_the_failure_that_it_followed_from_are_one_incident(frame: Fr
         frame(ISR_CHANGES, "topic"),
         frame(CONTROLLER_TIMELINE, "until"),
         frame(TOPIC_TIMELINE, "topic"),
+        frame(EVENTS, "at"),
     ).persist()
     same(incidents, OF_FAILURES)
     assert incidents.select("incident_id").distinct().count() == 7

@@ -10,6 +10,7 @@ from jobs.findings.node_stops import NODE_STOPS
 from jobs.findings.outage_ends import with_ends
 from jobs.findings.stop_effects import replicas_of_stops, term_ends
 from schemas.findings import ELECTIONS, ISR_CHANGES, OFFLINE_PARTITIONS
+from schemas.ingest import EVENTS
 from schemas.timelines import CONTROLLER_TIMELINE, TOPIC_TIMELINE
 
 if TYPE_CHECKING:
@@ -23,25 +24,60 @@ controller_id | controller_epoch | mode      | since        | active_since | unt
 2             | 5                | zookeeper | 10:02:00.002 | 10:02:00.1   | 10:03:00     | 2@f:9,4@f:8
 """
 TERM_ENDS = """
-node | count | at       | other | started_at   | until      | evidence
-4    | 3     | 10:01:00 | 2     | 10:01:00     | 10:01:00.1 | 2@f:6
-2    | 4     | 10:02:00 | 2     | 10:02:00.002 | 10:02:00.1 | 2@f:9
-2    | 5     | 10:03:00 |       |              |            | 2@f:12
+node | count | at       | other | started_at   | until      | how      | evidence
+4    | 3     | 10:01:00 | 2     | 10:01:00     | 10:01:00.1 |          | 2@f:6
+2    | 4     | 10:02:00 | 2     | 10:02:00.002 | 10:02:00.1 | lived_on | 2@f:9
+2    | 5     | 10:03:00 |       |              |            | lived_on | 2@f:12
 """
 
 
 def test_the_end_of_a_term_is_shown_by_the_election_of_the_next_one(frame: Frame, same: Same) -> None:
     """The last term has the line of its resignation, line 12, not that of its own election."""
-    terms = frame(CONTROLLER_TIMELINE, TERMS)
+    terms, lines = frame(CONTROLLER_TIMELINE, TERMS), frame(EVENTS, "at")
     steps = [
         F.struct("until", F.lit(step), "controller_id", F.lit("f"), F.lit(line))
         for step, line in (("resigning", 11), ("resigned", 12))
     ]
     resignation = F.array(*steps).cast(CONTROLLER_TIMELINE.schema["resignation"].dataType)
     none = frame(NODE_STOPS, "node_id | role | since")
-    same(term_ends(terms.withColumn("resignation", resignation), none), TERM_ENDS)
+    resigned = F.when(F.col("controller_id") == 2, resignation)
+    same(term_ends(terms.withColumn("resignation", resigned), none, lines), TERM_ENDS)
     # a row that was written without has no line
-    assert [row["evidence"] for row in term_ends(terms.where("controller_epoch = 5"), none).collect()] == [None]
+    assert [row["evidence"] for row in term_ends(terms.where("controller_epoch = 5"), none, lines).collect()] == [None]
+
+
+ALL_ENDED = """
+controller_id | controller_epoch | mode  | since    | active_since | until
+# 1 logs on, 2 is never heard of again, 3 starts anew after eleven minutes, 4 after three, without a line before
+1             | 1                | kraft | 10:00:00 | 10:00:01     | 10:01:00
+2             | 2                | kraft | 10:01:00 | 10:01:01     | 10:02:00
+3             | 3                | kraft | 10:02:00 | 10:02:01     | 10:03:00
+4             | 4                | kraft | 10:03:00 | 10:03:01     | 10:04:00
+5             | 5                | kraft | 10:04:00 | 10:04:01     |
+"""
+OWN_LINES = """
+node_id | at         | event_type
+1       | 10:00:59   | kraft_fault
+1       | 10:05:00   | kraft_fault
+1       | 10:06:00   | raft_thread_starting
+# by its own clock, that is 1 s ahead
+2       | 10:02:00.9 | kraft_fault
+3       | 10:14:00   | raft_thread_starting
+4       | 10:06:58   | kraft_fault
+4       | 10:07:00   | raft_thread_starting
+"""
+HOW = """
+node | how
+1    | lived_on
+2    |
+3    |
+4    |
+"""
+
+
+def test_a_process_lived_on_after_its_term_if_it_logs_on_without_a_start(frame: Frame, same: Same) -> None:
+    none = frame(NODE_STOPS, "node_id | role | since")
+    same(term_ends(frame(CONTROLLER_TIMELINE, ALL_ENDED), none, frame(EVENTS, OWN_LINES)), HOW)
 
 
 STOPS = """

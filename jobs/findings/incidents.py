@@ -42,7 +42,7 @@ FACTS = T.StructType(
         column("node", INT, "Node that it is about."),
         column("other", INT, "A second one: who was elected, or took over."),
         column("role", TEXT, "Of a stop, as in NODE_STOPS. So are the next ones."),
-        column("how", TEXT, "How the node went."),
+        column("how", TEXT, "How the node went; of a term's end LIVED_ON, or null."),
         column("ended_by", TEXT, "How the controller saw it."),
         column("began_after", TIME, "Its last line before."),
         column("noticed_at", TIME, "When the controller noticed."),
@@ -81,9 +81,10 @@ def to_incidents(
     isr_changes: DataFrame,
     controllers: DataFrame,
     topics: DataFrame,
+    events: DataFrame,
 ) -> DataFrame:
     """NODE_STOPS, LOG_DIR_FAILURES, OFFLINE_PARTITIONS with causes, ELECTIONS, REASSIGNMENTS, ISR_CHANGES,
-    CONTROLLER_TIMELINE, TOPIC_TIMELINE -> INCIDENTS; all of whole clusters."""
+    CONTROLLER_TIMELINE, TOPIC_TIMELINE, EVENTS -> INCIDENTS; all of whole clusters."""
     small_stops = F.broadcast(stops)
     dir_keys = F.broadcast(_dir_keys(failures, stops))
     outage_facts = _outages(with_ends(outages, elections, topics), dir_keys)
@@ -93,7 +94,7 @@ def to_incidents(
         outage_facts,
         _deletions(outages),
         _elections(elections, outage_facts, stops),
-        term_ends(controllers, small_stops),
+        term_ends(controllers, small_stops, events),
         _blocked(reassignments, small_stops),
         replicas_of_stops(isr_changes, elections, small_stops),
         to_shrink_storms(isr_changes, stops).withColumns({"kind": F.lit("storm"), "incident": _of_storm()}),

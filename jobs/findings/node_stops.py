@@ -38,6 +38,8 @@ NEAR_MINUTES = 10
 """How far from a start or the end of a session a line of the process is looked for."""
 BOOT = "INTERVAL 3 SECONDS"
 """So long before the line that shows a start other lines may be of the same process."""
+AT_ONCE = "INTERVAL 2 SECONDS"
+"""What two nodes log about one thing may be so far apart."""
 MOST_LAG_S = 30
 """A follower that does not catch up leaves the ISR after so many seconds (`replica.lag.time.max.ms`, 10 until 2.4)."""
 _RANKS = ("stop", "halt", "halt_log_dir", GONE, "alive", START, "clean", "unclean", "started", BACK)
@@ -88,6 +90,18 @@ def was_absent(broker: str) -> Column:
     just_before = F.col("at") - F.expr("INTERVAL 0.000001 SECOND")
     ended = number_until(F.try_element_at("absent_to", F.col(broker)), just_before)
     return F.coalesce(begun > ended, F.lit(False))
+
+
+def living_on(events: DataFrame, ends: DataFrame) -> DataFrame:
+    """EVENTS, rows `cluster, node_id, at` -> those after which the node's process lived on: a line of it follows within
+    NEAR_MINUTES, and no start before that. What comes at once may have been logged before, by another clock."""
+    later = ends.select(*_NODE, (F.col("at") + F.expr(AT_ONCE)).alias("at"), F.lit(GONE).alias("kind"))
+    near = _lines_near(events, later).where("first_after IS NOT NULL").withColumn("at", F.col("at") - F.expr(AT_ONCE))
+    starts = _own_signs(events).where(F.col("kind") == START).select(*_NODE, F.col("at").alias("started_at"))
+    is_between = (F.col("started_at") > F.col("at")) & (F.col("started_at") <= F.col("first_after") + F.expr(BOOT))
+    key = [*_NODE, "at"]
+    started = near.join(starts, _NODE).where(is_between).select(*key)
+    return near.join(started, key, "left_anti").select(*key)
 
 
 # ---- signs -----------------------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Window
 from pyspark.sql import functions as F
 
+from jobs.findings.node_stops import living_on
 from jobs.findings.outage_causes import FAILOVERS
 from jobs.timelines.topics import INCARNATION
 from schemas.spark import EVIDENCE
-from udfs.incidents.node_stops import CRASHED
+from udfs.incidents.node_stops import CRASHED, LIVED_ON
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -24,8 +25,9 @@ def of_node(node: str, at: str) -> Column:
     return F.concat_ws(" ", F.lit("node"), node, F.unix_micros(at))
 
 
-def term_ends(controllers: DataFrame, stops: DataFrame) -> DataFrame:
-    """CONTROLLER_TIMELINE, NODE_STOPS -> the end of each term, with the stop of its node or by itself.
+def term_ends(controllers: DataFrame, stops: DataFrame, events: DataFrame) -> DataFrame:
+    """CONTROLLER_TIMELINE, NODE_STOPS, EVENTS -> the end of each term, with the stop of its node or by itself, and
+    `how`: LIVED_ON if its node resigned, was elected anew, or logged on.
 
     Its line is the next one's election; of a term that nobody followed that it resigned, if it logged that.
     """
@@ -67,10 +69,17 @@ def term_ends(controllers: DataFrame, stops: DataFrame) -> DataFrame:
     )
     together = Window.partitionBy("cluster", "number").orderBy("until", "controller_epoch", "controller_id")
     first = F.first("own").over(together.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing))
-    return ends.select(
+    node = F.col("controller_id").alias("node_id")
+    alive = living_on(events, ended.select("cluster", node, F.col("until").alias("at")).distinct())
+    of_node_then = alive.select(
+        "cluster", F.col("node_id").alias("controller_id"), F.col("at").alias("until"), F.lit(True).alias("logged_on")
+    )
+    is_there = (F.col("other") == F.col("controller_id")) | (F.size(_resignation_line()) > 0) | F.col("logged_on")
+    return ends.join(F.broadcast(of_node_then), ["cluster", "controller_id", "until"], "left").select(
         "cluster",
         F.coalesce("of_stop", first).alias("incident"),
         F.lit("controller").alias("kind"),
+        F.when(is_there, LIVED_ON).alias("how"),
         F.col("until").alias("at"),
         F.col("other_ready").alias("until"),
         F.col("controller_id").alias("node"),

@@ -285,7 +285,7 @@ def write_findings(work: Work) -> None:
     work.write(
         {
             "incidents": lambda: to_incidents(
-                stops, failed_dirs, outages, elections, reassignments, changes, controllers, lives
+                stops, failed_dirs, outages, elections, reassignments, changes, controllers, lives, work.inputs.events
             ),
             "topic_availability": lambda: to_topic_availability(
                 offline, states, lives, ends, work.settings, config_changes

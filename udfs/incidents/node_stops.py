@@ -56,6 +56,9 @@ CRASHED, SHUT_DOWN, HALTED, LOG_DIR_FAILED, CUT_OFF = "crashed", "shut_down", "h
 """How a node went: without a word; by a signal or request; by its own decision after an error; because of its log
 directories; or its session ended while the process lived on. None: only its session is known to have ended."""
 
+LIVED_ON = "lived_on"
+"""Of a controller's term that ended: its process did not."""
+
 LEAVING_US = 300_000_000
 """So long a broker may take to shut down, in microseconds."""
 SLACK_US = 2_000_000

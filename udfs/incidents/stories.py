@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LIVED_ON, LOG_DIR_FAILED, SHUT_DOWN
 from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
 from udfs.incidents.telling import Step, Telling, partition_of
@@ -127,7 +127,8 @@ def _tell_terms(telling: Telling, symptoms: Symptoms) -> None:
     if not terms:
         return
     is_lost = symptoms.stop is None or symptoms.stop["node"] != terms[0]["node"]
-    lost = "was no longer controller, though its process went on" if is_lost else "was the controller"
+    why = "though its process went on" if terms[0]["how"] == LIVED_ON else "why is not known"
+    lost = f"was no longer controller, {why}" if is_lost else "was the controller"
     changes = [_term_text(telling, terms[0])]
     if len(terms) <= MOST_LISTED:
         changes += [f"after epoch {term['count']} {_term_text(telling, term)}" for term in terms[1:]]

@@ -175,7 +175,8 @@ OFFLINE_PARTITIONS = table(
         TEXT,
         "`broker_crash`; `controlled_shutdown`; `broker_halted` (after an error of its own); `session_expired` "
         "(ZooKeeper) or `fenced` (KRaft): the leader's session ended, and its process lived on, or its lines do not "
-        "tell; `log_dir_failure`; `no_live_isr`: who led is not known, and no member of the ISR was there; "
+        "tell; `bounced` (ZooKeeper): it registered anew, and its lines do not tell why; `log_dir_failure`; "
+        "`no_live_isr`: who led is not known, and no member of the ISR was there; "
         "`topic_deletion`: the topic was being deleted, and waited for that; `no_controller` (ZooKeeper): the leader "
         "was lost while no controller reigned, though another replica in sync was there, which the next one elected.",
         null="unknown",

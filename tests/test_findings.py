@@ -467,6 +467,9 @@ dir     | 2         | 0           | 10:02:01 |              | 3           | 3   
 # who led is not known: all members of its ISR were away, 1 went before 5
 isr     | 0         | 0           | 10:00:05 |              |             | 1,5      |                  |
 isr     | 1         | 0           | 10:00:05 |              |             | 1,2      |                  |
+# both registered anew; of 12 its own lines show that its session had ended
+bounce  | 0         | 0           | 10:03:00 | 10:03:01     | 11          | 2,11     | clean_election   | 2
+bounce  | 1         | 0           | 10:03:00 | 10:03:01     | 12          | 2,12     | clean_election   | 2
 # the topic was being deleted when the broker went
 deleted | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
 again   | 0         | 0           | 10:00:01 | 10:00:04     | 1           | 1        | topic_deletion   |
@@ -491,6 +494,8 @@ node_id | role       | since    | began_after | how       | ended_by        | no
 7       | broker     | 11:00:20 | 11:00:10    | crashed   | session_expired | 11:00:20   | 11:01:00 | 6@f:7
 8       | broker     | 11:00:20 | 11:00:12    | crashed   | session_expired | 11:00:20   |          | 6@f:8
 9       | broker     | 11:00:31 | 11:00:22    | crashed   | session_expired | 11:00:31   |          | 6@f:9
+11      | broker     | 10:03:00 | 10:02:50    |           | bounced         | 10:03:00   | 10:03:00 | 9@f:10
+12      | broker     | 10:03:00 | 10:02:50    | cut_off   | bounced         | 10:03:00   | 10:03:00 | 9@f:11
 """
 TERMS = """
 controller_id | controller_epoch | mode      | since    | active_since | until
@@ -521,6 +526,8 @@ dir     | 1         | log_dir_failure | 3            | 10:02:00   | 9@f:5       
 dir     | 2         |                 |              |            | []             |
 isr     | 0         | no_live_isr     | 5            | 10:00:04   | 9@f:3          |
 isr     | 1         |                 |              |            | []             |
+bounce  | 0         | bounced         | 11           | 10:03:00   | 9@f:10         | clean_election
+bounce  | 1         | session_expired | 12           | 10:03:00   | 9@f:11         | clean_election
 deleted | 0         | topic_deletion  |              | 10:00:00.5 | 9@f:6          | topic_deletion
 again   | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
 over    | 0         | broker_crash    | 1            | 10:00:00.9 | 9@f:1          | topic_deletion
@@ -546,6 +553,8 @@ dir     | 1         |             |             |
 dir     | 2         |             |             |
 isr     | 0         |             | 10:00:08    |
 isr     | 1         |             |             |
+bounce  | 0         | 10:02:50    | 10:03:00    |
+bounce  | 1         | 10:02:50    | 10:03:00    |
 deleted | 0         |             |             |
 again   | 0         | 09:59:51    |             |
 over    | 0         | 09:59:51    |             |

@@ -102,6 +102,17 @@ STOPS: dict[str, tuple[list[tuple[Any, ...]], list[str]]] = {
         [("kraft_fatal_fault", 10), ("log_dir_failure_broker_halt", 10.1), ("gone fenced", 19, 10)],
         ["log_dir_failed 10 None 19 None None"],
     ),
+    "bounced, as the controller saw it": ([("gone bounced", 19), ("back", 19)], ["None 19 19 19 None None"]),
+    "bounced, and what logs on may be a new process": (
+        [("gone bounced", 19, 10, 20), ("back", 19)], ["None 19 19 19 None 10"],
+    ),
+    "bounced, for its session had timed out": (
+        [("zk_session_timed_out", 18), ("gone bounced", 19, 10, 20), ("zk_session_expired", 19), ("back", 19)],
+        ["cut_off 19 19 19 None 10"],
+    ),
+    "bounced, by a start": (
+        [("broker_starting", 15, 10), ("gone bounced", 19, 18, 20), ("back", 19)], ["crashed 15 19 19 15 10"],
+    ),
     # broker 0 of a migration, as it begins to write to ZooKeeper and KRaft
     "shut down, and its Raft starts after it was registered": (
         [("process_signalled", 10), ("broker_stopping", 10.1), ("gone controlled_shutdown", 11, 11.5, 11.2),
@@ -522,6 +533,17 @@ def test_a_broker_that_halts_as_its_directory_fails() -> None:
     assert incident_with({**halt, "until": None})["title"] == (
         "Broker 3 halted as its log directory failed, not back when the logs end"
     )
+
+
+def test_a_broker_that_bounces_was_not_fenced() -> None:
+    bounced = {**CRASH, "until": at(19), "how": None, "ended_by": "bounced", "started_at": None, "began_after": None}
+    incident = incident_with(bounced)
+    assert (incident["root_cause"], incident["title"]) == ("bounced", "Broker 3 registered anew")
+    assert incident["story"].startswith(
+        "Broker 3 registered anew at 2026-11-21 12:00:19.000 [1]: its logs do not tell whether it was restarted or its "
+        "session had ended."
+    )
+    assert incident_with({**bounced, "how": "cut_off"})["root_cause"] == "session_expired"
 
 
 def test_a_stop_is_over_when_the_next_one_of_its_node_begins() -> None:

@@ -18,7 +18,7 @@ from jobs.timelines.evidence import MOST_EVIDENCE, milliseconds
 from jobs.timelines.known_spans import controller_run_at
 from schemas.findings import ELECTIONS, OFFLINE_PARTITIONS
 from schemas.spark import EVIDENCE
-from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -138,8 +138,11 @@ def _stops(stops: DataFrame, takeovers: DataFrame | None = None) -> DataFrame:
     """NODE_STOPS, rows of `to_takeovers` -> cluster, broker, `stop`: when it was away, and the reason that it is for an
     outage. A stop that a controller noticed as it took over has `no_controller`, a second reason."""
     how, evidence = F.col("how"), F.col("evidence")
-    lost_session = F.when(F.col("ended_by") == "session_expired", "session_expired").when(
-        F.col("ended_by").isNotNull(), "fenced"
+    ended_by = F.col("ended_by")
+    lost_session = (
+        F.when(how.isNull() & (ended_by == BOUNCED), BOUNCED)
+        .when(ended_by.isin("session_expired", BOUNCED), "session_expired")
+        .when(ended_by.isNotNull(), "fenced")
     )
     cause = (
         F.when(how == CRASHED, "broker_crash")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from udfs.incidents.node_stops import CRASHED, HALTED, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.node_stops import CRASHED, HALTED, LOG_DIR_FAILED, SHUT_DOWN, lost_session
 from udfs.incidents.stories import story_of
 from udfs.incidents.symptoms import AT_ONCE_MS, Fact, Symptoms, count_of, symptoms_of
 from udfs.incidents.titles import title_of
@@ -91,7 +91,7 @@ def root_cause(symptoms: Symptoms) -> str | None:
             return f"{role}_crash"
         if how in (HALTED, LOG_DIR_FAILED):
             return "broker_halted" if how == HALTED else "log_dir_failure"
-        return "session_expired" if stop["ended_by"] == "session_expired" else "fenced"
+        return lost_session(how, stop["ended_by"])
     if symptoms.terms:
         return "controller_changed"
     if symptoms.longest is None and symptoms.unclean:

@@ -59,6 +59,8 @@ directories; or its session ended while the process lived on. None: only its ses
 LIVED_ON = "lived_on"
 """Of a controller's term that ended: its process did not."""
 
+BOUNCED = "bounced"
+"""How a ZooKeeper controller saw a registration end that another one followed: what logs on may be a new process."""
 LEAVING_US = 300_000_000
 """So long a broker may take to shut down, in microseconds."""
 SLACK_US = 2_000_000
@@ -153,7 +155,7 @@ class _Node:
     def finish(self) -> Iterator[NodeStop]:
         """The stop that is left at the end of the logs."""
         if self.stop is not None:
-            if self.stop.how is None and self.logged_after is not None:
+            if self.stop.how is None and self.stop.ended_by != BOUNCED and self.logged_after is not None:
                 self.stop.how = CUT_OFF
             yield from self._end(self.ready_at)
 
@@ -244,7 +246,8 @@ class _Node:
         stop = self.stop
         assert stop is not None
         stop.prove(row)
-        if stop.how is None and self.logged_after is not None and self.logged_after <= row["at"] + SLACK_US:
+        logged_on = self.logged_after is not None and self.logged_after <= row["at"] + SLACK_US
+        if stop.how is None and stop.ended_by != BOUNCED and logged_on:
             stop.how = CUT_OFF
         yield from self._end(row["at"])
 
@@ -261,6 +264,14 @@ class _Node:
             stop.prove(row)
         elif kind == UNCLEAN and stop.how == CRASHED and stop.started_at is not None:
             stop.prove(row)
+
+
+def lost_session(how: str | None, ended_by: str | None) -> str:
+    """The cause that the end of a registration is if nothing else is known of it: `session_expired` or `bounced`
+    (ZooKeeper), `fenced` (KRaft)."""
+    if how is None and ended_by == BOUNCED:
+        return BOUNCED
+    return "session_expired" if ended_by in ("session_expired", BOUNCED) else "fenced"
 
 
 def node_stops(signs: Iterable[Row]) -> Iterator[dict[str, Any]]:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from udfs.incidents.node_stops import CRASHED, CUT_OFF, HALTED, LIVED_ON, LOG_DIR_FAILED, SHUT_DOWN
+from udfs.incidents.node_stops import (
+    BOUNCED,
+    CRASHED,
+    CUT_OFF,
+    HALTED,
+    LIVED_ON,
+    LOG_DIR_FAILED,
+    SHUT_DOWN,
+    lost_session,
+)
 from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
 from udfs.incidents.telling import Step, Telling, partition_of
@@ -69,6 +78,10 @@ def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
         reason = "its log directory failed" if how == LOG_DIR_FAILED else "of an error"
         telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{others}")
         telling.step(stop["at"], f"{name} halted", stop)
+    elif lost_session(how, stop["ended_by"]) == BOUNCED:
+        unknown = "its logs do not tell whether it was restarted or its session had ended"
+        telling.say(f"{name} registered anew at {on}{line}: {unknown}{others}")
+        telling.step(stop["at"], f"{name} registered anew", stop)
     else:
         lived = "its process went on logging, so it was frozen or cut off" if how == CUT_OFF else ""
         unknown = "its logs do not tell whether it crashed, was frozen or cut off"

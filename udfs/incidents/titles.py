@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from udfs.incidents.node_stops import CRASHED
+from udfs.incidents.node_stops import BOUNCED, CRASHED
 from udfs.incidents.storms import storm_text
 from udfs.incidents.symptoms import Fact, Symptoms
 from udfs.incidents.wording import bounds_text, count_text, length_text
@@ -16,6 +16,7 @@ _TITLES = {
     "log_dir_failure": "{name} halted as its log directory failed",
     "session_expired": "{name} lost its session",
     "fenced": "{name} was fenced",
+    BOUNCED: "{name} registered anew",
     "unclean_election": "unclean election",
     "reassignment_stuck": "a reassignment is stuck",
 }
@@ -41,7 +42,7 @@ def title_of(symptoms: Symptoms, cause: str | None, since: int) -> str:
         title = _change_of(symptoms)
     else:
         title = _TITLES.get(cause, cause).format(name=name_of(stop) if stop is not None else "")
-    if stop is not None:
+    if stop is not None and cause != BOUNCED:
         title += f", {_return_of(stop, since)}"
     if symptoms.partitions:
         most = symptoms.outages.most_ms

@@ -70,7 +70,8 @@ INCIDENTS = table(
         "until",
         TIME,
         "When it was over, UTC: the node was back, or it stopped once more and was not back by the end of the logs, "
-        "and no partition was without a leader because of it; where the end of an outage is not known, by when it was.",
+        "and no partition was without a leader because of it; where the end of an outage is not known, by when it was, "
+        "and if a deletion ended it, no line tells when, until when it surely lasted.",
         null="not over at the end of the logs",
     ),
     column(

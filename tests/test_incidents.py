@@ -264,6 +264,10 @@ SEVERITIES = {  # facts -> severity and cause; None: no incident
     "a shutdown at the end": ([{**SHUTDOWN, "until": None}, outage("a", 19, None, None)], "minor controlled_shutdown"),
     "a deletion that waited": ([DELETION, outage("a", 0, 10, "topic_deletion")], "info topic_deletion"),
     "a deletion": ([DELETION, outage("a", 0, 1, "topic_deletion")], None),
+    "a crash, the topic was deleted, no line tells when": (
+        [CRASH, {**outage("a", 19, None, None), "healed_by": "topic_deletion"}],
+        "major broker_crash",
+    ),
     "a moment without known cause": ([outage("a", 0, 0.5, "clean_election")], None),
     "longer, without known cause": ([outage("a", 0, 5, "clean_election")], "major None"),
     "another controller": ([fact("controller", 5, node=1, other=2, count=7)], "minor controller_changed"),
@@ -345,6 +349,21 @@ def test_bounds_are_told_as_such(case: str) -> None:
     incident = incident_with(CRASH, *lost)
     assert incident["title"].endswith(f"without a leader {length}")
     assert sentence.replace("[102]", "[3]") in incident["story"]
+
+
+def test_an_outage_is_over_if_its_topic_was_deleted_though_no_line_tells_when() -> None:
+    """It surely lasted from 12:00:19 to 12:01:00, and the broker was back at 12:00:32."""
+    deleted = {**outage("a", 19, None, None), "healed_by": "topic_deletion", "count": 0}
+    incident = incident_with(CRASH, deleted)
+    assert (incident["until"], incident["healed_by"]) == (at(60), "topic_deletion")
+    assert incident["title"].endswith("; 1 partition without a leader for at least 41.0 s")
+    sentence = (
+        "on [2]. That ended with the topic's deletion, after at least 41.0 s: when is in no line. Broker 3 was back"
+    )
+    assert sentence in incident["story"]
+    waits = incident_with(DELETION, {**deleted, "at": at(0), "ms": 60_000})
+    assert (waits["severity"], waits["until"]) == ("info", at(60))
+    assert "the deletion was over" not in waits["story"].lower()
 
 
 def test_an_outage_of_unknown_cause_is_an_incident_unless_it_surely_was_short() -> None:

@@ -33,7 +33,7 @@ def incident_of(symptoms: Symptoms) -> Incident | None:
         return None
     node = root_node(symptoms)
     steps, story, evidence = story_of(symptoms, cause, since)
-    healed = symptoms.longest if symptoms.longest is not None and symptoms.longest["until"] is not None else {}
+    healed = symptoms.longest or {}
     digits = "".join(char for char in at_text(since) if char.isdigit())
     name = symptoms.deletion["topic"] if symptoms.deletion is not None else node
     return {
@@ -146,7 +146,7 @@ def end(symptoms: Symptoms) -> int | None:
         return None
     roots = [*symptoms.log_dirs, *symptoms.reassignments, *symptoms.terms, *symptoms.unclean, *storms]
     times: list[int] = [fact["until"] or fact["at"] for fact in roots]
-    return max([*times, stop_over or 0, symptoms.outages_until or 0]) or None
+    return max([*times, stop_over or 0, symptoms.outages_until or 0, symptoms.deleted_after or 0]) or None
 
 
 def severity(symptoms: Symptoms, cause: str | None) -> str:

@@ -20,7 +20,7 @@ from udfs.incidents.node_stops import (
     lost_session,
 )
 from udfs.incidents.storms import storm_text
-from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms
+from udfs.incidents.symptoms import MOST_NAMED, Fact, Outages, Symptoms, is_open
 from udfs.incidents.telling import Step, Telling, partition_of
 from udfs.incidents.titles import away_text, name_of
 from udfs.incidents.wording import at_text, bounds_text, brokers_text, count_text, length_text, listed_text, names_text
@@ -281,10 +281,12 @@ def _tell_healing(telling: Telling, symptoms: Symptoms) -> None:
     if longest is None:
         return
     parts = []
+    by = _HEALED.get(longest["healed_by"] or "", ("",))[0]
+    ended = f" with {by.format(longest['healed_by_broker'])}" if by else ""
+    which = "that" if symptoms.outages.count == 1 else f"the longest, of {partition_of(longest)},"
+    if longest["until"] is None and not is_open(longest):
+        parts.append(f"{which} ended{ended}, after {bounds_text(longest['ms'], None)}: when is in no line")
     if longest["until"] is not None:
-        by = _HEALED.get(longest["healed_by"] or "", ("",))[0]
-        ended = f" with {by.format(longest['healed_by_broker'])}" if by else ""
-        which = "that" if symptoms.outages.count == 1 else f"the longest, of {partition_of(longest)},"
         is_exact = longest["ended_at"] is not None
         at = f"{'at' if is_exact else 'by'} {telling.time(longest['until'])}"
         length = bounds_text(longest["ms"], longest["most_ms"])

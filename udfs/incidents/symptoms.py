@@ -39,7 +39,7 @@ class Outages:
         """Count one in."""
         self.count += 1
         self.ms += outage["ms"]
-        most = outage["ms"] if outage["until"] is None else outage["most_ms"]
+        most = outage["ms"] if is_open(outage) else outage["most_ms"]
         self.most_ms = None if most is None or self.most_ms is None else max(self.most_ms, most)
         self.unsure += most != outage["ms"]
         self.partitions.add((outage["topic"], outage["partition"]))
@@ -73,6 +73,8 @@ class Symptoms:
     """Those that are over, by what ended them."""
     open_outages: int = 0
     outages_until: int | None = None
+    deleted_after: int | None = None
+    """Until when those surely lasted that the deletion of their topic ended, no line tells when."""
     elections_failed: int = 0
     unclean: list[Fact] = field(default_factory=list)
     lost_min: int | None = None
@@ -137,11 +139,13 @@ class Symptoms:
     def _take_outage(self, fact: Fact) -> None:
         self.outages.take(fact)
         self.elections_failed += fact["count"]
-        self.open_outages += fact["until"] is None
+        self.open_outages += is_open(fact)
+        if fact["healed_by"] is not None:
+            self.healed.setdefault(fact["healed_by"], Outages()).take(fact)
         if fact["until"] is not None:
             self.outages_until = max(self.outages_until or 0, fact["until"])
-            if fact["healed_by"] is not None:
-                self.healed.setdefault(fact["healed_by"], Outages()).take(fact)
+        elif not is_open(fact):
+            self.deleted_after = max(self.deleted_after or 0, fact["at"] + fact["ms"] * 1000)
         if fact["ms"] >= AT_ONCE_MS and fact["ids"]:
             (self.alone if len(fact["ids"]) == 1 else self.without_isr).take(fact)
         if self.first is None or fact["at"] < self.first["at"]:
@@ -155,6 +159,11 @@ class Symptoms:
             self.lost_is_bounded = False
         else:
             self.lost_max = (self.lost_max or 0) + fact["lost_max"]
+
+
+def is_open(outage: Fact) -> bool:
+    """Whether an outage goes on at the end of the logs. It does not if its topic was deleted, no line tells when."""
+    return outage["until"] is None and outage["healed_by"] is None
 
 
 def _length(outage: Fact) -> tuple[int, int]:

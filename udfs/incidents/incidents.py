@@ -118,7 +118,8 @@ def begin(symptoms: Symptoms) -> int | None:
         ends: list[int] = [
             term["at"] for term in symptoms.terms if stop["how"] == CRASHED and after <= term["at"] <= stop["at"]
         ]
-        return min([*ends, stop["at"], *(failure["at"] for failure in symptoms.log_dirs)])
+        ends += [fact["at"] for fact in (stop, *symptoms.log_dirs)]
+        return min(ends)
     roots = (*symptoms.log_dirs, *symptoms.terms, *symptoms.unclean, *symptoms.reassignments)
     times: list[int] = [fact["at"] for fact in roots]
     times += [fact["at"] for fact in (symptoms.deletion, symptoms.first, symptoms.storm) if fact is not None]

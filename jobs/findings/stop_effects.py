@@ -69,13 +69,8 @@ def term_ends(controllers: DataFrame, stops: DataFrame, events: DataFrame) -> Da
     )
     together = Window.partitionBy("cluster", "number").orderBy("until", "controller_epoch", "controller_id")
     first = F.first("own").over(together.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing))
-    node = F.col("controller_id").alias("node_id")
-    alive = living_on(events, ended.select("cluster", node, F.col("until").alias("at")).distinct())
-    of_node_then = alive.select(
-        "cluster", F.col("node_id").alias("controller_id"), F.col("at").alias("until"), F.lit(True).alias("logged_on")
-    )
     is_there = (F.col("other") == F.col("controller_id")) | (F.size(_resignation_line()) > 0) | F.col("logged_on")
-    return ends.join(F.broadcast(of_node_then), ["cluster", "controller_id", "until"], "left").select(
+    return _with_own_lines(ends, events).select(
         "cluster",
         F.coalesce("of_stop", first).alias("incident"),
         F.lit("controller").alias("kind"),
@@ -90,11 +85,35 @@ def term_ends(controllers: DataFrame, stops: DataFrame, events: DataFrame) -> Da
     )
 
 
+def _with_own_lines(ends: DataFrame, events: DataFrame) -> DataFrame:
+    """Ends of terms, EVENTS -> the former with `logged_on`, true where the controller's process goes on."""
+    node = F.col("controller_id").alias("node_id")
+    alive = living_on(events, ends.select("cluster", node, F.col("until").alias("at")).distinct())
+    of_node_then = alive.select(
+        "cluster", F.col("node_id").alias("controller_id"), F.col("at").alias("until"), F.lit(True).alias("logged_on")
+    )
+    return ends.join(F.broadcast(of_node_then), ["cluster", "controller_id", "until"], "left")
+
+
 def _resignation_line() -> Column:
     """EVIDENCE of a controller's resignation, empty if it logged none; null where the row was written without."""
     steps = F.filter("resignation", lambda step: step["step"] == "resigned")
     lines = F.transform(steps, lambda step: F.struct(step["node_id"], step["file_id"], step["line"]))
     return F.slice(lines, 1, 1).cast(EVIDENCE)
+
+
+def _stops_of_brokers(stops: DataFrame) -> DataFrame:
+    """NODE_STOPS -> those of brokers, `until` ending with the next one, and `next_since`: when it stopped next after it
+    was back."""
+    of_broker = Window.partitionBy("cluster", "node_id").orderBy("since")
+    is_last = F.col("followed_at").isNull()
+    return stops.where("role = 'broker'").select(
+        *("cluster", "node_id", "since", "began_after", "how", "noticed_at"),
+        F.least("until", "followed_at").alias("until"),
+        F.when(is_last, F.lead("since").over(of_broker))
+        .otherwise(F.lead("since", 2).over(of_broker))
+        .alias("next_since"),
+    )
 
 
 REPLICA_KINDS = ("out_of_isr", "rejoined", "moved")
@@ -124,14 +143,7 @@ def replicas_of_stops(isr_changes: DataFrame, elections: DataFrame, stops: DataF
     moved = moved.select(
         *INCARNATION, "at", F.col("previous_leader").alias("node_id"), F.lit("moved").alias("kind"), "evidence"
     )
-    of_broker = Window.partitionBy("cluster", "node_id").orderBy("since")
-    of_brokers = stops.where("role = 'broker'").select(
-        *("cluster", "node_id", "since", "began_after", "how", "noticed_at"),
-        F.least("until", "followed_at").alias("until"),
-        F.when(F.col("followed_at").isNull(), F.lead("since").over(of_broker))
-        .otherwise(F.lead("since", 2).over(of_broker))
-        .alias("next_since"),
-    )
+    of_brokers = _stops_of_brokers(stops)
     is_back, is_moved = F.col("kind") == "rejoined", F.col("kind") == "moved"
     # a crash that only the next start shows may have been at any time since its last line
     is_late = F.coalesce(F.col("how") == CRASHED, F.lit(False)) & F.col("noticed_at").isNull()

@@ -8,6 +8,8 @@ from udfs.incidents.symptoms import Fact
 from udfs.incidents.wording import at_text
 
 Step = dict[str, Any]
+MOST_LISTED = 5
+"""Steps of one kind that are listed."""
 
 
 class Telling:

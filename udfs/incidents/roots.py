@@ -1,0 +1,99 @@
+"""How an incident began: how a node went, which directories failed, which topic was to be deleted."""
+
+from __future__ import annotations
+
+from udfs.incidents.node_stops import BOUNCED, CRASHED, CUT_OFF, HALTED, LOG_DIR_FAILED, SHUT_DOWN, lost_session
+from udfs.incidents.storms import storm_text
+from udfs.incidents.symptoms import Fact, Symptoms
+from udfs.incidents.telling import MOST_LISTED, Telling
+from udfs.incidents.titles import name_of
+from udfs.incidents.wording import at_text, count_text, names_text
+
+
+def tell_root(telling: Telling, symptoms: Symptoms, cause: str | None, since: int) -> None:
+    on = at_text(since)
+    if symptoms.stop is not None:
+        _tell_stop(telling, symptoms.stop, on)
+    _tell_log_dirs(telling, symptoms)
+    if symptoms.storm is not None:
+        text = storm_text(symptoms.storm)
+        telling.say(f"{text} from {on} on{telling.line(symptoms.storm)}, though its session did not end")
+        telling.step(symptoms.storm["at"], text, symptoms.storm)
+        if symptoms.storm["until"] is not None:
+            telling.say(f"by {telling.time(symptoms.storm['until'])} those that came back were in sync again")
+    if symptoms.deletion is not None:
+        topic = symptoms.deletion["topic"]
+        telling.say(f"topic {topic} was to be deleted from {on} on{telling.line(symptoms.deletion)}")
+        telling.step(symptoms.deletion["at"], f"deletion of topic {topic} began", symptoms.deletion)
+    if cause is None:
+        telling.say(f"from {on} on partitions lost their leaders, and the logs do not tell why")
+
+
+def _tell_stop(telling: Telling, stop: Fact, on: str) -> None:
+    name, how, line = name_of(stop), stop["how"], telling.line(stop)
+    others = _others_away(telling, stop)
+    starts = f"started anew at {telling.time(stop['started_at'])}" if stop["started_at"] is not None else ""
+    if how == SHUT_DOWN:
+        left = f", and left the cluster at {telling.time(stop['noticed_at'])}" if stop["noticed_at"] is not None else ""
+        telling.say(f"{name} was shut down at {on}{left}{line}{others}")
+        telling.step(stop["at"], f"{name} began to shut down", stop)
+    elif how == CRASHED:
+        _tell_crash(telling, stop, on, f"{starts} with nothing of a shutdown logged before", others)
+    elif how in (HALTED, LOG_DIR_FAILED):
+        reason = "its log directory failed" if how == LOG_DIR_FAILED else "of an error"
+        telling.say(f"{name} halted at {at_text(stop['at'])} because {reason}{line}{others}")
+        telling.step(stop["at"], f"{name} halted", stop)
+    elif lost_session(how, stop["ended_by"]) == BOUNCED:
+        unknown = "its logs do not tell whether it was restarted or its session had ended"
+        telling.say(f"{name} registered anew at {on}{line}: {unknown}{others}")
+        telling.step(stop["at"], f"{name} registered anew", stop)
+    else:
+        lived = "its process went on logging, so it was frozen or cut off" if how == CUT_OFF else ""
+        unknown = "its logs do not tell whether it crashed, was frozen or cut off"
+        telling.say(f"the session of {name} ended at {on}{line}: {lived or unknown}{others}")
+        telling.step(stop["at"], f"the session of {name} ended", stop)
+    if starts:
+        telling.step(stop["started_at"], f"{name} started anew", stop, len(stop["evidence"]) - 1)
+
+
+def _tell_crash(telling: Telling, stop: Fact, on: str, starts: str, others: str) -> None:
+    """A process that went without a word: when it was last heard of, when that was noticed, when it came anew."""
+    name, noticed = name_of(stop), stop["noticed_at"]
+    last = f" after {at_text(stop['began_after'])}, its last line" if stop["began_after"] is not None else f" by {on}"
+    line, start = telling.line(stop), telling.line(stop, int(noticed is not None))
+    if noticed is None:
+        telling.say(f"{name} crashed{last}, and {starts}{start}{others}")
+        return
+    seen = f"a controller noticed at {telling.time(noticed)} that it was gone{line}"
+    telling.say(f"{name} crashed{last}; {seen}, and it {starts}{start}{others}")
+    telling.step(noticed, f"a controller noticed that {name} was gone", stop)
+
+
+def _others_away(telling: Telling, stop: Fact) -> str:
+    """`; broker 2 had been away since 11:47:23.425`; nothing if no other one was."""
+    others = stop["others"] or []
+    if not others:
+        return ""
+    if len(others) == 1:
+        return f"; broker {others[0]['node']} had been away since {telling.time(others[0]['since'])}"
+    since = [f"{other['node']} (since {telling.time(other['since'])})" for other in others[:MOST_LISTED]]
+    return f"; brokers {names_text(since, len(others))} were away already"
+
+
+def _tell_log_dirs(telling: Telling, symptoms: Symptoms) -> None:
+    failures = symptoms.log_dirs
+    texts = []
+    for failure in failures[:MOST_LISTED]:
+        replicas = f" with {count_text(failure['count'], 'replica')}" if failure["count"] else ""
+        text = f"log directory {failure['text']} of broker {failure['node']} failed{replicas}"
+        texts.append(f"{text} at {telling.time(failure['at'])}{telling.line(failure)}")
+        telling.step(failure["at"], text, failure)
+        if symptoms.stop is None:
+            telling.step(failure["until"], f"broker {failure['node']} started anew", None)
+    if len(failures) > MOST_LISTED:
+        texts.append(f"in all {len(failures):,} failed")
+    telling.say("; ".join(texts))
+    if failures and symptoms.stop is None:
+        last = failures[-1]
+        anew = "not by the end of the logs" if last["until"] is None else f"at {telling.time(last['until'])}"
+        telling.say(f"broker {last['node']} started anew {anew}")

@@ -204,9 +204,9 @@ def at(second: int) -> datetime:
 
 def led(since: int, until: int | None, leader: int, epoch: int) -> dict[str, Any]:
     return {
-        "incarnation": 0, "ordinal": epoch, "leader": leader, "leader_epoch": epoch, "isr": [2], "replicas": [2],
-        "since": at(since), "until": None if until is None else at(until), "made_by": None, "inferred": False,
-        "evidence": [],
+        "incarnation": 0, "ordinal": epoch, "leader": leader, "leader_epoch": epoch, "partition_epoch": epoch,
+        "isr": [2], "replicas": [2], "since": at(since), "until": None if until is None else at(until),
+        "made_by": None, "inferred": False, "evidence": [],
     }  # fmt: skip
 
 

@@ -105,7 +105,7 @@ ALONE = {  # why each such line has a template of its own -> the line
     "they might be those that a rule writes out": line(
         b"[Broker id=3] Received UpdateMetadataRequest with Type=FULL (3), but no deleted topics were detected."
     ),
-    "not even its level can be read": line(b"Registered 1").replace(b"\n", b"\r\r\n"),
+    "not even its level can be read": line(b"Registered 1").replace(b"\n", b"\0\r\0\n"),
     "it holds a byte that stands for numbers": line(b"Registered \x01"),
 }
 

@@ -307,7 +307,7 @@ def test_lines_are_read_as_those_of_their_own_cluster(frame: Frame, same: Same) 
 
 
 # At INFO until 2.5: `single` has one replica as long as the logs of all controllers say so; `pair` has two; `moved` is
-# given another one; of `other` the leader is not the replica that it was created with: a line about that is missing.
+# given another one, so that it may have had it as leader epoch 1 began; of `other` the leader is not the replica that it was created with: a line about that is missing.
 SINGLES = """
 at       | node_id | file_id | line | event_type                      | logger           | topic  | partition | leader_epoch | controller_epoch | controller_id | replicas | fields
 10:00:00 | 9       | c       | 1    | controller_elected              | kafka.controller |        |           |              | 1                | 9             |          |
@@ -319,6 +319,7 @@ at       | node_id | file_id | line | event_type                      | logger  
 10:00:02 | 1       | s       | 2    | leader_epoch_started            |                  | pair   | 0         | 0            |                  |               |          |
 10:00:02 | 1       | s       | 3    | leader_epoch_started            |                  | moved  | 0         | 0            |                  |               |          |
 10:00:02 | 2       | t       | 1    | leader_epoch_started            |                  | other  | 0         | 0            |                  |               |          |
+10:00:29.9 | 1     | s       | 7    | leader_epoch_started            |                  | moved  | 0         | 1            |                  |               |          |
 10:00:30 | 9       | c       | 6    | reassignment_assignment_updated | kafka.controller | moved  | 0         |              |                  |               | 1,2      |
 10:01:00 | 1       | s       | 4    | leader_epoch_started            |                  | single | 0         | 2            |                  |               |          |
 """
@@ -332,6 +333,7 @@ OF_SINGLES = """
 topic  | leader | leader_epoch | isr | since    | inferred | evidence
 single | 1      | 0            | 1   | 10:00:02 | true     | 1@s:1,9@c:2
 single | 1      | 2            | 1   | 10:01:00 | true     | 1@s:4,9@c:2
+moved  | 1      | 0            | 1   | 10:00:02 | true     | 1@s:3,9@c:4
 """
 
 

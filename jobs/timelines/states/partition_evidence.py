@@ -50,6 +50,7 @@ from jobs.timelines.topics import (
     with_incarnation,
     with_topic_name,
 )
+from udfs.kafka.verdicts_columns import doubt
 from udfs.reconstruct.kraft_facts import ASSIGNMENT_CHANGED, FENCED, SHOWN
 from udfs.rules.state_events import STATE_CHANGE_EVENTS
 
@@ -246,7 +247,7 @@ def _unnumbered_evidence(
 def _singles(new_assignments: DataFrame, reassignments: DataFrame, runs: DataFrame) -> DataFrame:
     """Rows of `PartitionEvidence.new_assignments`, of `_reassignments`, of `to_controller_runs` -> INCARNATION,
     `node_id`, `assignment_line`, `assigned_since`, `assigned_until`: partitions with one replica, its broker, and from
-    when to when the logs of all controllers say that they have no other one."""
+    when to when the logs of all controllers say that they have no other one: until they were reassigned, if ever."""
     created = (
         new_assignments.groupBy(*INCARNATION)
         .agg(
@@ -256,11 +257,12 @@ def _singles(new_assignments: DataFrame, reassignments: DataFrame, runs: DataFra
             F.min_by(F.struct("node_id", "file_id", "line"), "at").alias("assignment_line"),
         )
         .where("size(replicas) = 1 AND replicas = greatest")
-        .join(F.broadcast(reassignments), ["cluster", "topic", "partition"], "left_anti")
+        .join(F.broadcast(reassignments), ["cluster", "topic", "partition"], "left")
     )
+    run_ends, reassigned = controller_run_at(F.col("assigned_since"))["until"], F.col("reassigned_since") - doubt()
     return created.join(F.broadcast(runs), "cluster").select(
         *INCARNATION, F.get("replicas", F.lit(0)).alias("node_id"), "assignment_line", "assigned_since",
-        controller_run_at(F.col("assigned_since"))["until"].alias("assigned_until"),
+        F.least(run_ends, reassigned).alias("assigned_until"),
     )  # fmt: skip
 
 
@@ -322,7 +324,8 @@ def _with_replayed(events: DataFrame, controllers: DataFrame) -> DataFrame:
 
 
 def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:
-    """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`.
+    """Partitions that any controller's log or dump shows being reassigned: cluster, topic, partition, `reassigned`, and
+    `reassigned_since`, the first line about that.
 
     `writes`: when a ZooKeeper controller had written which assignment, in order; `before_writes`: the one that it
     replaced first (logged from 2.4 on).
@@ -334,6 +337,7 @@ def _reassignments(events: DataFrame, topics: DataFrame) -> DataFrame:
         .groupBy("cluster", "topic", "partition")
         .agg(
             F.lit(True).alias("reassigned"),
+            F.min("at").alias("reassigned_since"),
             F.array_sort(F.collect_set(written)).alias("writes"),
             F.min_by(replaced, F.when(replaced.isNotNull(), F.col("at"))).alias("before_writes"),
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jobs.nightly.summary_facts import Row, node_roles
 from jobs.nightly.wording import Names
 from jobs.read.create_views import identifier, literal, rows
-from jobs.read.views import REGISTERED_BROKERS, open_views, the_cluster
+from jobs.read.views import LAST_RUN, REGISTERED_BROKERS, open_views, the_cluster
 from schemas.tables import BY_NAME
 from udfs.logs.coverage import CoverageSpan, coverage_gaps_at
 
@@ -102,11 +102,7 @@ def open_cluster(
 
 def _published(views: DuckDBPyConnection) -> frozenset[str]:
     """Tables of which the last published run pins a version."""
-    last = (
-        "SELECT map_keys(table_versions) AS names FROM runs WHERE status = 'published'"
-        " ORDER BY run_id::BIGINT DESC LIMIT 1"
-    )
-    return frozenset(name for row in rows(views, last) for name in row["names"])
+    return frozenset(name for row in rows(views, LAST_RUN) for name in row["names"])
 
 
 # ---- lines ----------------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ _ASSIGNMENT_EVENTS = (
 )  # fmt: skip
 """Events by which controllers log each assignment of a partition, but those that KRaft only takes replicas out of."""
 _FAILED_DIRECTORIES = ("replicas_marked_offline", "log_dir_failure_partitions", "kraft_directories_offline")
+"""Events by which controllers and brokers log which replicas, or whose, are in a log directory that failed."""
 
 
 def to_election_inputs(
@@ -228,10 +229,10 @@ def on_failed_directories(decisions: DataFrame, events: DataFrame) -> DataFrame:
     by_broker = lines.join(listed.select("cluster", "b").distinct(), ["cluster", "b"], "left_anti")
     of_partition = decisions.join(by_partition, ["cluster", "topic", "partition"])
     of_broker = decisions.join(F.broadcast(by_broker.select("cluster", "b", "marked_at")), "cluster")
-    kept = (*DECISION, "b", "marked_at", "at")
+    kept = (*DECISION, "b", "marked_at")
     return (
-        of_partition.select(*dict.fromkeys(kept))
-        .unionByName(of_broker.select(*dict.fromkeys(kept)))
+        of_partition.select(*kept)
+        .unionByName(of_broker.select(*kept))
         .where(F.col("marked_at") <= F.col("at") + doubt())
         .groupBy(*DECISION)
         .agg(F.collect_set("b").alias("on_failed_dir"))

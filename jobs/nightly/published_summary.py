@@ -31,7 +31,7 @@ from jobs.nightly.summary_text import summaries_as_json, summary_text
 from jobs.nightly.unknown_zeros import INCIDENTS as INCIDENTS_TOLD
 from jobs.read.create_views import literal, rows, time_literal
 from jobs.read.output import write_text
-from jobs.read.views import REGISTERED_BROKERS, open_views
+from jobs.read.views import LAST_RUN, REGISTERED_BROKERS, open_views
 from jobs.settings import Settings
 from schemas.incidents import SEVERITIES
 from schemas.kafka_values import UNDER_REPLICATED_STATES
@@ -220,11 +220,6 @@ def summaries_in(
         return summaries(views, settings, known_until, named, with_events=True)
 
 
-_LAST_RUN = """
-    SELECT version, map_keys(table_versions) AS names FROM runs WHERE status = 'published'
-    ORDER BY run_id::BIGINT DESC LIMIT 1"""
-
-
 def _lacks_incidents(run: Row) -> bool:
     """Whether a run is of the first release, which did not know incidents."""
     return (run["version"] or "").startswith("0.1.") and "incidents" not in run["names"]
@@ -236,7 +231,7 @@ def print_summary(root: str, cluster: str | None, settings: Settings, form: str,
     tables = (*READ_TABLES, "runs", "events") if with_events else (*READ_TABLES, "runs")
     with open_views(root, cluster=cluster, only=tables, naive=True, engine=engine) as views:
         facts = summaries(views, settings, with_events=with_events)
-        last = rows(views, _LAST_RUN)
+        last = rows(views, LAST_RUN)
     if last and _lacks_incidents(last[0]):
         for summary in facts:
             summary.cannot_be_told[INCIDENTS_TOLD] = (

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 MEMORY = "512MB"
 """What DuckDB may hold; larger sorts go to temporary files."""
+LAST_RUN = """
+    SELECT version, map_keys(table_versions) AS names FROM runs WHERE status = 'published'
+    ORDER BY run_id::BIGINT DESC LIMIT 1"""
+"""The last published run, in SQL: the release that wrote it, and the tables of which it pins a version."""
 REGISTERED_BROKERS = """
     SELECT DISTINCT cluster, broker FROM broker_timeline
     SEMI JOIN (SELECT cluster, unnest(coalesce(replicas, isr)) AS broker FROM partition_timeline)

@@ -12,7 +12,7 @@ from typing import Any
 from udfs.kafka.election_invariants import clean_candidate_first, unclean_leader_alone
 from udfs.kafka.invariants import check_sequence
 from udfs.kafka.judgements import UNKNOWN, VIOLATED, Finding, explain, lacking
-from udfs.kafka.releases import Release
+from udfs.kafka.releases import Release, unclean_by_request
 from udfs.kafka.state_decisions import check_decisions
 from udfs.kafka.state_invariants import elr_disjoint_from_isr
 from udfs.kafka.stored_state import Cluster, StoredState
@@ -112,18 +112,14 @@ def _possible_excuse(rule: str, cluster: Cluster, before: StoredState, state: St
     """What no line tells by which an unclean leader may have been right: that an administrator asked for it (2.4 on,
     KIP-460), or that an eligible leader replica came back from an unclean shutdown, and so was none any more (KIP-966).
     """
-    if rule == unclean_leader_alone.__name__ and state.trigger is None and _knows_requests(cluster):
+    requested = unclean_by_request(cluster.release, None, state.trigger, kraft=cluster.kraft)
+    if rule == unclean_leader_alone.__name__ and requested is None:
         asked_for = unclean_leader_alone(cluster, before, replace(state, trigger="unclean_request"))
         return "trigger" if asked_for is not None and asked_for.verdict != VIOLATED else None
     if rule == clean_candidate_first.__name__ and before.elr:
         without_elr = clean_candidate_first(cluster, replace(before, elr=()), state)
         return "unclean_shutdown" if without_elr is not None and without_elr.verdict != VIOLATED else None
     return None
-
-
-def _knows_requests(cluster: Cluster) -> bool:
-    """Whether an administrator can ask for an unclean election."""
-    return cluster.kraft or cluster.release >= Release(2, 4)
 
 
 def _with_unknown_assignments(verdict: Verdict, cluster: Cluster, state: StoredState) -> Verdict:

@@ -147,12 +147,9 @@ class RangeStream(io.RawIOBase):
     def __init__(self, stream: BinaryIO, task: Range, closes: bool) -> None:
         self._stream, self._task, self._closes = stream, task, closes
         self._checked_from = task.start if task.checked_from is None else task.checked_from
-        self._at = max(self._checked_from - 1, 0)
-        if self._at and stream.seekable():
+        self._at = max(self._checked_from - 1, 0) if stream.seekable() else 0
+        if self._at:
             stream.seek(self._at)
-        left = 0 if stream.seekable() else self._at
-        while left and (data := stream.read(min(left, READ_BYTES))):
-            left -= len(data)
         self._checks: list[int] = []
         self._pass_over(max(task.start - 1, 0))
 
@@ -179,7 +176,7 @@ class RangeStream(io.RawIOBase):
                 self._checks += [0] * (i + 1 - len(self._checks))
                 self._checks[i] = zlib.crc32(part, self._checks[i])
             else:
-                part = rest[:1]
+                part = rest[: self._checked_from - at]
             rest, at = rest[len(part) :], at + len(part)
         self._at += len(data)
         return data

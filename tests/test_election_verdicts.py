@@ -163,6 +163,8 @@ ELIGIBLE = {
         ({"possibly_online": [1, 2, 3]}, "holds"),
         ({"certainly_online": [1, 2, 3], "possibly_online": [1, 2, 3]}, "violated"),  # 2 is there
         ({"elr_before": [1, 3]}, "violated"),  # 3 is the first replica, and eligible, too
+        # 3 is in sync, and there
+        ({"isr_before": [2, 3], "replicas_before": [1, 3, 2], "replicas": [1, 3, 2]}, "violated"),
     ],
 )
 def test_an_eligible_replica_leads_as_the_last_member_leaves_the_isr(changes: dict[str, Any], verdict: str) -> None:

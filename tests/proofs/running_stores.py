@@ -352,6 +352,7 @@ def gs(scratch: Path) -> Iterator[Store]:
     binary = FOLDER / "bin" / "fake-gcs-server"
     if not binary.exists():
         subprocess.run(["go", "install", FAKE_GCS], check=True, env={**os.environ, "GOBIN": str(binary.parent)})
+    connector = jars("gs")  # from here on Maven, too, would ask the proxy
     port = free_port()
     endpoint = f"http://127.0.0.1:{port}"
     service_account(scratch / "account.json", endpoint)
@@ -376,7 +377,7 @@ def gs(scratch: Path) -> Iterator[Store]:
             f"{endpoint}/storage/v1/b?project=proof", b'{"name": "rewind"}', {"Content-Type": "application/json"}
         )
         urllib.request.urlopen(request).read()
-        yield Store("gs://rewind/logs", "gs://rewind/w", environment, ("--jars", jars("gs"), *settings("fs.gs.", own)))
+        yield Store("gs://rewind/logs", "gs://rewind/w", environment, ("--jars", connector, *settings("fs.gs.", own)))
 
 
 # ---- Azure -----------------------------------------------------------------------------------------------------------
@@ -400,6 +401,7 @@ def abfss(scratch: Path) -> Iterator[Store]:
     azurite = FOLDER / "node_modules" / ".bin" / "azurite-blob"
     if not azurite.exists():
         subprocess.run(["npm", "install", "--silent", "--prefix", str(FOLDER), AZURITE], check=True)
+    connector = jars("abfss")  # from here on Maven, too, would ask the proxy
     authority = scratch / "authority.pem"
     key, certificate = issue_certificate(scratch, ("*.blob.core.windows.net", "*.dfs.core.windows.net"), authority)
     (scratch / "bin").mkdir()
@@ -429,7 +431,7 @@ def abfss(scratch: Path) -> Iterator[Store]:
     with server([*command, "--cert", str(certificate), "--key", str(key)], scratch / "azure.out", port):
         url = f"abfss://rewind@{ACCOUNT}.dfs.core.windows.net"
         stores()._place(f"{url}/logs")[0].create_dir("rewind")
-        submit = ("--jars", jars("abfss"), *settings("", own))
+        submit = ("--jars", connector, *settings("", own))
         yield Store(f"{url}/logs", f"{url}/w", environment, submit)
 
 

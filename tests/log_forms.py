@@ -163,6 +163,11 @@ def uuid(event: Event) -> str:
     return f"{event.millis:x}{abs(hash(event.text)) % 10**6}"
 
 
+def rsyslog_escaped(text: str) -> str:
+    """A text as rsyslog writes it: control characters by their octal numbers."""
+    return text.replace("\n", "#012").replace("\t", "#011")
+
+
 # ---- as Kafka writes it, and what happens to files -------------------------------------------------------------------
 text_form("as Kafka writes it", lambda e, line: line)
 PLAIN = FORMS["as Kafka writes it"]
@@ -227,6 +232,12 @@ text_form("RFC 5424 with BOM", lambda e, line: f"<30>1 {e.iso} {e.pod} kafka 155
 text_form(
     "RFC 5424 octet-counted", lambda e, line: f"{len(line) + 40} <30>1 {e.iso} {e.pod} kafka 1 - - {line}", once=True
 )
+FORMS["rsyslog, a record a line"] = lambda some: "".join(
+    f"{e.at:%b %d %H:%M:%S} {e.pod} kafka[15550]: {rsyslog_escaped(e.text)}\n" for e in some
+).encode()
+FORMS["RFC 5424, a record a line"] = lambda some: "".join(
+    f"<30>1 {e.iso} {e.pod} kafka 15550 - - {rsyslog_escaped(e.text)}\n" for e in some
+).encode()
 text_form("syslog-ng", lambda e, line: f"{e.at:%Y-%m-%dT%H:%M:%S}+00:00 {e.pod} kafka[15550]: {line}")
 text_form("Papertrail", lambda e, line: f"{e.at:%b %d %H:%M:%S} {e.pod} kafka/server {line}")
 text_form("logcli", lambda e, line: f'{e.iso} {{app="kafka", pod="{e.pod}"}} {line}', once=True)

@@ -24,7 +24,7 @@ class Prefixed:
 
     A line without prefix is the output's of the line above. `is_quoted`: the line is in quotes, as JSON has them, and
     what is behind it belongs to the prefix. `zones`: what makes the zone of each output's lines from group `at`, a time
-    with zone.
+    with zone. Lines that syslog joined are parted again (`with_line_ends`).
     """
 
     def __init__(
@@ -59,9 +59,20 @@ class Prefixed:
                 line = line.rstrip(b"\r\n")
             if self._zones is not None and m["at"]:
                 line = self._zones[channel].with_offset(line, m["at"].decode())
+            line = with_line_ends(line)
             units.append((begin, channel, line))
         self._channel = channel
         yield from texts_of_units(units, text.places, len(data))
+
+
+def with_line_ends(line: bytes) -> bytes:
+    r"""What syslog made one line of, as the lines that it was: rsyslog writes control characters as their octal numbers
+    (`EscapeControlCharactersOnReceive`).
+
+    >>> with_line_ends(b"java.io.IOException: gone#012#011at kafka.Kafka.main(Kafka.scala)")
+    b'java.io.IOException: gone\n\tat kafka.Kafka.main(Kafka.scala)'
+    """
+    return line.replace(b"#012", b"\n").replace(b"#011", b"\t") if b"#01" in line else line
 
 
 _IN_QUOTES = late(rb'((?:[^"\\\n]|\\.)' + MANY_BYTES + rb')"')

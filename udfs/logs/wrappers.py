@@ -19,7 +19,7 @@ import numpy as np
 from udfs.logs.channel_text import NO_POSITIONS, ChannelText, channel_text, joined_texts, line_begins, text_until
 from udfs.logs.encodings import source_texts
 from udfs.logs.json_lines import DockerJson, JsonObjects
-from udfs.logs.line_prefixes import Prefixed
+from udfs.logs.line_prefixes import Prefixed, with_line_ends
 from udfs.logs.time_texts import ZoneOfLines
 from udfs.rules.regex import late
 
@@ -52,11 +52,13 @@ class _Channels:
 
     A group `part` that is `P` says that the line goes on in the channel's next one. A line without prefix is of the
     channel of the line above, unless `strays` is set, which gives it one of its own, the nameless. `is_fixed`: a
-    channel's prefix is always the same.
+    channel's prefix is always the same. `joins`: lines may have been joined (`with_line_ends`).
     """
 
-    def __init__(self, pattern: re.Pattern[bytes], strays: bool = False, is_fixed: bool = False) -> None:
-        self._pattern, self._strays, self._is_fixed = pattern, strays, is_fixed
+    def __init__(
+        self, pattern: re.Pattern[bytes], strays: bool = False, is_fixed: bool = False, joins: bool = False
+    ) -> None:
+        self._pattern, self._strays, self._is_fixed, self._joins = pattern, strays, is_fixed, joins
         self._parts = "part" in pattern.groupindex
         self._current = b""
 
@@ -92,6 +94,8 @@ class _Channels:
         self._current = current
         for channel, mine in by_channel.items():
             pieces = [data[froms[i] : ends[i]] for i in mine]
+            if self._joins and b"#01" in data:
+                pieces = [with_line_ends(piece) for piece in pieces]
             lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
             some = channel_text(b"".join(pieces), np.cumsum(lengths) - lengths, lines[mine], offsets[mine], sizes[mine])
             yield _name(channel), some
@@ -139,7 +143,9 @@ WRAPPERS: Mapping[str, Wrapper] = {
     ),
     "json": Wrapper(_BRACES, JsonObjects, b'{"message":"x"}'),
     "cri": Wrapper(_CRI, lambda: _Channels(_CRI), b"2024-02-29T23:59:59.999999999Z stdout F x"),
-    "syslog": Wrapper(_SYSLOG, lambda: _Channels(_SYSLOG), b"Feb 29 23:59:59 kafka-03 kafka-server-start.sh[15550]: x"),
+    "syslog": Wrapper(
+        _SYSLOG, lambda: _Channels(_SYSLOG, joins=True), b"Feb 29 23:59:59 kafka-03 kafka-server-start.sh[15550]: x"
+    ),
     "compose": Wrapper(_COMPOSE, lambda: _Channels(_COMPOSE, strays=True, is_fixed=True), b"kafka  | x"),
     "pod": Wrapper(_POD, lambda: _Channels(_POD, is_fixed=True), b"[pod/kafka-0/kafka] x"),
     "stamps": Wrapper(_STAMPS, lambda: _Lines(_STAMPS), b"2024-02-29T23:59:59.999999999Z x"),

@@ -126,6 +126,26 @@ def test_a_run_that_is_killed_between_deltas_log_and_the_catalog_is_in_nobodys_w
 
 
 @pytest.mark.runs
+def test_a_run_that_is_killed_while_it_writes_deltas_log_is_in_nobodys_way(
+    spark: SparkSession, frame: Frame, schema: str
+) -> None:
+    """Of the log only the file is there that Delta renames as it commits."""
+    warehouse = open_warehouse(spark, schema, create=True)
+    warehouse.write(REJECTS, frame(REJECTS, "cluster | line\na | 1"))
+    folder = folder_of(spark, "written_rejects").parent / "written_elections"
+    (folder / "_delta_log").mkdir(parents=True)
+    (folder / "_delta_log" / ".00000000000000000000.json.5c1e.tmp").write_bytes(b'{"commitInfo":{}}')
+    warehouse.write(ELECTIONS, frame(ELECTIONS, "topic | partition\na | 0"))
+    warehouse.publish(run_row(warehouse.written))
+    assert folder_of(spark, "written_elections") == folder
+    assert [row["topic"] for row in spark.table(f"{SCHEMA}.elections").collect()] == ["a"]
+    detail = warehouse.stored.delta("elections").detail().collect()[0]
+    assert detail["properties"]["delta.dataSkippingStatsColumns"] == "cluster,at"
+    comments = {field.name: field.metadata.get("comment") for field in spark.table(f"{SCHEMA}.elections").schema.fields}
+    assert comments["topic"] == ELECTIONS.schema["topic"].metadata["comment"]
+
+
+@pytest.mark.runs
 def test_files_where_a_table_belongs_are_named(spark: SparkSession, frame: Frame, schema: str) -> None:
     """Nobody knows whose they are."""
     warehouse = open_warehouse(spark, schema, create=True)

@@ -144,7 +144,8 @@ class TablesOfSchema:
     def create(self, table: str, schema: T.StructType, properties: Mapping[str, str]) -> bool:
         """By itself: where a run is killed that writes a table as it creates it, files are left that are no table, and
         no catalog makes one there. A run that is killed here leaves Delta's log of a table without rows, which the
-        catalog is told of. Raises Failed where other files are."""
+        catalog is told of, or a log that was only begun, which is written first. Raises Failed where other files are.
+        """
         columns = [
             f"`{field.name}` {field.dataType.simpleString()} COMMENT {_text(field.metadata.get('comment', ''))}"
             for field in schema.fields
@@ -156,18 +157,36 @@ class TablesOfSchema:
         except PySparkException as error:
             if error.getCondition() != _NOT_EMPTY:
                 raise
-            self._register(table, (error.getMessageParameters() or {}).get("tableLocation", ""))
+            location = (error.getMessageParameters() or {}).get("tableLocation", "")
+            if not self._is_registered(table, location):
+                self._begin(table, location, schema, properties)
         return True
 
-    def _register(self, table: str, location: str) -> None:
-        """Let the catalog know of the Delta table at a location. Raises Failed where there is none."""
+    def _is_registered(self, table: str, location: str) -> bool:
+        """Let the catalog know of the Delta table at a location; whether there is one."""
         try:
             self._spark.sql(f"CREATE TABLE {self._name(table)} USING delta LOCATION {_text(location)}")
         except PySparkException:
+            return False
+        return True
+
+    def _begin(self, table: str, location: str, schema: T.StructType, properties: Mapping[str, str]) -> None:
+        """Write the first version of a table whose log has none yet, and let the catalog know of it. Raises Failed
+        where other files are than those of a log: they are not ours."""
+        others = self._spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+        try:
+            # what begins with _ or . is not read, and so is Delta's log
+            has_others = bool(others.load(location).drop("content").take(1))
+            if not has_others:
+                empty = self._spark.createDataFrame([], schema).write.format("delta").mode("append")
+                empty.options(**properties).save(location)
+        except PySparkException:
+            has_others = True
+        if has_others or not self._is_registered(table, location):
             raise Failed(
                 f"Where the table {self._root}.written_{table} belongs are files, but no catalog has a table there, as "
                 "of a run that was killed; remove that folder."
-            ) from None
+            )
 
     def save(self, writer: DataFrameWriter, table: str) -> None:
         """See StoredTables."""

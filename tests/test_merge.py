@@ -138,6 +138,18 @@ def test_a_member_that_only_begins_like_a_given_file_is_read(logs: Path) -> None
     assert merge("broker-2", "b.zip", "--count").out == "201\n"
 
 
+@pytest.mark.parametrize("nuls", [1000, 256 << 10, 300_001, 800_000])
+def test_a_log_behind_a_hole_is_read(nuls: int, logs: Path) -> None:
+    """`copytruncate` empties a log while its writer goes on where it was; the hole stays in front of a record."""
+    with_hole = bytes(nuls) + BROKER.encode()
+    Path("broker-2/server.log").write_bytes(with_hole)
+    assert merge("broker-2").out == "\0" * nuls + BROKER
+    assert merge("-", "--topic", "pay-in", stdin=with_hole).out == HANDLED
+    with tarfile.open("a.tar.gz", "w:gz") as tar:
+        tar.add("broker-2")
+    assert merge("a.tar.gz", "broker-1").out.replace("\0", "") == MERGED
+
+
 def test_standard_input_is_read_plain_or_compressed(logs: Path) -> None:
     assert merge("-", "broker-1", stdin=BROKER.encode()).out == MERGED
     assert merge("broker-1", "-", stdin=gzip.compress(BROKER.encode())).out == MERGED
@@ -188,6 +200,10 @@ def _binary(path: Path) -> None:
     path.write_bytes(bytes(range(256)) * 40)
 
 
+def _hole(path: Path) -> None:
+    path.write_bytes(bytes(600_000))
+
+
 def _rar(path: Path) -> None:
     path.write_bytes(b"Rar!\x1a\x07\x00")
 
@@ -199,6 +215,7 @@ def _cut_gz(path: Path) -> None:
 TROUBLES: dict[str, Callable[[Path], None]] = {
     "binary.log": _binary,
     "cut.gz": _cut_gz,
+    "hole.log": _hole,
     "link-to-nothing.log": lambda path: path.symlink_to("nowhere"),
     "rar.log": _rar,
 }

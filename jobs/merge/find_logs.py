@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from jobs.merge.inputs import Inputs
-from jobs.merge.log import PACKED, SAMPLE_BYTES, Log, counted, identity_of
+from jobs.merge.log import PACKED, Log, counted, first_look, identity_of
 from jobs.merge.request import Options
 from udfs.errors import BadInput
 from udfs.logs.paths import name_on_disk, printable
@@ -134,7 +134,8 @@ def single_logs(inputs: Inputs, paths: Iterable[str]) -> tuple[list[Log], list[s
                 name = "standard input" if argument == "-" else name
                 path = inputs.spool(argument)
             with open(path, "rb", buffering=0) as file:
-                sample, size, identity = file.read(SAMPLE_BYTES), os.fstat(file.fileno()).st_size, identity_of(file)
+                size, identity = os.fstat(file.fileno()).st_size, identity_of(file)
+                _, sample = first_look(file)
                 is_plain = not sample.startswith(PACKED) and sample[257:262] != b"ustar"
                 held = inputs.hold(file.fileno()) if is_plain else None
         except OSError as error:
@@ -157,7 +158,7 @@ def _look_into(inputs: Inputs, name: str, path: str, logs: list[Log], bundles: l
         identity = (about.st_dev, about.st_ino)
         log = Log(name, path, first.seekable, False, b"", about.st_size if first.seekable else 0, identity)
         with inputs.guarded(log), log.open() as stream, inputs.guarded(log, stream):
-            log = replace(log, sample=stream.read(SAMPLE_BYTES))
+            log = replace(log, sample=first_look(stream)[1])
         logs.append(log)
     elif first is not None and first.source.member == "" and not isinstance(first, Opened):
         inputs.trouble(first.sentence)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, BinaryIO
 
 from jobs.merge.duplicates import begin_alike, is_begin, same_content
-from jobs.merge.log import SAMPLE_BYTES, Log
+from jobs.merge.log import Log, first_look
 from udfs.errors import BadInput
 from udfs.merge.scratch import temporary_space
 
@@ -166,11 +166,15 @@ class _Sampled:
     """A stream that can only be read on, of which a sample was taken."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self.sample = stream.read(SAMPLE_BYTES)
+        self._hole, self.sample = first_look(stream)
         self._first, self._stream = memoryview(self.sample), stream
 
     def read(self, size: int = -1) -> bytes:
         """At most `size` bytes; empty at the end."""
+        if self._hole:
+            count = self._hole if size < 0 else min(size, self._hole)
+            self._hole -= count
+            return bytes(count)
         if self._first:
             size = len(self._first) if size < 0 else size
             data, self._first = bytes(self._first[:size]), self._first[size:]

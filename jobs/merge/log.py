@@ -168,6 +168,22 @@ def identity_of(file: IO[bytes] | io.RawIOBase) -> tuple[int, int]:
     return about.st_dev, about.st_ino
 
 
+def first_look(stream: IO[bytes] | BinaryIO) -> tuple[int, bytes]:
+    """How many NULs a stream begins with, and SAMPLE_BYTES behind them, fewer at its end.
+
+    A log that is emptied by a copy while its writer goes on (logrotate's `copytruncate`) begins with a hole. An even
+    number of them is passed over: UTF-16 has a NUL in front of a letter or behind it.
+    """
+    hole, sample = 0, stream.read(SAMPLE_BYTES)
+    while sample and not sample.strip(b"\0"):
+        hole, sample = hole + len(sample), stream.read(SAMPLE_BYTES)
+    if not sample:  # nothing is behind
+        kept = min(hole, SAMPLE_BYTES)
+        return hole - kept, bytes(kept)
+    more = (len(sample) - len(sample.lstrip(b"\0"))) // 2 * 2
+    return hole + more, sample[more:] + (stream.read(more) if more else b"")
+
+
 class _HeldFile(io.RawIOBase):
     """A file that stays open, to be read from its begin; as many at once as one likes. Closing it closes nothing."""
 

@@ -261,6 +261,44 @@ text_form("unknown prefix on first lines", lambda e, line: f"node={e.pod};n={e.m
 text_form("logfmt", lambda e, line: f"ts={e.iso} host={e.pod} msg={json.dumps(line, ensure_ascii=False)}")
 
 
+def parts_form(name: str, row: Callable[[Event, str, bool], dict[str, object]]) -> None:
+    """A form with a JSON object for each line, of long ones for each part; the row is also told whether it is the
+    last."""
+
+    def make(some: Sequence[Event]) -> bytes:
+        out = []
+        for e in some:
+            for line in e.lines:
+                parts = [line[i : i + 60] for i in range(0, max(len(line), 1), 60)]
+                out += [json.dumps(row(e, part, i == len(parts) - 1)) for i, part in enumerate(parts)]
+        return "".join(f"{text}\n" for text in out).encode()
+
+    FORMS[name] = make
+
+
+parts_form(
+    "fluentd of CRI, long lines in parts",
+    lambda e, part, is_last: {
+        "log": part, "stream": "stdout", "logtag": "F" if is_last else "P", "time": e.iso, "pod_name": e.pod
+    },
+)  # fmt: skip
+parts_form(
+    "Docker's fluentd driver, long lines in parts",
+    lambda e, part, is_last: {
+        "container_name": f"/{e.pod}", "source": "stdout", "log": part, "partial_message": "true", "partial_id": "7c",
+        "partial_last": str(is_last).lower(),
+    },
+)  # fmt: skip
+
+parts_form(
+    "elasticdump of CRI, long lines in parts",
+    lambda e, part, is_last: {
+        "_index": "k8s", "_id": f"{e.millis:x}{len(part)}",
+        "_source": {"log": part, "logtag": "F" if is_last else "P", "@timestamp": e.iso, "pod_name": e.pod},
+    },
+)  # fmt: skip
+
+
 @form("CRI, long lines in parts")
 def _cri_parts(some: Sequence[Event]) -> bytes:
     out = []

@@ -169,6 +169,30 @@ def _first(event: Mapping[str, Any], *paths: str) -> Any:
     return None
 
 
+def goes_on(row: Mapping[str, Any], prefix: str = "") -> bool:
+    """Whether a row, whose fields' names begin with `prefix`, is a part of a line that the next one goes on with, as
+    collectors have them of what containers write: CRI's tag, and Docker's drivers for fluentd and journald.
+
+    >>> goes_on({"log": "[2024-02-29", "logtag": "P"}), goes_on({"log": "x", "logtag": "F"}), goes_on({"log": "x"})
+    (True, False, False)
+    >>> [goes_on({"partial_message": "true", "partial_last": last}) for last in ("false", "true")]
+    [True, False]
+    """
+    if row.get(f"{prefix}logtag") == "P" or row.get(f"{prefix}_p") == "P":
+        return True
+    for is_part, is_last in _PARTS:
+        if _is_true(row.get(prefix + is_part)):
+            return not _is_true(row.get(prefix + is_last))
+    return False
+
+
+_PARTS = (("partial_message", "partial_last"), ("CONTAINER_PARTIAL_MESSAGE", "CONTAINER_PARTIAL_LAST"))
+
+
+def _is_true(value: object) -> bool:
+    return value is True or value == "true"
+
+
 def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
     """Channel and text of a JSON object: its text if that is all it has, else a line in Apache's layout.
 
@@ -183,6 +207,8 @@ def rendered(event: Mapping[str, Any]) -> tuple[str, bytes]:
         message = bytes(part & 255 for part in message).decode("utf-8", "surrogateescape")  # as journald writes tabs
     text = message if isinstance(message, str) else json.dumps(message if message is not None else event)
     level = _first(event, "level", "log.level", "severity", "levelname", "priority")
+    if goes_on(event):
+        return name, _utf8(text.rstrip("\r\n"))
     if level is None:
         return name, _utf8(text if text.endswith("\n") else text + "\n")
     logger = _first(event, "logger", "logger_name", "loggerName", "log.logger", "loggerFqcn", "category", "class")

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import quote, unquote
 
+from udfs.logs.json_lines import goes_on
 from udfs.logs.loggers import LOGGER_NAME, full_logger
 from udfs.logs.time_texts import ZoneOfLines, stamp
 from udfs.rules.regex import late
@@ -83,6 +84,12 @@ class RowFields:
     def _zone(self) -> ZoneOfLines:
         return ZoneOfLines(self.alone)
 
+    @cached_property
+    def _prefix(self) -> str:
+        """How the names of the fields begin that stand beside the line."""
+        outer, dot, _ = (self.line or "").rpartition(".")
+        return outer + dot
+
     @property
     def name(self) -> str:
         """A text that `named` reads."""
@@ -116,6 +123,8 @@ class RowFields:
             lines = _encoded(_text(row[self.line])) if self.line in row else b""
             if self.zoned and self.at is not None and self.at in row:
                 lines = self._zone.with_offset(lines, _text(row[self.at]))
+            if goes_on(row, self._prefix):
+                return channel, lines.rstrip(b"\r\n")
         else:
             lines = _encoded(self._composed(row))
         return channel, lines if not lines or self.parts or lines.endswith(b"\n") else lines + b"\n"

@@ -29,7 +29,7 @@ from udfs.kafka.elections import (
     zk_new_partition,
 )
 from udfs.kafka.metrics import LedPartition, offline_partitions_count, preferred_imbalance_count
-from udfs.kafka.placement import StripedBroker, place_striped
+from udfs.kafka.placement import StripedBroker, place_rack_aware, place_striped
 from udfs.kafka.reassignment import ReassignmentLists, reassign_to
 from udfs.kafka.releases import MINOR_RELEASES, TRUNK, Era, ProtocolVersion, Release, era_of, releases_between
 from udfs.kafka.replica_removal import ReplicaRemoved, zk_remove_replica
@@ -414,6 +414,28 @@ def test_update_metadata() -> None:
     assert (stale.applied, stale.error, stale.known_controller_epoch) == (False, "STALE_CONTROLLER_EPOCH", 3)
 
 
+BOTH_STALE = {  # release -> what a request of an old controller to an earlier life of a broker is refused for
+    "2.1": "STALE_CONTROLLER_EPOCH",  # brokers have no epochs yet
+    "2.2": "STALE_BROKER_EPOCH",
+    "3.9": "STALE_BROKER_EPOCH",
+}
+
+
+@pytest.mark.parametrize("text", BOTH_STALE)
+def test_the_broker_epoch_is_looked_at_first(text: str) -> None:
+    """kafka.server.KafkaApis asks `isBrokerEpochStale` before ReplicaManager looks at the controller epoch."""
+    epochs: dict[str, Any] = {"known_controller_epoch": 3, "request_controller_epoch": 2, "own_broker_epoch": 9}
+    leader_epochs: dict[str, Any] = {"current_leader_epoch": 5, "request_leader_epoch": 6}
+    answers = [
+        leader_and_isr(release(text), **epochs, **leader_epochs, request_broker_epoch=8, in_replicas=True),
+        stop_replica(release(text), **epochs, **leader_epochs, request_broker_epoch=8),
+        update_metadata(release(text), **epochs, request_broker_epoch=8),
+    ]
+    assert [(a.applied, a.error, a.scope, a.known_controller_epoch) for a in answers] == [
+        (False, BOTH_STALE[text], "request", 3)
+    ] * 3
+
+
 GAUGES = {  # release -> preferred imbalance, offline partitions with broker 1 leaving, 2 dead
     "0.8.0": (4, 4),
     "0.8.1": (4, 3),
@@ -449,6 +471,30 @@ def test_a_new_controller_classes_what_it_finds() -> None:
         *("OfflineReplica", "ReplicaDeletionIneligible", "ReplicaDeletionIneligible", "OfflineReplica")
     ]
     assert starting_replica_state(release("2.0"), True) == "OnlineReplica"
+
+
+def test_racks_of_some_brokers_only() -> None:
+    """kafka.admin.AdminUtils: all brokers have a rack, or none has."""
+    with pytest.raises(ValueError, match=r"Brokers \[3\] have no rack"):
+        place_rack_aware({1: "a", 2: "b", 3: None}, 1, 2, 0)
+    assert place_rack_aware({1: None, 2: None, 3: None}, 2, 2, 1) == {0: (2, 1), 1: (3, 2)}
+    with pytest.raises(ValueError, match="no broker"):
+        place_rack_aware({}, 1, 1, 0)
+
+
+def test_striped_racks_in_hash_order() -> None:
+    """StripedReplicaPlacer keeps racks in a HashMap by name: as Java hashes it, "r2" (3584) is in its first of 16
+    buckets, "r1" (3583) in the last. The iterators begin at offsets drawn in that order, the racks by name."""
+    brokers = [StripedBroker(number, rack) for number, rack in ((1, "r1"), (2, "r1"), (3, "r2"), (4, "r2"), (5, "r2"))]
+    draws = iter([(3, 2), (2, 0), (2, 0)])
+
+    def draw(bound: int) -> int:
+        expected_bound, value = next(draws)
+        assert bound == expected_bound
+        return value
+
+    # r1 begins with 1 and r2 with 5; a round later each is one further
+    assert place_striped(brokers, 2, 2, draw) == ((1, 5), (3, 2))
 
 
 @given(st.data(), st.integers(1, 6), st.integers(1, 8))

@@ -4,7 +4,7 @@ Kafka starts at random; here each random number is an argument, so that a placem
 Errors are ValueError.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 
@@ -46,7 +46,7 @@ def place_rack_unaware(
 
 
 def place_rack_aware(
-    racks: Mapping[int, str],
+    racks: Mapping[int, str | None],
     partitions: int,
     replication_factor: int,
     start_index: int,
@@ -55,11 +55,19 @@ def place_rack_aware(
 ) -> Assignment:
     """As `place_rack_unaware` over the rack-alternated list (0.10.0 on, KIP-36): used racks wait for unused ones.
 
-    `racks` is the rack of each broker; every broker needs one.
+    `racks` is the rack of each broker, null if it has none: then no other may have one either, and racks do not count.
     """
-    brokers = rack_alternated_list(racks)
-    _check(partitions, replication_factor, len(brokers))
-    rack_count = len(set(racks.values()))
+    known = {broker: rack for broker, rack in racks.items() if rack is not None}
+    if not known:
+        return place_rack_unaware(
+            [*racks], partitions, replication_factor, start_index, next_replica_shift, start_partition
+        )
+    _check(partitions, replication_factor, len(racks))
+    if len(known) < len(racks):
+        raise ValueError(
+            f"Brokers {sorted(racks.keys() - known.keys())} have no rack; expected all to have one, or none"
+        )
+    brokers, rack_count = rack_alternated_list(known), len({*known.values()})
     placed: Assignment = {}
     laps = _laps(len(brokers), partitions, start_index, next_replica_shift, start_partition)
     for partition, first, shift in laps:
@@ -68,8 +76,8 @@ def place_rack_aware(
         while len(replicas) < replication_factor:
             probe += 1
             broker = brokers[_probe(first, shift * rack_count, probe, len(brokers))]
-            used = {racks[replica] for replica in replicas}
-            if broker not in replicas and (racks[broker] not in used or len(used) == rack_count):
+            used = {known[replica] for replica in replicas}
+            if broker not in replicas and (known[broker] not in used or len(used) == rack_count):
                 replicas.append(broker)
         placed[partition] = tuple(replicas)
     return placed
@@ -148,29 +156,50 @@ def place_striped(
 ) -> tuple[tuple[int, ...], ...]:
     """KRaft's placement, in creation order; `draw` gives each random number Kafka takes, in order.
 
-    Drawn: an offset per nonempty list (racks by name, fenced before unfenced), one for the racks, then shuffles.
-    With several racks Kafka's own order of the lists follows a hash table, so without the draws only properties can
-    be checked: an unfenced leader, distinct brokers, racks as even as can be within a partition.
+    Drawn: an offset per nonempty list (rack by rack as Java's HashMap has them, fenced before unfenced), one for the
+    racks, then shuffles. Without the draws only properties can be checked: an unfenced leader, distinct brokers, racks
+    as even as can be within a partition.
     """
     unfenced_count = sum(not broker.fenced for broker in brokers)
     _check(partitions, replication_factor, len(brokers))
     if not unfenced_count:
         raise ValueError("All brokers are fenced; expected at least one unfenced")
-    names = sorted({broker.rack for broker in brokers}, key=lambda rack: (rack is not None, rack or ""))
-    by_name = [_rack(brokers, name, draw) for name in names]
-    racks = list(by_name)
+    by_name = {name: _rack(brokers, name, draw) for name in _in_hash_order(broker.rack for broker in brokers)}
+    racks = [by_name[name] for name in sorted(by_name, key=lambda rack: (rack is not None, rack or ""))]
     offset, round_ = draw(len(racks)), 0
     placed = []
     for _ in range(partitions):
         if round_ == unfenced_count > 1:
             _shuffle(racks, draw)
-            for ring in chain.from_iterable(by_name):
+            for ring in chain.from_iterable(by_name.values()):
                 _shuffle(ring.brokers, draw)
             round_ = 0
         offset %= len(racks)
         placed.append(_stripe(racks, offset, round_, replication_factor))
         offset, round_ = offset + 1, round_ + 1
     return tuple(placed)
+
+
+def _in_hash_order(names: Iterable[str | None]) -> list[str | None]:
+    """Different names of racks in the order of a java.util.HashMap by Optional: by hash, and as they came in where two
+    share a bucket. It has a bucket for each of 16, 32, ... hashes, of which three quarters may be taken.
+
+    >>> _in_hash_order(["r1", "r2", None, "r1"])
+    ['r2', None, 'r1']
+    """
+    different = list(dict.fromkeys(names))
+    buckets = 16
+    while len(different) > buckets * 3 // 4:
+        buckets *= 2
+
+    def bucket(name: str | None) -> int:
+        code = 0
+        units = (name or "").encode("utf-16-be", "surrogatepass")
+        for high, low in zip(units[::2], units[1::2], strict=True):
+            code = (31 * code + (high << 8 | low)) % 2**32
+        return (code ^ code >> 16) % buckets
+
+    return sorted(different, key=bucket)
 
 
 def _rack(brokers: Collection[StripedBroker], name: str | None, draw: Draw) -> tuple[_Ring, _Ring]:

@@ -28,12 +28,12 @@ class Answer:
 def _refusal(
     release: Release, known: int, controller_epoch: int, own_broker_epoch: int | None, broker_epoch: int | None
 ) -> str | None:
-    """The error that refuses a whole request, if any. An equal controller epoch is fine; broker epochs are 2.2 on."""
-    if controller_epoch < known:
-        return "STALE_CONTROLLER_EPOCH"
-    if release < Release(2, 2) or own_broker_epoch is None or broker_epoch is None:
-        return None
-    return "STALE_BROKER_EPOCH" if NO_EPOCH < broker_epoch < own_broker_epoch else None
+    """The error that refuses a whole request, if any. An equal controller epoch is fine; broker epochs are 2.2 on, and
+    looked at first (kafka.server.KafkaApis.isBrokerEpochStale)."""
+    own, of_request = own_broker_epoch, broker_epoch
+    if release >= Release(2, 2) and own is not None and of_request is not None and NO_EPOCH < of_request < own:
+        return "STALE_BROKER_EPOCH"
+    return "STALE_CONTROLLER_EPOCH" if controller_epoch < known else None
 
 
 def leader_and_isr(

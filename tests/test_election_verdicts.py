@@ -60,6 +60,13 @@ CASES: dict[str, tuple[str, dict[str, Any], str, tuple[str, ...]]] = {
         "2.4", {"isr_before": [1], "topic_switch": True, "unclean_enabled": False, "trigger": None}, "unknown",
         ("trigger",),
     ),
+    "a line that prints no replicas tells no assignment": (
+        "2.4", {"strategy": "preferred", "isr_before": [1, 2], "isr": [1, 2], "replicas": []}, "unknown", ("replicas",)
+    ),
+    "nor that there is no target": (
+        "2.2", {"strategy": "reassign", "isr_before": [1, 2], "isr": [1, 2], "replicas": None, "target_replicas": []},
+        "unknown", ("replicas",),
+    ),
     "unless the controller's session had expired, whoever was": (
         "2.4", {**FAILED, "refusal": "ZooKeeper answered Session expired"}, "holds", ()
     ),

@@ -473,6 +473,13 @@ def test_a_new_controller_classes_what_it_finds() -> None:
     assert starting_replica_state(release("2.0"), True) == "OnlineReplica"
 
 
+def test_nobody_is_preferred_of_no_replicas() -> None:
+    """An assignment that is empty has no first replica: Kafka's `headOption` finds nobody (1.1 on)."""
+    assert elect_preferred(release("2.4"), [], [1], 1, online={1}) == FAILED
+    asked = zk_elect_request(release("2.4"), "PREFERRED", assigned=[], leader=1, isr=[1], alive=[1])
+    assert asked == ElectionAnswer("PREFERRED_LEADER_NOT_AVAILABLE", 1, (1,), 0)
+
+
 def test_racks_of_some_brokers_only() -> None:
     """kafka.admin.AdminUtils: all brokers have a rack, or none has."""
     with pytest.raises(ValueError, match=r"Brokers \[3\] have no rack"):

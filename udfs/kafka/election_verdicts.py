@@ -38,6 +38,7 @@ _RULES = {strategy: f"{strategy}_election" for strategy in Strategy} | {
 }
 ASSIGNMENT_ORDER = Release(0, 10)
 """From here on no election goes by the order in which the ISR is stored."""
+_ASSIGNMENTS = ("replicas", "replicas_before", "target_replicas")
 _KINDS = (ElectionKind.ONLINE, ElectionKind.PREFERRED, ElectionKind.UNCLEAN)
 _RESTARTED = "unclean_shutdown"
 """Missing input: whether a broker registers anew that was not shut down cleanly, and so is no eligible leader replica
@@ -49,8 +50,10 @@ def judge_election(row: Row, release: Release, *, is_kraft: bool, elr_enabled: b
 
     Further inputs, which may be missing: `plausible_replicas`, the assignments that it may have had, and
     `removed_replica`, the replica that the controller says it took out of the ISR. An election that failed with a
-    `refusal` could not be stored, whoever was to lead.
+    `refusal` could not be stored, whoever was to lead. An assignment without replicas, as damaged lines print it, is
+    taken for one that is not known.
     """
+    row = {**row, **{name: row.get(name) or None for name in _ASSIGNMENTS}}
     strategy = None if is_kraft else _strategy(row)
     rule = "kraft_election" if is_kraft else _RULES.get(strategy or "", "zk_election")
     logged: Outcome = (row["leader"], tuple(row["isr"] or ())) if row["succeeded"] else None

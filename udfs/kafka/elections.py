@@ -122,10 +122,10 @@ def elect_preferred(
 
     If it leads already: not needed, except 1.1-2.1, where an election asked for by znode bumps the epoch.
     """
-    preferred = assigned[0]
+    preferred = next(iter(assigned), None)
     if leader == preferred and not Release(1, 1) <= release < Release(2, 2):
         return Refused(NOT_NEEDED)
-    if preferred in online and preferred in isr:
+    if preferred is not None and preferred in online and preferred in isr:
         return Choice(preferred, tuple(isr), tuple(assigned))
     return Refused(STATE_CHANGE_FAILED)
 
@@ -270,7 +270,7 @@ def zk_elect_request(
 
     online = online_replicas(release, alive, shutting_down, offline_replicas)
     preferred = election_type == "PREFERRED"
-    not_needed = leader == assigned[0] if preferred else leader in set(alive) - set(shutting_down)
+    not_needed = leader in assigned[:1] if preferred else leader in set(alive) - set(shutting_down)
     if not is_controller:
         return unchanged("NOT_CONTROLLER")
     if not partition_known:

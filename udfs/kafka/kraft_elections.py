@@ -165,7 +165,7 @@ def _elect_best(
     topic_allows_unclean: bool,
 ) -> tuple[int, bool]:
     """The same in 3.0-3.1: tried only if the ISR lacks the leader, or to move to the preferred one."""
-    moves_to_preferred = kind == ElectionKind.PREFERRED and partition.leader != partition.replicas[0]
+    moves_to_preferred = kind == ElectionKind.PREFERRED and partition.leader not in partition.replicas[:1]
     if partition.leader in target.isr and not moves_to_preferred:
         return partition.leader, False
     candidates = [broker for broker in target.replicas if broker in acceptable]
@@ -190,8 +190,9 @@ def _elect(
     """
     eligible = target.isr or target.elr
     valid = [broker for broker in target.replicas if broker in eligible and broker in acceptable]
-    if kind == ElectionKind.PREFERRED and target.replicas[0] in valid:
-        return target.replicas[0], False
+    preferred = target.replicas[:1] if kind == ElectionKind.PREFERRED else ()
+    if valid and valid[0] in preferred:
+        return valid[0], False
     if partition.leader in eligible and partition.leader in acceptable:
         return partition.leader, False
     if valid:
@@ -336,8 +337,8 @@ def kraft_elect_request(
     if settings.release < Release(3, 1):
         refusal = "LEADER_NOT_AVAILABLE" if partition.leader == NO_LEADER else "NONE"
     else:
-        led_as_asked = partition.replicas[0] if kind == ElectionKind.PREFERRED else partition.leader
-        if partition.leader != NO_LEADER and partition.leader == led_as_asked:
+        led_as_asked = partition.replicas[:1] if kind == ElectionKind.PREFERRED else (partition.leader,)
+        if partition.leader != NO_LEADER and partition.leader in led_as_asked:
             return ElectionAnswer("ELECTION_NOT_NEEDED", partition.leader, partition.isr, 0)
         refusal = f"{'PREFERRED_LEADER' if kind == ElectionKind.PREFERRED else 'ELIGIBLE_LEADERS'}_NOT_AVAILABLE"
     after = apply_change(partition, change)

@@ -150,6 +150,13 @@ MESSAGES = {  # lines -> verdicts
         [state("Offline", "NonExistent", 0), state("Online", "Offline", 1)], ["violated"]
     ),
     "created again": ([state("Offline", "NonExistent", 0), state("NonExistent", "New", 1)], []),
+    "created again, and led": (
+        [state("Offline", "NonExistent", 0), state("NonExistent", "New", 1), state("New", "Online", 2)], []
+    ),
+    "a state before it is created again": (
+        [state("Offline", "NonExistent", 0), state("Online", "Offline", 1), state("NonExistent", "New", 2)],
+        ["violated"],
+    ),
     "much later": ([state("Offline", "NonExistent", 0), state("Online", "Offline", 1001)], []),
     "another controller's term": (
         [state("Offline", "NonExistent", 0), state("Online", "Offline", 1, controller_epoch=5)], []
@@ -190,6 +197,13 @@ GAUGES = {  # lines, releases -> verdicts
     "lines differ": ([sent(0, 1, 4), sent(1, -1, 4), elected(9, "Online")], ("2.4",), []),
     "another election may be in between": ([sent(0, -1, 3), elected(9, "Online")], ("2.4",), []),
     "a new partition": ([elected(9, "New", epoch=0)], ("2.4",), []),
+    "an added replica led as its reassignment was cancelled": (
+        [line("reassignment_assignment_updating", 0), removed(5, -1, 4), elected(9, "Online")], ("2.6",), []
+    ),
+    "reassigned long before": (
+        [line("reassignment_assignment_updating", -10_001), removed(0, -1, 4), elected(9, "Online")], ("2.6",),
+        ["violated"],
+    ),
 }  # fmt: skip
 
 

@@ -136,6 +136,14 @@ def state(leader: int, epochs: tuple[int, int], isr: list[int], **further: objec
             "replicas": [1, 2, 3], **further}  # fmt: skip
 
 
+def test_an_assignment_without_replicas_is_none_that_is_known() -> None:
+    """A damaged line may print one."""
+    before = state(1, (5, 9), [1, 2], replicas=[])
+    after = state(2, (6, 10), [1, 2], replicas=[], trigger="preferred")
+    judged = {v.rule: (v.verdict, v.missing) for at, v in judge_states(Cluster(Release(2, 4)), [before, after]) if at}
+    assert judged["isr_within_replicas"] == judged["preferred_leader_elected"] == ("unknown", ("replicas",))
+
+
 def test_the_last_known_leader_leads_again_uncleanly_and_may() -> None:
     """With nobody in sync or eligible; another replica would have had to be allowed (KIP-966)."""
     before = state(-1, (5, 9), [], elr=[], last_known_elr=[1])

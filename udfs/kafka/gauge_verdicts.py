@@ -14,6 +14,8 @@ from typing import Any
 from schemas.kafka_values import NO_LEADER
 from udfs.kafka.decision_releases import by_any, releases_of
 from udfs.kafka.judgements import HOLDS, VIOLATED, Finding
+from udfs.kafka.reassignment_steps import LINES as REASSIGNMENT
+from udfs.kafka.reassignment_steps import TOGETHER_US
 from udfs.kafka.releases import Release
 from udfs.kafka.request_verdicts import DECIDED, METADATA_SENT, RECEIVED, SENT, JudgedRequest
 from udfs.kafka.verdicts import Verdict, verdict_of
@@ -31,7 +33,8 @@ def judge_gauge(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterato
     """The rule `offline_gauge_matches`, over one incarnation: of each election out of a state without a leader whether
     the partition had been counted. `of_cluster`: the releases that the cluster may have run.
 
-    Only the leader epoch right before counts: in one further back another election may have been in between.
+    Only the leader epoch right before counts: in one further back another election may have been in between. A
+    reassignment takes replicas that lead offline by itself, and elects out of whatever state the partition is in.
     """
     leaders: dict[int, set[int]] = {}
     shown_by: dict[int, Line] = {}
@@ -46,12 +49,18 @@ def judge_gauge(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterato
         if not is_election or line["leader"] in (None, NO_LEADER) or line["from_state"] is None:
             continue
         before = line["leader_epoch"] - 1
-        if leaders.get(before) == {NO_LEADER}:
+        if leaders.get(before) == {NO_LEADER} and not _is_reassigned(lines, shown_by[before], line):
             possible = releases_of([line.get("node_release")], of_cluster)
             if possible[0] >= COUNTER:
                 verdict = by_any(possible, partial(_verdict, line, before))
                 about = f"leader epoch {line['leader_epoch']}, controller epoch {line['controller_epoch']}"
                 yield JudgedRequest(verdict, about, (line, shown_by[before]))
+
+
+def _is_reassigned(lines: Sequence[Line], lost: Line, election: Line) -> bool:
+    """Whether a controller logs a step of a reassignment shortly before the leader is lost, or up to the election."""
+    since = lost["at"] - TOGETHER_US
+    return any(line["event_type"] in REASSIGNMENT and since <= line["at"] <= election["at"] for line in lines)
 
 
 def _verdict(line: Line, before: int, release: Release) -> Verdict:

@@ -96,12 +96,13 @@ def _gone(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, str | None]]:
     """The end of the partition, and what the controller logs of it besides."""
     states = [line for line in lines if line["event_type"] == DECIDED]
     for end in (line for line in states if line["to_state"] == _GONE):
+        later = [line for line in states if is_before(end, line) and line["at"] - end["at"] <= RIGHT_AFTER_US]
+        born = [line for line in later if line["from_state"] == _GONE]
+        # behind its creation anew, at whatever distance, it is another partition of that name
         after = [
             line
-            for line in states
-            if is_before(end, line)
-            and line["at"] - end["at"] <= RIGHT_AFTER_US
-            and line["from_state"] not in (_GONE, None)
+            for line in later
+            if line["from_state"] not in (_GONE, None) and not any(is_before(new, line) for new in born)
         ]
         before = [line for line in states if is_before(line, end)]
         if after:

@@ -142,10 +142,11 @@ def _state(row: Row, assigned: Collection[int] = ()) -> StoredState:
 
     `certainly_online` and `possibly_online`: null unknown.
 
-    The timeline sorts ISRs; that of a new partition is in assignment order.
+    The timeline sorts ISRs; that of a new partition is in assignment order. An assignment without replicas is none that
+    is known.
     """
     online, possible = row.get("certainly_online"), row.get("possibly_online")
-    replicas, isr = row["replicas"], tuple(row["isr"])
+    replicas, isr = row["replicas"] or None, tuple(row["isr"])
     trigger = "leader" if row["made_by"] == "leader" else row.get("trigger")
     if row["partition_epoch"] == 0 and replicas is not None:
         trigger, isr = "new", tuple(r for r in replicas if r in isr) + tuple(r for r in isr if r not in replicas)

@@ -87,8 +87,8 @@ CONTROLLER_ACTIVITY = table(
         "state",
         TEXT,
         "With ZooKeeper a state of Kafka's ControllerState: `ControllerChange`, `BrokerChange`, `TopicChange`, "
-        "`TopicDeletion`, `AlterPartitionReassignment`, `AutoLeaderBalance`, `ManualLeaderBalance`, "
-        "`ControlledShutdown`, `IsrChange`, `LogDirChange`, ...; with KRaft `QuorumController`.",
+        "`TopicDeletion`, `AlterPartitionReassignment` (until 2.3 `PartitionReassignment`), `AutoLeaderBalance`, "
+        "`ManualLeaderBalance`, `ControlledShutdown`, `IsrChange`, `LogDirChange`, ...; with KRaft `QuorumController`.",
     ),
     column(
         "event",

@@ -27,8 +27,12 @@ node_id | at           | logger                           | event_type          
 1       | 10:20:00     | kafka.controller.KafkaController | broker_set_changed               |
 # one request for two partitions, then, 2 s later, another one
 1       | 11:00:00     | kafka.controller.KafkaController | reassignment_assignment_updating |
+1       | 11:00:00.1   | kafka.controller.KafkaController | reassignment_caught_up           |
 1       | 11:00:00.2   | kafka.controller.KafkaController | reassignment_assignment_updating |
 1       | 11:00:02.2   | kafka.controller.KafkaController | reassignment_assignment_updating |
+# until 2.3 it begins with another line, and the state has another name
+1       | 12:00:00     | kafka.controller.KafkaController | reassignment_started             |
+1       | 12:00:00.1   | kafka.controller.KafkaController | reassignment_caught_up           |
 # another node's lines are its own; a broker's line about a broker is no controller's
 2       | 10:10:00.02  | kafka.controller.KafkaController | broker_failure                   |
 3       | 10:10:00.02  | kafka.server.KafkaServer         | broker_set_changed               |
@@ -38,6 +42,7 @@ controller_id | window   | state                      | event | metric          
 1             | 10:00:00 | ControllerChange           |       | ControllerChangeRateAndTimeMs      | 1     | 40
 1             | 10:00:00 | BrokerChange               |       | LeaderElectionRateAndTimeMs        | 2     | 10
 1             | 11:00:00 | AlterPartitionReassignment |       | PartitionReassignmentRateAndTimeMs | 2     | 200
+1             | 12:00:00 | PartitionReassignment      |       | PartitionReassignmentRateAndTimeMs | 1     | 100
 """
 
 

@@ -45,7 +45,7 @@ def _zookeeper(lines: DataFrame) -> DataFrame:
     """Lines of ZooKeeper's controllers -> _TIMES, count, mean_ms, max_ms, line: a row for each event that they handled.
 
     An event lasts from the line that opens it to the last line of the same kind before the next one is opened: at
-    least so long.
+    least so long. Lines are of one kind if they have one metric: what opens it names the state.
     """
     state, metric, opens, repeats = (F.lit(None).cast("string"), F.lit(None).cast("string"), F.lit(False), F.lit(False))
     event_type = F.col("event_type")
@@ -59,7 +59,7 @@ def _zookeeper(lines: DataFrame) -> DataFrame:
         opens |= is_opening
         repeats |= is_opening & F.lit(known.is_repeated)
     order = Window.partitionBy(*_NODE).orderBy("at", "line", "file_id")
-    is_in_a_row = repeats & (F.lag("state").over(order) == F.col("state"))
+    is_in_a_row = repeats & (F.lag("metric").over(order) == F.col("metric"))
     is_in_a_row &= F.col("at") <= F.lag("at").over(order) + F.expr(IN_A_ROW)
     begins = F.col("opens") & ~F.coalesce(is_in_a_row, F.lit(False))
     so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
@@ -73,10 +73,11 @@ def _zookeeper(lines: DataFrame) -> DataFrame:
         .withColumns(
             {
                 "number": F.sum(F.col("begins").cast("int")).over(so_far),
-                "current": F.last(F.when(F.col("begins"), F.col("state")), ignorenulls=True).over(so_far),
+                "current": F.last(F.when(F.col("begins"), F.struct("state", "metric")), ignorenulls=True).over(so_far),
             }
         )
-        .where("state = current")
+        .where("metric = current.metric")
+        .withColumn("state", F.col("current.state"))
         .groupBy(*_NODE, "number", "state", "metric")
         .agg(F.min("at").alias("since"), F.max("at").alias("until"), _first_line())
     )  # fmt: skip

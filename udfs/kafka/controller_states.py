@@ -29,16 +29,14 @@ class ControllerState:
 
 METRICS = {"AlterPartitionReassignment": "PartitionReassignment"}
 """Names of metrics that differ from those of their states (KIP-455 renamed the state only)."""
-CONTROLLER_STATES = (
+CONTROLLER_STATES = (  # PartitionReassignment is AlterPartitionReassignment from 2.4 on, which begins with another line
     ControllerState("ControllerChange", ("controller_elected", "controller_resigning"), ("controller_",)),
     ControllerState("BrokerChange", ("broker_set_changed",), ("broker_",)),
     ControllerState("TopicChange", ("topics_changed", "partitions_added"), ("topic_creation_", "partition_creation_")),
     ControllerState("TopicDeletion", ("topic_deletion_requested",), ("topic_deletion_",)),
+    ControllerState("PartitionReassignment", ("reassignment_started",), ("reassignment_",), is_repeated=True),
     ControllerState(
-        "AlterPartitionReassignment",
-        ("reassignment_started", "reassignment_assignment_updating"),
-        ("reassignment_",),
-        is_repeated=True,
+        "AlterPartitionReassignment", ("reassignment_assignment_updating",), ("reassignment_",), is_repeated=True
     ),
     ControllerState("AutoLeaderBalance", ("auto_rebalance_check",), ("auto_rebalance_", "preferred_election_")),
     ControllerState("ManualLeaderBalance", ("preferred_election_listener_fired", "replica_election_waiting"), ()),

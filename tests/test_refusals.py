@@ -44,6 +44,7 @@ REFUSED = {  # line -> verdict
     "an older partition epoch": (by_epoch(12, 13), HOLDS),
     "the current partition epoch": (by_epoch(13, 13), VIOLATED),
     "a broker that does not lead should hear that first": (by_epoch(12, 13, leader=2), VIOLATED),
+    "of an epoch ahead whoever asks hears first": (by_epoch(14, 13, leader=2), HOLDS),
     "the current state is not known": (by_epoch(12, 13, leader=None), UNKNOWN),
     "an older leader epoch": (refused(refusals.LEADER_EPOCH, leader_epoch=8, current_leader_epoch=9), HOLDS),
     "the current leader epoch": (refused(refusals.LEADER_EPOCH, leader_epoch=9, current_leader_epoch=9), VIOLATED),

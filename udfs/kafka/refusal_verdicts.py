@@ -86,10 +86,11 @@ def _differ(expected: str, asked: int | None, known: int | None, what: str = "le
 
 
 def _partition_epoch(row: Row) -> Judgement | None:
-    """The check comes after those of the leader epoch and of the leader: the sender leads with the current epoch."""
+    """The check comes after those of the leader epoch and of the leader: the sender leads with the current epoch. One
+    that is ahead of the controller's is found before anybody asks who leads (3.3 on)."""
     expected = "another partition epoch than the current one, in a request of the leader"
     judgement = _differ(expected, row["partition_epoch"], row["current_partition_epoch"], "partition epoch")
-    if judgement is None or judgement.verdict == VIOLATED:
+    if judgement is None or judgement.verdict == VIOLATED or row["partition_epoch"] > row["current_partition_epoch"]:
         return judgement
     if row["sender"] is None:
         return unknown(expected, "who asked")

@@ -303,6 +303,17 @@ def test_a_ratio_is_compared_with_the_assignments_of_its_own_pass_only() -> None
     assert rebalances(one_pass(0, 0.2, TWO, TWO) + second) == [("holds", ()), ("holds", ())]
 
 
+def test_a_ratio_is_compared_with_the_partitions_of_its_own_broker_only() -> None:
+    """The line that lists those of broker 2 is lost; of its ten partitions another leads five."""
+    lines = one_pass(0, 0.2, TWO, TWO)
+    lines[0] |= {"preferred": [1] * 10 + [2] * 10}
+    of_next = [
+        rebalance(4, "auto_rebalance_imbalance_ratio", broker=2, ratio=0.5),
+        rebalance(5, "replica_election_started", partitions=["b-0"], is_auto=True),
+    ]
+    assert rebalances(lines + of_next) == [("holds", ()), ("holds", ())]
+
+
 def test_a_rebalance_counts_right_and_elects_who_is_not_preferred() -> None:
     assert rebalances(one_pass(0, 0.5, TWO, TWO)) == [("violated", ())]
     assert rebalances(one_pass(0, 0.2, TWO, ["b-0"])) == [("violated", ())]

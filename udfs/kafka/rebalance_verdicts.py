@@ -96,6 +96,7 @@ def _checks(lines: Sequence[Line], of_cluster: Sequence[Release]) -> Iterator[_C
         if kind == RATIO and line["ratio"] is not None:
             counted = None if preferred is None else preferred.get(line["broker"], 0)
             check = _Check(line, line["broker"], line["ratio"], candidates, counted, _must_print(line, of_cluster))
+            candidates = None  # the next broker has its own, though their line may be lost
             counted_brokers.add(line["broker"])
         elif kind in STARTED and check is not None and _is_of(line, check):
             check.elected.append(line)

@@ -54,7 +54,9 @@ def _judge(lines: Sequence[Line], gone: int, release: Release) -> tuple[Verdict,
     before: dict[int, Line] = {}
     for line in lines[:gone]:
         before[line["replica"]] = line
-    halfway = {replica: line for replica, line in before.items() if line["to_state"] != "NonExistentReplica"}
+    # one that goes on later was not gone yet; of another the last line may be lost
+    later = {line["replica"] for line in lines[gone + 1 :]}
+    halfway = {r: line for r, line in before.items() if line["to_state"] != "NonExistentReplica" and r in later}
     is_first = release >= PARTITIONS_FIRST
     if is_first:
         wrong = {r: line for r, line in halfway.items() if line["to_state"] != "ReplicaDeletionIneligible"}

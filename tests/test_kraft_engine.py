@@ -51,6 +51,7 @@ class Case(NamedTuple):
     expected: dict[int, tuple[int, int, list[int]]]
     rules: PartitionRules = KEEPS
     coverage: dict[int, list[tuple[int, int]]] = {}  # noqa: RUF012  (read only)
+    shrinks: list[Shrink] | None = None
 
 
 def known(
@@ -131,7 +132,7 @@ CASES = {
             step(43, FENCED, 4), step(48.6, UNFENCED, 4),
         ],
         {4: (3, 0, [3, 4]), 5: (4, 1, [4]), 6: (-1, 2, [])},
-        ELIGIBLE,
+        ELIGIBLE, {3: [(-SECOND, 40 * SECOND)]}, [],
     ),
     "whoever follows is unknown where the assignment's order is": Case(
         [known(17, 2, 1, [0, 1, 2], 0), known(19, -1, 3, None, 60)],
@@ -216,6 +217,34 @@ CASES = {
         {1: (2, 1, [2])},
         TELLS_DIRECTORIES,
     ),
+    # 2 leads from 30 on, takes 1 in at 42, and 1 is elected as the preferred leader at 45; or nobody leads till 40
+    "of a leader alone in sync another eligible replica may take the place at once": Case(
+        [
+            known(4, 1, 4, [1], 0, [1, 2])._replace(eligible=[2]), known(5, 2, 5, None, 29.9),
+            known(7, 1, 6, [1, 2], 45.1),
+        ],
+        [step(-9, UNFENCED, 2), step(30, FENCED, 1, 1), step(40, UNFENCED, 1)],
+        {5: (2, 5, [2]), 6: (2, 5, [1, 2])},
+        ELIGIBLE, {1: [(-SECOND, 29 * SECOND), (39 * SECOND, LAST * SECOND)]},
+    ),
+    "where nobody says who leads then, it may be either": Case(
+        [known(4, 1, 4, [1], 0, [1, 2]), known(7, 1, 6, [1, 2], 45.1)],
+        [step(-9, UNFENCED, 2), step(30, FENCED, 1, 1), step(40, UNFENCED, 1)],
+        {},
+        ELIGIBLE, {1: [(-SECOND, 29 * SECOND), (39 * SECOND, LAST * SECOND)]}, [],
+    ),
+    "an eligible replica that is able leads for sure": Case(
+        [known(4, 1, 4, [1], 0, [1, 2])._replace(eligible=[2]), known(7, 1, 6, [1, 2], 45.1)],
+        [step(-9, UNFENCED, 2), step(30, FENCED, 1, 1), step(40, UNFENCED, 1)],
+        {5: (2, 5, [2]), 6: (2, 5, [1, 2])},
+        ELIGIBLE, {1: [(-SECOND, 29 * SECOND), (39 * SECOND, LAST * SECOND)]}, [],
+    ),
+    "an eligible replica that is fenced does not": Case(
+        [known(4, 1, 4, [1], 0, [1, 2])._replace(eligible=[2]), known(7, 1, 6, [1, 2], 45.1)],
+        [step(-9, FENCED, 2), step(30, FENCED, 1, 1), step(40, UNFENCED, 1)],
+        {5: (-1, 5, []), 6: (1, 6, [1])},
+        ELIGIBLE, {1: [(-SECOND, 29 * SECOND), (39 * SECOND, LAST * SECOND)]}, [],
+    ),
     "replicas are put in another order while nobody is in sync": Case(
         [known(6, -1, 3, [], 0, [1, 2])._replace(eligible=[1]), known(8, 1, 4, [1], 40.2, [2, 1])],
         [of_all(10, REPLICAS_REMOVED), step(40, UNFENCED, 1)],
@@ -239,7 +268,7 @@ def test_an_epoch_that_was_damaged_is_far_beyond_all_others() -> None:
 
 
 def explained(case: Case) -> Explanation:
-    return explain(case.known, case.steps, case.rules, case.coverage, LAST * SECOND)
+    return explain(case.known, case.steps, case.rules, case.coverage, LAST * SECOND, shrinks=case.shrinks)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -335,11 +335,10 @@ def _removed(
         if not is_unclean or broker not in state.eligible:
             yield state
         return
-    isr = state.isr - {broker}
+    isr, others = state.isr - {broker}, {**active, broker: False}
     if not isr:
-        yield from _last_removed(state, broker, rules, is_unclean=is_unclean)
+        yield from _last_removed(state, broker, others, rules, is_unclean=is_unclean)
         return
-    others = {**active, broker: False}
     if state.leader in isr and others.get(state.leader) is not False:
         if rules.raises_epoch_of_shrink is not True:
             yield state.written(None, isr)
@@ -351,11 +350,20 @@ def _removed(
 
 
 def _last_removed(
-    state: PossibleState, broker: int, rules: PartitionRules, *, is_unclean: bool
+    state: PossibleState, broker: int, active: Activity, rules: PartitionRules, *, is_unclean: bool
 ) -> Iterator[PossibleState]:
-    """The last member is taken out: it stays in the ISR, or it is an eligible leader replica then."""
+    """The last member is taken out: it stays in the ISR, or it is an eligible leader replica then.
+
+    Another one that is eligible already, and able, leads at once: the new ISR is empty
+    (`PartitionChangeBuilder.isValidNewLeader`).
+    """
     leader = NO_LEADER if state.leader != NO_LEADER else None
     if rules.keeps_last_member is not True:
+        perhaps = state.perhaps_eligible
+        for replica in (state.replicas or sorted(active)) if perhaps is None else sorted(perhaps):
+            if replica not in state.isr and active.get(replica, True):
+                yield state.written(replica, frozenset({replica}))
+    if rules.keeps_last_member is not True and not any(active.get(replica) for replica in state.eligible):
         no_longer = frozenset({broker}) if is_unclean else frozenset()
         after = state.written(leader, frozenset())
         perhaps = None if after.perhaps_eligible is None else after.perhaps_eligible - no_longer

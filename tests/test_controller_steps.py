@@ -198,6 +198,28 @@ at       | kind              | broker | changed | is_sure
     same(events.where(is_broker_step()), "\n".join(["at", *(f"10:00:{second}" for second in elects)]))
 
 
+def test_eligible_replicas_that_are_taken_back_are_a_step_of_any_partition(frame: Frame, same: Same) -> None:
+    """Of a topic, or of all; where no partition had some, nothing is written."""
+    rows = ["cluster | at | node_id | event_type | fields"]
+    texts = {"10": "2 partitions of topic pay-in", "20": "0 partitions of topic x", "30": "7 partitions in all topics"}
+    for second, text in texts.items():
+        message = f"[QuorumController id=100] Removed ELRs from {text}."
+        event = read_message("org.apache.kafka.controller.ReplicationControlManager", message)
+        assert event is not None
+        rows.append(
+            f"preferred | 10:00:{second} | 100 | {event['event_type']} | partition_count={event['partition_count']}"
+        )
+    events = frame(EVENTS, "\n".join(rows))
+    same(
+        to_controller_steps(events, frame(CONTROLLER_TIMELINE, TERMS)).select("at", "kind", "broker", "is_sure"),
+        """
+at       | kind          | broker | is_sure
+10:00:10 | none_eligible |        | true
+10:00:30 | none_eligible |        | true
+""",
+    )
+
+
 def test_terms_without_the_controllers_log_are_told_apart(frame: Frame, same: Same) -> None:
     """100's log ends amid its term, 101's is missing; of `none` no controller's log is there."""
     terms = """

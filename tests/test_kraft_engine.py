@@ -19,6 +19,7 @@ from udfs.reconstruct.kraft_facts import (
     DIRECTORY_LISTED,
     DIRECTORY_LOST,
     FENCED,
+    NONE_ELIGIBLE,
     PREFERRED_ELECTED,
     REPLICA_LOST,
     REPLICAS_REMOVED,
@@ -244,6 +245,18 @@ CASES = {
         [step(-9, FENCED, 2), step(30, FENCED, 1, 1), step(40, UNFENCED, 1)],
         {5: (-1, 5, []), 6: (1, 6, [1])},
         ELIGIBLE, {1: [(-SECOND, 29 * SECOND), (39 * SECOND, LAST * SECOND)]}, [],
+    ),
+    "eligible replicas are taken back, and nobody leads as the leader goes": Case(
+        [known(5, 1, 2, [1], 0, [1, 2])._replace(eligible=[2], unassigned=[]), known(8, 1, 4, [1], 40.1)],
+        [step(-9, UNFENCED, 2), of_all(10, NONE_ELIGIBLE), step(30, FENCED, 1), step(40, UNFENCED, 1)],
+        {6: (1, 2, [1]), 7: (-1, 3, [])},
+        ELIGIBLE,
+    ),
+    "without a record where there are none": Case(
+        [known(5, 1, 2, [1], 0, [1])._replace(unassigned=[]), known(7, 1, 4, [1], 40.1)],
+        [of_all(10, NONE_ELIGIBLE), step(30, FENCED, 1), step(40, UNFENCED, 1)],
+        {6: (-1, 3, [])},
+        ELIGIBLE,
     ),
     "replicas are put in another order while nobody is in sync": Case(
         [known(6, -1, 3, [], 0, [1, 2])._replace(eligible=[1]), known(8, 1, 4, [1], 40.2, [2, 1])],

@@ -23,9 +23,8 @@ from udfs.reconstruct.kraft_facts import (
     PartitionRules,
     Shrink,
 )
+from udfs.reconstruct.kraft_possible_state import Activity, PossibleState
 from udfs.reconstruct.kraft_records import (
-    Activity,
-    PossibleState,
     records_of_nobody,
     records_of_step,
     records_unclean,

@@ -17,6 +17,9 @@ REPLICA_LOST = "replica_lost"
 """The same, and the broker names the partition among those there: its replica left the ISR if it was in it."""
 REPLICAS_REMOVED = "replicas_removed"
 """Reassignments were accepted that add no replica: which, the controller does not log."""
+NONE_ELIGIBLE = "none_eligible"
+"""No replica of a topic, or of any, is an eligible leader replica any more, for `min.insync.replicas` changed (4.0 on):
+each partition that had some has a state without."""
 PREFERRED_ELECTED = "preferred_elected"
 """Preferred leaders were elected by the task that looks for imbalance: of which partitions, the controller does not
 log."""
@@ -43,7 +46,8 @@ class ControllerStep(NamedTuple):
     file_id: str | None
     line: int
     kind: str
-    """ASSIGNMENT_CHANGED or SHOWN of the partition, REPLICAS_REMOVED or PREFERRED_ELECTED of any, else of a broker."""
+    """ASSIGNMENT_CHANGED or SHOWN of the partition, NONE_ELIGIBLE, REPLICAS_REMOVED or PREFERRED_ELECTED of any, else
+    of a broker."""
     broker: int | None = None
     """Who was fenced, unfenced, shut down or registered."""
     leader: int | None = None

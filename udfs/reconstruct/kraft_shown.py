@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from schemas.kafka_values import NO_LEADER
 from udfs.reconstruct.kraft_facts import ASSIGNMENT_CHANGED, REPLICAS_REMOVED, ControllerStep, KnownState, Shrink
-from udfs.reconstruct.kraft_records import PossibleState
+from udfs.reconstruct.kraft_possible_state import PossibleState
 
 SECOND = 1_000_000
 FOREVER = 2**62

@@ -17,6 +17,7 @@ from udfs.reconstruct.kraft_facts import (
     DIRECTORY_LISTED,
     DIRECTORY_LOST,
     FENCED,
+    NONE_ELIGIBLE,
     PREFERRED_ELECTED,
     REPLICA_LOST,
     REPLICAS_REMOVED,
@@ -53,6 +54,7 @@ PREFERRED_RESULTS = ("kraft_balance_result", "kraft_periodic_task_result")
 OTHERS = (
     *PREFERRED_RESULTS,
     "kraft_broker_registering",
+    "kraft_elr_removed",
     "kraft_partition_assignment_changed",
     "kraft_partitions_changing",
     "kraft_partitions_changing_summary",
@@ -183,7 +185,8 @@ def _directory_lists(events: DataFrame) -> DataFrame:
 def is_broker_step() -> Column:
     """Whether an event may be a step that changes partitions which no line names; without a broker it may be any."""
     of_any = F.col("fields")["context"].rlike("^(handleDirectoriesOffline|offline-dir)")
-    named = F.col("event_type").isin(*REQUESTS, *REPLAYS, "kraft_broker_registering", "kraft_reassignment_summary")
+    others = "kraft_broker_registering", "kraft_elr_removed", "kraft_reassignment_summary"
+    named = F.col("event_type").isin(*REQUESTS, *REPLAYS, *others)
     return named | _elects_preferred() | F.coalesce(of_any, F.lit(False))
 
 
@@ -254,6 +257,7 @@ def _kind() -> Column:
         .when(event == "kraft_partition_assignment_changed", F.when(F.col("topic").isNotNull(), ASSIGNMENT_CHANGED))
         .when(event.isin(*SHOWING), F.when(F.col("partition_epoch").isNotNull(), SHOWN))
         .when(event == "kraft_broker_registering", F.when(number_of("cleanup_record_count") > 0, UNCLEAN_RESTART))
+        .when(event == "kraft_elr_removed", F.when(number_of("partition_count") > 0, NONE_ELIGIBLE))
         .when(event == "kraft_reassignment_summary", F.when(number_of("altered_count") > 0, REPLICAS_REMOVED))
         .when(is_directory, DIRECTORY_LOST)
         .otherwise(F.coalesce(F.try_element_at(of_broker, event), _answer()))

@@ -258,6 +258,20 @@ CASES = {
         {6: (-1, 3, [])},
         ELIGIBLE,
     ),
+    # [0, 1] after 2 is fenced, or the leader took one of them out before; 0 comes back at 42, with leader epoch 2
+    "of a leader without a log another broker tells late, so it may have led for long": Case(
+        [known(0, 1, 0, [0, 1, 2], 0, [1, 0, 2]), known(1, 1, 1, None, 3), known(2, 1, 2, None, 42)],
+        [step(2, FENCED, 2, 1), step(5, FENCED, 0, 1), step(41, UNFENCED, 0, 0)],
+        {2: (1, 2, [1])},
+        RAISES,
+    ),
+    # no other broker says so: 1 is asked to go at 10, and tells its directory at 11, or the other way round
+    "a broker tells its directory as it is about to go, too": Case(
+        [known(0, 1, 0, [1], 0, [1])._replace(unassigned=[1]), known(2, -1, 1, None, 30)],
+        [printed(0, 0, replicas=[1], unassigned=[1]), step(10, CONTROLLED_SHUTDOWN, 1, 1), step(12, FENCED, 1, 0)],
+        {2: (-1, 1, [1])},
+        TELLS_DIRECTORIES,
+    ),
     "replicas are put in another order while nobody is in sync": Case(
         [known(6, -1, 3, [], 0, [1, 2])._replace(eligible=[1]), known(8, 1, 4, [1], 40.2, [2, 1])],
         [of_all(10, REPLICAS_REMOVED), step(40, UNFENCED, 1)],
@@ -519,7 +533,8 @@ def test_the_task_elects_nobody_who_is_not_in_sync() -> None:
     """1 is preferred and was fenced; it comes back into sync behind the task, and is elected by an admin's request."""
     states = [known(5, 2, 1, [2], 0, [1, 2]), known(6, 2, 1, [1, 2], 70)._replace(by_leader=True)]
     steps = [of_all(60, PREFERRED_ELECTED)]
-    explanation = explained(Case([*states, known(7, 1, 2, [1, 2], 80)], steps, {}))
+    coverage = {1: [(FIRST, LAST * SECOND)]}
+    explanation = explained(Case([*states, known(7, 1, 2, [1, 2], 80)], steps, {}, coverage=coverage))
     assert explanation.states[7].step is None
     assert explanation.changes == {0: False}
 

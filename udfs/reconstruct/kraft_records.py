@@ -115,7 +115,7 @@ def records_of_nobody(
     by_leader = known is not None and known.by_leader
     active = _without_lost_directories(state, active)
     if not state.is_unlogged and not by_leader:
-        yield from _with_directory(state, active)
+        yield from _with_directory(state)
     if state.leader == NO_LEADER:
         yield from _elected_by_request(state, known, active, may_be_unclean=may_be_unclean)
         return
@@ -162,14 +162,14 @@ def _as_recorded(state: PossibleState, step: ControllerStep) -> PossibleState:
     return after._replace(replicas=replicas, unassigned=unassigned)
 
 
-def _with_directory(state: PossibleState, active: Activity) -> Iterator[PossibleState]:
-    """A broker tells in which directory a new replica is; nothing else changes."""
+def _with_directory(state: PossibleState) -> Iterator[PossibleState]:
+    """A broker tells in which directory a new replica is; nothing else changes. One that is fenced or shuts down may,
+    too: only its broker epoch is looked at (`ReplicationControlManager.handleAssignReplicasToDirs`)."""
     if state.unassigned is None:
         yield state.written()
         return
     for replica in state.unassigned:
-        if active.get(replica, True):
-            yield state.written()._replace(unassigned=state.unassigned - {replica})
+        yield state.written()._replace(unassigned=state.unassigned - {replica})
 
 
 def _with_preferred_leader(state: PossibleState, active: Activity) -> Iterator[PossibleState]:

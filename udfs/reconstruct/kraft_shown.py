@@ -81,8 +81,8 @@ class ShownStates:
     def earliest(self, known: KnownState) -> int:
         """When a state that lines show can have been written at the earliest.
 
-        Who leads a new leader epoch logs it soon, and its own changes of the ISR; other changes nobody may log until a
-        replica returns. A state that the controller printed was there no earlier than it.
+        Who leads a new leader epoch logs it soon, if its log is there, and its own changes of the ISR; other changes
+        nobody may log until a replica returns. A state that the controller printed was there no earlier than it.
         """
         if known.partition_epoch in self.written_at:
             return self.written_at[known.partition_epoch] - SAME_EVENT
@@ -92,10 +92,14 @@ class ShownStates:
             and before.leader_epoch is not None
             and known.leader_epoch is not None
             and before.leader_epoch < known.leader_epoch
-            and known.leader != NO_LEADER
+            and self._has_log(known.leader, known.at)
         )
         is_soon = is_new_epoch or known.by_leader or known.partition_epoch == 0
         return known.at - LOG_DELAY if is_soon else -FOREVER
+
+    def _has_log(self, broker: int | None, at: int) -> bool:
+        """Whether a broker's own log is there at a time; not of nobody, and not of one that is unknown."""
+        return broker is not None and any(start <= at <= end for start, end in self.coverage.get(broker, ()))
 
     def is_printed_with(self, known: KnownState, step: ControllerStep) -> bool:
         """Whether the controller printed a state as it did something with a broker."""

@@ -266,6 +266,15 @@ CASES = {
         RAISES,
     ),
     # no other broker says so: 1 is asked to go at 10, and tells its directory at 11, or the other way round
+    # of the three records one is by the removal, which names nobody again
+    "replicas are taken away of an assignment that no line shows": Case(
+        [known(2, 1, 1, [1], 0), known(4, 1, 3, [1], 17), known(7, 1, 6, [1], 70.1)],
+        [
+            step(14, FENCED, 1), step(16.9, UNFENCED, 1), record(16.9, [], 1)._replace(replicas=None, line=170),
+            step(30, FENCED, 1), of_all(68, REPLICAS_REMOVED), step(70, UNFENCED, 1),
+        ],
+        {3: (-1, 2, [1]), 6: (-1, 5, [1])},
+    ),
     "a broker tells its directory as it is about to go, too": Case(
         [known(0, 1, 0, [1], 0, [1])._replace(unassigned=[1]), known(2, -1, 1, None, 30)],
         [printed(0, 0, replicas=[1], unassigned=[1]), step(10, CONTROLLED_SHUTDOWN, 1, 1), step(12, FENCED, 1, 0)],

@@ -306,10 +306,10 @@ def _without_replicas(
     """Replicas are taken away, or put in another order; a leader that stays names itself again."""
     replicas = state.replicas or ()
     tried: Iterable[tuple[int, ...]] = ()
-    if len(replicas) <= MOST_REPLICAS:
+    if replicas and len(replicas) <= MOST_REPLICAS:
         tried = chain.from_iterable(permutations(replicas, size) for size in range(1, len(replicas) + 1))
-    elif shown_replicas is None:
-        yield state.written()._replace(replicas=None)
+    elif not replicas or shown_replicas is None:
+        yield from _with_unknown_replicas(state._replace(replicas=None), active)
     elif set(shown_replicas) <= set(replicas):
         tried = (tuple(shown_replicas),)
     for kept in tried:
@@ -324,3 +324,15 @@ def _without_replicas(
             yield after.written(state.leader, isr)
         else:
             yield from (after.written(leader, isr) for leader in _candidates(after, isr, active))
+
+
+def _with_unknown_replicas(state: PossibleState, active: Activity) -> Iterator[PossibleState]:
+    """Any replicas are taken away of an assignment that is unknown, or was too large, so any members of the ISR but
+    one; or they are put in another order."""
+    yield state.written()
+    members = sorted(state.isr)
+    sizes = range(1, len(members) + 1) if len(members) <= MOST_IN_SYNC else (len(members) - 1, len(members))
+    for isr in map(frozenset, chain.from_iterable(combinations(members, size) for size in sizes)):
+        is_kept = state.leader in isr or state.leader == NO_LEADER
+        leaders = (state.leader,) if is_kept else _candidates(state, isr, active)
+        yield from (state.written(leader, isr) for leader in leaders)

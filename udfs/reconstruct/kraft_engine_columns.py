@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -22,7 +22,7 @@ from udfs.reconstruct.kraft_facts import (
     PartitionRules,
     Shrink,
 )
-from udfs.reconstruct.kraft_shown import FOREVER
+from udfs.reconstruct.kraft_shown import CLOCK_TOLERANCE, FOREVER
 
 CONTROLLER_STEP = struct(
     at=LONG, node_id=INT, file_id=TEXT, line=LONG, kind=TEXT, broker=INT, leader=INT, isr=IDS, replicas=IDS,
@@ -45,7 +45,8 @@ SHRINK = struct(broker=INT, at=LONG, isr=IDS)
 LOGGED = struct(since=LONG, until=LONG, is_there=FLAG)
 """A span in which the log of the active controller is there, or a term of which it is not."""
 FAILOVER_US = 60_000_000
-"""So long there may be no active controller, and a line may be before or after its log, in microseconds."""
+"""So long there may be no active controller twice, and a line may be after the last line of its log, in
+microseconds."""
 SAME_FAILURE_US = 15_000_000
 """A broker and the controller log one failed directory within so many microseconds."""
 FOLLOWING_STATE = struct(
@@ -79,8 +80,9 @@ def following_rows(
     states: dict[int, tuple[InferredState, list[ControllerStep]]] = {}
     spans = [(-FOREVER, FOREVER)] if logged is None else _merged(logged)
     first_epoch = max((step.partition_epoch or 0 for step in in_order if step.is_creation), default=0)
-    for part in _without_contradictions([row for row in known if row[0] >= first_epoch]):
-        for since, end in spans:
+    for part, part_until in _without_contradictions([row for row in known if row[0] >= first_epoch]):
+        for since, span_until in spans:
+            end = min(span_until, part_until)
             own_steps = [step for step in in_order if since <= step.at <= end]
             shown = {step.partition_epoch for step in own_steps if step.kind == SHOWN}
             own_known = [
@@ -93,11 +95,12 @@ def following_rows(
                 own_known, own_steps, PartitionRules(*rules), coverage, ends,
                 has_controller_log=logged is not None, shrinks=leaders_shrinks,
             ).states  # fmt: skip
-            states |= {e: (state, own_steps) for e, state in inferred.items()}
+            last = own_known[-1].partition_epoch if own_known else 0
+            states |= {state.partition_epoch: (state, own_steps) for state in _agreeing(inferred, last, known)}
     epochs = [row[0] for row in known]
-    last, in_order_of_epochs = max((*epochs, *states)), sorted(states)
+    end_epoch, in_order_of_epochs = max((*epochs, *states)) + 1, sorted(states)
     rows = []
-    for n, (epoch, next_epoch) in enumerate(zip(epochs, [*epochs[1:], last + 1], strict=True)):
+    for n, (epoch, next_epoch) in enumerate(zip(epochs, [*epochs[1:], end_epoch], strict=True)):
         own = _row(*states[epoch], None) if epoch in states else None
         # of unknown time it is as old as the first line about a later one
         proven_at = min((row[7] for row in known[n + 1 :]), default=known[n][7])
@@ -125,25 +128,54 @@ def _with_lost_replicas(steps: Iterable[ControllerStep]) -> list[ControllerStep]
     ]
 
 
+def _agreeing(inferred: Mapping[int, InferredState], last: int, rows: list[Any]) -> Iterator[InferredState]:
+    """States that follow from known ones, of which `last` is the latest, up to the first that disagrees with what lines
+    show outside of the span of those.
+
+    One that is lost in an unknown epoch is right before what they show next, if there is room for it.
+    """
+    later = {row[0]: row for row in rows if row[0] > last}
+    following = min(later, default=None)
+    for epoch, state in sorted(inferred.items()):
+        row = later.get(epoch)
+        if row is not None and (row[-1] or _differs(state, row)):
+            return
+        if state.isr is not None or following is None or epoch < following:
+            yield state
+            last = max(last, epoch)
+        elif last < following - 1:
+            yield state._replace(partition_epoch=following - 1)
+
+
+def _differs(state: InferredState, row: Any) -> bool:
+    """Whether lines show something else of a partition epoch than what follows."""
+    pairs = ((state.leader, row[1]), (state.leader_epoch, row[2]), (state.isr, row[3]))
+    return any(None not in (value, shown) and value != shown for value, shown in pairs)
+
+
 def _merged(logged: Iterable[tuple[int, int | None, bool]]) -> list[tuple[int, int]]:
-    """Spans of terms as one where no more than FAILOVER_US is between them, each longer by as much at both ends,
-    without those of terms that nobody logged."""
+    """Spans of terms as one where no more than twice FAILOVER_US is between them, without those of terms that nobody
+    logged. Right before a span, and right behind one that another follows, steps may be missing: the last ends later,
+    for a controller that has nothing to do logs nothing."""
     rows = sorted((since, FOREVER if until is None else until, is_there) for since, until, is_there in logged)
     spans: list[tuple[int, int]] = []
-    for since, until in ((since - FAILOVER_US, until + FAILOVER_US) for since, until, is_there in rows if is_there):
-        if spans and since <= spans[-1][1]:
+    for since, until in ((since, until) for since, until, is_there in rows if is_there):
+        if spans and since <= spans[-1][1] + 2 * FAILOVER_US:
             spans[-1] = spans[-1][0], max(spans[-1][1], until)
         else:
-            spans.append((since, until))
+            spans.append((since - CLOCK_TOLERANCE, until))
+    if spans:
+        spans[-1] = spans[-1][0], spans[-1][1] + FAILOVER_US
     for since, until in ((since, until) for since, until, is_there in rows if not is_there):
         parts = [part for begin, end in spans for part in ((begin, min(end, since)), (max(begin, until), end))]
         spans = [(begin, end) for begin, end in parts if begin < end]
     return spans
 
 
-def _without_contradictions(known: list[Any]) -> list[list[tuple[KnownState, bool]]]:
+def _without_contradictions(known: list[Any]) -> list[tuple[list[tuple[KnownState, bool]], int]]:
     """Successive states, each with whether a broker shows it, apart where lines contradict each other: what was before
-    is not known to hold after."""
+    is not known to hold after. With each part when its last line is, for what came then, others may show, too; of the
+    last one FOREVER."""
     parts: list[list[tuple[KnownState, bool]]] = [[]]
     for row in known:
         *state, by_broker, is_contradictory = row
@@ -151,7 +183,8 @@ def _without_contradictions(known: list[Any]) -> list[list[tuple[KnownState, boo
             parts.append([])
         else:
             parts[-1].append((KnownState(*state), by_broker))
-    return [part for part in parts if part]
+    ends = [max((state.at for state, _ in part), default=0) for part in parts[:-1]]
+    return [(part, end) for part, end in zip(parts, [*ends, FOREVER], strict=True) if part]
 
 
 def _row(state: InferredState, steps: list[ControllerStep], proven_at: int | None) -> tuple[Any, ...]:

@@ -832,6 +832,21 @@ def test_what_is_open_is_critical(warehouse: Path) -> None:
     assert "[kafka-rewind why pay-in-0 --at 2026-11-21T10:05:00.020Z --cluster c --warehouse" in rest[2]
 
 
+def test_of_several_clusters_each_finding_names_its_own(tmp_path: Path) -> None:
+    """The first line is all that many monitors show."""
+    both = {name: [*rows, *({**one, "cluster": "d"} for one in rows)] for name, rows in tables().items()}
+    first, *rest = run(night(tmp_path / "w", both), "check").stdout.splitlines()
+    assert "; first: c: pay-in-1 has had no leader since 2026-11-21 10:08:00.000 UTC | offline=2 " in first
+    assert [line.split()[:3] for line in rest[:2]] == [["CRITICAL", "c:", "pay-in-1"], ["CRITICAL", "c:", "pay-in-0:"]]
+    assert [line.split()[1] for line in rest[2:4]] == ["d:", "d:"]
+    spans = [
+        {**one, "cluster": cluster, "node_id": node, "until": moment(until)}
+        for one in tables()["log_coverage"][:1] for cluster in "cd" for node, until in ((1, "10:10"), (2, "09:00"))
+    ]  # fmt: skip
+    silent = run(night(tmp_path / "silent", {**both, "log_coverage": spans}), "check").stdout
+    assert "WARNING node 2 of cluster d has sent no log since 2026-11-21 09:00:00.000 UTC\n" in silent
+
+
 def test_of_one_crash_only_what_has_no_leader_yet_is_critical(tmp_path: Path) -> None:
     root = night(tmp_path / "w", {**HEALTHY, "offline_partitions": CRASH_OF_TWO})
     findings = json.loads(run(root, "check", "--format", "json").stdout)["findings"]

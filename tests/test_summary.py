@@ -74,6 +74,11 @@ class TestWithoutSpark:
         assert data["streams"][0]["first_at"] == "2026-11-21T00:00:00.000Z"
         assert [(r["signature"], r["count"], r["first"]["line"]) for r in data["rejects"]] == [("no rule", 2, 2)]
 
+    def test_commands_about_one_cluster_that_was_asked_for_name_it(self, root: str) -> None:
+        assert f"\n  kafka-rewind outages --cluster d --warehouse {root}\n" in printed(
+            "--warehouse", root, "--cluster", "d"
+        )
+
     def test_a_cluster_that_is_not_there(self, root: str) -> None:
         result = CliRunner().invoke(main, ["summary", "--warehouse", root, "--cluster", "x"])
         assert (result.exit_code, result.stdout) == (2, "")

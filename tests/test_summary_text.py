@@ -252,6 +252,13 @@ def test_of_several_clusters_the_next_commands_are_about_the_worst() -> None:
     assert "\n  kafka-rewind why TOPIC-PARTITION --cluster 'a good one' --warehouse /w\n" in summary_text(
         [good, ClusterSummary("b")], "/w"
     )
+    # one that was asked for may be one of several
+    asked_for = summary_text([a_cluster()], "/w", names_cluster=True)
+    assert "\n  kafka-rewind loss --cluster pay --warehouse /w\n" in asked_for
+
+
+def test_the_next_commands_can_be_pasted() -> None:
+    assert "\n  kafka-rewind loss --warehouse '/the night/w'\n" in summary_text([a_cluster()], "/the night/w")
 
 
 SINGLE_POINTS: dict[str, tuple[list[tuple[int, int, int, list[str]]], list[str]]] = {

@@ -83,7 +83,7 @@ def as_text(findings: Sequence[CheckFinding], severity: int, clusters: int, last
     counts = {kind: sum(finding.count for finding in findings if finding.kind == kind) for kind in COUNTED}
     if findings:
         numbers = ", ".join(plural(counts[kind], word) for kind, word in COUNTED.items() if counts[kind])
-        head = f"{numbers}; first: {findings[0].text}"
+        head = f"{numbers}; first: {_text(findings[0], clusters)}"
     else:
         until = f"logs until {date_time(last)} UTC" if last else "no record has a time"
         head = f"nothing wrong in {plural(clusters, 'cluster')}, {until}"
@@ -91,8 +91,14 @@ def as_text(findings: Sequence[CheckFinding], severity: int, clusters: int, last
     lines = [f"{WORDS[severity]}: {printable(head)} | {metrics}"]
     for finding in findings:
         look = f" [{finding.look}]" if finding.look else ""
-        lines.append(printable(f"{WORDS[finding.severity]} {finding.text}{look}"))
+        lines.append(printable(f"{WORDS[finding.severity]} {_text(finding, clusters)}{look}"))
     return "\n".join(lines)
+
+
+def _text(finding: CheckFinding, clusters: int) -> str:
+    """What was found; where several clusters were looked at, in which of them."""
+    is_named = clusters == 1 or f"cluster {finding.cluster} " in finding.text
+    return finding.text if is_named else f"{finding.cluster}: {finding.text}"
 
 
 COUNTED = {

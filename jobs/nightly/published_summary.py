@@ -238,5 +238,8 @@ def print_summary(root: str, cluster: str | None, settings: Settings, form: str,
                 f"cannot be told: these tables are of Kafka Rewind {last[0]['version']}; "
                 "`kafka-rewind nightly LOGS --rebuild` makes them anew"
             )
-    text = summaries_as_json(facts) if form == "json" else printable_lines(summary_text(facts, root))
+    if form == "json":
+        text = summaries_as_json(facts)
+    else:
+        text = printable_lines(summary_text(facts, root, names_cluster=cluster is not None))
     write_text([f"{text}\n"], None)

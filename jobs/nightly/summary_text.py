@@ -21,8 +21,13 @@ from udfs.logs.rotated_names import RotatedFile, contradictions
 from udfs.rules.known_fields import APPENDED_TEXT
 
 
-def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence[str] = STEPS) -> str:
-    """How all clusters stand in a line, each in words, as far as some steps are concerned, and where to look next."""
+def summary_text(
+    summaries: Iterable[ClusterSummary], root: str, steps: Sequence[str] = STEPS, *, names_cluster: bool = False
+) -> str:
+    """How all clusters stand in a line, each in words, as far as some steps are concerned, and where to look next.
+
+    `names_cluster`: the commands to look with name the cluster even if it is the only one here.
+    """
     clusters = list(summaries)
     paths = [row["path"] for summary in clusters for row in summary.streams]
     status = [status_line(clusters)] if DETECT in steps else []
@@ -30,7 +35,7 @@ def summary_text(summaries: Iterable[ClusterSummary], root: str, steps: Sequence
         [
             *status,
             *(_cluster_text(summary, steps, paths) for summary in clusters),
-            _next_commands(root, steps, clusters),
+            _next_commands(root, steps, clusters, names_cluster=names_cluster),
         ]
     )
 
@@ -312,16 +317,20 @@ def _badness(summary: ClusterSummary) -> tuple[int, ...]:
     return status_of(summary).severity, lost, counts.get("critical", 0), counts.get("major", 0), summary.open_outages
 
 
-def _next_commands(root: str, steps: Sequence[str], clusters: Sequence[ClusterSummary]) -> str:
+def _next_commands(
+    root: str, steps: Sequence[str], clusters: Sequence[ClusterSummary], *, names_cluster: bool
+) -> str:
     """The step that comes next, or, after the last one, some questions to the tables about the worst cluster."""
     later = STEPS[STEPS.index(steps[-1]) + 1 :]
+    of_root = f" --warehouse {shlex.quote(root)}"
     if later:
-        return f"Next:\n  kafka-rewind {later[0]} --warehouse {root}"
+        return f"Next:\n  kafka-rewind {later[0]}{of_root}"
     worst = max(clusters, key=_badness, default=None)
     outages = worst.outages if worst is not None else []
     partition = shlex.quote(name_of(outages[0])) if outages else "TOPIC-PARTITION"
-    of_worst = f" --cluster {shlex.quote(worst.cluster)}" if worst is not None and len(clusters) > 1 else ""
+    is_named = worst is not None and (names_cluster or len(clusters) > 1)
+    of_worst = f" --cluster {shlex.quote(worst.cluster)}" if worst is not None and is_named else ""
     commands = ("incidents", "outages", f"why {partition}", "brokers", "loss", "report -o night.html")
     return "\n".join(
-        ["Where to look next:", *(f"  kafka-rewind {words}{of_worst} --warehouse {root}" for words in commands)]
+        ["Where to look next:", *(f"  kafka-rewind {words}{of_worst}{of_root}" for words in commands)]
     )

@@ -562,6 +562,11 @@ def test_what_had_gone_already(warehouse: Path, tmp_path: Path) -> None:
     """Broker 1 left at 10:05, pay-in-1 has had no leader since 10:08."""
     answer = data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:07")["answer"]
     assert answer.endswith("; broker 1 was away already.")
+    # pay-in-1 stays without a leader, though none is lost
+    assert data(warehouse, "what-if", "--lose-broker", "1", "--at", "10:09")["answer"] == (
+        "Had broker 1 been lost at 2026-11-21 10:09:00.000 UTC: none of 2 partitions would lose its leader and get no "
+        "other, 1 partition had none already; broker 1 was away already."
+    )
     answer = data(warehouse, "what-if", "--at", "10:09")["answer"]
     assert answer.endswith(" 1 partition had no leader already: pay-in-1.")
     gone = [{**one, "until": moment("10:08:30")} for one in tables()["broker_timeline"]]
@@ -763,6 +768,15 @@ def test_a_broker_that_is_not_there_cannot_be_lost(warehouse: Path) -> None:
     assert result.stderr == "kafka-rewind: There is no broker 9 at 2026-11-21 10:02:00.000 UTC; there are 1, 2, 3.\n"
 
 
+def test_before_any_broker_is_named_none_is_known(tmp_path: Path) -> None:
+    """The logs begin at 10:00:00; that no line names a broker yet does not mean that there is none."""
+    root = night(tmp_path / "w", {"broker_timeline": []})
+    result = run(root, "what-if", "--lose-broker", "1", "--at", "10:00:00.500")
+    assert (result.exit_code, result.stderr) == (
+        2, "kafka-rewind: No broker is known at 2026-11-21 10:00:00.500 UTC: no line up to then names one.\n"
+    )  # fmt: skip
+
+
 def test_who_is_a_single_point(warehouse: Path) -> None:
     answer = data(warehouse, "what-if", "--at", "10:04:30")
     assert answer["answer"] == "At 2026-11-21 10:04:30.000 UTC 1 partition lived on broker 1 alone: pay-in-0."
@@ -792,6 +806,7 @@ def test_without_an_assignment_those_in_sync_tell_what_would_become(tmp_path: Pa
     answer = data(
         night(tmp_path / "w", {"partition_timeline": states}), "what-if", "--lose-broker", "1", "--at", "10:02"
     )
+    assert ", of 1 partition that is not known." in answer["answer"]
     assert (answer["offline"], answer["new_leaders"], answer["unknown"]) == (
         ["pay-in-0"],
         {"2": ["pay-in-1"]},

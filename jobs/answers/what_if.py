@@ -120,11 +120,11 @@ def what_if_answer(snapshot: Snapshot, lost: Sequence[int]) -> Listing:
     if not lost:
         return _single_points(snapshot)
     known = {*_replicas(snapshot), *(broker.broker for broker in snapshot.state.brokers)}
+    when = f"{date_time(snapshot.at)} UTC"
+    if not known:
+        raise BadInput(f"No broker is known at {when}: no line up to then names one.")
     if unknown := {*lost} - known:
-        raise BadInput(
-            f"There is no broker {listed(sorted(unknown))} at {date_time(snapshot.at)} UTC;"
-            f" there are {listed(sorted(known)) or 'none'}."
-        )
+        raise BadInput(f"There is no broker {listed(sorted(unknown))} at {when}; there are {listed(sorted(known))}.")
     losses = losses_of(snapshot, lost)
     return Listing(
         snapshot.cluster,
@@ -156,7 +156,7 @@ def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
     total = sum(len(topic.partitions) for topic in snapshot.state.topics)
     down = f"{plural(len(losses.offline), 'partition')} of {total:,} would have no leader"
     if not losses.offline:
-        down = f"none of {plural(total, 'partition')} would stay without a leader"
+        down = f"none of {plural(total, 'partition')} would lose its leader and get no other"
     moved = sum(map(len, losses.moved.values()))
     parts = [down]
     if losses.under_min_isr:
@@ -165,6 +165,8 @@ def _sentence(snapshot: Snapshot, lost: Sequence[int], losses: Losses) -> str:
         parts.append(f"{plural(moved, 'leader')} would move")
     if losses.already_offline:
         parts.append(f"{plural(len(losses.already_offline), 'partition')} had none already")
+    if losses.unknown:
+        parts.append(f"of {plural(len(losses.unknown), 'partition')} that is not known")
     term = snapshot.state.term
     controller = "; the controller would change, too" if term.controller_id in lost else ""
     gone = sorted({*lost} & gone_brokers(snapshot))

@@ -317,9 +317,7 @@ def _badness(summary: ClusterSummary) -> tuple[int, ...]:
     return status_of(summary).severity, lost, counts.get("critical", 0), counts.get("major", 0), summary.open_outages
 
 
-def _next_commands(
-    root: str, steps: Sequence[str], clusters: Sequence[ClusterSummary], *, names_cluster: bool
-) -> str:
+def _next_commands(root: str, steps: Sequence[str], clusters: Sequence[ClusterSummary], *, names_cluster: bool) -> str:
     """The step that comes next, or, after the last one, some questions to the tables about the worst cluster."""
     later = STEPS[STEPS.index(steps[-1]) + 1 :]
     of_root = f" --warehouse {shlex.quote(root)}"
@@ -331,6 +329,4 @@ def _next_commands(
     is_named = worst is not None and (names_cluster or len(clusters) > 1)
     of_worst = f" --cluster {shlex.quote(worst.cluster)}" if worst is not None and is_named else ""
     commands = ("incidents", "outages", f"why {partition}", "brokers", "loss", "report -o night.html")
-    return "\n".join(
-        ["Where to look next:", *(f"  kafka-rewind {words}{of_worst}{of_root}" for words in commands)]
-    )
+    return "\n".join(["Where to look next:", *(f"  kafka-rewind {words}{of_worst}{of_root}" for words in commands)])
